@@ -1,0 +1,39 @@
+/** metav1.Condition, and the one way to change a list of them. */
+export interface Condition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+  observedGeneration?: number;
+}
+
+/** A condition as a rule states it: the rest (times, generation) is bookkeeping. */
+export type Stated = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/**
+ * The list with `stated` in it. `lastTransitionTime` moves only when the status does, as
+ * k8s.io/apimachinery/pkg/api/meta.SetStatusCondition has it; equal input gives an equal list.
+ */
+export function withCondition(
+  list: readonly Condition[],
+  stated: Stated,
+  now: Date,
+  observedGeneration?: number,
+): Condition[] {
+  const old = list.find((condition) => condition.type === stated.type);
+  const next: Condition = {
+    ...stated,
+    lastTransitionTime: old?.status === stated.status ? old.lastTransitionTime : now.toISOString(),
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+  };
+  return old ? list.map((condition) => (condition === old ? next : condition)) : [...list, next];
+}
+
+export function withoutCondition(list: readonly Condition[], type: string): Condition[] {
+  return list.filter((condition) => condition.type !== type);
+}
+
+export function findCondition(list: readonly Condition[] | undefined, type: string): Condition | undefined {
+  return list?.find((condition) => condition.type === type);
+}
