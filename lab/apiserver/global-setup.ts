@@ -1,0 +1,16 @@
+import type { TestProject } from 'vitest/node';
+import { startApiServer } from './start.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Cluster admin on the run's API server; tests share it and each takes its own namespaces. */
+    kubeconfigPath: string;
+  }
+}
+
+/** One API server with controllers for a whole run of the `api` project. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startApiServer({ controllerManager: true });
+  project.provide('kubeconfigPath', server.kubeconfigPath);
+  return () => server.stop();
+}

@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { type Component, type ComponentName, components } from './components.ts';
+import { goToolchain } from './go.ts';
+import { binariesDir, modulesDir } from './places.ts';
+import { announced, type Say } from './progress.ts';
+import { stampOf } from './stamp.ts';
+
+/** A full link on two cores takes a minute or two, a cold compile five; more than this is a hang. */
+const BUILD_TIMEOUT_MS = 30 * 60_000;
+
+/**
+ * The folder with a component's binaries, of which those wanted are built where the cache lacks them.
+ *
+ *     const folder = await ensureBinaries('etcd', ['etcd'], sayOnStderr)
+ */
+export async function ensureBinaries(
+  componentName: ComponentName,
+  wanted: readonly string[],
+  say: Say,
+): Promise<string> {
+  const component: Component = components[componentName];
+  const folder = await binariesFolder(componentName);
+  for (const name of wanted) {
+    const path = join(folder, name);
+    if (!existsSync(path)) await announced(say, `go build ${name}`, () => build(component, name, path));
+  }
+  return folder;
+}
+
+/** Where the binaries of a component lie; the name changes with everything that they are made from. */
+export async function binariesFolder(componentName: ComponentName): Promise<string> {
+  const component: Component = components[componentName];
+  const stamp = await stampOf(component, [join(modulesDir, component.name)]);
+  return join(binariesDir, `${component.name}-${stamp}`);
+}
+
+async function build(component: Component, name: string, path: string): Promise<void> {
+  const go = await goToolchain();
+  const source = component.binaries[name];
+  if (source === undefined) throw new Error(`${component.name} has no binary ${name}`);
+  const variables = Object.entries(component.variables ?? {}).map(([key, value]) => `-X ${key}=${value}`);
+  const linker = ['-s -w', ...(component.cgo ? ['-extldflags -static'] : []), ...variables].join(' ');
+  const tags = [...(component.tags ?? []), ...(component.cgo ? ['netgo', 'osusergo'] : [])];
+  // Two builds of one binary may run at once, say from two test runs: each has its own file, the last one stays.
+  const part = `${path}.${process.pid}`;
+  await mkdir(join(path, '..'), { recursive: true });
+  try {
+    await execa(
+      go,
+      [
+        'build',
+        '-trimpath',
+        '-buildvcs=false',
+        `-tags=${tags.join(',')}`,
+        '-ldflags',
+        linker,
+        '-o',
+        part,
+        source,
+      ],
+      {
+        cwd: join(modulesDir, component.name),
+        env: {
+          CGO_ENABLED: component.cgo ? '1' : '0',
+          GOOS: 'linux',
+          GOARCH: 'amd64',
+          GOFLAGS: '-mod=readonly',
+        },
+        stdin: 'ignore',
+        timeout: BUILD_TIMEOUT_MS,
+      },
+    );
+    await rename(part, path);
+  } finally {
+    await rm(part, { force: true });
+  }
+}

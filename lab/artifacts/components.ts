@@ -1,0 +1,104 @@
+/** What is built from source: one Go module of ours a component, which pins the upstream and all below it. */
+export interface Component {
+  readonly name: string;
+  readonly version: string;
+  /** Output file → Go package. */
+  readonly binaries: Readonly<Record<string, string>>;
+  /** Linked against libc, statically; the others need none. */
+  readonly cgo?: true;
+  readonly tags?: readonly string[];
+  /** Go variables set by the linker, mostly versions. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+const kubernetesVersion = 'v1.34.4';
+
+const kubernetesVariables = (): Record<string, string> => {
+  const [major = '', minor = ''] = kubernetesVersion.slice(1).split('.');
+  const fields = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
+  return Object.fromEntries(
+    ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) =>
+      Object.entries(fields).map(([field, value]) => [`${path}.${field}`, value]),
+    ),
+  );
+};
+
+const kubernetesCommand = (name: string) => [name, `k8s.io/kubernetes/cmd/${name}`] as const;
+
+/** In the order of a full build: what tests need first, what takes long first. */
+export const components = {
+  etcd: {
+    name: 'etcd',
+    version: 'v3.6.16',
+    binaries: {
+      etcd: 'go.etcd.io/etcd/server/v3',
+      etcdctl: 'go.etcd.io/etcd/etcdctl/v3',
+      etcdutl: 'go.etcd.io/etcd/etcdutl/v3',
+    },
+  },
+  kubernetes: {
+    name: 'kubernetes',
+    version: kubernetesVersion,
+    binaries: Object.fromEntries(
+      [
+        'kube-apiserver',
+        'kube-controller-manager',
+        'kube-scheduler',
+        'kube-proxy',
+        'kubeadm',
+        'kubelet',
+        'kubectl',
+      ].map(kubernetesCommand),
+    ),
+    variables: kubernetesVariables(),
+  },
+  containerd: {
+    name: 'containerd',
+    version: 'v2.1.5',
+    binaries: Object.fromEntries(
+      ['containerd', 'containerd-shim-runc-v2', 'ctr'].map((name) => [
+        name,
+        `github.com/containerd/containerd/v2/cmd/${name}`,
+      ]),
+    ),
+    variables: { 'github.com/containerd/containerd/v2/version.Version': 'v2.1.5' },
+  },
+  runc: {
+    name: 'runc',
+    version: 'v1.3.3',
+    binaries: { runc: 'github.com/opencontainers/runc' },
+    cgo: true,
+    tags: ['seccomp'],
+    variables: { 'main.version': '1.3.3' },
+  },
+  cni: {
+    name: 'cni',
+    version: 'v1.9.1',
+    binaries: {
+      bridge: 'github.com/containernetworking/plugins/plugins/main/bridge',
+      loopback: 'github.com/containernetworking/plugins/plugins/main/loopback',
+      'host-local': 'github.com/containernetworking/plugins/plugins/ipam/host-local',
+      portmap: 'github.com/containernetworking/plugins/plugins/meta/portmap',
+    },
+  },
+  // Flannel's own repository of the plugin is no Go module that a proxy serves; this is where it comes from.
+  'flannel-cni': {
+    name: 'flannel-cni',
+    version: 'v0.9.1',
+    binaries: { flannel: 'github.com/containernetworking/plugins/plugins/meta/flannel' },
+  },
+  flannel: {
+    name: 'flannel',
+    version: 'v0.28.4',
+    binaries: { flanneld: 'github.com/flannel-io/flannel' },
+    cgo: true,
+    variables: { 'github.com/flannel-io/flannel/pkg/version.Version': 'v0.28.4' },
+  },
+  coredns: {
+    name: 'coredns',
+    version: 'v1.12.1',
+    binaries: { coredns: '.' },
+  },
+} as const satisfies Record<string, Component>;
+
+export type ComponentName = keyof typeof components;
