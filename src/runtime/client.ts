@@ -1,0 +1,260 @@
+import type { Readable } from 'node:stream';
+import type { KubeList, KubeObject, ObjectKey, Resource } from '#api/meta.ts';
+import { ApiError, isNotFound } from './api-error.ts';
+import {
+  type ApiRequest,
+  type Caller,
+  type CallerOptions,
+  type CallOptions,
+  createCaller,
+  type Method,
+} from './call.ts';
+import type { Endpoint } from './endpoint.ts';
+import { apiVersionOf, type Query, resourcePath } from './resource-path.ts';
+import { streamWatch, type WatchEvent } from './watch-stream.ts';
+
+export interface ListOptions extends CallOptions {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  limit?: number | undefined;
+  continue?: string | undefined;
+  resourceVersion?: string | undefined;
+  resourceVersionMatch?: 'Exact' | 'NotOlderThan' | undefined;
+}
+
+export interface WatchOptions extends CallOptions {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  resourceVersion?: string | undefined;
+  /** After which the server ends the watch. */
+  timeoutSeconds?: number | undefined;
+  allowWatchBookmarks?: boolean | undefined;
+  /** WatchList: what there is comes first, as ADDED, then a bookmark that says so. */
+  sendInitialEvents?: boolean | undefined;
+}
+
+export interface WriteOptions extends CallOptions {
+  /** Checked and answered by the server as if written, but not written. */
+  dryRun?: boolean | undefined;
+  fieldManager?: string | undefined;
+  subresource?: string | undefined;
+}
+
+export type PatchType = 'merge' | 'json' | 'strategic';
+
+export interface PatchOptions extends WriteOptions {
+  type: PatchType;
+}
+
+export interface ApplyOptions extends WriteOptions {
+  fieldManager: string;
+  force?: boolean | undefined;
+}
+
+export interface DeleteOptions extends CallOptions {
+  dryRun?: boolean | undefined;
+  preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined } | undefined;
+  propagationPolicy?: 'Background' | 'Foreground' | 'Orphan' | undefined;
+  gracePeriodSeconds?: number | undefined;
+}
+
+/**
+ * A Kubernetes API client. Objects go in and out as plain JSON, so that fields that we do not know survive.
+ * Every call rejects with ApiError, or with the reason of its `signal`.
+ */
+export interface Client {
+  get<T extends KubeObject>(resource: Resource, key: ObjectKey, options?: CallOptions): Promise<T>;
+  /** `get`, with undefined where there is none. */
+  find<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    options?: CallOptions,
+  ): Promise<T | undefined>;
+  /** One page; items carry apiVersion and kind, which the server leaves out. */
+  list<T extends KubeObject>(resource: Resource, options?: ListOptions): Promise<KubeList<T>>;
+  create<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
+  update<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
+  updateStatus<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
+  patch<T extends KubeObject>(
+    resource: Resource,
+    key: ObjectKey,
+    patch: unknown,
+    options: PatchOptions,
+  ): Promise<T>;
+  /** Server-side apply. */
+  apply<T extends KubeObject>(resource: Resource, object: KubeObject, options: ApplyOptions): Promise<T>;
+  delete(resource: Resource, key: ObjectKey, options?: DeleteOptions): Promise<void>;
+  /** Any other path: TokenReview, /version, a discovery document. */
+  request(
+    method: Method,
+    path: string,
+    body?: unknown,
+    options?: CallOptions & { query?: Query },
+  ): Promise<unknown>;
+  /** A body as it comes: pod logs. `timeoutMs` bounds the headers, `signal` the whole. */
+  stream(path: string, options?: CallOptions & { query?: Query }): Promise<Readable>;
+  /**
+   * Calls `onEvent` for each event, in order; resolves when the server ends the watch, rejects on anything
+   * else (an ERROR event too, as its ApiError).
+   */
+  watch<T extends KubeObject>(
+    resource: Resource,
+    options: WatchOptions,
+    onEvent: (event: WatchEvent<T>) => void,
+  ): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * @example
+ * const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'sample/1.0' });
+ * const pods = await client.list<Pod>(PODS, { namespace: 'default' });
+ */
+export function createClient(endpoint: Endpoint, options: CallerOptions): Client {
+  return clientOver(createCaller(endpoint, options));
+}
+
+const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+};
+
+/** The verbs over any caller, which may be one that adds a deadline, a guard, or faults. */
+export function clientOver(caller: Caller): Client {
+  const write = async <T extends KubeObject>(
+    method: Method,
+    path: string,
+    body: unknown,
+    { dryRun, fieldManager, signal, timeoutMs }: WriteOptions,
+    more: Pick<ApiRequest, 'query' | 'contentType'> = {},
+  ): Promise<T> => {
+    const query = { ...more.query, fieldManager, dryRun: dryRun ? 'All' : undefined };
+    return expectObject<T>(
+      await caller.call({ method, path, body, ...more, query, signal, timeoutMs }),
+      path,
+    );
+  };
+  const put = <T extends KubeObject>(resource: Resource, object: T, options: WriteOptions): Promise<T> =>
+    write('PUT', pathOf(resource, object, options.subresource), object, options);
+
+  const client: Client = {
+    async get<T extends KubeObject>(
+      resource: Resource,
+      key: ObjectKey,
+      options: CallOptions = {},
+    ): Promise<T> {
+      const path = resourcePath(resource, key);
+      return expectObject<T>(await caller.call({ method: 'GET', path, ...options }), path);
+    },
+    async find<T extends KubeObject>(resource: Resource, key: ObjectKey, options: CallOptions = {}) {
+      try {
+        return await client.get<T>(resource, key, options);
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+    async list<T extends KubeObject>(resource: Resource, options: ListOptions = {}) {
+      const { namespace, signal, timeoutMs, ...query } = options;
+      const path = resourcePath(resource, { namespace });
+      const answer = await caller.call({ method: 'GET', path, query, signal, timeoutMs });
+      return expectList<T>(answer, resource, path);
+    },
+    create(resource, object, options = {}) {
+      const path = resourcePath(resource, {
+        namespace: object.metadata.namespace,
+        // A subresource (eviction, token) is created under the object's own path.
+        ...(options.subresource === undefined
+          ? {}
+          : { name: object.metadata.name, subresource: options.subresource }),
+      });
+      return write('POST', path, object, options);
+    },
+    update: (resource, object, options = {}) => put(resource, object, options),
+    updateStatus: (resource, object, options = {}) =>
+      put(resource, object, { ...options, subresource: 'status' }),
+    patch(resource, key, patch, options) {
+      const path = resourcePath(resource, { ...key, subresource: options.subresource });
+      return write('PATCH', path, patch, options, { contentType: PATCH_TYPES[options.type] });
+    },
+    apply(resource, object, options) {
+      const body = { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+      // JSON is YAML, and the content type is the one that every supported server takes.
+      return write('PATCH', pathOf(resource, object, options.subresource), body, options, {
+        contentType: 'application/apply-patch+yaml',
+        query: { force: options.force },
+      });
+    },
+    async delete(resource, key, { signal, timeoutMs, dryRun, ...options } = {}) {
+      const body = {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        ...options,
+        ...(dryRun ? { dryRun: ['All'] } : {}),
+      };
+      await caller.call({ method: 'DELETE', path: resourcePath(resource, key), body, signal, timeoutMs });
+    },
+    request: (method, path, body, options = {}) => caller.call({ method, path, body, ...options }),
+    stream: (path, options = {}) => caller.stream({ method: 'GET', path, ...options }),
+    async watch<T extends KubeObject>(
+      resource: Resource,
+      options: WatchOptions,
+      onEvent: (event: WatchEvent<T>) => void,
+    ) {
+      const { namespace, signal, timeoutMs, sendInitialEvents, ...rest } = options;
+      const match = sendInitialEvents ? { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' } : {};
+      const path = resourcePath(resource, { namespace });
+      const query = { watch: true, ...rest, ...match };
+      await streamWatch<T>(
+        await caller.stream({ method: 'GET', path, query, signal, timeoutMs }),
+        path,
+        onEvent,
+      );
+    },
+    close: () => caller.close(),
+  };
+  return client;
+}
+
+function pathOf(resource: Resource, object: KubeObject, subresource: string | undefined): string {
+  return resourcePath(resource, {
+    namespace: object.metadata.namespace,
+    name: object.metadata.name ?? '',
+    subresource,
+  });
+}
+
+/** Whether a value has the one thing that all objects share. The rest is the server's word for it. */
+export function isKubeObject<T extends KubeObject>(value: unknown): value is T {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'metadata' in value &&
+    typeof value.metadata === 'object' &&
+    value.metadata !== null
+  );
+}
+
+function expectObject<T extends KubeObject>(value: unknown, path: string): T {
+  if (isKubeObject<T>(value)) return value;
+  throw new ApiError('Unknown', `${path}: the answer is no Kubernetes object`, { status: 200 });
+}
+
+function isList<T>(value: unknown): value is KubeList<T> & { items: T[] | null } {
+  return isKubeObject(value) && 'items' in value && (value.items === null || Array.isArray(value.items));
+}
+
+function expectList<T extends KubeObject>(value: unknown, resource: Resource, path: string): KubeList<T> {
+  if (!isList<T>(value)) throw new ApiError('Unknown', `${path}: the answer is no list`, { status: 200 });
+  const apiVersion = apiVersionOf(resource);
+  // An empty list of Go's may come as null.
+  value.items ??= [];
+  for (const item of value.items) {
+    item.apiVersion ??= apiVersion;
+    item.kind ??= resource.kind;
+  }
+  return value;
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { type Clock, systemClock } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
+
+export interface FileContent {
+  read(): string;
+  /** The next read goes to the file. */
+  forget(): void;
+}
+
+/**
+ * The text of a file that somebody rotates (token, CA), read again when the last reading is older than
+ * `maxAgeMs`. A file that cannot be read for a moment, in the middle of a rotation, keeps its last text; one
+ * that never could throws an Error that says what it was for. Source: client-go transport/token_source.go.
+ */
+export function fileContent(
+  path: string,
+  what: string,
+  { maxAgeMs = 60_000, clock = systemClock }: { maxAgeMs?: number; clock?: Clock } = {},
+): FileContent {
+  let last: { text: string; at: number } | undefined;
+  let stale = false;
+  return {
+    read() {
+      const now = clock.monotonicMs();
+      if (last && !stale && now - last.at < maxAgeMs) return last.text;
+      try {
+        const text = readFileSync(path, 'utf8').trim();
+        if (text === '') throw new Error('it is empty');
+        last = { text, at: now };
+        stale = false;
+        return text;
+      } catch (error) {
+        if (last) return last.text;
+        throw new Error(`${what} (${path}): ${messageOf(error)}`, { cause: error });
+      }
+    },
+    forget() {
+      stale = true;
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import type { Readable } from 'node:stream';
+import { buildConnector, Pool } from 'undici';
+import { ApiError } from './api-error.ts';
+import { type Endpoint, isPromise, type TlsMaterial } from './endpoint.ts';
+import { watchForSilence } from './silence.ts';
+import { errorFromAnswer } from './status-error.ts';
+
+export interface WireRequest {
+  method: string;
+  /** Path and query, from the server's root. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string | undefined;
+  signal: AbortSignal;
+}
+
+export interface WireAnswer {
+  status: number;
+  retryAfter: string | undefined;
+  text: string;
+}
+
+/** Moves bytes: knows HTTP and TLS, nothing of objects. Rejects with ApiError Connection, or the signal's reason. */
+export interface Transport {
+  send(request: WireRequest): Promise<WireAnswer>;
+  /** The body as it comes, for watches and logs; an answer other than 2xx rejects with its ApiError. */
+  open(request: WireRequest): Promise<Readable>;
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  /** Connections for calls, kept alive. Watches have their own. Default 64. */
+  connections?: number | undefined;
+  /** Between PINGs of an HTTP/2 watch connection. Default 15,000. */
+  pingIntervalMs?: number | undefined;
+  /** A watch connection from which nothing came for so long, PINGs' answers included, is cut. Default 40,000. */
+  silenceMs?: number | undefined;
+}
+
+/**
+ * Calls go over a pool of HTTP/1.1 connections (in Node, HTTP/2 streams cost several times as much as
+ * requests on a kept-alive connection); watches share HTTP/2 connections where the server offers it, so that a
+ * PING tells a quiet watch from a dead one. Over HTTP/1.1 TCP keep-alive has to tell them apart.
+ */
+export function createTransport(endpoint: Endpoint, options: TransportOptions = {}): Transport {
+  const { connections = 64, pingIntervalMs = 15_000, silenceMs = 40_000 } = options;
+  const url = new URL(endpoint.url);
+  const base = url.pathname.replace(/\/$/, '');
+  const calls = new Pool(url.origin, {
+    connections,
+    allowH2: false,
+    keepAliveTimeout: 60_000,
+    connect: connector(endpoint, false, silenceMs),
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const streams = new Pool(url.origin, {
+    allowH2: true,
+    keepAliveTimeout: 10_000,
+    h2Options: { pingInterval: pingIntervalMs },
+    connect: connector(endpoint, true, silenceMs),
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  async function request(pool: Pool, { method, path, headers, body, signal }: WireRequest) {
+    try {
+      return await pool.request({ method, path: base + path, headers, body: body ?? null, signal });
+    } catch (error) {
+      throw connectionError(error, signal, `${method} ${path}`);
+    }
+  }
+
+  return {
+    async send(wire) {
+      const answer = await request(calls, wire);
+      try {
+        const text = await answer.body.text();
+        return { status: answer.statusCode, retryAfter: header(answer.headers['retry-after']), text };
+      } catch (error) {
+        throw connectionError(error, wire.signal, `${wire.method} ${wire.path}`);
+      }
+    },
+    async open(wire) {
+      const answer = await request(streams, wire);
+      if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body;
+      const what = `${wire.method} ${wire.path}`;
+      const text = await answer.body.text().catch(() => '');
+      throw errorFromAnswer(answer.statusCode, text, header(answer.headers['retry-after']), what);
+    },
+    async close() {
+      await Promise.all([calls.destroy(), streams.destroy()]);
+    },
+  };
+}
+
+/** A connector that asks for the TLS material at each connection, so that rotated certificates take effect. */
+function connector(endpoint: Endpoint, http2: boolean, silenceMs: number): buildConnector.connector {
+  let last: { material: TlsMaterial; connect: buildConnector.connector } | undefined;
+  const made = (material: TlsMaterial): buildConnector.connector => {
+    if (last && sameMaterial(last.material, material)) return last.connect;
+    const connect = buildConnector({
+      allowH2: http2,
+      preferH2: http2,
+      timeout: 10_000,
+      keepAlive: true,
+      keepAliveInitialDelay: 15_000,
+      ...Object.fromEntries(Object.entries(material).filter(([, value]) => value !== undefined)),
+    });
+    last = { material, connect };
+    return connect;
+  };
+  return (options, callback) => {
+    const proceed = (material: TlsMaterial) =>
+      made(material)(options, (...result) => {
+        const socket = result[1];
+        if (http2 && socket && 'alpnProtocol' in socket && socket.alpnProtocol === 'h2') {
+          watchForSilence(socket, silenceMs);
+        }
+        callback(...result);
+      });
+    const refuse = (error: unknown) =>
+      callback(error instanceof Error ? error : new Error(String(error)), null);
+    try {
+      const material = endpoint.tls();
+      if (isPromise(material)) material.then(proceed, refuse);
+      else proceed(material);
+    } catch (error) {
+      refuse(error);
+    }
+  };
+}
+
+function sameMaterial(a: TlsMaterial, b: TlsMaterial): boolean {
+  return (
+    a.ca === b.ca &&
+    a.cert === b.cert &&
+    a.key === b.key &&
+    a.servername === b.servername &&
+    a.rejectUnauthorized === b.rejectUnauthorized
+  );
+}
+
+/** The signal's own reason where it aborted, else an ApiError that names the call and the first cause. */
+export function connectionError(error: unknown, signal: AbortSignal, what: string): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof ApiError) return error;
+  return new ApiError('Connection', `${what}: ${firstCause(error)}`, { status: 0, cause: error });
+}
+
+function firstCause(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(firstCause).join('; ');
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${firstCause(error.cause)}` : error.message;
+}
+
+function header(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
