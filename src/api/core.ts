@@ -1,0 +1,85 @@
+import type { KubeObject, Resource } from './meta.ts';
+
+/** The core kinds that more than one room reads or writes, as far as we use them. */
+const core = (kind: string, plural: string): Resource => ({
+  group: '',
+  version: 'v1',
+  kind,
+  plural,
+  namespaced: true,
+});
+
+export const SECRETS = core('Secret', 'secrets');
+export const CONFIG_MAPS = core('ConfigMap', 'configmaps');
+export const PODS = core('Pod', 'pods');
+export const JOBS: Resource = {
+  group: 'batch',
+  version: 'v1',
+  kind: 'Job',
+  plural: 'jobs',
+  namespaced: true,
+};
+export const LEASES: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+};
+
+export interface Secret extends KubeObject {
+  type?: string;
+  data?: Record<string, string>;
+  immutable?: boolean;
+}
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+
+export interface Lease extends KubeObject {
+  spec?: { holderIdentity?: string; acquireTime?: string; renewTime?: string };
+}
+
+export interface Job extends KubeObject {
+  spec?: unknown;
+  status?: {
+    active?: number;
+    failed?: number;
+    succeeded?: number;
+    startTime?: string;
+    completionTime?: string;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  };
+}
+
+export interface Pod extends KubeObject {
+  spec?: { nodeName?: string };
+  status?: {
+    phase?: string;
+    reason?: string;
+    message?: string;
+    containerStatuses?: {
+      name: string;
+      state?: {
+        terminated?: { exitCode: number; reason?: string; message?: string };
+        waiting?: { reason?: string; message?: string };
+      };
+    }[];
+  };
+}
+
+/** The text behind one key of a Secret; undefined when the key is absent. */
+export function secretText(secret: Secret | undefined, key: string): string | undefined {
+  const value = secret?.data?.[key];
+  return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
+}
+
+/** `data` of a Secret from texts; absent ones are left out. */
+export function secretData(texts: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(texts).flatMap(([key, text]) =>
+      text === undefined ? [] : [[key, Buffer.from(text, 'utf8').toString('base64')]],
+    ),
+  );
+}

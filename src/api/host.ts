@@ -1,0 +1,68 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+
+/**
+ * The one spelling of an address that claims, inventories and comparisons use (RFC 5952 for IPv6).
+ * Undefined when the text is no IP address; the legacy forms of inet_aton (`10.1`, `0x0a000001`) are none.
+ */
+export function canonicalIp(text: string): string | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text).toString();
+  return ipaddr.IPv6.isValid(text) && !text.includes('%')
+    ? ipaddr.IPv6.parse(text).toRFC5952String()
+    : undefined;
+}
+
+/** DNS label of RFC 1123, as Kubernetes object names and node names have it. */
+export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+export const ipSchema = z
+  .string()
+  .max(45)
+  .refine((text) => canonicalIp(text) !== undefined, {
+    error: 'is no IP address; write it like 192.168.1.10',
+  })
+  .meta({ description: 'IPv4 or IPv6 address' });
+
+export const taintSchema = z.object({
+  key: z.string().min(1).max(316),
+  value: z.string().max(63).optional(),
+  effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']),
+});
+
+export const hostSchema = z
+  .object({
+    ip: ipSchema,
+    role: z.enum(['control-plane', 'secondary-control-plane', 'worker']).optional().meta({
+      description: 'Kept from the original; has no effect: the list that a host stands in decides.',
+    }),
+    name: z
+      .string()
+      .max(63)
+      .regex(DNS_LABEL, { error: 'is no DNS label; use lower-case letters, digits and "-"' })
+      .optional()
+      .meta({ description: 'Host and node name; it does not change. Default: host-<ip with dashes>.' }),
+    port: z.int().min(1).max(65535).optional().meta({ description: 'SSH port; default 22.' }),
+    user: z
+      .string()
+      .max(32)
+      .regex(/^[a-z_][a-z0-9_-]*$/, { error: 'is no Linux user name' })
+      .optional()
+      .meta({ description: 'SSH user; default: the one of the credentials, else root.' }),
+    labels: z.record(z.string().max(317), z.string().max(63)).optional(),
+    taints: z.array(taintSchema).max(50).optional(),
+    reclaim: z
+      .string()
+      .max(40)
+      .optional()
+      .meta({ description: 'Id of the cluster whose remains on this host may be wiped before it is taken.' }),
+  })
+  .meta({ description: 'A host, reached by SSH' });
+
+export type HostEntry = z.infer<typeof hostSchema>;
+
+/** The node name of a host: given, or made from its address. */
+export const nodeNameOf = (host: Pick<HostEntry, 'ip' | 'name'>): string =>
+  host.name ?? `host-${(canonicalIp(host.ip) ?? host.ip).replaceAll(/[.:]/g, '-')}`;
+
+export const LISTS = ['masterList', 'nodeList', 'etcdList'] as const;
+export type ListName = (typeof LISTS)[number];

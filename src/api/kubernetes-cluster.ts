@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { cidrSchema } from './cidr.ts';
+import type { Condition } from './conditions.ts';
+import { hostSchema } from './host.ts';
+import type { KubeObject, Resource } from './meta.ts';
+import { GROUP } from './names.ts';
+import type { OperationName, Phase, Result } from './words.ts';
+
+export const KUBERNETES_CLUSTERS: Resource = {
+  group: GROUP,
+  version: 'v1',
+  kind: 'KubernetesCluster',
+  plural: 'kubernetesclusters',
+  namespaced: true,
+};
+
+/** Fields of `spec.cluster` that never change once set or left out; CEL in the CRD guards them. */
+export const IMMUTABLE = ['podCIDR', 'serviceCIDR', 'clusterType', 'deployMode', 'region'] as const;
+
+export const DEFAULTS = {
+  clusterType: 'kubernetes',
+  deployMode: 'container',
+  podCIDR: '10.244.0.0/16',
+  serviceCIDR: '10.96.0.0/16',
+  timeoutMinutes: 60,
+} as const;
+
+/** The longest name of a cluster: it stands in names of Jobs, Secrets and hosts. */
+export const MAX_NAME = 40;
+
+const hostList = (description: string) =>
+  z
+    .array(hostSchema)
+    .max(1000)
+    .meta({ description, listMapKeys: ['ip'] });
+
+export const clusterTypeSchema = z.enum(['kubernetes', 'k3s', 'kubeedge', 'kind']);
+export const deployModeSchema = z.enum(['container', 'binary']);
+export const timeoutSchema = z
+  .string()
+  .max(6)
+  .regex(/^[1-9][0-9]*$/, { error: 'is no number of minutes; write it like "60"' });
+export const versionSchema = z
+  .string()
+  .max(32)
+  .regex(/^v[0-9]+\.[0-9]+\.[0-9]+$/, { error: 'is no Kubernetes version; write it like v1.34.4' });
+export const regionSchema = z
+  .string()
+  .max(63)
+  .regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/, {
+    error: 'is no region name; use letters, digits, "-", "_" and "."',
+  });
+export const registrySchema = z
+  .string()
+  .max(255)
+  .regex(/^[a-z0-9]([a-z0-9.:/_-]*[a-z0-9])?$/, {
+    error: 'is no registry; write it like registry.example.com/k8s',
+  });
+export const endpointSchema = z
+  .string()
+  .max(253)
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?$/, { error: 'is neither a host name nor an IP address' });
+
+const authConfigSchema = z
+  .object({
+    username: z.string().max(32).optional(),
+    password: z.string().max(256).optional(),
+    privateSSHKey: z.string().max(16_384).optional(),
+  })
+  .meta({ description: 'Refused in applied objects; name a Secret in credentialsSecret instead.' });
+
+export const clusterSchema = z.object({
+  timeout_mins: timeoutSchema
+    .optional()
+    .meta({ description: 'Deadline of one operation in minutes; default 60.' }),
+  clusterType: clusterTypeSchema.optional().meta({ crdDefault: DEFAULTS.clusterType }),
+  deployMode: deployModeSchema.optional().meta({ crdDefault: DEFAULTS.deployMode }),
+  podCIDR: cidrSchema.optional().meta({ crdDefault: DEFAULTS.podCIDR }),
+  serviceCIDR: cidrSchema.optional().meta({ crdDefault: DEFAULTS.serviceCIDR }),
+  masterList: hostList('Control plane hosts').optional(),
+  nodeList: hostList('Worker hosts').optional(),
+  etcdList: hostList('etcd hosts; left out or equal to masterList: stacked etcd').optional(),
+  externalLoadBalancer: endpointSchema
+    .optional()
+    .meta({ description: 'Host or IP in front of the API servers' }),
+  region: regionSchema.optional(),
+  kubeVersion: versionSchema.optional().meta({ description: 'Default: the newest offered.' }),
+  imagesRegistry: registrySchema.optional(),
+  authConfig: authConfigSchema.optional(),
+  credentialsSecret: z
+    .string()
+    .max(253)
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, { error: 'is no name of a Secret' })
+    .optional()
+    .meta({
+      description: 'Secret of this namespace with username, ssh-privatekey or password, and known_hosts',
+    }),
+});
+
+export const specSchema = z.object({
+  paused: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Starts no new attempt of anything; what runs finishes.' }),
+  cluster: clusterSchema,
+  addons: z
+    .object({ network: z.enum(['flannel', 'none']).optional().meta({ description: 'Default: flannel.' }) })
+    .optional(),
+});
+
+export type ClusterSpec = z.infer<typeof clusterSchema>;
+export type Spec = z.infer<typeof specSchema>;
+
+/** One accepted request, as `status.requests` remembers it. */
+export interface RequestRecord {
+  word: string;
+  requestId: string;
+  specHash: string;
+  sequence: number;
+  /** How it ended; absent while it runs. */
+  result?: Result;
+}
+
+/** `step` tells whether an attempt was seen: what is `starting` may still be started, what is `running` was. */
+export interface OperationStatus {
+  id: string;
+  name: OperationName;
+  sequence: number;
+  attempt: number;
+  word: string;
+  requestId: string;
+  specHash: string;
+  generation: number;
+  /** The resolved snapshot that the operation uses; later edits of the object do not touch it. */
+  spec: Spec;
+  step: string;
+  startedAt: string;
+  /** When this attempt may start, after a lost one. */
+  notBefore?: string;
+  endedAt?: string;
+  result?: Result;
+}
+
+export interface HostStatus {
+  ip: string;
+  state: string;
+  message?: string;
+}
+
+export interface ClusterStatus {
+  phase?: Phase;
+  reason?: string;
+  message?: string;
+  jobName?: string;
+  lastTransitionTime?: string;
+  observedGeneration?: number;
+  operation?: OperationStatus;
+  requests?: RequestRecord[];
+  conditions?: Condition[];
+  version?: string;
+  nodes?: { ready: number; total: number };
+  certificatesExpire?: string;
+  hosts?: HostStatus[];
+}
+
+export interface KubernetesCluster extends KubeObject {
+  spec: Spec;
+  status?: ClusterStatus;
+}

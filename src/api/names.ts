@@ -1,0 +1,51 @@
+/** Every name that we share with clients, hosts and the rest of the cluster; spelled once. */
+export const GROUP = 'ecs.yun.com';
+
+export const annotations = {
+  /** What is asked, then how it ended (docs/contract.md, Requests). */
+  operation: 'app.kubernetes.io/operation',
+  /** The spec of the last operation that succeeded, as JSON, without credentials. */
+  appliedSpec: 'app.kubernetes.io/spec',
+  requestId: `${GROUP}/request-id`,
+  clusterId: `${GROUP}/cluster-id`,
+  /** Who asked over REST; for the record only. */
+  requestedBy: `${GROUP}/requested-by`,
+} as const;
+
+export const labels = {
+  clusterId: `${GROUP}/cluster-id`,
+  sequence: `${GROUP}/sequence`,
+  attempt: `${GROUP}/attempt`,
+  /** What an object of ours in the operator's namespace is for: `attempt`, `claim`, `anchor`, `log`, `report`. */
+  purpose: `${GROUP}/purpose`,
+} as const;
+
+/** Annotations on objects of ours in the operator's namespace. */
+export const marks = {
+  /** `namespace/name` of the KubernetesCluster. */
+  cluster: `${GROUP}/cluster`,
+  /** A claim's state: `held`, `joined` or `unclean`. */
+  state: `${GROUP}/state`,
+  since: `${GROUP}/since`,
+  message: `${GROUP}/message`,
+  /** A claim's host entry as JSON: how to reach it, and the lists it stands in. */
+  host: `${GROUP}/host`,
+  /** The cluster whose remains a claim's host may still carry; it is reset before use. */
+  reclaims: `${GROUP}/reclaims`,
+  /** The step that an attempt last reported. */
+  step: `${GROUP}/step`,
+} as const;
+
+export const finalizerOf = (name: string): string => `kubernetescluster.${GROUP}/${name}`;
+export const anchorName = (clusterId: string): string => `cluster-${clusterId}`;
+export const kubeconfigSecretName = (name: string): string => `${name}-kubeconfig`;
+export const knownHostsSecretName = (name: string): string => `${name}-known-hosts`;
+export const credentialsSecretName = (name: string): string => `${name}-ssh`;
+export const reportSecretName = (job: string): string => `report-${job}`;
+export const attemptSecretName = (job: string): string => `attempt-${job}`;
+export const logConfigMapName = (job: string, part: number): string => `log-${job}-${part}`;
+/** A Lease name for a canonical IP; IPv6 colons are not allowed in names. */
+export const claimName = (ip: string): string => `host-${ip.replaceAll(/[.:]/g, '-')}`;
+
+/** The audience of the token with which a Job reports; REST refuses it and the callback refuses all others. */
+export const CALLBACK_AUDIENCE = 'matryoshka-callback';

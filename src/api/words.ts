@@ -1,0 +1,72 @@
+import { z } from 'zod';
+
+/** The operations of the contract; which of them are offered is `src/operations/index.ts`. */
+export const OPERATION_NAMES = [
+  'create',
+  'scale-up',
+  'scale-down',
+  'delete',
+  'update',
+  'rollback',
+  'snapshot',
+  'restore',
+  'renew',
+] as const;
+export type OperationName = (typeof OPERATION_NAMES)[number];
+
+/** The words that an operation leaves in `app.kubernetes.io/operation`. */
+export interface Words {
+  asked: string;
+  finished: string;
+  failed: string;
+  cancelled: string;
+}
+
+const words = (asked: string, stem: string): Words => ({
+  asked,
+  finished: `${stem}-finished`,
+  failed: `${stem}-failed`,
+  cancelled: `${stem}-cancelled`,
+});
+
+export const WORDS: Record<OperationName, Words> = {
+  create: words('creating', 'create'),
+  'scale-up': words('scaling-up', 'scale-up'),
+  'scale-down': words('scaling-down', 'scale-down'),
+  delete: words('terminating', 'terminate'),
+  update: words('updating', 'update'),
+  rollback: words('rollbacking', 'rollback'),
+  snapshot: words('snapshotting', 'snapshot'),
+  restore: words('restoring', 'restore'),
+  renew: words('renewing', 'renew'),
+};
+
+const ASKED = new Map(OPERATION_NAMES.map((name) => [WORDS[name].asked, name]));
+const RESULTS = new Set(
+  OPERATION_NAMES.flatMap((name) => [WORDS[name].finished, WORDS[name].failed, WORDS[name].cancelled]),
+);
+
+/** The operation that a word asks for; undefined for result words and for anything else. */
+export const operationAsked = (word: string | undefined): OperationName | undefined =>
+  word === undefined ? undefined : ASKED.get(word);
+
+/** Whether only the controller may write this word. */
+export const isResultWord = (word: string | undefined): boolean => word !== undefined && RESULTS.has(word);
+
+export const ALL_WORDS: readonly string[] = [...ASKED.keys(), ...RESULTS];
+
+export const PHASES = [
+  '',
+  'Prechecking',
+  'Creating',
+  'Scaling',
+  'Running',
+  'Failed',
+  'Terminating',
+  'Updating',
+  'Maintaining',
+] as const;
+export const phaseSchema = z.enum(PHASES);
+export type Phase = z.infer<typeof phaseSchema>;
+
+export type Result = 'finished' | 'failed' | 'cancelled';

@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
+import { annotations, finalizerOf } from '#api/names.ts';
+import { membersOf } from '#operations/members.ts';
+import { resolveSpec } from '#operations/resolve.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
+import { decide } from './lifecycle.ts';
+import { askedWord } from './signal.ts';
+import type { Snapshot } from './snapshot.ts';
+import { statusAfter } from './status.ts';
+
+const spec = {
+  cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }, { ip: '10.0.0.3' }] },
+};
+const resolved = resolveSpec(spec, { versions: ['v1.34.4'] }, undefined);
+const operation: OperationStatus = {
+  id: 'abc',
+  name: 'create',
+  sequence: 1,
+  attempt: 1,
+  word: 'creating',
+  requestId: 'r1',
+  specHash: specHashOf(spec),
+  generation: 1,
+  spec: resolved,
+  step: 'starting',
+  startedAt: '2026-01-01T00:00:00.000Z',
+};
+const claims = [...membersOf(spec.cluster).values()].map((host) => ({ host, state: 'held' as const }));
+
+interface Given extends Partial<Omit<Snapshot, 'cluster' | 'request'>> {
+  word?: string;
+  requestId?: string;
+  cluster?: Partial<KubernetesCluster>;
+  deleted?: boolean;
+}
+
+function snapshot({ word = '', requestId = 'r1', cluster, deleted, ...rest }: Given): Snapshot {
+  const metadata = {
+    name: 'demo',
+    namespace: 'default',
+    generation: 1,
+    finalizers: [finalizerOf('demo')],
+    annotations: { [annotations.operation]: word, [annotations.requestId]: requestId },
+    ...(deleted ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
+  };
+  const object: KubernetesCluster = { metadata, spec, ...cluster };
+  const asked = askedWord(word);
+  return {
+    now: new Date('2026-01-01T00:01:00.000Z'),
+    cluster: object,
+    clusterId: 'id1',
+    binding: { kind: 'ours', sequence: 1 },
+    adopted: true,
+    claims: [],
+    applied: undefined,
+    request: asked
+      ? {
+          word: asked,
+          requestId,
+          specHash: specHashOf(object.spec),
+          operation: asked === 'creating' ? 'create' : undefined,
+        }
+      : undefined,
+    operation: undefined,
+    attempt: { kind: 'absent' },
+    fetch: { kind: 'absent' },
+    attempts: [],
+    kubeconfig: { kind: 'missing' },
+    problems: [],
+    ...rest,
+  };
+}
+
+const signal = (given: Given): string => decide(snapshot(given)).signal;
+const outcome = (given: Given) => decide(snapshot(given)).outcome;
+const creating = { word: 'creating', cluster: { status: { phase: 'Creating' as const } } };
+
+describe('the life of a cluster', () => {
+  it('does nothing for an object without a word', () => {
+    expect(outcome({ binding: { kind: 'unbound' }, adopted: false })).toEqual({ kind: 'rest' });
+  });
+
+  it('binds and adopts before it accepts', () => {
+    expect(outcome({ word: 'creating', binding: { kind: 'unbound' }, adopted: false })).toEqual({
+      kind: 'act',
+      effects: [{ kind: 'bind' }, { kind: 'adopt' }],
+    });
+    expect(outcome({ word: 'creating' })).toMatchObject({ kind: 'accept', operation: 'create' });
+  });
+
+  it('claims every host before a Job starts', () => {
+    const accepted = { ...creating, operation };
+    expect(outcome(accepted)).toMatchObject({
+      kind: 'act',
+      effects: [{ kind: 'claim', hosts: [{}, {}, {}] }],
+    });
+    expect(outcome({ ...accepted, claims })).toMatchObject({
+      kind: 'act',
+      effects: [{ kind: 'start', attempt: { job: 'create-abc-1', attempt: 1 } }, { kind: 'record' }],
+    });
+  });
+
+  it('starts the next attempt of the same sequence when one is lost, at most three', () => {
+    const lost = { ...creating, claims, attempt: { kind: 'lost' as const, why: 'SIGKILL' } };
+    expect(outcome({ ...lost, operation: { ...operation, step: 'masters' } })).toMatchObject({
+      kind: 'move',
+      to: 'Creating',
+      operation: { attempt: 2, step: 'starting' },
+    });
+    expect(outcome({ ...lost, operation: { ...operation, step: 'masters', attempt: 3 } })).toMatchObject({
+      kind: 'fail',
+      reason: 'Lost',
+    });
+  });
+
+  it('is Running only once the kubeconfig is kept', () => {
+    const report = { success: true, message: '', hosts: [], kubeconfig: 'k' };
+    const joined = claims.map((claim) => ({ ...claim, state: 'joined' as const }));
+    const done = { ...creating, operation: { ...operation, step: 'nodes' }, claims: joined };
+    expect(outcome({ ...done, attempt: { kind: 'succeeded', report } })).toMatchObject({
+      effects: [{ kind: 'keep-access' }],
+    });
+    expect(outcome({ ...done, attempt: { kind: 'succeeded' } })).toMatchObject({
+      effects: [{ kind: 'start', attempt: { operation: 'fetch' } }],
+    });
+    expect(
+      outcome({ ...done, attempt: { kind: 'succeeded' }, kubeconfig: { kind: 'present' } }),
+    ).toMatchObject({
+      kind: 'move',
+      to: 'Running',
+      operation: { result: 'finished' },
+    });
+  });
+
+  it('makes the second write before anything else is accepted', () => {
+    const ended = {
+      operation: { ...operation, result: 'finished' as const },
+      cluster: { status: { phase: 'Running' as const } },
+    };
+    expect(outcome({ word: 'creating', ...ended })).toMatchObject({
+      effects: [{ kind: 'record' }, { kind: 'answer', word: 'create-finished', applied: true }],
+    });
+    expect(signal({ word: 'scaling-up', requestId: 'r2', ...ended })).toBe('ended');
+    expect(
+      signal({ word: 'create-finished', ...ended, applied: resolved, kubeconfig: { kind: 'present' } }),
+    ).toBe('quiet');
+  });
+
+  it('answers a manifest that says creating for ever', () => {
+    const requests = [
+      {
+        word: 'creating',
+        requestId: 'r1',
+        specHash: specHashOf(spec),
+        sequence: 1,
+        result: 'failed' as const,
+      },
+    ];
+    const failed = { ...operation, result: 'failed' as const };
+    const given = {
+      word: 'creating',
+      operation: failed,
+      cluster: { status: { phase: 'Failed' as const, requests } },
+    };
+    expect(outcome(given)).toMatchObject({ effects: [{}, { kind: 'answer', word: 'create-failed' }] });
+    expect(signal({ ...given, requestId: 'r2' })).toBe('asked');
+  });
+
+  it('infers only what adds, and only once', () => {
+    const running = { applied: resolved, kubeconfig: { kind: 'present' as const }, word: 'create-finished' };
+    const more = { cluster: { ...spec.cluster, nodeList: [...spec.cluster.nodeList, { ip: '10.0.0.4' }] } };
+    const fewer = { cluster: { ...spec.cluster, nodeList: [{ ip: '10.0.0.2' }] } };
+    const tried = [{ word: 'scaling-up', requestId: 'x', specHash: specHashOf(more), sequence: 2 }];
+    expect(signal({ ...running, cluster: { spec: more, status: { phase: 'Running' } } })).toBe('declared');
+    expect(
+      signal({ ...running, cluster: { spec: more, status: { phase: 'Running', requests: tried } } }),
+    ).toBe('quiet');
+    expect(signal({ ...running, cluster: { spec: fewer, status: { phase: 'Running' } } })).toBe(
+      'unconfirmed',
+    );
+  });
+
+  it('deletes in every phase, and never in the name of another', () => {
+    const busy = { ...creating, operation: { ...operation, step: 'masters' }, deleted: true };
+    expect(outcome(busy)).toMatchObject({ kind: 'accept', operation: 'delete' });
+    expect(signal({ ...busy, binding: { kind: 'foreign', to: 'default/other' } })).toBe('conflict');
+    expect(signal({ deleted: true, binding: { kind: 'unbound' } })).toBe('forgotten');
+  });
+});
+
+describe('status', () => {
+  it('is equal to the present one when there is nothing new to say', () => {
+    const given = snapshot({
+      word: 'creating',
+      operation,
+      claims,
+      ...{ cluster: { status: { phase: 'Creating', operation } } },
+    });
+    const first = statusAfter(given, { kind: 'rest' });
+    const second = statusAfter(
+      { ...given, cluster: { ...given.cluster, status: first }, now: new Date() },
+      { kind: 'rest' },
+    );
+    expect(second).toEqual(first);
+  });
+
+  it('keeps Ready through a failed scale-up, and says Stalled', () => {
+    const status = { phase: 'Scaling' as const, operation: { ...operation, name: 'scale-up' as const } };
+    const given = snapshot({ cluster: { status }, applied: resolved, operation: status.operation });
+    const after = statusAfter(given, { kind: 'fail', reason: 'HostUnreachable', message: '10.0.0.4' });
+    expect(after.phase).toBe('Failed');
+    expect(after.conditions?.map(({ type, status: is }) => `${type}=${is}`)).toEqual([
+      'Ready=True',
+      'Stalled=True',
+    ]);
+  });
+});

@@ -1,0 +1,135 @@
+import { annotations, finalizerOf } from '#api/names.ts';
+import { isResultWord, WORDS } from '#api/words.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import { findOperation } from '#operations/index.ts';
+import { infer } from '#operations/infer.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
+import { inFlight, type Snapshot } from './snapshot.ts';
+
+/** The one thing about a snapshot that decides what happens next. */
+export type Signal =
+  /** The cluster-id is another object's, or has no anchor. */
+  | 'conflict'
+  /** Deleted, and nothing outside was ever made. */
+  | 'forgotten'
+  /** Deletion is asked and not yet accepted. */
+  | 'deleted'
+  /** The result is written, the word not yet. */
+  | 'ended'
+  /** Something would start, but spec.paused holds it. */
+  | 'paused'
+  | 'overdue'
+  /** The attempt was not yet seen. */
+  | 'starting'
+  | 'started'
+  | 'running'
+  | 'lost'
+  | 'succeeded'
+  | 'failed'
+  /** Asked for the first time, or its finalizer or id was stripped. */
+  | 'unbound'
+  /** Attempts of ended operations are still there. */
+  | 'untidy'
+  /** The request in the annotation was carried out before. */
+  | 'answered'
+  /** A new request. */
+  | 'asked'
+  /** The spec was edited, and what it asks for is safe to infer. */
+  | 'declared'
+  | 'unconfirmed'
+  | 'not-offered'
+  /** The cluster is there and its kubeconfig Secret is not. */
+  | 'keyless'
+  | 'quiet';
+
+export const isDeleting = ({ cluster }: Snapshot): boolean =>
+  cluster.metadata.deletionTimestamp !== undefined;
+
+/** Ranks the facts: identity, deletion, how the attempt ended, then what is asked. */
+export function signalOf(snapshot: Snapshot): Signal {
+  const { binding, operation, cluster } = snapshot;
+  const held = cluster.metadata.finalizers?.includes(finalizerOf(cluster.metadata.name ?? ''));
+  if (isDeleting(snapshot) && !held) return 'quiet';
+  if (binding.kind === 'foreign' || binding.kind === 'missing') return 'conflict';
+  if (isDeleting(snapshot) && operation?.name !== 'delete') {
+    return binding.kind === 'unbound' && snapshot.claims.length === 0 ? 'forgotten' : 'deleted';
+  }
+  if (inFlight(snapshot)) return attemptSignal(snapshot);
+  if (operation && !isAnswered(snapshot)) return 'ended';
+  if (isDeleting(snapshot)) return isNew(snapshot) ? 'deleted' : 'quiet';
+  return restSignal(snapshot);
+}
+
+/** Milliseconds since 1970 at which the operation must be over. */
+export function deadlineOf({ operation }: Snapshot): number {
+  const minutes = Number(operation?.spec.cluster.timeout_mins ?? 60);
+  return Date.parse(operation?.startedAt ?? '') + minutes * 60_000;
+}
+
+function attemptSignal(snapshot: Snapshot): Signal {
+  const { attempt, operation, now, cluster } = snapshot;
+  if (operation?.step === 'starting') {
+    if (attempt.kind !== 'absent') return 'started';
+    if (now.getTime() >= deadlineOf(snapshot)) return 'overdue';
+    return cluster.spec.paused ? 'paused' : 'starting';
+  }
+  if (attempt.kind === 'succeeded' || attempt.kind === 'failed') return attempt.kind;
+  if (now.getTime() >= deadlineOf(snapshot)) return 'overdue';
+  return attempt.kind === 'running' ? 'running' : 'lost';
+}
+
+/**
+ * Whether the second write of the operation's end was made. A word that someone wrote meanwhile stays, but the spec
+ * that was applied must be on record whatever the word says.
+ */
+function isAnswered({ operation, applied, cluster, request }: Snapshot): boolean {
+  if (!operation?.result || (operation.name === 'delete' && operation.result === 'finished')) return false;
+  const onRecord =
+    operation.result !== 'finished' || canonicalJson(applied) === canonicalJson(operation.spec);
+  if (request) {
+    const same = request.word === operation.word && request.requestId === operation.requestId;
+    return onRecord && !(same && request.specHash === operation.specHash);
+  }
+  return (
+    onRecord &&
+    cluster.metadata.annotations?.[annotations.operation] === WORDS[operation.name][operation.result]
+  );
+}
+
+function restSignal(snapshot: Snapshot): Signal {
+  const { cluster, request, applied, binding, attempts, kubeconfig } = snapshot;
+  if (attempts.some(({ job }) => kubeconfig.kind === 'present' || !job.startsWith('fetch-'))) return 'untidy';
+  if (binding.kind === 'ours' && !snapshot.adopted) return 'unbound';
+  if (request) return requestSignal(snapshot);
+  if (!applied) return 'quiet';
+  const inference = infer(applied, cluster.spec);
+  if (inference.kind === 'needs-confirmation') return 'unconfirmed';
+  if (inference.kind === 'not-offered') return 'not-offered';
+  const hash = specHashOf(cluster.spec);
+  const tried = cluster.status?.requests?.some(({ specHash }) => specHash === hash);
+  if (inference.kind === 'operation' && !tried) return cluster.spec.paused ? 'paused' : 'declared';
+  return kubeconfig.kind === 'missing' ? 'keyless' : 'quiet';
+}
+
+function requestSignal(snapshot: Snapshot): Signal {
+  const { request, cluster, applied, binding } = snapshot;
+  if (!isNew(snapshot) || (request?.word === WORDS.create.asked && applied)) return 'answered';
+  if (!findOperation(request?.operation)) return 'not-offered';
+  if (cluster.spec.paused) return 'paused';
+  return binding.kind === 'unbound' || !snapshot.adopted ? 'unbound' : 'asked';
+}
+
+/** Whether the request in the annotation was never accepted. */
+function isNew({ request, cluster }: Snapshot): boolean {
+  return (
+    request !== undefined &&
+    !cluster.status?.requests?.some(
+      ({ word, requestId, specHash }) =>
+        word === request.word && requestId === request.requestId && specHash === request.specHash,
+    )
+  );
+}
+
+/** The word in the annotation, unless it is a result or nothing. */
+export const askedWord = (word: string | undefined): string | undefined =>
+  word === undefined || word === '' || isResultWord(word) ? undefined : word;

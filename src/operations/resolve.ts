@@ -1,0 +1,30 @@
+import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
+import { withoutCredentials } from './spec-hash.ts';
+
+/** What the defaults of a spec depend on. */
+export interface Offer {
+  /** Kubernetes versions that can be installed, newest first. */
+  versions: readonly string[];
+}
+
+/**
+ * The spec with every default filled in, as an operation uses it. Absent means "as it is": the version of a cluster
+ * that exists stays.
+ */
+export function resolveSpec(spec: Spec, offer: Offer, presentVersion: string | undefined): Spec {
+  const { cluster, ...rest } = withoutCredentials(spec);
+  const version = cluster.kubeVersion ?? presentVersion ?? offer.versions[0];
+  return {
+    ...rest,
+    cluster: {
+      ...cluster,
+      timeout_mins: cluster.timeout_mins ?? String(DEFAULTS.timeoutMinutes),
+      clusterType: cluster.clusterType ?? DEFAULTS.clusterType,
+      deployMode: cluster.deployMode ?? DEFAULTS.deployMode,
+      podCIDR: cluster.podCIDR ?? DEFAULTS.podCIDR,
+      serviceCIDR: cluster.serviceCIDR ?? DEFAULTS.serviceCIDR,
+      ...(version === undefined ? {} : { kubeVersion: version }),
+    },
+    addons: { network: spec.addons?.network ?? 'flannel' },
+  };
+}

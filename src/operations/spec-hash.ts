@@ -1,0 +1,31 @@
+import { canonicalIp, LISTS, nodeNameOf } from '#api/host.ts';
+import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
+import { canonicalJson, shortHash } from '#base/canonical.ts';
+
+/** Fields that take effect at the next operation and are never compared (docs/contract.md, Requests). */
+const UNCOMPARED = ['authConfig', 'credentialsSecret', 'timeout_mins'] as const;
+
+/** The part of a spec that says what the cluster is; lists in order of address, SSH details left out. */
+export function comparable(spec: Spec): Record<string, unknown> {
+  const cluster: Record<string, unknown> = { ...spec.cluster };
+  for (const field of UNCOMPARED) delete cluster[field];
+  for (const list of LISTS) {
+    const hosts = (spec.cluster[list] ?? []).map((host) => ({
+      ip: canonicalIp(host.ip) ?? host.ip,
+      name: nodeNameOf(host),
+      labels: host.labels,
+      taints: host.taints,
+    }));
+    cluster[list] = hosts.sort((a, b) => (a.ip < b.ip ? -1 : 1));
+  }
+  return { cluster, addons: spec.addons };
+}
+
+/** Equal for specs that ask for the same cluster, whatever the order and spelling of their hosts. */
+export const specHashOf = (spec: Spec): string => shortHash(canonicalJson(comparable(spec)), 16);
+
+/** A spec as `app.kubernetes.io/spec` keeps it: without credentials. */
+export function withoutCredentials(spec: Spec): Spec {
+  const { authConfig: _secret, ...cluster }: ClusterSpec = spec.cluster;
+  return { ...spec, cluster };
+}

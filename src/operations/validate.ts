@@ -1,0 +1,129 @@
+import ipaddr from 'ipaddr.js';
+import { type Cidr, contains, overlaps, parseCidr } from '#api/cidr.ts';
+import { canonicalIp, LISTS, nodeNameOf } from '#api/host.ts';
+import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import type { Problem } from '#base/errors.ts';
+import type { Offer } from './resolve.ts';
+
+const at = (field: string): string => `spec.cluster.${field}`;
+
+/** Everything that is wrong with a spec in itself, whatever operation asks for it; all problems at once. */
+export function validateSpec(spec: Spec, offer: Offer): Problem[] {
+  return [...offered(spec, offer), ...networks(spec), ...hosts(spec), ...controlPlane(spec)];
+}
+
+function offered({ cluster }: Spec, offer: Offer): Problem[] {
+  const problems: Problem[] = [];
+  const { clusterType = DEFAULTS.clusterType, deployMode = DEFAULTS.deployMode, kubeVersion } = cluster;
+  if (clusterType !== 'kubernetes') {
+    problems.push({
+      field: at('clusterType'),
+      value: clusterType,
+      reason: 'NotOffered: only "kubernetes" is',
+    });
+  }
+  if (deployMode !== 'container') {
+    problems.push({ field: at('deployMode'), value: deployMode, reason: 'NotOffered: only "container" is' });
+  }
+  if (kubeVersion !== undefined && !offer.versions.includes(kubeVersion)) {
+    const versions = offer.versions.join(', ');
+    problems.push({
+      field: at('kubeVersion'),
+      value: kubeVersion,
+      reason: `is not offered; choose of ${versions}`,
+    });
+  }
+  if (cluster.authConfig?.password !== undefined || cluster.authConfig?.privateSSHKey !== undefined) {
+    problems.push({
+      field: at(`authConfig.${cluster.authConfig.password === undefined ? 'privateSSHKey' : 'password'}`),
+      reason:
+        'may not stand in an object; put it in a Secret and name that in spec.cluster.credentialsSecret',
+    });
+  }
+  return problems;
+}
+
+function networks({ cluster }: Spec): Problem[] {
+  const problems: Problem[] = [];
+  const podText = cluster.podCIDR ?? DEFAULTS.podCIDR;
+  const serviceText = cluster.serviceCIDR ?? DEFAULTS.serviceCIDR;
+  const nets: [string, string, Cidr | undefined][] = [
+    ['podCIDR', podText, parseCidr(podText)],
+    ['serviceCIDR', serviceText, parseCidr(serviceText)],
+  ];
+  const [pod, service] = [nets[0]?.[2], nets[1]?.[2]];
+  if (pod && service && overlaps(pod, service)) {
+    problems.push({ field: at('serviceCIDR'), value: serviceText, reason: `overlaps podCIDR ${podText}` });
+  }
+  if (pod && pod[0].kind() === 'ipv4' && pod[1] > 24) {
+    problems.push({
+      field: at('podCIDR'),
+      value: podText,
+      reason: 'is too small; each node needs a /24 of it',
+    });
+  }
+  for (const list of LISTS) {
+    for (const [index, host] of (cluster[list] ?? []).entries()) {
+      const ip = canonicalIp(host.ip);
+      const inside = nets.find(([, , net]) => ip !== undefined && net && contains(net, ipaddr.parse(ip)));
+      if (inside) {
+        problems.push({
+          field: at(`${list}[${index}].ip`),
+          value: host.ip,
+          reason: `lies in ${inside[0]} ${inside[1]}`,
+        });
+      }
+    }
+  }
+  return problems;
+}
+
+function hosts({ cluster }: Spec): Problem[] {
+  const problems: Problem[] = [];
+  const byName = new Map<string, string>();
+  const entries = new Map<string, unknown>();
+  for (const list of LISTS) {
+    const seen = new Set<string>();
+    for (const [index, host] of (cluster[list] ?? []).entries()) {
+      const ip = canonicalIp(host.ip) ?? host.ip;
+      const field = at(`${list}[${index}]`);
+      if (seen.has(ip))
+        problems.push({ field: `${field}.ip`, value: host.ip, reason: `stands twice in ${list}` });
+      seen.add(ip);
+      const name = nodeNameOf(host);
+      const other = byName.get(name);
+      if (other !== undefined && other !== ip) {
+        problems.push({ field: `${field}.name`, value: name, reason: `is also the name of ${other}` });
+      }
+      byName.set(name, ip);
+      const entry = canonicalJson([host.name, host.port, host.user]);
+      if (entries.has(ip) && entries.get(ip) !== entry) {
+        problems.push({ field, value: host.ip, reason: 'has another name, port or user in another list' });
+      }
+      entries.set(ip, entry);
+    }
+  }
+  return problems;
+}
+
+/** This part makes clusters of one control plane with etcd on it. */
+function controlPlane({ cluster }: Spec): Problem[] {
+  const masters = cluster.masterList ?? [];
+  if (masters.length === 0)
+    return [{ field: at('masterList'), reason: 'is empty; name one control plane host' }];
+  const problems: Problem[] = [];
+  if (masters.length > 1) {
+    problems.push({
+      field: at('masterList'),
+      value: masters.length,
+      reason: 'NotOffered: clusters of more than one control plane host',
+    });
+  }
+  const ips = (list: typeof masters): string =>
+    canonicalJson(list.map(({ ip }) => canonicalIp(ip) ?? ip).sort());
+  if (cluster.etcdList && cluster.etcdList.length > 0 && ips(cluster.etcdList) !== ips(masters)) {
+    problems.push({ field: at('etcdList'), reason: 'NotOffered: etcd on other hosts than masterList' });
+  }
+  return problems;
+}
