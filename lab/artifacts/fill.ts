@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { formatSums, SUMS_FILE } from '#artifacts/catalogue.ts';
+import { layout } from '#artifacts/layout.ts';
+import { releases } from '#artifacts/releases.ts';
+import { sha256OfFile } from './hash.ts';
+import { announced, type Say } from './progress.ts';
+import { recipeFor } from './recipes.ts';
+
+/** What was made, and from what: path → stamp of the inputs and sum of the result. */
+const Made = z.record(z.string(), z.object({ stamp: z.string(), sha256: z.string() }));
+
+/**
+ * Fills a directory with every file of every offered release, built from source, laid out as upstream publishes
+ * them, and writes their sums. What is there and made from the same inputs stays.
+ */
+export async function fillArtifacts(dir: string, say: Say): Promise<void> {
+  const stateFile = join(dir, '.made.json');
+  await mkdir(dir, { recursive: true });
+  const made = Made.parse(JSON.parse(await readFile(stateFile, 'utf8').catch(() => '{}')));
+  const entries = releases.flatMap((release) => layout(release));
+  for (const entry of entries) {
+    const out = join(dir, entry.path);
+    const recipe = recipeFor(entry);
+    const stamp = await recipe.stamp();
+    if (made[entry.path]?.stamp === stamp && existsSync(out)) continue;
+    await mkdir(dirname(out), { recursive: true });
+    const part = `${out}.part`;
+    await announced(say, entry.path, () => recipe.make(part, say));
+    made[entry.path] = { stamp, sha256: await sha256OfFile(part) };
+    await rename(part, out);
+    await writeFile(stateFile, JSON.stringify(made, null, 1));
+  }
+  const wanted = new Set(entries.map(({ path }) => path));
+  for (const path of Object.keys(made).filter((known) => !wanted.has(known))) {
+    await rm(join(dir, path), { force: true });
+    delete made[path];
+  }
+  const sums = formatSums(new Map(Object.entries(made).map(([path, { sha256 }]) => [path, sha256])));
+  const sumsPath = join(dir, SUMS_FILE);
+  if ((await readFile(sumsPath, 'utf8').catch(() => '')) !== sums) {
+    await writeFile(`${sumsPath}.part`, sums);
+    await rename(`${sumsPath}.part`, sumsPath);
+  }
+  await writeFile(stateFile, JSON.stringify(made, null, 1));
+}

@@ -1,0 +1,79 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { announced, type Say } from '../artifacts/progress.ts';
+import { stampOf } from '../artifacts/stamp.ts';
+import { docker, dockerOrUndefined } from './docker.ts';
+import { ensurePackages } from './packages.ts';
+
+const BUILD_TIMEOUT_MS = 15 * 60_000;
+const PULL_TIMEOUT_MS = 120_000;
+const STAMP_LABEL = 'matryoshka.stamp';
+
+export interface BuildOptions {
+  /** Default: `Dockerfile` in the context. */
+  readonly dockerfile?: string;
+  readonly args?: Readonly<Record<string, string>>;
+}
+
+/** Builds an image from a folder unless one of the same content is there; answers its tag. */
+export async function buildImage(
+  tag: string,
+  context: string,
+  say: Say,
+  { dockerfile = join(context, 'Dockerfile'), args = {} }: BuildOptions = {},
+): Promise<string> {
+  const text = await readFile(dockerfile, 'utf8');
+  const stamp = await stampOf([text, args], [context]);
+  const label = `{{index .Config.Labels "${STAMP_LABEL}"}}`;
+  if ((await dockerOrUndefined(['image', 'inspect', '--format', label, tag])) === stamp) return tag;
+  for (const [, base] of text.matchAll(/^FROM (\S+)/gm)) {
+    if (base !== undefined) await ensureBase(base, say);
+  }
+  const buildArgs = Object.entries(args).flatMap(([key, value]) => ['--build-arg', `${key}=${value}`]);
+  await announced(say, `docker build ${tag}`, () =>
+    docker(
+      // The machine's network, because its way to package registries may be its own.
+      [
+        'build',
+        '-q',
+        '--network=host',
+        '-t',
+        tag,
+        '-f',
+        dockerfile,
+        '--label',
+        `${STAMP_LABEL}=${stamp}`,
+        ...buildArgs,
+        context,
+      ],
+      BUILD_TIMEOUT_MS,
+    ),
+  );
+  return tag;
+}
+
+/** Makes sure of a base image: from a registry, or, for Debian's where no registry answers, from its packages. */
+async function ensureBase(base: string, say: Say): Promise<void> {
+  if ((await dockerOrUndefined(['image', 'inspect', base])) !== undefined) return;
+  const suite = /^debian:(\w+)-slim$/.exec(base)?.[1];
+  await announced(say, `base image ${base}`, async () => {
+    if ((await dockerOrUndefined(['pull', '-q', base], PULL_TIMEOUT_MS).catch(() => undefined)) !== undefined)
+      return;
+    if (suite === undefined) throw new Error(`cannot pull ${base}, and it is not Debian's`);
+    await ensurePackages({ mmdebstrap: 'mmdebstrap' }, say);
+    const work = await mkdtemp(join(tmpdir(), 'matryoshka-base-'));
+    try {
+      const tar = join(work, 'base.tar');
+      const mirror = 'http://deb.debian.org/debian';
+      await execa('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', suite, tar, mirror], {
+        timeout: BUILD_TIMEOUT_MS,
+        stdin: 'ignore',
+      });
+      await docker(['import', '-c', 'CMD ["/bin/bash"]', tar, base], BUILD_TIMEOUT_MS);
+    } finally {
+      await rm(work, { recursive: true, force: true });
+    }
+  });
+}

@@ -1,0 +1,32 @@
+import { execa } from 'execa';
+import { UsageError } from '#base/errors.ts';
+import { announced, type Say } from '../artifacts/progress.ts';
+
+const INSTALL_TIMEOUT_MS = 10 * 60_000;
+
+/**
+ * Makes sure that commands are there; `needs` names the Debian package of each. Installs them where we are root on
+ * Debian; otherwise one message names all that is missing.
+ */
+export async function ensurePackages(needs: Readonly<Record<string, string>>, say: Say): Promise<void> {
+  const missing: string[] = [];
+  for (const command of Object.keys(needs)) {
+    const found = await execa('sh', ['-c', 'command -v "$1"', 'sh', command], { reject: false });
+    if (found.failed) missing.push(command);
+  }
+  if (missing.length === 0) return;
+  const packages = [...new Set(missing.flatMap((command) => (needs[command] ?? command).split(' ')))];
+  const apt = await execa('sh', ['-c', 'command -v apt-get'], { reject: false });
+  if (process.getuid?.() !== 0 || apt.failed) {
+    throw new UsageError(`missing: ${missing.join(', ')} (Debian packages: ${packages.join(' ')})`);
+  }
+  await announced(say, `apt-get install ${packages.join(' ')}`, async () => {
+    const options = {
+      timeout: INSTALL_TIMEOUT_MS,
+      stdin: 'ignore',
+      env: { DEBIAN_FRONTEND: 'noninteractive' },
+    } as const;
+    await execa('apt-get', ['update', '-q'], options);
+    await execa('apt-get', ['install', '-qy', '--no-install-recommends', ...packages], options);
+  });
+}

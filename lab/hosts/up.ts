@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { sleep } from '#base/clock.ts';
+import { announced, type Say } from '../artifacts/progress.ts';
+import { ensureDocker } from './daemon.ts';
+import { docker, dockerOrUndefined } from './docker.ts';
+import { buildImage } from './image.ts';
+import { ensurePackages } from './packages.ts';
+import { hostsPath, keyPath, knownHostsPath, type LabHost, labDir, labHosts, network } from './places.ts';
+import { raiseSysctls } from './sysctls.ts';
+
+const SSH_TIMEOUT_MS = 60_000;
+
+/** Makes the hosts 1 to `count` and waits until each answers over SSH. What is there already stays as it is. */
+export async function labUp(count: number, say: Say): Promise<LabHost[]> {
+  await mkdir(labDir, { recursive: true });
+  await ensurePackages({ 'ssh-keygen': 'openssh-client' }, say);
+  await ensureDocker(say);
+  await raiseSysctls();
+  if (!existsSync(keyPath)) {
+    await execa('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'matryoshka-lab', '-f', keyPath]);
+  }
+  const image = await buildImage('matryoshka-lab-host', import.meta.dirname, say);
+  await ensureNetwork();
+  const rights = await containerRights(image);
+  const hosts = labHosts(count);
+  await announced(say, `${count} hosts`, async () => {
+    await Promise.all(hosts.map((host) => ensureHost(host, image, rights)));
+    await writeFile(hostsPath, JSON.stringify(hosts, null, 1));
+    const keys = await Promise.all(hosts.map(async (host) => `${host.ip} ${await hostKey(host)}`));
+    await writeFile(knownHostsPath, `${keys.join('\n')}\n`);
+    await Promise.all(hosts.map(answersOnSsh));
+  });
+  return hosts;
+}
+
+async function ensureNetwork(): Promise<void> {
+  if ((await dockerOrUndefined(['network', 'inspect', network.name])) !== undefined) return;
+  await docker([
+    'network',
+    'create',
+    `--subnet=${network.subnet}`,
+    `--gateway=${network.gateway}`,
+    network.name,
+  ]);
+}
+
+/** The rights of a host: all, where the daemon itself has them all; otherwise all that it can give. */
+async function containerRights(image: string): Promise<readonly string[]> {
+  const privileged = ['run', '--rm', '--privileged', '--network=none', image, 'true'];
+  if ((await dockerOrUndefined(privileged)) !== undefined) return ['--privileged'];
+  return [
+    '--cap-add=ALL',
+    '--cap-drop=SYS_RESOURCE',
+    '--security-opt=seccomp=unconfined',
+    '--security-opt=apparmor=unconfined',
+    '--security-opt=systempaths=unconfined',
+    '--device-cgroup-rule=a *:* rwm',
+  ];
+}
+
+async function ensureHost(host: LabHost, image: string, rights: readonly string[]): Promise<void> {
+  const running = await dockerOrUndefined(['inspect', '--format', '{{.State.Running}}', host.name]);
+  if (running === 'true') return;
+  if (running === undefined) {
+    await docker([
+      'create',
+      ...rights,
+      `--name=${host.name}`,
+      `--hostname=${host.name}`,
+      `--label=${network.name}`,
+      `--network=${network.name}`,
+      `--ip=${host.ip}`,
+      '--cgroupns=private',
+      '--tmpfs=/run',
+      '--tmpfs=/tmp',
+      // A volume, because containerd's overlays cannot lie on Docker's.
+      '--volume=/var',
+      image,
+    ]);
+    const authorized = join(labDir, `authorized_keys.${host.name}`);
+    await writeFile(authorized, await readFile(`${keyPath}.pub`));
+    await chmod(authorized, 0o600);
+    await docker(['cp', authorized, `${host.name}:/root/.ssh/authorized_keys`]);
+  }
+  await docker(['start', host.name]);
+}
+
+/** The host makes its key at its first start; it stays for as long as the container. */
+async function hostKey(host: LabHost): Promise<string> {
+  const read = ['exec', host.name, 'cat', '/etc/ssh/ssh_host_ed25519_key.pub'];
+  const answer = await until(`${host.name} has a host key`, () => dockerOrUndefined(read));
+  return answer.split(' ').slice(0, 2).join(' ');
+}
+
+function answersOnSsh(host: LabHost): Promise<true> {
+  return until(
+    `${host.name} answers on port 22`,
+    () =>
+      new Promise<true | undefined>((resolve) => {
+        const socket = connect({ host: host.ip, port: 22, timeout: 1_000 });
+        const end = (answer: true | undefined) => {
+          socket.destroy();
+          resolve(answer);
+        };
+        socket.once('data', () => end(true));
+        socket.once('timeout', () => end(undefined));
+        socket.once('error', () => end(undefined));
+      }),
+  );
+}
+
+async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
+  const start = performance.now();
+  while (performance.now() - start < SSH_TIMEOUT_MS) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await sleep(200);
+  }
+  throw new Error(`not within ${SSH_TIMEOUT_MS / 1000} s: ${what}`);
+}

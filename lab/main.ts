@@ -1,0 +1,67 @@
+import { mkdir } from 'node:fs/promises';
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { messageOf, UsageError } from '#base/errors.ts';
+import { startApiServer } from './apiserver/start.ts';
+import { fillArtifacts } from './artifacts/fill.ts';
+import { artifactsDir } from './artifacts/places.ts';
+import { sayOnStderr as say } from './artifacts/progress.ts';
+import { ensureDocker } from './hosts/daemon.ts';
+import { labDown } from './hosts/down.ts';
+import { ensurePackages } from './hosts/packages.ts';
+import { labDir } from './hosts/places.ts';
+import { labUp } from './hosts/up.ts';
+
+const number = (text: string): number => {
+  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('a number from 1 to 99');
+  return Number(text);
+};
+
+const program = new Command('lab').description('Hosts to practise on, and what is installed on them');
+
+program
+  .command('artifacts')
+  .description('build from source what hosts need, laid out as upstream publishes it')
+  .option('--dir <path>', 'where to', artifactsDir)
+  .action(async ({ dir }) => {
+    await mkdir(labDir, { recursive: true });
+    await ensurePackages({ gcc: 'gcc libc6-dev libseccomp-dev pkg-config' }, say);
+    await ensureDocker(say);
+    await fillArtifacts(dir, say);
+    process.stdout.write(`${dir}\n`);
+  });
+
+program
+  .command('up')
+  .description('start hosts as Docker containers')
+  .option('--hosts <n>', 'how many', number, 4)
+  .action(async ({ hosts }) => {
+    for (const { name, ip } of await labUp(hosts, say)) process.stdout.write(`${name}\t${ip}\n`);
+  });
+
+program
+  .command('down')
+  .description('remove every host and leave nothing behind')
+  .action(() => labDown(say));
+
+program
+  .command('apiserver')
+  .description('run a bare API server with etcd until interrupted; prints the path of its kubeconfig')
+  .option('--controller-manager', 'with the controllers for Jobs, namespaces and garbage collection', false)
+  .action(async ({ controllerManager }) => {
+    const server = await startApiServer({ controllerManager, say });
+    process.stdout.write(`${server.kubeconfigPath}\n`);
+    await new Promise((resolve) => {
+      process.once('SIGINT', resolve);
+      process.once('SIGTERM', resolve);
+    });
+    await server.stop();
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(
+    `lab: ${error instanceof UsageError ? error.message : (error instanceof Error && error.stack) || messageOf(error)}\n`,
+  );
+  process.exitCode = 1;
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { catalogue, formatSums, parseSums, playbookVariables } from './catalogue.ts';
+import { layout } from './layout.ts';
+import { releaseOf, releases } from './releases.ts';
+
+const [release] = releases;
+const sum = 'a'.repeat(64);
+const all = new Map(layout(release).map(({ path }) => [path, sum]));
+
+describe('releases', () => {
+  it('finds a version with and without its v, and no other', () => {
+    expect(releaseOf('1.34.4')).toBe(release);
+    expect(releaseOf('v1.34.4')).toBe(release);
+    expect(releaseOf('1.34')).toBeUndefined();
+  });
+});
+
+describe('sums', () => {
+  it('reads what it writes', () => {
+    expect(parseSums(formatSums(all))).toEqual(all);
+  });
+  it('refuses a damaged list', () => {
+    expect(() => parseSums(`${sum}  a\n<html>\n`)).toThrow('not a line of SHA256SUMS: <html>');
+  });
+});
+
+describe('catalogue', () => {
+  it('names each path and each name once', () => {
+    const entries = catalogue(release, formatSums(all));
+    expect(new Set(entries.map(({ path }) => path)).size).toBe(entries.length);
+    expect(new Set(entries.map(({ name }) => name)).size).toBe(entries.length);
+  });
+  it('lays images out by registry, name and tag', () => {
+    expect(catalogue(release, formatSums(all)).find(({ name }) => name === 'coredns')).toMatchObject({
+      path: 'images/registry.k8s.io/coredns/coredns_v1.12.1.tar',
+      image: 'registry.k8s.io/coredns/coredns:v1.12.1',
+    });
+  });
+  it('does without images that the source lacks, not without binaries', () => {
+    const without = (wanted: string) =>
+      formatSums(new Map([...all].filter(([path]) => !path.includes(wanted))));
+    expect(catalogue(release, without('images/')).map(({ name }) => name)).not.toContain('etcd');
+    expect(() => catalogue(release, without('runc.amd64'))).toThrow(
+      'no sum for github.com/opencontainers/runc',
+    );
+  });
+  it('becomes variables with files by name and images in a list', () => {
+    const variables = playbookVariables(catalogue(release, formatSums(all)));
+    expect(variables.artifact_files['kubelet']).toEqual({
+      path: 'dl.k8s.io/release/v1.34.4/bin/linux/amd64/kubelet',
+      sha256: sum,
+    });
+    expect(variables.artifact_images.map(({ image }) => image)).toContain(
+      'registry.k8s.io/kube-proxy:v1.34.4',
+    );
+  });
+});

@@ -1,0 +1,93 @@
+import type { Release } from './releases.ts';
+
+/** One file that a host may need. */
+export interface Entry {
+  /** What the roles call it. */
+  readonly name: string;
+  /** Below a source: the upstream URL without its scheme, or `images/…` where upstream has no file of it. */
+  readonly path: string;
+  /** Set for an archive of a container image: the name by which the cluster asks for it. */
+  readonly image?: string;
+  /** Which hosts need it. */
+  readonly hosts: 'all' | 'masters';
+  /** Upstream's file with the sum, relative to the path; absent: upstream has no such file. */
+  readonly sums?: string;
+}
+
+/** Where a registry's image lies in a source: `images/<registry>/<name>_<tag>.tar`. */
+export const imagePath = (image: string): string => `images/${image.replace(/:([^:/]+)$/, '_$1')}.tar`;
+
+/** Every file of a release, laid out as the upstreams publish them. */
+export function layout(release: Release): Entry[] {
+  const kubernetes = `dl.k8s.io/release/${release.kubernetes}/bin/linux/amd64`;
+  const github = (repository: string, version: string, file: string) =>
+    `github.com/${repository}/releases/download/${version}/${file}`;
+  const binary = (name: string, hosts: Entry['hosts'] = 'all'): Entry => ({
+    name,
+    path: `${kubernetes}/${name}`,
+    hosts,
+    sums: `${name}.sha256`,
+  });
+  const controlPlaneImage = (name: string, hosts: Entry['hosts']): Entry => ({
+    name,
+    path: `${kubernetes}/${name}.tar`,
+    image: `registry.k8s.io/${name}:${release.kubernetes}`,
+    hosts,
+    sums: `${name}.tar.sha256`,
+  });
+  const image = (name: string, ref: string, hosts: Entry['hosts']): Entry => ({
+    name,
+    path: imagePath(ref),
+    image: ref,
+    hosts,
+  });
+  return [
+    binary('kubeadm'),
+    binary('kubelet'),
+    binary('kubectl', 'masters'),
+    {
+      name: 'containerd',
+      path: github(
+        'containerd/containerd',
+        `v${release.containerd}`,
+        `containerd-${release.containerd}-linux-amd64.tar.gz`,
+      ),
+      hosts: 'all',
+      sums: `containerd-${release.containerd}-linux-amd64.tar.gz.sha256sum`,
+    },
+    {
+      name: 'runc',
+      path: github('opencontainers/runc', release.runc, 'runc.amd64'),
+      hosts: 'all',
+      sums: 'runc.sha256sum',
+    },
+    {
+      name: 'cni-plugins',
+      path: github(
+        'containernetworking/plugins',
+        release.cniPlugins,
+        `cni-plugins-linux-amd64-${release.cniPlugins}.tgz`,
+      ),
+      hosts: 'all',
+      sums: `cni-plugins-linux-amd64-${release.cniPlugins}.tgz.sha256`,
+    },
+    {
+      name: 'flannel-cni-plugin',
+      path: github(
+        'flannel-io/cni-plugin',
+        release.flannelCniPlugin,
+        `cni-plugin-flannel-linux-amd64-${release.flannelCniPlugin}.tgz`,
+      ),
+      hosts: 'all',
+      sums: `cni-plugin-flannel-linux-amd64-${release.flannelCniPlugin}.tgz.sha256`,
+    },
+    controlPlaneImage('kube-apiserver', 'masters'),
+    controlPlaneImage('kube-controller-manager', 'masters'),
+    controlPlaneImage('kube-scheduler', 'masters'),
+    controlPlaneImage('kube-proxy', 'all'),
+    image('etcd', `registry.k8s.io/etcd:${release.etcd}`, 'masters'),
+    image('coredns', `registry.k8s.io/coredns/coredns:${release.coredns}`, 'all'),
+    image('pause', `registry.k8s.io/pause:${release.pause}`, 'all'),
+    image('flannel', `ghcr.io/flannel-io/flannel:${release.flannel}`, 'all'),
+  ];
+}

@@ -1,0 +1,34 @@
+/** One offered Kubernetes version with everything that it is installed from, each pinned. */
+export interface Release {
+  /** As `spec.cluster.kubeVersion` spells it. */
+  readonly kubernetes: string;
+  /** Tags of the images that kubeadm of this version asks for. */
+  readonly etcd: string;
+  readonly coredns: string;
+  readonly pause: string;
+  readonly containerd: string;
+  readonly runc: string;
+  readonly cniPlugins: string;
+  readonly flannel: string;
+  readonly flannelCniPlugin: string;
+}
+
+/** Offered versions, the newest first: the first one is the default. */
+export const releases: readonly [Release, ...Release[]] = [
+  {
+    kubernetes: 'v1.34.4',
+    etcd: '3.6.5-0',
+    coredns: 'v1.12.1',
+    pause: '3.10.1',
+    containerd: '2.1.5',
+    runc: 'v1.3.3',
+    cniPlugins: 'v1.9.1',
+    flannel: 'v0.28.4',
+    flannelCniPlugin: 'v1.9.1-flannel1',
+  },
+];
+
+/** The release of a version, with or without its `v`; undefined: not offered. */
+export function releaseOf(kubeVersion: string): Release | undefined {
+  return releases.find(({ kubernetes }) => kubernetes === `v${kubeVersion.replace(/^v/, '')}`);
+}

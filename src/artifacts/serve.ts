@@ -1,0 +1,28 @@
+import fastifyStatic from '@fastify/static';
+import Fastify, { type FastifyInstance } from 'fastify';
+
+/** What a connection may cost: hosts fetch big files, slowly at worst, but they do not hang. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/**
+ * A server of one directory for hosts: GET and HEAD, ranges, nothing else; no listing, no dotfiles, no way out.
+ *
+ *     const app = artifactServer('/artifacts')
+ *     await app.listen({ host: '0.0.0.0', port: 8080 })
+ */
+export function artifactServer(directory: string): FastifyInstance {
+  const app = Fastify({ requestTimeout: REQUEST_TIMEOUT_MS, routerOptions: { maxParamLength: 1024 } });
+  app.get('/healthz', async () => 'ok');
+  app.register(fastifyStatic, {
+    root: directory,
+    index: false,
+    list: false,
+    dotfiles: 'ignore',
+    serveDotFiles: false,
+    // A path names a release's file, which never changes; the sum in the inventory decides anyway.
+    cacheControl: false,
+    decorateReply: false,
+  });
+  app.setNotFoundHandler((_request, reply) => reply.code(404).type('text/plain').send('not found\n'));
+  return app;
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { access, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { fetch } from 'undici';
+import { type Artifact, catalogue, formatSums, SUMS_FILE } from './catalogue.ts';
+import { type Entry, layout } from './layout.ts';
+import type { Release } from './releases.ts';
+
+/** Where artifacts come from. `upstream` is every project's own site; a mirror or directory has the same paths. */
+export type Source =
+  | { readonly kind: 'upstream' }
+  | { readonly kind: 'mirror'; readonly url: string }
+  | { readonly kind: 'directory'; readonly path: string };
+
+/** Reads a setting: `upstream`, an http(s) URL, or an absolute path. */
+export function parseSource(text: string): Source {
+  if (text === 'upstream') return { kind: 'upstream' };
+  if (/^https?:\/\//.test(text) && URL.canParse(text))
+    return { kind: 'mirror', url: text.replace(/\/+$/, '') };
+  if (text.startsWith('/')) return { kind: 'directory', path: text };
+  throw new Error(`an artifact source is "upstream", an http(s) URL, or an absolute path, not ${text}`);
+}
+
+/** How many files are fetched at once; more does not fill a line faster. */
+const PARALLEL = 4;
+/** No file is so large that a working line needs longer. */
+const FILE_TIMEOUT_MS = 15 * 60_000;
+const SUM_TIMEOUT_MS = 30_000;
+
+/** What a source has of a release, each with its sum. */
+export async function artifactsOf(source: Source, release: Release): Promise<Artifact[]> {
+  return catalogue(release, await sumsOf(source, release));
+}
+
+/**
+ * Brings every file of a release into `dir` and checks each against its sum; files that are there and right stay.
+ * From a directory nothing is copied: it is checked where it is.
+ */
+export async function materialise(
+  source: Source,
+  release: Release,
+  dir: string,
+  say: (line: string) => void = () => {},
+): Promise<Artifact[]> {
+  const artifacts = await artifactsOf(source, release);
+  const root = source.kind === 'directory' ? source.path : dir;
+  const queue = [...artifacts];
+  const worker = async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const path = join(root, next.path);
+      if ((await sumOfFile(path)) === next.sha256) continue;
+      if (source.kind === 'directory') throw new Error(`${path} is missing or does not have its sum`);
+      say(`fetching ${next.path}`);
+      await download(urlOf(source, next.path), path, next.sha256);
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
+  if (source.kind !== 'directory') {
+    const sums = formatSums(new Map(artifacts.map(({ path, sha256 }) => [path, sha256])));
+    await pipeline(Readable.from([sums]), createWriteStream(join(dir, SUMS_FILE)));
+  }
+  return artifacts;
+}
+
+async function sumsOf(source: Source, release: Release): Promise<string> {
+  if (source.kind === 'directory') return readFile(join(source.path, SUMS_FILE), 'utf8');
+  if (source.kind === 'mirror') return text(`${source.url}/${SUMS_FILE}`);
+  const sums = await Promise.all(layout(release).map(upstreamSum));
+  return formatSums(new Map(sums.filter((sum) => sum !== undefined)));
+}
+
+/** Upstream publishes a file with the sum beside each of its own, some with the name behind it, some without. */
+async function upstreamSum(entry: Entry): Promise<readonly [string, string] | undefined> {
+  if (entry.sums === undefined) return undefined;
+  const url = new URL(entry.sums, `https://${entry.path}`).href;
+  const file = entry.path.slice(entry.path.lastIndexOf('/') + 1);
+  const lines = (await text(url)).split('\n').map((line) => line.trim().split(/\s+\*?/));
+  const [sum] = lines.find(([, name]) => name === undefined || name === '' || name.endsWith(file)) ?? [];
+  if (sum === undefined || !/^[0-9a-f]{64}$/.test(sum)) throw new Error(`${url} has no sum of ${file}`);
+  return [entry.path, sum];
+}
+
+const urlOf = (source: Exclude<Source, { kind: 'directory' }>, path: string): string =>
+  source.kind === 'mirror' ? `${source.url}/${path}` : `https://${path}`;
+
+async function text(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(SUM_TIMEOUT_MS) });
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
+  return response.text();
+}
+
+async function download(url: string, path: string, sha256: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const response = await fetch(url, { signal: AbortSignal.timeout(FILE_TIMEOUT_MS) });
+  if (!response.ok || response.body === null)
+    throw new Error(`${url}: ${response.status} ${response.statusText}`);
+  const hash = createHash('sha256');
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  const part = `${path}.part`;
+  try {
+    await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(part));
+    const got = hash.digest('hex');
+    if (got !== sha256) throw new Error(`${url} has the sum ${got}, wanted ${sha256}`);
+    await rename(part, path);
+  } finally {
+    await rm(part, { force: true });
+  }
+}
+
+async function sumOfFile(path: string): Promise<string | undefined> {
+  const there = await access(path).then(
+    () => true,
+    () => false,
+  );
+  if (!there) return undefined;
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
