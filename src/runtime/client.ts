@@ -208,11 +208,13 @@ export function clientOver(caller: Caller): Client {
       const match = sendInitialEvents ? { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' } : {};
       const path = resourcePath(resource, { namespace });
       const query = { watch: true, ...rest, ...match };
-      await streamWatch<T>(
-        await caller.stream({ method: 'GET', path, query, signal, timeoutMs }),
-        path,
-        onEvent,
-      );
+      const body = await caller.stream({ method: 'GET', path, query, signal, timeoutMs });
+      try {
+        await streamWatch<T>(body, path, onEvent);
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw error;
+      }
     },
     close: () => caller.close(),
   };

@@ -1,0 +1,175 @@
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import type { Informer } from './informer.ts';
+import { keyFromText, keyText } from './object-key.ts';
+import { createHolds } from './read-your-writes.ts';
+import { type Predicate, subscribe, type Watch } from './sources.ts';
+import { TerminalError } from './terminal-error.ts';
+import { createWorkQueue, LOW, type QueueObserver } from './work-queue.ts';
+
+export interface ReconcileContext {
+  /** Aborts at the deadline and at stop, with a reason; hand it to every call. */
+  readonly signal: AbortSignal;
+  /**
+   * To be told of every object written, as the server answered it: the key is not reconciled again before the
+   * informer's cache has seen it. `informer`: the one that shows the object; default by the object's kind.
+   */
+  wrote(object: KubeObject, informer?: Informer<KubeObject>): void;
+  readonly log: Logger;
+}
+
+/** Nothing, or when to look again though nothing happens. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a reconcile that ends without a word returns void
+export type ReconcileResult = { requeueAfterMs?: number | undefined } | void;
+
+export interface ControllerObserver extends QueueObserver {
+  reconciled(result: 'success' | 'error' | 'requeue_after' | 'terminal', seconds: number): void;
+  active(workers: number): void;
+}
+
+export interface ControllerOptions<T extends KubeObject> {
+  name: string;
+  /** The kind whose keys are reconciled. */
+  for: Informer<T>;
+  /** Of the `for` kind; an event passes only if all agree. */
+  predicates?: readonly Predicate<T>[] | undefined;
+  /** Kinds whose objects name one of ours as their controlling owner. */
+  owns?: readonly Informer<KubeObject>[] | undefined;
+  /** Kinds whose objects lead to ours some other way; `watching` keeps their types. */
+  watches?: readonly Watch[] | undefined;
+  /** Default 1. */
+  workers?: number | undefined;
+  /** For one reconcile. Default 60,000. */
+  deadlineMs?: number | undefined;
+  /** Throw: retried with the key's backoff. TerminalError: not retried. */
+  reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult>;
+  log: Logger;
+  clock?: Clock | undefined;
+  observe?: ControllerObserver | undefined;
+}
+
+export interface Controller {
+  readonly name: string;
+  /**
+   * Works until `signal` aborts; resolves when every worker has ended. Caches should be synced before, else
+   * it waits for them. Never rejects.
+   */
+  run(signal: AbortSignal): Promise<void>;
+  /** Reconciles a key for a reason of one's own. */
+  enqueue(key: ObjectKey): void;
+  /** The longest-running reconcile that is past its deadline, if any: for liveness. */
+  stalled(): { key: string; forMs: number } | undefined;
+}
+
+/** Source: controller-runtime pkg/internal/controller/controller.go. */
+export function createController<T extends KubeObject>(options: ControllerOptions<T>): Controller {
+  const {
+    name,
+    workers = 1,
+    deadlineMs = 60_000,
+    clock = systemClock,
+    observe,
+    owns = [],
+    watches = [],
+  } = options;
+  const log = options.log.child({ controller: name });
+  const queue = createWorkQueue({ clock, observe });
+  const holds = createHolds();
+  const startedMs = new Map<string, number>();
+  const informers: readonly Informer<KubeObject>[] = [
+    options.for,
+    ...owns,
+    ...watches.map(({ informer }) => informer),
+  ];
+
+  const informerOf = (object: KubeObject): Informer<KubeObject> =>
+    informers.find(({ resource }) => resource.kind === object.kind) ?? options.for;
+
+  async function reconcileOne(key: string, priority: number, stop: AbortSignal): Promise<void> {
+    const abort = new AbortController();
+    const onStop = () => abort.abort(stop.reason);
+    stop.addEventListener('abort', onStop, { once: true });
+    const cancel = clock.after(deadlineMs, () =>
+      abort.abort(new Error(`reconcile of ${key} took longer than ${deadlineMs / 1000} s`)),
+    );
+    const objectKey = keyFromText(key);
+    const context: ReconcileContext = {
+      signal: abort.signal,
+      wrote: (object, informer = informerOf(object)) => holds.wrote(key, object, informer),
+      log: log.child({ namespace: objectKey.namespace, object: objectKey.name }),
+    };
+    const began = clock.monotonicMs();
+    startedMs.set(key, began);
+    const seconds = () => (clock.monotonicMs() - began) / 1000;
+    try {
+      const result = await options.reconcile(objectKey, context);
+      queue.forget(key);
+      const afterMs = result?.requeueAfterMs;
+      if (afterMs !== undefined) queue.addAfter(key, Math.max(afterMs, 1), priority);
+      observe?.reconciled(afterMs === undefined ? 'success' : 'requeue_after', seconds());
+    } catch (error) {
+      if (stop.aborted) return;
+      const terminal = error instanceof TerminalError;
+      observe?.reconciled(terminal ? 'terminal' : 'error', seconds());
+      const retryMs = terminal ? undefined : queue.addRateLimited(key, priority);
+      const stack = error instanceof Error && isBug(error) ? { stack: error.stack } : {};
+      context.log.warn({ error: messageOf(error), retryMs, ...stack }, 'reconcile failed');
+    } finally {
+      cancel();
+      stop.removeEventListener('abort', onStop);
+      startedMs.delete(key);
+    }
+  }
+
+  async function work(stop: AbortSignal): Promise<void> {
+    for (;;) {
+      const next = await queue.get();
+      if (!next) return;
+      const { key, priority } = next;
+      try {
+        if (holds.passes(key, () => queue.add(key, priority))) {
+          observe?.active(startedMs.size + 1);
+          await reconcileOne(key, priority, stop);
+          observe?.active(startedMs.size);
+        }
+      } finally {
+        queue.done(key);
+      }
+    }
+  }
+
+  return {
+    name,
+    async run(signal) {
+      try {
+        await Promise.all(informers.map((informer) => informer.whenSynced(signal)));
+      } catch {
+        return;
+      }
+      const enqueue = (key: ObjectKey, low: boolean) => queue.add(keyText(key), low ? LOW : undefined);
+      const leave = subscribe({ ...options, owns, watches }, enqueue);
+      const onStop = () => queue.shutDown();
+      if (signal.aborted) onStop();
+      signal.addEventListener('abort', onStop, { once: true });
+      log.info({ workers }, 'started');
+      await Promise.all(Array.from({ length: workers }, () => work(signal)));
+      leave();
+      log.info({}, 'stopped');
+    },
+    enqueue: (key) => queue.add(keyText(key)),
+    stalled() {
+      const now = clock.monotonicMs();
+      for (const [key, began] of startedMs) {
+        if (now - began > deadlineMs) return { key, forMs: now - began };
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Errors of the program itself, for which the stack is worth its lines. */
+function isBug(error: Error): boolean {
+  return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+}

@@ -1,0 +1,60 @@
+/** Items in order of priority, highest first; within one, first come first served. */
+export interface PriorityList {
+  /** Adds an item, or raises it; a lower priority than it has changes nothing. */
+  add(item: string, priority: number): void;
+  take(): { item: string; priority: number } | undefined;
+  has(item: string): boolean;
+  readonly size: number;
+}
+
+interface Entry {
+  item: string;
+  priority: number;
+}
+
+/** Arrays with a moving head, since taking the first of a large array or Set is not free of charge. */
+export function createPriorityList(): PriorityList {
+  const entries = new Map<string, Entry>();
+  const lanes = new Map<number, { queue: Entry[]; head: number }>();
+  let order: number[] = [];
+
+  return {
+    add(item, priority) {
+      const present = entries.get(item);
+      if (present && present.priority >= priority) return;
+      // The lower entry stays where it is and is skipped: it is no longer the one in the map.
+      const entry = { item, priority };
+      entries.set(item, entry);
+      const lane = lanes.get(priority);
+      if (lane) lane.queue.push(entry);
+      else {
+        lanes.set(priority, { queue: [entry], head: 0 });
+        order = [...lanes.keys()].sort((a, b) => b - a);
+      }
+    },
+    take() {
+      for (const priority of order) {
+        const lane = lanes.get(priority);
+        while (lane && lane.head < lane.queue.length) {
+          const entry = lane.queue[lane.head];
+          lane.head += 1;
+          if (lane.head > 64 && lane.head * 2 > lane.queue.length) {
+            lane.queue.splice(0, lane.head);
+            lane.head = 0;
+          }
+          if (entry && entries.get(entry.item) === entry) {
+            entries.delete(entry.item);
+            return { item: entry.item, priority };
+          }
+        }
+        lanes.delete(priority);
+      }
+      order = [];
+      return undefined;
+    },
+    has: (item) => entries.has(item),
+    get size() {
+      return entries.size;
+    },
+  };
+}

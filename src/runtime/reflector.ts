@@ -1,0 +1,156 @@
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { type Clock, sleep, systemClock } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import { ApiError, isApiError, isExpired, isTooLargeResourceVersion } from './api-error.ts';
+import { jitteredBackoff } from './backoff.ts';
+import type { Client } from './client.ts';
+import { listAll } from './list-pages.ts';
+import type { WatchEvent } from './watch-stream.ts';
+
+/** Which objects of a kind. */
+export interface Selection {
+  /** Absent: of all namespaces. */
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+}
+
+/** Where a reflector puts what it sees. Calls are synchronous, in the server's order. */
+export interface Sink<T> {
+  /** Everything there is, as of `resourceVersion`, by a list that was begun at `begunMs` (monotonic). */
+  replace(items: T[], resourceVersion: string, begunMs: number): void;
+  upsert(object: T, resourceVersion: string): void;
+  remove(object: T, resourceVersion: string): void;
+  /** Nothing new up to here. */
+  bookmark(resourceVersion: string): void;
+}
+
+export interface ReflectorOptions<T> {
+  client: Client;
+  resource: Resource;
+  selection?: Selection | undefined;
+  sink: Sink<T>;
+  log: Logger;
+  /** Applied to each object before it is kept. */
+  each: (object: T) => T;
+  pageSize?: number | undefined;
+  clock?: Clock | undefined;
+  random?: (() => number) | undefined;
+  /** Called at each change between working (undefined) and failing (the error's message). */
+  onHealth?: ((failure: string | undefined) => void) | undefined;
+  /** Counts for metrics. */
+  observe?: ((event: 'list' | 'watch' | 'relist' | 'failure') => void) | undefined;
+}
+
+/**
+ * Keeps a sink in step with the API server until `signal` aborts: list, then watch from the list's version,
+ * on and on. Never rejects; whatever goes wrong is retried with a jittered backoff. A watch that ends, a
+ * refused connection, 429 and 5xx go on from the same version; only a version that the server has no more
+ * (410), or not yet, makes it list again. Source: client-go tools/cache/reflector.go.
+ */
+export async function runReflector<T extends KubeObject>(
+  options: ReflectorOptions<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, resource, selection = {}, sink, each, log } = options;
+  const { clock = systemClock, random = Math.random, pageSize = 500, onHealth, observe } = options;
+  const backoff = jitteredBackoff({ clock, random });
+  let failure: string | undefined;
+  let version: string | undefined;
+
+  const healthy = () => {
+    if (failure !== undefined) log.info({ was: failure }, `${resource.plural}: watching again`);
+    failure = undefined;
+    onHealth?.(undefined);
+  };
+  /** Says so once a change, not once a try. */
+  const failing = (error: unknown) => {
+    const message = messageOf(error);
+    observe?.('failure');
+    if (message !== failure)
+      log.warn({ error: message }, `${resource.plural}: cannot list or watch, trying on`);
+    failure = message;
+    onHealth?.(message);
+  };
+
+  const list = async () => {
+    const begunMs = clock.monotonicMs();
+    observe?.('list');
+    const { items, resourceVersion } = await listAll<T>(client, resource, selection, {
+      pageSize,
+      signal,
+      each,
+    });
+    sink.replace(items, resourceVersion, begunMs);
+    version = resourceVersion;
+    healthy();
+  };
+
+  const watch = async (from: string) => {
+    const timeoutSeconds = Math.round(300 * (1 + random()));
+    const startedMs = clock.monotonicMs();
+    let events = 0;
+    observe?.('watch');
+    // A server that forgets to end the watch is reminded.
+    const overdue = new AbortController();
+    const cancel = clock.after((timeoutSeconds + 30) * 1000, () => overdue.abort());
+    try {
+      await client.watch<T>(
+        resource,
+        {
+          ...selection,
+          resourceVersion: from,
+          timeoutSeconds,
+          allowWatchBookmarks: true,
+          signal: AbortSignal.any([signal, overdue.signal]),
+          timeoutMs: 60_000,
+        },
+        (event) => {
+          events += 1;
+          if (failure !== undefined) healthy();
+          version = deliver(event, sink, each);
+        },
+      );
+    } catch (error) {
+      if (signal.aborted || !overdue.signal.aborted) throw error;
+    } finally {
+      cancel();
+    }
+    // As client-go's "very short watch": a server that closes at once is failing, not done.
+    if (events === 0 && clock.monotonicMs() - startedMs < 1000) {
+      throw new ApiError('Connection', 'the watch was closed at once', { status: 0 });
+    }
+    healthy();
+  };
+
+  while (!signal.aborted) {
+    try {
+      if (version === undefined) await list();
+      else await watch(version);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isExpired(error) || isTooLargeResourceVersion(error)) {
+        log.info({ error: messageOf(error) }, `${resource.plural}: listing again`);
+        observe?.('relist');
+        version = undefined;
+      } else {
+        if (!isApiError(error)) log.error({ error: messageOf(error) }, `${resource.plural}: unexpected`);
+        failing(error);
+        // Whoever may not watch, or watches what is gone, begins anew when he can.
+        if (isApiError(error, 'NotFound', 'Forbidden', 'Invalid', 'BadRequest')) version = undefined;
+      }
+      const waitMs = Math.max(backoff.next(), isApiError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0);
+      await sleep(Math.min(waitMs, 60_000), signal, clock).catch(() => {});
+    }
+  }
+}
+
+function deliver<T extends KubeObject>(event: WatchEvent<T>, sink: Sink<T>, each: (object: T) => T): string {
+  const version = event.object.metadata.resourceVersion;
+  if (!version) throw new ApiError('Unknown', 'a watch event without a resourceVersion', { status: 200 });
+  if (event.type === 'BOOKMARK') sink.bookmark(version);
+  else if (event.type === 'DELETED') sink.remove(each(event.object), version);
+  else sink.upsert(each(event.object), version);
+  return version;
+}

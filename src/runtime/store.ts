@@ -1,0 +1,121 @@
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
+import { deepFreeze } from './freeze.ts';
+import { keyOf, keyText } from './object-key.ts';
+
+/** Values under which an object is found in an index; none leaves it out. */
+export type Indexer<T> = (object: T) => readonly string[];
+
+/** Read access to a cache. Objects are frozen; copy one before changing it. */
+export interface Lister<T extends KubeObject> {
+  get(key: ObjectKey): T | undefined;
+  list(namespace?: string): T[];
+  /** Throws on an index that was not declared. */
+  byIndex(index: string, value: string): T[];
+  readonly size: number;
+}
+
+/** One object's change. */
+export type Change<T> =
+  | { type: 'add'; after: T }
+  | { type: 'update'; before: T; after: T }
+  | { type: 'delete'; before: T };
+
+export interface Store<T extends KubeObject> extends Lister<T> {
+  upsert(object: T): Change<T>;
+  /** Undefined where it was not there. */
+  remove(object: T): Change<T> | undefined;
+  /** All at once: no reader ever sees the half of it. Answers what differs, deletions first. */
+  replace(objects: readonly T[]): Change<T>[];
+}
+
+export interface StoreOptions<T> {
+  indexers?: Readonly<Record<string, Indexer<T>>> | undefined;
+}
+
+/** Source: client-go tools/cache/thread_safe_store.go; atomicity comes with the single thread. */
+export function createStore<T extends KubeObject>({ indexers = {} }: StoreOptions<T> = {}): Store<T> {
+  let objects = new Map<string, T>();
+  const indices = new Map<string, { values: Indexer<T>; found: Map<string, Map<string, T>> }>(
+    Object.entries(indexers).map(([name, values]) => [name, { values, found: new Map() }]),
+  );
+
+  function unindex(text: string, object: T) {
+    for (const { values, found } of indices.values()) {
+      for (const value of values(object)) {
+        const bucket = found.get(value);
+        bucket?.delete(text);
+        if (bucket?.size === 0) found.delete(value);
+      }
+    }
+  }
+
+  function index(text: string, object: T) {
+    for (const { values, found } of indices.values()) {
+      for (const value of values(object)) {
+        const bucket = found.get(value) ?? new Map<string, T>();
+        bucket.set(text, object);
+        found.set(value, bucket);
+      }
+    }
+  }
+
+  function put(text: string, object: T): Change<T> {
+    const before = objects.get(text);
+    if (before) unindex(text, before);
+    deepFreeze(object);
+    objects.set(text, object);
+    index(text, object);
+    return before ? { type: 'update', before, after: object } : { type: 'add', after: object };
+  }
+
+  return {
+    get: (key) => objects.get(keyText(key)),
+    list(namespace) {
+      const all = [...objects.values()];
+      return namespace === undefined ? all : all.filter(({ metadata }) => metadata.namespace === namespace);
+    },
+    byIndex(name, value) {
+      const entry = indices.get(name);
+      if (!entry) throw new TypeError(`no index '${name}'`);
+      return [...(entry.found.get(value)?.values() ?? [])];
+    },
+    get size() {
+      return objects.size;
+    },
+    upsert: (object) => put(keyText(keyOf(object)), object),
+    remove(object) {
+      const text = keyText(keyOf(object));
+      const before = objects.get(text);
+      if (!before) return undefined;
+      unindex(text, before);
+      objects.delete(text);
+      return { type: 'delete', before };
+    },
+    replace(list) {
+      const old = objects;
+      objects = new Map();
+      for (const { found } of indices.values()) found.clear();
+      const here: Change<T>[] = [];
+      for (const object of list) {
+        const text = keyText(keyOf(object));
+        const before = old.get(text);
+        const change = put(text, object);
+        if (before === undefined) here.push(change);
+        // The same version is the same object: nobody needs to hear of it.
+        else if (
+          before.metadata.resourceVersion !== object.metadata.resourceVersion ||
+          !sameUid(before, object)
+        ) {
+          here.push({ type: 'update', before, after: object });
+        }
+      }
+      const gone: Change<T>[] = [];
+      for (const [text, before] of old) if (!objects.has(text)) gone.push({ type: 'delete', before });
+      return [...gone, ...here];
+    },
+  };
+}
+
+function sameUid(a: KubeObject, b: KubeObject): boolean {
+  return a.metadata.uid === b.metadata.uid;
+}
