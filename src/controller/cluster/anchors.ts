@@ -1,0 +1,154 @@
+import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { anchorName, credentialsSecretName, knownHostsSecretName, labels, marks } from '#api/names.ts';
+import type { Access } from '#installer/installer.ts';
+import { isAlreadyExists } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import { Refusal } from './refusal.ts';
+import type { Binding } from './snapshot.ts';
+
+/** What the operator remembers of a cluster beside its object, so that a deleted object's hosts can still be reset. */
+export interface Anchors {
+  bindingOf(clusterId: string, cluster: ObjectKey, carriesId: boolean): Promise<Binding>;
+  /** Binds the id to the object; finding it bound so is success. */
+  bind(clusterId: string, cluster: ObjectKey): Promise<void>;
+  /** The next sequence, taken for good; the credentials are refreshed with it. */
+  takeSequence(clusterId: string, cluster: KubernetesCluster): Promise<number>;
+  accessOf(clusterId: string): Promise<Access>;
+  keepKnownHosts(clusterId: string, knownHosts: string): Promise<void>;
+  drop(clusterId: string, keepTombstone: boolean): Promise<void>;
+}
+
+const textOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
+
+export function anchorsIn(client: Client, namespace: string): Anchors {
+  const keyOf = (clusterId: string): ObjectKey => ({ namespace, name: anchorName(clusterId) });
+  const find = (clusterId: string) => client.find<Secret>(SECRETS, keyOf(clusterId));
+  const need = async (clusterId: string): Promise<Secret> => {
+    const anchor = await find(clusterId);
+    if (!anchor) throw new Refusal('IdentityConflict', `cluster-id ${clusterId} has no anchor`);
+    return anchor;
+  };
+  // The resourceVersion in the object makes each update a compare-and-swap: two leaders cannot take one sequence.
+  const save = (anchor: Secret, texts: Record<string, string | undefined>) =>
+    client.update(SECRETS, { ...anchor, data: { ...anchor.data, ...secretData(texts) } });
+
+  return {
+    async bindingOf(clusterId, cluster, carriesId) {
+      const anchor = await find(clusterId);
+      const to = anchor?.metadata.annotations?.[marks.cluster];
+      if (!anchor) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };
+      if (to !== textOf(cluster)) return { kind: 'foreign', to: to ?? 'nobody' };
+      return { kind: 'ours', sequence: Number(secretText(anchor, 'sequence') ?? 0) };
+    },
+    async bind(clusterId, cluster) {
+      const anchor: Secret = {
+        metadata: {
+          ...keyOf(clusterId),
+          labels: { [labels.purpose]: 'anchor', [labels.clusterId]: clusterId },
+          annotations: { [marks.cluster]: textOf(cluster) },
+        },
+        data: secretData({ sequence: '0' }),
+      };
+      try {
+        await client.create(SECRETS, anchor);
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+        const found = await need(clusterId);
+        const to = found.metadata.annotations?.[marks.cluster];
+        if (to !== textOf(cluster))
+          throw new Refusal('IdentityConflict', `cluster-id ${clusterId} belongs to ${to}`);
+      }
+    },
+    async takeSequence(clusterId, cluster) {
+      const anchor = await need(clusterId);
+      const sequence = Number(secretText(anchor, 'sequence') ?? 0) + 1;
+      const given = await credentialsOf(client, cluster);
+      await save(anchor, { sequence: String(sequence), ...given });
+      return sequence;
+    },
+    async accessOf(clusterId) {
+      const anchor = await need(clusterId);
+      const privateKey = secretText(anchor, 'ssh-privatekey');
+      const password = secretText(anchor, 'password');
+      if (privateKey === undefined && password === undefined) {
+        throw new Refusal(
+          'CredentialsMissing',
+          'there is neither ssh-privatekey nor password to reach the hosts with',
+        );
+      }
+      return {
+        username: secretText(anchor, 'username') ?? 'root',
+        knownHosts: secretText(anchor, 'known_hosts') ?? '',
+        ...(privateKey === undefined ? {} : { privateKey }),
+        ...(password === undefined ? {} : { password }),
+      };
+    },
+    async keepKnownHosts(clusterId, knownHosts) {
+      const anchor = await need(clusterId);
+      const merged = mergeKnownHosts(secretText(anchor, 'known_hosts') ?? '', knownHosts);
+      if (merged !== secretText(anchor, 'known_hosts')) await save(anchor, { known_hosts: merged });
+    },
+    async drop(clusterId, keepTombstone) {
+      const anchor = await find(clusterId);
+      if (!anchor) return;
+      if (!keepTombstone) {
+        const { uid, resourceVersion } = anchor.metadata;
+        return client.delete(SECRETS, keyOf(clusterId), { preconditions: { uid, resourceVersion } });
+      }
+      // The id outlives the cluster for as long as a host may carry its remains; the credentials do not.
+      const { sequence = '' } = anchor.data ?? {};
+      await client.update(SECRETS, {
+        ...anchor,
+        metadata: {
+          ...anchor.metadata,
+          labels: { ...anchor.metadata.labels, [labels.purpose]: 'tombstone' },
+        },
+        data: { sequence },
+      });
+    },
+  };
+}
+
+/** What the cluster's own Secrets say now; absent texts leave what the anchor has. */
+async function credentialsOf(
+  client: Client,
+  cluster: KubernetesCluster,
+): Promise<Record<string, string | undefined>> {
+  const { namespace = '', name = '' } = cluster.metadata;
+  const secretName = cluster.spec.cluster.credentialsSecret ?? credentialsSecretName(name);
+  const secret = await client.find<Secret>(SECRETS, { namespace, name: secretName });
+  if (!secret) {
+    // A namespace that is being deleted loses its Secrets first; the anchor still knows the way to the hosts.
+    if (cluster.metadata.deletionTimestamp) return {};
+    throw new Refusal(
+      'CredentialsMissing',
+      `Secret ${secretName} (spec.cluster.credentialsSecret) is not there`,
+    );
+  }
+  const pinned = await client.find<Secret>(SECRETS, { namespace, name: knownHostsSecretName(name) });
+  return {
+    username: secretText(secret, 'username'),
+    'ssh-privatekey': secretText(secret, 'ssh-privatekey'),
+    password: secretText(secret, 'password'),
+    known_hosts: mergeKnownHosts(
+      secretText(secret, 'known_hosts') ?? '',
+      secretText(pinned, 'known_hosts') ?? '',
+    ),
+  };
+}
+
+/** Lines of both, the first to name a host and key type winning; sorted, so that equal sets are equal text. */
+export function mergeKnownHosts(first: string, second: string): string {
+  const lines = new Map<string, string>();
+  for (const line of `${first}\n${second}`.split('\n').map((text) => text.trim())) {
+    const [host, type] = line.split(/\s+/);
+    if (line === '' || line.startsWith('#') || lines.has(`${host} ${type}`)) continue;
+    lines.set(`${host} ${type}`, line);
+  }
+  return [...lines.values()]
+    .sort()
+    .map((line) => `${line}\n`)
+    .join('');
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { LEASES, type Lease } from '#api/core.ts';
+import { hostSchema, LISTS } from '#api/host.ts';
+import { claimName, labels, marks } from '#api/names.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Claimed, Member } from '#operations/members.ts';
+import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import { Refusal } from './refusal.ts';
+
+/** Which cluster may touch which host: one Lease a host in the operator's namespace, so the API server arbitrates. */
+export interface Claims {
+  /** Takes the hosts. Throws Refusal `HostConflict` when one is another cluster's. */
+  take(clusterId: string, cluster: string, hosts: readonly Member[]): Promise<void>;
+  mark(clusterId: string, ip: string, state: Claimed['state'], message?: string): Promise<void>;
+  release(clusterId: string, ips: readonly string[]): Promise<void>;
+}
+
+const memberSchema = hostSchema.extend({ name: z.string(), lists: z.array(z.enum(LISTS)) });
+const stateSchema = z.enum(['held', 'joined', 'unclean']);
+
+/** A claim's Lease read back; undefined when a person has edited it beyond recognition. */
+export function claimedFrom(lease: Lease): Claimed | undefined {
+  const annotations = lease.metadata.annotations ?? {};
+  const host = memberSchema.safeParse(parseJson(annotations[marks.host]));
+  const state = stateSchema.safeParse(annotations[marks.state]);
+  if (!host.success || !state.success) return undefined;
+  const reclaims = annotations[marks.reclaims];
+  return { host: host.data, state: state.data, ...(reclaims ? { reclaims } : {}) };
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+export function claimsIn(client: Client, namespace: string, clock: Clock): Claims {
+  const keyOf = (ip: string) => ({ namespace, name: claimName(ip) });
+
+  async function takeOne(clusterId: string, cluster: string, host: Member): Promise<void> {
+    const lease: Lease = {
+      metadata: {
+        ...keyOf(host.ip),
+        labels: { [labels.purpose]: 'claim', [labels.clusterId]: clusterId },
+        annotations: {
+          [marks.cluster]: cluster,
+          [marks.state]: 'held',
+          [marks.since]: clock.now().toISOString(),
+          [marks.host]: JSON.stringify(host),
+          ...(host.reclaim === undefined ? {} : { [marks.reclaims]: host.reclaim }),
+        },
+      },
+      spec: { holderIdentity: clusterId },
+    };
+    try {
+      await client.create(LEASES, lease);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      await takeOver(clusterId, host, lease);
+    }
+  }
+
+  /** A host whose former cluster is gone and could not reset it may be taken; it is reset first. */
+  async function takeOver(clusterId: string, host: Member, wanted: Lease): Promise<void> {
+    const found = await client.get<Lease>(LEASES, keyOf(host.ip));
+    const holder = found.spec?.holderIdentity;
+    if (holder === clusterId) return;
+    const annotations = found.metadata.annotations ?? {};
+    if (annotations[marks.state] !== 'unclean' || holder === undefined) {
+      throw new Refusal('HostConflict', `host ${host.ip} belongs to ${annotations[marks.cluster] ?? holder}`);
+    }
+    await client.update(LEASES, {
+      ...wanted,
+      metadata: {
+        ...wanted.metadata,
+        resourceVersion: found.metadata.resourceVersion ?? '',
+        annotations: { ...wanted.metadata.annotations, [marks.reclaims]: holder },
+      },
+    });
+  }
+
+  return {
+    async take(clusterId, cluster, hosts) {
+      // One after the other, in order of address: two clusters that want the same hosts cannot each hold half.
+      for (const host of [...hosts].sort((a, b) => (a.ip < b.ip ? -1 : 1)))
+        await takeOne(clusterId, cluster, host);
+    },
+    async mark(clusterId, ip, state, message) {
+      const lease = await client.find<Lease>(LEASES, keyOf(ip));
+      if (!lease || lease.spec?.holderIdentity !== clusterId) return;
+      const annotations = {
+        [marks.state]: state,
+        [marks.since]: clock.now().toISOString(),
+        [marks.message]: message?.slice(0, 500) ?? null,
+        ...(state === 'joined' ? { [marks.reclaims]: null } : {}),
+      };
+      const { resourceVersion } = lease.metadata;
+      await client.patch(
+        LEASES,
+        keyOf(ip),
+        { metadata: { resourceVersion, annotations } },
+        { type: 'merge' },
+      );
+    },
+    async release(clusterId, ips) {
+      for (const ip of ips) {
+        const lease = await client.find<Lease>(LEASES, keyOf(ip));
+        if (!lease || lease.spec?.holderIdentity !== clusterId) continue;
+        const { uid, resourceVersion } = lease.metadata;
+        try {
+          await client.delete(LEASES, keyOf(ip), { preconditions: { uid, resourceVersion } });
+        } catch (error) {
+          if (!isNotFound(error)) throw error;
+        }
+      }
+    },
+  };
+}

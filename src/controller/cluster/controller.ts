@@ -1,0 +1,175 @@
+import { type Lease, SECRETS } from '#api/core.ts';
+import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
+import { labels, marks } from '#api/names.ts';
+import type { Clock } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import type { Installer } from '#installer/installer.ts';
+import type { Offer } from '#operations/resolve.ts';
+import { isConflict, isNotFound } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import {
+  type Controller,
+  createController,
+  type ReconcileContext,
+  type ReconcileResult,
+} from '#runtime/controller.ts';
+import type { Informer } from '#runtime/informer.ts';
+import { watching } from '#runtime/sources.ts';
+import { type Anchors, anchorsIn } from './anchors.ts';
+import { claimedFrom, claimsIn } from './claims.ts';
+import { acceptedOperation, writeStatus } from './finish.ts';
+import { decide } from './lifecycle.ts';
+import { observe } from './observe.ts';
+import type { Outcome } from './outcome.ts';
+import { perform } from './perform.ts';
+import { Refusal } from './refusal.ts';
+import { inFlight, type Snapshot } from './snapshot.ts';
+
+export const CLAIMS_BY_CLUSTER = 'clusterId';
+
+/** Index of the claims' informer. */
+export const claimIndexers = {
+  [CLAIMS_BY_CLUSTER]: (lease: Lease): string[] => {
+    const id = lease.metadata.labels?.[labels.clusterId];
+    return id === undefined ? [] : [id];
+  },
+};
+
+export interface ClusterControllerDeps {
+  client: Client;
+  clock: Clock;
+  log: Logger;
+  /** The operator's namespace. */
+  namespace: string;
+  offer: Offer;
+  installer: Installer;
+  clusters: Informer<KubernetesCluster>;
+  /** Leases of the operator's namespace labelled as claims, with `claimIndexers`. */
+  claims: Informer<Lease>;
+  /** Objects marked with a cluster (Jobs, pods, logs) whose changes concern it. */
+  others: readonly Informer<KubeObject>[];
+  workers: number;
+  /** Tells people what happened. */
+  event(cluster: KubernetesCluster, type: 'Normal' | 'Warning', reason: string, message: string): void;
+}
+
+/** How long a refusal that a person must mend is left alone before it is looked at again. */
+const REFUSAL_RETRY_MS = 30_000;
+const AFTER_EFFECTS_MS = 100;
+
+/** The cluster that an object of ours in the operator's namespace belongs to. */
+export function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
+  const [namespace, name] = metadata.annotations?.[marks.cluster]?.split('/') ?? [];
+  return namespace && name ? [{ namespace, name }] : [];
+}
+
+/** The controller of KubernetesClusters: observe, signal, table, perform, finish. */
+export function clusterController(deps: ClusterControllerDeps): Controller {
+  const { client, namespace, clock, clusters } = deps;
+  const anchors = anchorsIn(client, namespace);
+  const claims = claimsIn(client, namespace, clock);
+  const claimsOf = (clusterId: string) =>
+    deps.claims.byIndex(CLAIMS_BY_CLUSTER, clusterId).flatMap((lease) => claimedFrom(lease) ?? []);
+
+  async function reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
+    const cluster = clusters.get(key);
+    if (!cluster) return collectAnchors(key, deps, anchors, (id) => claimsOf(id).length > 0);
+    const snapshot = await observe(cluster, { ...deps, anchors, claimsOf });
+    const { signal, outcome } = decide(snapshot);
+    context.log.debug({ signal, outcome: outcome.kind }, 'decided');
+    const wrote = (object: KubernetesCluster) => context.wrote(object, clusters);
+    const performers = {
+      client,
+      namespace,
+      anchors,
+      claims,
+      installer: deps.installer,
+      log: context.log,
+      wrote,
+    };
+    try {
+      if (outcome.kind === 'act') {
+        await perform(outcome.effects, snapshot, performers);
+        // Most effects come back as an event of a cache; those on Secrets do not.
+        return { requeueAfterMs: AFTER_EFFECTS_MS };
+      }
+      const accepted =
+        outcome.kind === 'accept'
+          ? await acceptedOperation(snapshot, outcome, { anchors, ...deps })
+          : undefined;
+      return await finish(snapshot, outcome, wrote, accepted);
+    } catch (error) {
+      if (error instanceof Refusal) return finish(snapshot, refused(snapshot, error), wrote);
+      // Somebody wrote meanwhile: their change wakes us, and this decision is void.
+      if (isConflict(error) || (isNotFound(error) && !clusters.get(key))) return { requeueAfterMs: 200 };
+      throw error;
+    }
+  }
+
+  async function finish(
+    snapshot: Snapshot,
+    outcome: Outcome,
+    wrote: (object: KubernetesCluster) => void,
+    accepted?: OperationStatus,
+  ): Promise<ReconcileResult> {
+    const written = await writeStatus(client, snapshot, outcome, accepted);
+    if (written) {
+      wrote(written);
+      tell(written, outcome, accepted);
+    }
+    if (outcome.kind === 'wait') return { requeueAfterMs: outcome.ms };
+    return undefined;
+  }
+
+  /** Events come after the write that they tell of. */
+  function tell(cluster: KubernetesCluster, outcome: Outcome, accepted?: OperationStatus): void {
+    if (accepted)
+      deps.event(cluster, 'Normal', 'Accepted', `${accepted.word}, sequence ${accepted.sequence}`);
+    if (outcome.kind === 'move') deps.event(cluster, 'Normal', cluster.status?.phase ?? '', outcome.because);
+    if (outcome.kind === 'fail') deps.event(cluster, 'Warning', outcome.reason, outcome.message);
+    if ('stall' in outcome && outcome.stall)
+      deps.event(cluster, 'Warning', outcome.stall.reason, outcome.stall.message);
+  }
+
+  return createController({
+    name: 'kubernetescluster',
+    for: clusters,
+    watches: [
+      watching(deps.claims, clusterKeyOf),
+      ...deps.others.map((informer) => watching(informer, clusterKeyOf)),
+    ],
+    workers: deps.workers,
+    log: deps.log,
+    clock,
+    reconcile,
+  });
+}
+
+/** What a refused effect means: the end of a running operation, or a wait before one is accepted. */
+function refused(snapshot: Snapshot, { reason, message }: Refusal): Outcome {
+  return inFlight(snapshot)
+    ? { kind: 'fail', reason, message }
+    : { kind: 'wait', ms: REFUSAL_RETRY_MS, stall: { reason, message } };
+}
+
+/** An anchor without object and without claims is what a crash between two last steps leaves behind. */
+async function collectAnchors(
+  key: ObjectKey,
+  { client, namespace, log }: ClusterControllerDeps,
+  anchors: Anchors,
+  holdsClaims: (clusterId: string) => boolean,
+): Promise<void> {
+  const found = await client.list(SECRETS, { namespace, labelSelector: `${labels.purpose}=anchor` });
+  for (const { metadata } of found.items) {
+    const clusterId = metadata.labels?.[labels.clusterId] ?? '';
+    if (metadata.annotations?.[marks.cluster] !== `${key.namespace}/${key.name}` || holdsClaims(clusterId))
+      continue;
+    try {
+      await anchors.drop(clusterId, false);
+    } catch (error) {
+      log.warn({ clusterId, error: messageOf(error) }, 'an anchor without a cluster could not be removed');
+    }
+  }
+}

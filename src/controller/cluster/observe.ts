@@ -1,0 +1,110 @@
+import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
+import { specSchema } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { annotations, finalizerOf } from '#api/names.ts';
+import { operationAsked } from '#api/words.ts';
+import { shortHash } from '#base/canonical.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Problem } from '#base/errors.ts';
+import type { AttemptRef, AttemptState, Installer } from '#installer/installer.ts';
+import { findOperation } from '#operations/index.ts';
+import type { Claimed } from '#operations/members.ts';
+import type { Offer } from '#operations/resolve.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
+import { validateSpec } from '#operations/validate.ts';
+import type { Client } from '#runtime/client.ts';
+import { kubeconfigOf } from './access.ts';
+import type { Anchors } from './anchors.ts';
+import { jobName } from './rules.ts';
+import { fetchJobName } from './settle.ts';
+import { askedWord } from './signal.ts';
+import type { Kubeconfig, Request, Snapshot } from './snapshot.ts';
+
+export interface Observers {
+  client: Client;
+  clock: Clock;
+  offer: Offer;
+  anchors: Anchors;
+  installer: Installer;
+  /** Claims of a cluster, from the cache. */
+  claimsOf(clusterId: string): readonly Claimed[];
+}
+
+const ABSENT: AttemptState = { kind: 'absent' };
+
+/** Reads everything that a reconcile may look at, once. */
+export async function observe(cluster: KubernetesCluster, deps: Observers): Promise<Snapshot> {
+  const { client, clock, anchors, installer, offer } = deps;
+  const now = clock.now();
+  const { namespace = '', name = '', uid = '', deletionTimestamp } = cluster.metadata;
+  const key: ObjectKey = { namespace, name };
+  const carried = cluster.metadata.annotations?.[annotations.clusterId];
+  const clusterId = carried ?? shortHash(uid, 12);
+  const operation = cluster.status?.operation;
+  const applied = appliedSpec(cluster);
+  const claims = deps.claimsOf(clusterId);
+  const descriptor = findOperation(operation?.name);
+  const refOf = (job: string): AttemptRef | undefined =>
+    operation && { clusterId, sequence: operation.sequence, attempt: operation.attempt, job };
+  const current =
+    operation && descriptor && !operation.result ? refOf(jobName(descriptor.prefix, operation)) : undefined;
+  const fetching = operation ? refOf(fetchJobName(clusterId, operation.sequence)) : undefined;
+  // Between operations nothing is asked of a kubeconfig that nobody has made yet.
+  const wantsKubeconfig = !deletionTimestamp && (applied !== undefined || operation !== undefined);
+
+  const [binding, attempts, attempt, kubeconfig] = await Promise.all([
+    anchors.bindingOf(clusterId, key, carried !== undefined),
+    installer.list(clusterId),
+    current ? installer.observe(current) : ABSENT,
+    wantsKubeconfig ? kubeconfigOf(client, cluster, now) : ({ kind: 'missing' } satisfies Kubeconfig),
+  ]);
+  const fetch =
+    fetching && attempts.some(({ job }) => job === fetching.job) ? await installer.observe(fetching) : ABSENT;
+  return Object.freeze({
+    now,
+    cluster,
+    clusterId,
+    binding,
+    adopted: carried !== undefined && (cluster.metadata.finalizers ?? []).includes(finalizerOf(name)),
+    claims,
+    applied,
+    request: requestOf(cluster),
+    operation,
+    attempt,
+    fetch,
+    attempts,
+    kubeconfig,
+    problems: problemsOf(
+      operation?.result === undefined ? (operation?.spec ?? cluster.spec) : cluster.spec,
+      offer,
+    ),
+  });
+}
+
+function requestOf(cluster: KubernetesCluster): Request | undefined {
+  const marked = cluster.metadata.annotations ?? {};
+  const word = askedWord(marked[annotations.operation]);
+  if (word === undefined) return undefined;
+  const requestId = marked[annotations.requestId] ?? '';
+  return { word, requestId, specHash: specHashOf(cluster.spec), operation: operationAsked(word) };
+}
+
+function appliedSpec(cluster: KubernetesCluster): Spec | undefined {
+  const text = cluster.metadata.annotations?.[annotations.appliedSpec];
+  if (text === undefined) return undefined;
+  try {
+    return specSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Shape first, then meaning: what the CRD let through may still be no spec. */
+function problemsOf(spec: Spec, offer: Offer): Problem[] {
+  const parsed = specSchema.safeParse(spec);
+  if (parsed.success) return validateSpec(spec, offer);
+  return parsed.error.issues.map(({ path, message }) => ({
+    field: ['spec', ...path].join('.'),
+    reason: message,
+  }));
+}

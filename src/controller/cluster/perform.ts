@@ -1,0 +1,136 @@
+import { CONFIG_MAPS } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations, finalizerOf, labels } from '#api/names.ts';
+import type { Logger } from '#base/log.ts';
+import type { Installer } from '#installer/installer.ts';
+import { isNotFound } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import { keepKnownHosts, keepKubeconfig } from './access.ts';
+import type { Anchors } from './anchors.ts';
+import type { Claims } from './claims.ts';
+import type { Effect } from './outcome.ts';
+import { writeRecord } from './record.ts';
+import type { Snapshot } from './snapshot.ts';
+
+export interface Performers {
+  client: Client;
+  /** The operator's namespace. */
+  namespace: string;
+  anchors: Anchors;
+  claims: Claims;
+  installer: Installer;
+  log: Logger;
+  /** Told of each version of the cluster's object that was written. */
+  wrote(cluster: KubernetesCluster): void;
+}
+
+type Perform<K extends Effect['kind']> = (
+  effect: Extract<Effect, { kind: K }>,
+  snapshot: Snapshot,
+  deps: Performers,
+) => Promise<void>;
+
+const keyOf = ({ cluster }: Snapshot) => ({
+  namespace: cluster.metadata.namespace ?? '',
+  name: cluster.metadata.name ?? '',
+});
+const textOf = (snapshot: Snapshot): string => `${keyOf(snapshot).namespace}/${keyOf(snapshot).name}`;
+
+/** A metadata patch that fails with Conflict when anybody has written the object since the snapshot. */
+async function patchMetadata(
+  snapshot: Snapshot,
+  deps: Performers,
+  metadata: Record<string, unknown>,
+): Promise<void> {
+  const { resourceVersion } = snapshot.cluster.metadata;
+  const patch = { metadata: { ...metadata, resourceVersion } };
+  const key = keyOf(snapshot);
+  deps.wrote(await deps.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
+}
+
+const performers: { [K in Effect['kind']]: Perform<K> } = {
+  bind: (_effect, snapshot, { anchors }) => anchors.bind(snapshot.clusterId, keyOf(snapshot)),
+  adopt: (_effect, snapshot, deps) => {
+    const { finalizers = [], name = '' } = snapshot.cluster.metadata;
+    return patchMetadata(snapshot, deps, {
+      annotations: { [annotations.clusterId]: snapshot.clusterId },
+      finalizers: [...new Set([...finalizers, finalizerOf(name)])],
+    });
+  },
+  claim: ({ hosts }, snapshot, { claims }) => claims.take(snapshot.clusterId, textOf(snapshot), hosts),
+  start: async ({ attempt }, snapshot, { anchors, installer }) =>
+    installer.start({ ...attempt, access: await anchors.accessOf(snapshot.clusterId) }),
+  discard: async ({ attempts }, _snapshot, { installer }) => {
+    for (const attempt of attempts) await installer.remove(attempt);
+  },
+  record: async ({ result }, { cluster, operation }, { client, log }) => {
+    if (operation) await writeRecord(client, cluster, operation, result, log);
+  },
+  'keep-access': async ({ report }, { cluster, clusterId }, { client, anchors }) => {
+    if (report.knownHosts) {
+      await anchors.keepKnownHosts(clusterId, report.knownHosts);
+      await keepKnownHosts(client, cluster, (await anchors.accessOf(clusterId)).knownHosts);
+    }
+    if (report.kubeconfig) await keepKubeconfig(client, cluster, report.kubeconfig);
+  },
+  join: async ({ hosts }, { clusterId }, { claims }) => {
+    for (const ip of hosts) await claims.mark(clusterId, ip, 'joined');
+  },
+  taint: async ({ hosts }, { clusterId }, { claims }) => {
+    for (const { ip, why } of hosts) await claims.mark(clusterId, ip, 'unclean', why);
+  },
+  release: ({ hosts }, { clusterId }, { claims }) => claims.release(clusterId, hosts),
+  answer: ({ word, applied }, snapshot, deps) => {
+    const { request, operation } = snapshot;
+    const answersOther =
+      applied &&
+      request !== undefined &&
+      (request.word !== operation?.word || request.requestId !== operation.requestId);
+    return patchMetadata(snapshot, deps, {
+      annotations: {
+        // A word that was written while the operation ran is the next request; it stays.
+        ...(answersOther ? {} : { [annotations.operation]: word }),
+        ...(applied && operation ? { [annotations.appliedSpec]: JSON.stringify(operation.spec) } : {}),
+      },
+    });
+  },
+  'let-go': async (_effect, snapshot, deps) => {
+    const { finalizers = [], name = '' } = snapshot.cluster.metadata;
+    const { clusterId, claims, binding } = snapshot;
+    try {
+      await patchMetadata(snapshot, deps, {
+        finalizers: finalizers.filter((text) => text !== finalizerOf(name)),
+      });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    if (binding.kind !== 'ours') return;
+    await removeLogs(clusterId, deps);
+    await deps.anchors.drop(clusterId, claims.length > 0);
+  },
+};
+
+/** Logs outlive their attempts, for people; with the cluster they go. */
+async function removeLogs(clusterId: string, { client, namespace }: Performers): Promise<void> {
+  const labelSelector = `${labels.purpose}=log,${labels.clusterId}=${clusterId}`;
+  const { items } = await client.list(CONFIG_MAPS, { namespace, labelSelector });
+  for (const { metadata } of items)
+    await client.delete(CONFIG_MAPS, { namespace, name: metadata.name ?? '' });
+}
+
+/** Runs the effects in order; the first that throws stops the rest, and a repeat starts over. */
+export async function perform(
+  effects: readonly Effect[],
+  snapshot: Snapshot,
+  deps: Performers,
+): Promise<void> {
+  for (const effect of effects) await performOne(effect, snapshot, deps);
+}
+
+function performOne<K extends Effect['kind']>(
+  effect: Extract<Effect, { kind: K }> & { kind: K },
+  snapshot: Snapshot,
+  deps: Performers,
+): Promise<void> {
+  return performers[effect.kind](effect, snapshot, deps);
+}

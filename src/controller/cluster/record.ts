@@ -1,0 +1,57 @@
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
+import {
+  KUBERNETES_CLUSTERS,
+  type KubernetesCluster,
+  type OperationStatus,
+} from '#api/kubernetes-cluster.ts';
+import { annotations, labels } from '#api/names.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import { findOperation } from '#operations/index.ts';
+import type { Client } from '#runtime/client.ts';
+import { jobName } from './rules.ts';
+
+/**
+ * Writes the record of an operation, a ConfigMap `kube-<operation>-<id>` beside the cluster. It is for people:
+ * nothing reads it back, so a namespace that takes no new objects is no reason to stop.
+ */
+export async function writeRecord(
+  client: Client,
+  cluster: KubernetesCluster,
+  operation: OperationStatus,
+  result: string,
+  log: Logger,
+): Promise<void> {
+  const { uid = '', namespace = '', name = '' } = cluster.metadata;
+  const prefix = findOperation(operation.name)?.prefix ?? operation.name;
+  const record: ConfigMap = {
+    metadata: {
+      namespace,
+      name: `kube-${prefix}-${operation.id}`,
+      labels: {
+        [labels.purpose]: 'record',
+        [labels.clusterId]: cluster.metadata.annotations?.[annotations.clusterId] ?? '',
+      },
+      ownerReferences: [
+        { apiVersion: `${KUBERNETES_CLUSTERS.group}/v1`, kind: 'KubernetesCluster', name, uid },
+      ],
+    },
+    data: {
+      'job-name': jobName(prefix, operation),
+      operation: operation.name,
+      'requested-by': cluster.metadata.annotations?.[annotations.requestedBy] ?? 'annotation',
+      'request-id': operation.requestId,
+      'started-at': operation.startedAt,
+      attempt: String(operation.attempt),
+      spec: JSON.stringify(operation.spec, null, 2),
+      result,
+      message: result === 'running' ? '' : (cluster.status?.message ?? ''),
+      hosts: JSON.stringify(cluster.status?.hosts ?? []),
+    },
+  };
+  try {
+    await client.apply<ConfigMap>(CONFIG_MAPS, record, { fieldManager: 'matryoshka', force: true });
+  } catch (error) {
+    log.warn({ record: record.metadata.name, error: messageOf(error) }, 'the record could not be written');
+  }
+}

@@ -1,0 +1,111 @@
+import { type ConfigMap, JOBS, type Job, type Pod, SECRETS, type Secret } from '#api/core.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { attemptSecretName, labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
+import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import type { Lister } from '#runtime/store.ts';
+import type { AttemptRef, AttemptState, Installer } from '../installer.ts';
+import { hasEnded, judge } from './judge.ts';
+import { type JobSettings, jobOf, secretOf } from './manifest.ts';
+import { reportFrom } from './report.ts';
+
+export const BY_CLUSTER = 'clusterId';
+export const BY_JOB = 'job';
+
+/** Caches of what attempts leave in the operator's namespace. */
+export interface JobCaches {
+  /** With index BY_CLUSTER. */
+  jobs: Lister<Job>;
+  /** With index BY_JOB. */
+  pods: Lister<Pod>;
+  logs: Lister<ConfigMap>;
+}
+
+/** The installer that runs Ansible in a Job of the meta cluster. */
+export function jobInstaller(client: Client, settings: JobSettings, caches: JobCaches): Installer {
+  const { namespace } = settings;
+  const keyOf = (name: string): ObjectKey => ({ namespace, name });
+
+  async function create(
+    clusterId: string,
+    make: () => Promise<unknown>,
+    find: () => Promise<{ metadata: { labels?: Record<string, string> } }>,
+  ) {
+    try {
+      await make();
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const found = await find();
+      if (found.metadata.labels?.[labels.clusterId] !== clusterId) {
+        throw new Error('an object of that name belongs to another cluster');
+      }
+    }
+  }
+
+  async function gone(action: Promise<unknown>): Promise<void> {
+    try {
+      await action;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async function stateOf(job: Job, { job: name }: AttemptRef): Promise<AttemptState> {
+    const pod = caches.pods.byIndex(BY_JOB, name)[0];
+    const step = caches.logs.get(keyOf(logConfigMapName(name, 0)))?.metadata.annotations?.[marks.step];
+    if (!hasEnded(job)) return judge(job, pod, undefined, step);
+    const report = reportFrom(await client.find<Secret>(SECRETS, keyOf(reportSecretName(name))));
+    // The pod's last words may reach the cache after the Job's end.
+    const words = pod ?? (await lastPod(name));
+    return judge(job, words, report, step);
+  }
+
+  async function lastPod(job: string): Promise<Pod | undefined> {
+    const pods = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
+    const labelSelector = `batch.kubernetes.io/job-name=${job}`;
+    return (await client.list<Pod>(pods, { namespace, labelSelector })).items[0];
+  }
+
+  return {
+    async start(attempt) {
+      const secret = secretOf(attempt, settings);
+      const job = jobOf(attempt, settings);
+      const { clusterId } = attempt;
+      await create(
+        clusterId,
+        () => client.create(SECRETS, secret),
+        () => client.get(SECRETS, keyOf(secret.metadata.name ?? '')),
+      );
+      await create(
+        clusterId,
+        () => client.create(JOBS, job),
+        () => client.get(JOBS, keyOf(attempt.job)),
+      );
+    },
+    async observe(ref) {
+      // What the cache does not show may only be late: an attempt is called absent on the server's word.
+      const job = caches.jobs.get(keyOf(ref.job)) ?? (await client.find<Job>(JOBS, keyOf(ref.job)));
+      if (!job) {
+        const report = reportFrom(await client.find<Secret>(SECRETS, keyOf(reportSecretName(ref.job))));
+        if (!report) return { kind: 'absent' };
+        const { success, message, reason = 'OperationFailed' } = report;
+        return success ? { kind: 'succeeded', report } : { kind: 'failed', reason, message, report };
+      }
+      if (job.metadata.labels?.[labels.clusterId] !== ref.clusterId) return { kind: 'absent' };
+      return stateOf(job, ref);
+    },
+    async list(clusterId) {
+      return caches.jobs.byIndex(BY_CLUSTER, clusterId).map(({ metadata }) => ({
+        clusterId,
+        job: metadata.name ?? '',
+        sequence: Number(metadata.labels?.[labels.sequence] ?? 0),
+        attempt: Number(metadata.labels?.[labels.attempt] ?? 0),
+      }));
+    },
+    async remove({ job }) {
+      await gone(client.delete(SECRETS, keyOf(reportSecretName(job))));
+      await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
+      await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { Job, Pod } from '#api/core.ts';
+import type { AttemptState, Report } from '../installer.ts';
+import { verdictFrom } from './report.ts';
+
+/** ansibleinit did its work but could not deliver the report (EX_TEMPFAIL). */
+export const EXIT_UNDELIVERED = 75;
+
+const conditionOf = (job: Job, type: string) =>
+  job.status?.conditions?.find((condition) => condition.type === type && condition.status === 'True');
+
+/** Whether the Job has ended, one way or the other. */
+export const hasEnded = (job: Job): boolean =>
+  Boolean(conditionOf(job, 'Complete') ?? conditionOf(job, 'Failed'));
+
+/**
+ * How an attempt stands, from its Job and pod, and at its end from the report. The Job decides; the report only says
+ * what the Job cannot. One that left neither report nor verdict is lost: nobody knows how far it came.
+ */
+export function judge(
+  job: Job,
+  pod: Pod | undefined,
+  report: Report | undefined,
+  step?: string,
+): AttemptState {
+  const terminated = pod?.status?.containerStatuses?.find(({ name }) => name === 'ansibleinit')?.state
+    ?.terminated;
+  const verdict = report ?? verdictFrom(terminated?.message);
+  const told = report ? { report } : verdict ? { report: verdict } : {};
+  if (conditionOf(job, 'Complete')) return { kind: 'succeeded', ...told };
+  const failed = conditionOf(job, 'Failed');
+  if (!failed) return { kind: 'running', ...(step === undefined ? {} : { step }) };
+  if (failed.reason === 'DeadlineExceeded') {
+    return { kind: 'failed', reason: 'DeadlineExceeded', message: 'the Job ran into its deadline', ...told };
+  }
+  if (terminated?.exitCode === EXIT_UNDELIVERED && verdict?.success) return { kind: 'succeeded', ...told };
+  if (verdict && !verdict.success) {
+    return { kind: 'failed', reason: verdict.reason ?? 'OperationFailed', message: verdict.message, ...told };
+  }
+  if (verdict) {
+    // A report of success from a Job that failed: the Job is believed.
+    return {
+      kind: 'failed',
+      reason: 'Contradiction',
+      message: 'the Job failed after it had reported success',
+    };
+  }
+  const why = terminated
+    ? `the pod ended with exit code ${terminated.exitCode}`
+    : (pod?.status?.reason ?? 'its pod is gone');
+  return { kind: 'lost', why };
+}

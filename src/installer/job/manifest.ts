@@ -1,0 +1,167 @@
+import { stringify } from 'yaml';
+import { type Secret, secretData } from '#api/core.ts';
+import type { KubeObject } from '#api/meta.ts';
+import { attemptSecretName, CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
+import { isMaster, type Member } from '#operations/members.ts';
+import type { Attempt } from '../installer.ts';
+import { inventoryOf } from './inventory.ts';
+
+/** What the installation of the operator decides about Jobs. */
+export interface JobSettings {
+  /** The operator's namespace. */
+  namespace: string;
+  image: string;
+  serviceAccount: string;
+  /** Where reports go: `https://matryoshka-server.matryoshka-system.svc`. */
+  serverUrl: string;
+  /** ConfigMap with `ca.crt`, the bundle that the server's certificate is checked against. */
+  caConfigMap: string;
+  /** ConfigMap with `artifacts.json` and `inventory-vars.yaml`: what hosts fetch, and the site's variables. */
+  siteConfigMap: string;
+}
+
+/** Where ansibleinit finds things in its pod. */
+export const MOUNTS = {
+  access: '/etc/matryoshka/access',
+  ca: '/etc/matryoshka/ca',
+  site: '/etc/matryoshka/site',
+  token: '/var/run/secrets/matryoshka',
+  work: '/run/matryoshka',
+} as const;
+
+/** Uid of the runner image's user; fsGroup lets it read the keys without anyone else's. */
+const RUNNER = 10_001;
+const TOKEN_SECONDS = 600;
+
+const metadataOf = (attempt: Attempt, namespace: string, name: string, purpose: string) => ({
+  namespace,
+  name,
+  labels: {
+    [labels.purpose]: purpose,
+    [labels.clusterId]: attempt.clusterId,
+    [labels.sequence]: String(attempt.sequence),
+    [labels.attempt]: String(attempt.attempt),
+  },
+  annotations: { [marks.cluster]: `${attempt.cluster.namespace}/${attempt.cluster.name}` },
+});
+
+/** The Secret of an attempt: how to reach its hosts, as it was when the attempt began. */
+export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
+  const { privateKey, password, knownHosts } = attempt.access;
+  return {
+    metadata: metadataOf(attempt, namespace, attemptSecretName(attempt.job), 'attempt-secret'),
+    immutable: true,
+    data: secretData({ 'ssh-privatekey': privateKey, password, known_hosts: knownHosts }),
+  };
+}
+
+const ips = (hosts: readonly Member[]): string => hosts.map(({ ip }) => ip).join(',');
+
+function environmentOf(
+  attempt: Attempt,
+  settings: JobSettings,
+): { name: string; value?: string; valueFrom?: unknown }[] {
+  const { plan, spec, cluster } = attempt;
+  const changed = [...plan.joining, ...plan.leaving];
+  const masters = changed.filter(isMaster);
+  const values: Record<string, string> = {
+    OPERATION: attempt.operation,
+    CLUSTER_NAME: cluster.name,
+    CLUSTER_NAMESPACE: cluster.namespace,
+    CLUSTER_REGION: spec.cluster.region ?? '',
+    CLUSTER_ID: attempt.clusterId,
+    SEQUENCE: String(attempt.sequence),
+    ATTEMPT: String(attempt.attempt),
+    JOB_NAME: attempt.job,
+    MASTER_HOSTS: ips(masters),
+    MASTER_VIP: spec.cluster.externalLoadBalancer ?? '',
+    ETCD_HOSTS: ips(masters),
+    NODE_HOSTS: ips(changed.filter((host) => host.lists.includes('nodeList'))),
+    HOSTS_YAML: stringify(inventoryOf(attempt)),
+    SERVER_URL: settings.serverUrl,
+  };
+  return [
+    ...Object.entries(values).map(([name, value]) => ({ name, value })),
+    { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
+  ];
+}
+
+/**
+ * The Job of an attempt. One pod, never a second one of the same attempt: `backoffLimit: 0` with
+ * `podReplacementPolicy: Failed`; the controller, not the Job, decides about the next attempt.
+ */
+export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { spec: unknown } {
+  const { namespace, image, serviceAccount, caConfigMap, siteConfigMap } = settings;
+  const metadata = metadataOf(attempt, namespace, attempt.job, 'attempt');
+  const memory = (name: string) => ({ name, emptyDir: { medium: 'Memory', sizeLimit: '256Mi' } });
+  return {
+    metadata,
+    spec: {
+      backoffLimit: 0,
+      podReplacementPolicy: 'Failed',
+      activeDeadlineSeconds: attempt.deadlineSeconds,
+      template: {
+        metadata: { labels: metadata.labels, annotations: metadata.annotations },
+        spec: {
+          restartPolicy: 'Never',
+          serviceAccountName: serviceAccount,
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+          terminationGracePeriodSeconds: 20,
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: RUNNER,
+            runAsGroup: RUNNER,
+            fsGroup: RUNNER,
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
+          containers: [
+            {
+              name: 'ansibleinit',
+              image,
+              imagePullPolicy: 'IfNotPresent',
+              env: environmentOf(attempt, settings),
+              terminationMessagePolicy: 'File',
+              resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '2Gi' } },
+              securityContext: {
+                allowPrivilegeEscalation: false,
+                readOnlyRootFilesystem: true,
+                capabilities: { drop: ['ALL'] },
+              },
+              volumeMounts: [
+                { name: 'access', mountPath: MOUNTS.access, readOnly: true },
+                { name: 'ca', mountPath: MOUNTS.ca, readOnly: true },
+                { name: 'site', mountPath: MOUNTS.site, readOnly: true },
+                { name: 'token', mountPath: MOUNTS.token, readOnly: true },
+                { name: 'work', mountPath: MOUNTS.work },
+                { name: 'tmp', mountPath: '/tmp' },
+              ],
+            },
+          ],
+          volumes: [
+            { name: 'access', secret: { secretName: attemptSecretName(attempt.job), defaultMode: 0o440 } },
+            { name: 'ca', configMap: { name: caConfigMap } },
+            { name: 'site', configMap: { name: siteConfigMap } },
+            {
+              name: 'token',
+              projected: {
+                defaultMode: 0o440,
+                sources: [
+                  {
+                    serviceAccountToken: {
+                      audience: CALLBACK_AUDIENCE,
+                      expirationSeconds: TOKEN_SECONDS,
+                      path: 'token',
+                    },
+                  },
+                ],
+              },
+            },
+            memory('work'),
+            memory('tmp'),
+          ],
+        },
+      },
+    },
+  };
+}
