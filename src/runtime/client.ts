@@ -105,6 +105,8 @@ export interface Client {
     onEvent: (event: WatchEvent<T>) => void,
   ): Promise<void>;
   close(): Promise<void>;
+  /** What it speaks through. */
+  readonly caller: Caller;
 }
 
 /**
@@ -217,6 +219,7 @@ export function clientOver(caller: Caller): Client {
       }
     },
     close: () => caller.close(),
+    caller,
   };
   return client;
 }

@@ -5,6 +5,7 @@ import type { Logger } from '#base/log.ts';
 import type { Informer } from './informer.ts';
 import { keyFromText, keyText } from './object-key.ts';
 import { createHolds } from './read-your-writes.ts';
+import { apiVersionOf } from './resource-path.ts';
 import { type Predicate, subscribe, type Watch } from './sources.ts';
 import { TerminalError } from './terminal-error.ts';
 import { createWorkQueue, LOW, type QueueObserver } from './work-queue.ts';
@@ -14,7 +15,8 @@ export interface ReconcileContext {
   readonly signal: AbortSignal;
   /**
    * To be told of every object written, as the server answered it: the key is not reconciled again before the
-   * informer's cache has seen it. `informer`: the one that shows the object; default by the object's kind.
+   * informer's cache has seen it. `informer`: the one that shows the object; default by the object's kind and
+   * namespace. An object that its informer's selectors leave out would be waited for until the next bookmark.
    */
   wrote(object: KubeObject, informer?: Informer<KubeObject>): void;
   readonly log: Logger;
@@ -60,7 +62,7 @@ export interface Controller {
   /** Reconciles a key for a reason of one's own. */
   enqueue(key: ObjectKey): void;
   /** The longest-running reconcile that is past its deadline, if any: for liveness. */
-  stalled(): { key: string; forMs: number } | undefined;
+  stalled(): { key: string; forMs: number; deadlineMs: number } | undefined;
 }
 
 /** Source: controller-runtime pkg/internal/controller/controller.go. */
@@ -84,8 +86,14 @@ export function createController<T extends KubeObject>(options: ControllerOption
     ...watches.map(({ informer }) => informer),
   ];
 
-  const informerOf = (object: KubeObject): Informer<KubeObject> =>
-    informers.find(({ resource }) => resource.kind === object.kind) ?? options.for;
+  /** Undefined where none of ours shows it: then there is no cache to wait for. */
+  const informerOf = (object: KubeObject): Informer<KubeObject> | undefined =>
+    informers.find(
+      ({ resource, selection }) =>
+        resource.kind === object.kind &&
+        apiVersionOf(resource) === object.apiVersion &&
+        (selection.namespace === undefined || selection.namespace === object.metadata.namespace),
+    );
 
   async function reconcileOne(key: string, priority: number, stop: AbortSignal): Promise<void> {
     const abort = new AbortController();
@@ -97,7 +105,9 @@ export function createController<T extends KubeObject>(options: ControllerOption
     const objectKey = keyFromText(key);
     const context: ReconcileContext = {
       signal: abort.signal,
-      wrote: (object, informer = informerOf(object)) => holds.wrote(key, object, informer),
+      wrote(object, informer = informerOf(object)) {
+        if (informer) holds.wrote(key, object, informer);
+      },
       log: log.child({ namespace: objectKey.namespace, object: objectKey.name }),
     };
     const began = clock.monotonicMs();
@@ -162,7 +172,7 @@ export function createController<T extends KubeObject>(options: ControllerOption
     stalled() {
       const now = clock.monotonicMs();
       for (const [key, began] of startedMs) {
-        if (now - began > deadlineMs) return { key, forMs: now - began };
+        if (now - began > deadlineMs) return { key, forMs: now - began, deadlineMs };
       }
       return undefined;
     },

@@ -53,6 +53,8 @@ export interface Informer<T extends KubeObject> extends Lister<T> {
   onReached(resourceVersion: string, then: () => void): () => void;
   /** Why it cannot list or watch at present. */
   failure(): string | undefined;
+  /** How long ago it last began a list or a watch, saw an event, or failed; 0 before it runs and after. */
+  stalledMs(): number;
 }
 
 /** Source: client-go tools/cache/shared_informer.go. */
@@ -65,8 +67,13 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   let isSynced = false;
   let version = '';
   let failure: string | undefined;
+  let activeMs: number | undefined;
   let running: Promise<void> | undefined;
 
+  const note = (event: 'list' | 'watch' | 'relist' | 'failure' | 'event') => {
+    activeMs = clock.monotonicMs();
+    options.observe?.(event);
+  };
   const contained = (what: string, object: T, tell: () => void) => {
     try {
       tell();
@@ -91,7 +98,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     }
   };
   const publish = (change: Change<T>, initial: boolean) => {
-    options.observe?.('event');
+    note('event');
     for (const handler of handlers) tell(handler, change, initial);
   };
   /** The cache first, then the handlers, then who waited: a handler's effects come before his. */
@@ -127,6 +134,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
       reach(to);
     },
     bookmark(to: string) {
+      activeMs = clock.monotonicMs();
       version = to;
       reach(to);
     },
@@ -160,11 +168,19 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
         });
         try {
           await runReflector<T>(
-            { ...options, selection, sink, each: transform, onHealth: (message) => (failure = message) },
+            {
+              ...options,
+              selection,
+              sink,
+              each: transform,
+              observe: note,
+              onHealth: (message) => (failure = message),
+            },
             signal,
           );
         } finally {
           stopResync();
+          activeMs = undefined;
         }
       })();
       return running;
@@ -179,6 +195,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
       return () => void waiting.delete(waiter);
     },
     failure: () => failure,
+    stalledMs: () => (activeMs === undefined ? 0 : clock.monotonicMs() - activeMs),
   };
   return informer;
 
