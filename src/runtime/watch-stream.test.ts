@@ -1,0 +1,66 @@
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { KubeObject } from '#api/meta.ts';
+import { streamWatch } from './watch-stream.ts';
+
+const event = (type: string, name: string) => JSON.stringify({ type, object: { metadata: { name } } });
+
+async function names(chunks: readonly Buffer[]): Promise<string[]> {
+  const seen: string[] = [];
+  await streamWatch<KubeObject>(Readable.from(chunks), 'watch', ({ object }) =>
+    seen.push(object.metadata.name ?? ''),
+  );
+  return seen;
+}
+
+it('finds the same events however the bytes are cut', async () => {
+  const expected = ['a', 'жизнь', '🙂'];
+  const bytes = Buffer.from(`${expected.map((name) => event('ADDED', name)).join('\n')}\n`);
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 12 }), async (cuts) => {
+      const edges = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+      const chunks = edges.slice(1).map((edge, at) => bytes.subarray(edges[at], edge));
+      expect(await names(chunks.filter((chunk) => chunk.length > 0))).toEqual(expected);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it('rejects with the error of an ERROR event, after the events before it', async () => {
+  const gone = JSON.stringify({
+    type: 'ERROR',
+    object: { kind: 'Status', code: 410, reason: 'Expired', message: 'm' },
+  });
+  const seen: string[] = [];
+  const body = Readable.from([Buffer.from(`${event('ADDED', 'a')}\n${gone}\n${event('ADDED', 'b')}\n`)]);
+  const watch = streamWatch<KubeObject>(body, 'watch', ({ object }) => seen.push(object.metadata.name ?? ''));
+  await expect(watch).rejects.toMatchObject({ reason: 'Expired' });
+  expect(seen).toEqual(['a']);
+});
+
+it.each([
+  ['HTML', '<html>\n</html>\n', 'Unknown'],
+  ['another type', '{"type":"NEWS","object":{"metadata":{}}}\n', 'Unknown'],
+  ['no object', '{"type":"ADDED"}\n', 'Unknown'],
+  ['half an event', '{"type":"ADD', 'Connection'],
+])('rejects %s', async (_what, text, reason) => {
+  await expect(names([Buffer.from(text)])).rejects.toMatchObject({ reason });
+});
+
+it('rejects when the connection breaks', async () => {
+  const body = new Readable({ read() {} });
+  const watch = streamWatch(body, 'watch', () => {});
+  body.push(`${event('ADDED', 'a')}\n`);
+  body.destroy(new Error('reset'));
+  await expect(watch).rejects.toMatchObject({ reason: 'Connection', message: 'watch: reset' });
+});
+
+it('ends with what the receiver throws', async () => {
+  const body = Readable.from([Buffer.from(`${event('ADDED', 'a')}\n`)]);
+  const watch = streamWatch(body, 'watch', () => {
+    throw new Error('enough');
+  });
+  await expect(watch).rejects.toThrow('enough');
+  expect(body.destroyed).toBe(true);
+});
