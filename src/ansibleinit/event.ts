@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/** One line of a run's log: what happened, where, how long it took. Written by the callback plugin and by us. */
+export const eventSchema = z.object({
+  time: z.string(),
+  event: z.enum([
+    'play',
+    'task',
+    'ok',
+    'changed',
+    'failed',
+    'unreachable',
+    'skipped',
+    'stats',
+    'precheck',
+    'info',
+  ]),
+  play: z.string().optional(),
+  task: z.string().optional(),
+  host: z.string().optional(),
+  seconds: z.number().optional(),
+  message: z.string().optional(),
+});
+export type RunEvent = z.infer<typeof eventSchema>;
+
+/** An event from a line of ansible-playbook's output; other lines become information as they stand. */
+export function eventFrom(line: string, now: Date): RunEvent | undefined {
+  if (line.trim() === '') return undefined;
+  try {
+    const parsed = eventSchema.safeParse(JSON.parse(line));
+    if (parsed.success) return parsed.data;
+  } catch {
+    // No JSON: a warning of Ansible's, or an error before the first play.
+  }
+  return { time: now.toISOString(), event: 'info', message: line.slice(0, 2000) };
+}

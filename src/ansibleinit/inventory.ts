@@ -1,0 +1,81 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Epoch, FENCE_PATH } from './fence.ts';
+import type { Settings } from './settings.ts';
+
+/** Text that Ansible would take for a template, or a variable that would change how Ansible itself works. */
+const TEMPLATE = /\{\{|\{%|\{#/;
+
+export interface PlaybookFiles {
+  inventory: string;
+  knownHosts: string;
+  privateKey: string | undefined;
+}
+
+/**
+ * Writes what ansible-playbook reads, into a directory in memory: the inventory with the artifacts' sums and the
+ * site's variables, the keys as OpenSSH wants them (0600), the pinned host keys.
+ */
+export function writePlaybookFiles(
+  settings: Settings,
+  epoch: Epoch,
+  knownHosts: string,
+  unreachable: ReadonlySet<string>,
+): PlaybookFiles {
+  const { WORK_DIR: directory, access } = settings;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const files = {
+    inventory: join(directory, 'inventory.json'),
+    knownHosts: join(directory, 'known_hosts'),
+    privateKey: access.privateKey === undefined ? undefined : join(directory, 'ssh-privatekey'),
+  };
+  const inventory = completeInventory(settings, epoch, unreachable);
+  const text = JSON.stringify(inventory);
+  if (TEMPLATE.test(text))
+    throw new Error('the inventory holds template text ({{, {% or {#), which is never data of ours');
+  writeFileSync(files.inventory, text, { mode: 0o600 });
+  writeFileSync(files.knownHosts, knownHosts, { mode: 0o600 });
+  if (files.privateKey !== undefined) {
+    const key = access.privateKey ?? '';
+    writeFileSync(files.privateKey, key.endsWith('\n') ? key : `${key}\n`, { mode: 0o600 });
+  }
+  return files;
+}
+
+/** The Job's inventory with what the Job's pod adds; hosts that cannot be reached are left out of the plays. */
+export function completeInventory(settings: Settings, epoch: Epoch, unreachable: ReadonlySet<string>) {
+  const { inventory, artifacts, siteVars } = settings;
+  const forbidden = Object.keys(siteVars).filter((name) => name.startsWith('ansible_'));
+  if (forbidden.length > 0) throw new Error(`site variables may not set ${forbidden.join(', ')}`);
+  const { vars, children } = inventory.all;
+  const version = String(vars['kube_version']);
+  const release = artifacts.releases[version];
+  if (!release) throw new Error(`there are no artifacts of Kubernetes ${version}`);
+  const reachable = ({ hosts }: (typeof children)['etcd']) => ({
+    hosts: Object.fromEntries(Object.entries(hosts).filter(([, host]) => !unreachable.has(host.ip))),
+  });
+  return {
+    all: {
+      vars: {
+        ...siteVars,
+        ...vars,
+        ...release,
+        artifacts_base_url: artifacts.baseUrl,
+        // Every remote command of every task goes through the fence on the host.
+        ansible_shell_executable: [
+          FENCE_PATH,
+          epoch.clusterId,
+          epoch.sequence,
+          epoch.attempt,
+          epoch.podUid,
+        ].join(' '),
+      },
+      children: {
+        'kube-master': reachable(children['kube-master']),
+        'kube-node': reachable(children['kube-node']),
+        etcd: reachable(children.etcd),
+        leaving: reachable(children.leaving),
+      },
+    },
+  };
+}

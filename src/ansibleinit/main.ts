@@ -1,0 +1,51 @@
+import { messageOf } from '#base/errors.ts';
+import { reapOrphans } from './reap.ts';
+import { deliver, leaveVerdict } from './report.ts';
+import { runAttempt } from './run.ts';
+import { readSettings, type Settings } from './settings.ts';
+import { printing, streaming } from './uplink.ts';
+
+/** Exit codes: what the controller may conclude from each (sysexits.h, and 128 + signal). */
+const EXIT = { done: 0, failed: 1, usage: 64, undelivered: 75 } as const;
+const SIGNALS = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
+const CLOSE_LOG_MS = 10_000;
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+async function main(): Promise<number> {
+  // Process 1 gets no default action for a signal: each is handled here or lost.
+  const stop = new AbortController();
+  let interrupted: number | undefined;
+  for (const [name, code] of Object.entries(SIGNALS)) {
+    process.on(name, () => {
+      interrupted ??= code;
+      stop.abort(new Error(`ended by ${name}`));
+    });
+  }
+  if (process.pid === 1) reapOrphans();
+  let settings: Settings;
+  try {
+    settings = readSettings(process.env);
+  } catch (error) {
+    print(`the environment of this run is not usable: ${messageOf(error)}`);
+    return EXIT.usage;
+  }
+  const uplink = settings.SERVER_URL === undefined ? printing(print) : streaming(settings, print);
+  try {
+    const report = await runAttempt(settings, uplink, stop.signal);
+    await uplink.close(CLOSE_LOG_MS);
+    const delivered = await deliver(settings, report);
+    // Last, so that a run that dies before its report is told is lost, not judged.
+    leaveVerdict(settings, report);
+    if (!delivered) print('the report could not be delivered');
+    return report.success ? (delivered ? EXIT.done : EXIT.undelivered) : EXIT.failed;
+  } catch (error) {
+    print(messageOf(error));
+    await uplink.close(1_000);
+    // No verdict: whoever comes next must not take an interrupted run for a judged one.
+    return interrupted ?? EXIT.failed;
+  }
+}
+
+process.exitCode = await main();
+process.exit();

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'undici';
+import { sleep } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Settings } from './settings.ts';
+
+const REQUEST_TIMEOUT_MS = 20_000;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 15_000;
+
+export interface Answer {
+  status: number;
+  body: string;
+}
+
+/**
+ * One POST to the server. Token and CA are read anew each time, since both are rotated under us. No redirect is
+ * followed: the token goes where we were told and nowhere else.
+ */
+export async function post(
+  settings: Settings,
+  path: string,
+  body: string,
+  contentType: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const token = readFileSync(settings.TOKEN_FILE, 'utf8').trim();
+  const dispatcher = new Agent({ connect: { ca: readFileSync(settings.caFile, 'utf8') } });
+  try {
+    const answer = await request(new URL(path, settings.SERVER_URL), {
+      method: 'POST',
+      dispatcher,
+      body,
+      headers: { 'content-type': contentType, authorization: `Bearer ${token}` },
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      bodyTimeout: REQUEST_TIMEOUT_MS,
+      signal,
+    });
+    return { status: answer.statusCode, body: await answer.body.text() };
+  } finally {
+    await dispatcher.close();
+  }
+}
+
+/** Whether another try may end differently. */
+const isPassing = (status: number): boolean => status === 425 || status === 429 || status >= 500;
+
+/** POSTs until the server has answered for good or `signal` aborts. Rejects with the last failure. */
+export async function postUntilAnswered(
+  settings: Settings,
+  path: string,
+  body: string,
+  contentType: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  let delayMs = FIRST_RETRY_MS;
+  for (;;) {
+    let failure: string;
+    try {
+      const answer = await post(settings, path, body, contentType, signal);
+      if (!isPassing(answer.status)) return answer;
+      failure = `status ${answer.status}`;
+    } catch (error) {
+      failure = messageOf(error);
+    }
+    try {
+      await sleep(delayMs, signal);
+    } catch {
+      throw new Error(`the server did not answer: ${failure}`);
+    }
+    delayMs = Math.min(delayMs * 2, LAST_RETRY_MS);
+  }
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import type { RunEvent } from './event.ts';
+import { postUntilAnswered } from './server.ts';
+import type { Settings } from './settings.ts';
+
+const FLUSH_MS = 300;
+const CHUNK_BYTES = 128 * 1024;
+/** As much as the server keeps of one attempt: 16 parts of 512 KiB. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Where a run's events go. */
+export interface Uplink {
+  send(event: RunEvent): void;
+  step(name: string): void;
+  /** Sends what is left, for at most `ms`. */
+  close(ms: number): Promise<void>;
+}
+
+const answerSchema = z.object({ next: z.number() });
+
+/** One line for people: when, what, where. */
+export const lineOf = ({ time, event, play, task, host, seconds, message }: RunEvent): string =>
+  [
+    time.slice(11, 19),
+    event.padEnd(8),
+    host ?? '',
+    task ?? play ?? '',
+    seconds === undefined ? '' : `${seconds.toFixed(1)} s`,
+    message ?? '',
+  ]
+    .filter((part) => part !== '')
+    .join('  ');
+
+/** Prints events as lines; for runs by hand. */
+export const printing = (write: (line: string) => void): Uplink => ({
+  send: (event) => write(lineOf(event)),
+  step: () => {},
+  close: async () => {},
+});
+
+/**
+ * Sends events to the server in chunks (job, offset). A chunk is repeated until it is answered; the answer names the
+ * offset from which to go on, so a repeat or a new server replica neither doubles nor loses a line.
+ */
+export function streaming(settings: Settings, print: (line: string) => void): Uplink {
+  const stop = new AbortController();
+  let spool = Buffer.alloc(0);
+  let sent = 0;
+  let step = 'precheck';
+  let toldStep = '';
+  let flushing: Promise<void> | undefined;
+
+  async function flush(): Promise<void> {
+    while (sent < spool.length || step !== toldStep) {
+      const chunk = spool.subarray(sent, sent + CHUNK_BYTES);
+      const now = step;
+      const query = new URLSearchParams({ offset: String(sent), step: now });
+      const path = `/api/v1/jobs/${settings.JOB_NAME}/log?${query}`;
+      const { status, body } = await postUntilAnswered(
+        settings,
+        path,
+        chunk.toString('utf8'),
+        'application/x-ndjson',
+        stop.signal,
+      );
+      if (status >= 300 && status !== 409)
+        throw new Error(`the server refused the log: ${status} ${body.slice(0, 200)}`);
+      sent = Math.min(answerSchema.parse(JSON.parse(body)).next, spool.length);
+      toldStep = now;
+    }
+  }
+
+  function begin(): void {
+    flushing ??= flush()
+      .catch((error: unknown) =>
+        print(`the log could not be sent: ${error instanceof Error ? error.message : error}`),
+      )
+      .finally(() => {
+        flushing = undefined;
+      });
+  }
+
+  const timer = setInterval(begin, FLUSH_MS);
+  return {
+    send(event) {
+      print(lineOf(event));
+      const line = Buffer.from(`${JSON.stringify(event)}\n`);
+      if (spool.length + line.length <= MAX_BYTES) spool = Buffer.concat([spool, line]);
+    },
+    step(name) {
+      step = name;
+    },
+    async close(ms) {
+      clearInterval(timer);
+      const giveUp = setTimeout(() => stop.abort(new Error('out of time')), ms);
+      await flushing;
+      begin();
+      await flushing;
+      clearTimeout(giveUp);
+    },
+  };
+}

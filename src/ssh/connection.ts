@@ -1,0 +1,156 @@
+import { Client, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
+import { keyTypeOf, knownHostLine, pinnedKeys } from './known-hosts.ts';
+
+export interface SshTarget {
+  host: string;
+  port: number;
+  user: string;
+  privateKey?: string | undefined;
+  password?: string | undefined;
+  /** Lines of known_hosts; a host that is not in it is taken at first sight. */
+  knownHosts: string;
+  /** For the whole handshake. */
+  timeoutMs: number;
+}
+
+export interface RunResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface SshConnection {
+  /** The line of known_hosts with the key that the host showed. */
+  readonly hostKeyLine: string;
+  /** Runs a command line in the user's login shell. Rejects when the time is over or the connection breaks. */
+  run(command: string, options: { input?: string; timeoutMs: number }): Promise<RunResult>;
+  close(): void;
+}
+
+export type SshFailure = 'Unreachable' | 'HostKeyChanged' | 'AuthenticationFailed' | 'KeyInvalid';
+
+/** Why there is no connection, typed by what a person should do about it. */
+export class SshError extends Error {
+  override name = 'SshError';
+  readonly reason: SshFailure;
+
+  constructor(reason: SshFailure, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** Output beyond this is dropped: a host must not be able to fill our memory. */
+const MAX_OUTPUT = 4 * 1024 * 1024;
+
+const RSA_SIGNATURES: ServerHostKeyAlgorithm[] = ['rsa-sha2-512', 'rsa-sha2-256'];
+const isPinnable = (type: string): type is 'ssh-ed25519' =>
+  type === 'ssh-ed25519' || type.startsWith('ecdsa-sha2-');
+
+/** Signature algorithms that make the host show a key of a type that is pinned for it. */
+const algorithmsFor = (types: string[]): ServerHostKeyAlgorithm[] =>
+  types.flatMap((type) => (type === 'ssh-rsa' ? RSA_SIGNATURES : isPinnable(type) ? [type] : []));
+
+/** Opens one connection. Rejects with SshError. */
+export function connect(target: SshTarget): Promise<SshConnection> {
+  const { host, port, user, timeoutMs } = target;
+  const where = `${user}@${host}:${port}`;
+  const pinned = pinnedKeys(target.knownHosts, host, port);
+  const wanted = algorithmsFor([...pinned.keys()]);
+  let hostKeyLine = '';
+  let changed: string | undefined;
+
+  return new Promise((resolve, reject) => {
+    const client = new Client();
+    const config: ConnectConfig = {
+      host,
+      port,
+      username: user,
+      readyTimeout: timeoutMs,
+      keepaliveInterval: 10_000,
+      keepaliveCountMax: 3,
+      ...(wanted.length > 0 ? { algorithms: { serverHostKey: wanted } } : {}),
+      ...(target.privateKey === undefined ? {} : { privateKey: target.privateKey }),
+      ...(target.password === undefined ? {} : { password: target.password }),
+      hostVerifier: (key: Buffer): boolean => {
+        const expected = pinned.get(keyTypeOf(key));
+        if (pinned.size > 0 && expected !== key.toString('base64')) {
+          changed = `${host} shows another host key than the one that was pinned (${keyTypeOf(key)})`;
+          return false;
+        }
+        hostKeyLine = knownHostLine(host, port, key);
+        return true;
+      },
+    };
+    const fail = (error: Error & { level?: string }) => {
+      client.destroy();
+      reject(describe(error, where, changed));
+    };
+    client.once('error', fail);
+    client.once('ready', () => {
+      client.off('error', fail);
+      // Later errors reach the commands that they break, through their closing streams.
+      client.on('error', () => client.destroy());
+      resolve({
+        hostKeyLine,
+        run: (command, options) => run(client, where, command, options),
+        close: () => client.end(),
+      });
+    });
+    try {
+      client.connect(config);
+    } catch (error) {
+      reject(
+        new SshError(
+          'KeyInvalid',
+          `the SSH key is unusable: ${error instanceof Error ? error.message : error}`,
+        ),
+      );
+    }
+  });
+}
+
+function describe(error: Error & { level?: string }, where: string, changed: string | undefined): SshError {
+  if (changed !== undefined) return new SshError('HostKeyChanged', changed);
+  if (error.level === 'client-authentication') {
+    return new SshError('AuthenticationFailed', `${where} refuses the key or password`);
+  }
+  return new SshError('Unreachable', `${where} cannot be reached: ${error.message}`);
+}
+
+function run(
+  client: Client,
+  where: string,
+  command: string,
+  { input, timeoutMs }: { input?: string; timeoutMs: number },
+): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new SshError('Unreachable', `${where} did not finish a command within ${timeoutMs / 1000} s`));
+      client.destroy();
+    }, timeoutMs);
+    client.exec(command, (error, channel) => {
+      if (error) {
+        clearTimeout(timer);
+        return reject(new SshError('Unreachable', `${where} runs no command: ${error.message}`));
+      }
+      const output = { stdout: '', stderr: '' };
+      let code: number | undefined;
+      const collect = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {
+        if (output[name].length < MAX_OUTPUT) output[name] += chunk.toString('utf8');
+      };
+      channel.on('data', collect('stdout'));
+      channel.stderr.on('data', collect('stderr'));
+      channel.on('exit', (status: number | null) => {
+        code = status ?? 255;
+      });
+      channel.on('close', () => {
+        clearTimeout(timer);
+        if (code === undefined)
+          reject(new SshError('Unreachable', `${where} closed the connection during a command`));
+        else resolve({ code, ...output });
+      });
+      channel.end(input ?? '');
+    });
+  });
+}
