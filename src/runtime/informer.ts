@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { Client } from './client.ts';
+import { deepFreeze } from './freeze.ts';
 import { runReflector, type Selection } from './reflector.ts';
 import { apiVersionOf } from './resource-path.ts';
 import { compareVersions } from './resource-version.ts';
@@ -28,6 +29,7 @@ export interface InformerOptions<T extends KubeObject> {
   /** Every so often each object is handed to the handlers again, from the cache. Absent: never. */
   resyncMs?: number | undefined;
   pageSize?: number | undefined;
+  watchList?: boolean | undefined;
   log: Logger;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
@@ -172,7 +174,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
               ...options,
               selection,
               sink,
-              each: transform,
+              each: (object) => deepFreeze(transform(object)),
               observe: note,
               onHealth: (message) => (failure = message),
             },

@@ -5,6 +5,7 @@ import type { Logger } from '#base/log.ts';
 import { ApiError, isApiError, isExpired, isTooLargeResourceVersion } from './api-error.ts';
 import { jitteredBackoff } from './backoff.ts';
 import type { Client } from './client.ts';
+import { createInitialEvents, type InitialEvents } from './initial-events.ts';
 import { listAll } from './list-pages.ts';
 import type { WatchEvent } from './watch-stream.ts';
 
@@ -35,6 +36,8 @@ export interface ReflectorOptions<T> {
   /** Applied to each object before it is kept. */
   each: (object: T) => T;
   pageSize?: number | undefined;
+  /** Whether to ask for what there is by a watch, where the server can (1.32 on); else by pages. Default true. */
+  watchList?: boolean | undefined;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
   /** Called at each change between working (undefined) and failing (the error's message). */
@@ -58,6 +61,7 @@ export async function runReflector<T extends KubeObject>(
   const backoff = jitteredBackoff({ clock, random });
   let failure: string | undefined;
   let version: string | undefined;
+  let { watchList = true } = options;
 
   const healthy = () => {
     if (failure !== undefined) log.info({ was: failure }, `${resource.plural}: watching again`);
@@ -74,9 +78,18 @@ export async function runReflector<T extends KubeObject>(
     onHealth?.(message);
   };
 
-  const list = async () => {
+  const begin = async () => {
     const begunMs = clock.monotonicMs();
     observe?.('list');
+    if (watchList) {
+      try {
+        return await watch(createInitialEvents<T>((items, at) => sink.replace(items, at, begunMs)));
+      } catch (error) {
+        if (!isApiError(error, 'Invalid', 'BadRequest')) throw error;
+        log.debug({ error: messageOf(error) }, `${resource.plural}: no WatchList here, listing instead`);
+        watchList = false;
+      }
+    }
     const { items, resourceVersion } = await listAll<T>(client, resource, selection, {
       pageSize,
       signal,
@@ -87,7 +100,8 @@ export async function runReflector<T extends KubeObject>(
     healthy();
   };
 
-  const watch = async (from: string) => {
+  /** Watches on from `version`, or, given where to gather what there is, from the beginning. */
+  const watch = async (initial?: InitialEvents<T>) => {
     const timeoutSeconds = Math.round(300 * (1 + random()));
     const startedMs = clock.monotonicMs();
     let events = 0;
@@ -100,7 +114,8 @@ export async function runReflector<T extends KubeObject>(
         resource,
         {
           ...selection,
-          resourceVersion: from,
+          resourceVersion: initial ? undefined : version,
+          sendInitialEvents: initial !== undefined,
           timeoutSeconds,
           allowWatchBookmarks: true,
           signal: AbortSignal.any([signal, overdue.signal]),
@@ -108,14 +123,21 @@ export async function runReflector<T extends KubeObject>(
         },
         (event) => {
           events += 1;
+          if (initial && !initial.complete) {
+            initial.take(event, each);
+            if (!initial.complete) return;
+            version = versionOf(event);
+          } else version = deliver(event, sink, each);
           if (failure !== undefined) healthy();
-          version = deliver(event, sink, each);
         },
       );
     } catch (error) {
       if (signal.aborted || !overdue.signal.aborted) throw error;
     } finally {
       cancel();
+    }
+    if (initial && !initial.complete) {
+      throw new ApiError('Connection', 'the watch ended before what there is was sent', { status: 0 });
     }
     // As client-go's "very short watch": a server that closes at once is failing, not done.
     if (events === 0 && clock.monotonicMs() - startedMs < 1000) {
@@ -126,8 +148,8 @@ export async function runReflector<T extends KubeObject>(
 
   while (!signal.aborted) {
     try {
-      if (version === undefined) await list();
-      else await watch(version);
+      if (version === undefined) await begin();
+      else await watch();
     } catch (error) {
       if (signal.aborted) return;
       if (isExpired(error) || isTooLargeResourceVersion(error)) {
@@ -147,10 +169,15 @@ export async function runReflector<T extends KubeObject>(
 }
 
 function deliver<T extends KubeObject>(event: WatchEvent<T>, sink: Sink<T>, each: (object: T) => T): string {
-  const version = event.object.metadata.resourceVersion;
-  if (!version) throw new ApiError('Unknown', 'a watch event without a resourceVersion', { status: 200 });
+  const version = versionOf(event);
   if (event.type === 'BOOKMARK') sink.bookmark(version);
   else if (event.type === 'DELETED') sink.remove(each(event.object), version);
   else sink.upsert(each(event.object), version);
+  return version;
+}
+
+function versionOf({ object }: WatchEvent<KubeObject>): string {
+  const version = object.metadata.resourceVersion;
+  if (!version) throw new ApiError('Unknown', 'a watch event without a resourceVersion', { status: 200 });
   return version;
 }

@@ -29,6 +29,8 @@ export interface Transport {
 }
 
 export interface TransportOptions {
+  /** Whether watches may use HTTP/2 where the server offers it. Default true. */
+  http2?: boolean | undefined;
   /** Connections for calls, kept alive. Watches have their own. Default 64. */
   connections?: number | undefined;
   /** Between PINGs of an HTTP/2 watch connection. Default 15,000. */
@@ -43,7 +45,7 @@ export interface TransportOptions {
  * PING tells a quiet watch from a dead one. Over HTTP/1.1 TCP keep-alive has to tell them apart.
  */
 export function createTransport(endpoint: Endpoint, options: TransportOptions = {}): Transport {
-  const { connections = 64, pingIntervalMs = 15_000, silenceMs = 40_000 } = options;
+  const { http2 = true, connections = 64, pingIntervalMs = 15_000, silenceMs = 40_000 } = options;
   const url = new URL(endpoint.url);
   const base = url.pathname.replace(/\/$/, '');
   const calls = new Pool(url.origin, {
@@ -55,10 +57,10 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
     bodyTimeout: 0,
   });
   const streams = new Pool(url.origin, {
-    allowH2: true,
+    allowH2: http2,
     keepAliveTimeout: 10_000,
     h2Options: { pingInterval: pingIntervalMs },
-    connect: connector(endpoint, true, silenceMs),
+    connect: connector(endpoint, http2, silenceMs),
     headersTimeout: 0,
     bodyTimeout: 0,
   });
