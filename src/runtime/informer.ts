@@ -106,7 +106,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   /** The cache first, then the handlers, then who waited: a handler's effects come before his. */
   const reach = (to: string, listBegunMs = Number.NEGATIVE_INFINITY) => {
     for (const waiter of waiting) {
-      if (isAtLeast(to, waiter.version) || waiter.sinceMs <= listBegunMs) {
+      if (isAtLeast(to, waiter.version) || waiter.sinceMs < listBegunMs) {
         waiting.delete(waiter);
         waiter.then();
       }

@@ -11,8 +11,8 @@ export interface Holds {
   /** A reconcile of `key` has written `object`, which that informer will show. */
   wrote(key: string, object: KubeObject, informer: Reaching): void;
   /**
-   * True where the caches have seen all that was written for `key`. Else false, and `then` is called once
-   * when they have.
+   * True where the caches have seen all that was written for `key`. Else false, and when they have, the
+   * `then` that was given last is called, once.
    */
   passes(key: string, then: () => void): boolean;
   readonly size: number;
@@ -24,36 +24,26 @@ export interface Holds {
  * a cache that lags for long is a cache not to decide upon; it is healed by its own reflector.
  */
 export function createHolds(): Holds {
-  const holds = new Map<string, Map<Reaching, Set<string>>>();
+  const holds = new Map<string, { open: number; wake?: () => void }>();
   return {
     wrote(key, { metadata }, informer) {
       const version = metadata.resourceVersion;
       if (!version || informer.hasReached(version)) return;
-      const byInformer = holds.get(key) ?? new Map<Reaching, Set<string>>();
-      holds.set(key, byInformer);
-      byInformer.set(informer, (byInformer.get(informer) ?? new Set<string>()).add(version));
+      const hold = holds.get(key) ?? { open: 0 };
+      holds.set(key, hold);
+      hold.open += 1;
       informer.onReached(version, () => {
-        const versions = byInformer.get(informer);
-        versions?.delete(version);
-        if (versions?.size === 0) byInformer.delete(informer);
-        if (byInformer.size === 0 && holds.get(key) === byInformer) holds.delete(key);
+        hold.open -= 1;
+        if (hold.open > 0) return;
+        holds.delete(key);
+        hold.wake?.();
       });
     },
     passes(key, then) {
-      const byInformer = holds.get(key);
-      if (!byInformer || byInformer.size === 0) return true;
-      let called = false;
-      for (const [informer, versions] of byInformer) {
-        for (const version of versions) {
-          informer.onReached(version, () => {
-            // Any one of several is reason enough to look again; the rest holds on its own.
-            if (!called) then();
-            called = true;
-          });
-          return false;
-        }
-      }
-      return true;
+      const hold = holds.get(key);
+      if (!hold) return true;
+      hold.wake = then;
+      return false;
     },
     get size() {
       return holds.size;

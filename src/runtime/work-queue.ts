@@ -61,6 +61,7 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
   const delayed = new Map<string, { atMs: number; cancel: () => void }>();
   const idle: ((next: { key: string; priority: number } | undefined) => void)[] = [];
   let down = false;
+  let handingOver = false;
 
   function add(key: string, priority = NORMAL) {
     if (down) return;
@@ -75,8 +76,16 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
     }
     ready.add(key, priority);
     observe?.depth(ready.size);
-    const worker = idle.shift();
-    if (worker) worker(take());
+    if (idle.length > 0 && !handingOver) {
+      handingOver = true;
+      queueMicrotask(handOver);
+    }
+  }
+
+  /** After the current turn, so that a key that one piece of news adds several times is worked on once. */
+  function handOver() {
+    handingOver = false;
+    while (!down && idle.length > 0 && ready.size > 0) idle.shift()?.(take());
   }
 
   function take(): { key: string; priority: number } | undefined {
