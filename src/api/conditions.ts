@@ -1,4 +1,15 @@
+import { z } from 'zod';
+
 /** metav1.Condition, and the one way to change a list of them. */
+export const conditionSchema = z.object({
+  type: z.string().max(316),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string().max(1024),
+  message: z.string().max(32_768),
+  lastTransitionTime: z.string().max(64),
+  observedGeneration: z.int().optional(),
+});
+
 export interface Condition {
   type: string;
   status: 'True' | 'False' | 'Unknown';

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /** The operations of the contract; which of them are offered is `src/operations/index.ts`. */
 export const OPERATION_NAMES = [
   'create',
@@ -66,7 +64,6 @@ export const PHASES = [
   'Updating',
   'Maintaining',
 ] as const;
-export const phaseSchema = z.enum(PHASES);
-export type Phase = z.infer<typeof phaseSchema>;
+export type Phase = (typeof PHASES)[number];
 
 export type Result = 'finished' | 'failed' | 'cancelled';

@@ -1,0 +1,97 @@
+import { hostname } from 'node:os';
+import { Option } from '@commander-js/extra-typings';
+import { z } from 'zod';
+import { UsageError } from '#base/errors.ts';
+
+/**
+ * Every setting of every program: a flag `--kebab-case`, or an environment variable `MATRYOSHKA_UPPER_SNAKE`. Nothing
+ * else in the project reads either (ansibleinit, a program of its own, has its own reader).
+ */
+const port = z.coerce.number().int().min(0).max(65535);
+
+const common = {
+  logLevel: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('How much is logged'),
+};
+const inCluster = {
+  ...common,
+  kubeconfig: z.string().optional().describe('Path of a kubeconfig; default: the pod’s own service account'),
+  namespace: z.string().default('matryoshka-system').describe("The operator's namespace"),
+  siteDir: z
+    .string()
+    .default('/etc/matryoshka/site')
+    .describe('Directory with artifacts.json, which names the offered versions'),
+  probePort: port.default(8081).describe('Port of /healthz, /readyz and /metrics'),
+  identity: z
+    .string()
+    .default(() => hostname())
+    .describe('Unlike that of any other replica'),
+};
+
+export const controllerConfig = z.object({
+  ...inCluster,
+  runnerImage: z.string().default('matryoshka/runner:dev').describe('Image of the Job that runs Ansible'),
+  runnerServiceAccount: z.string().default('matryoshka-runner').describe('ServiceAccount of the Job'),
+  serverUrl: z
+    .string()
+    .default('https://matryoshka-server.matryoshka-system.svc')
+    .describe('Where Jobs report to'),
+  caConfigMap: z
+    .string()
+    .default('matryoshka-ca')
+    .describe('ConfigMap with ca.crt, which Jobs check the server against'),
+  siteConfigMap: z
+    .string()
+    .default('matryoshka-site')
+    .describe('ConfigMap with artifacts.json and inventory-vars.yaml'),
+  workers: z.coerce.number().int().min(1).max(64).default(4).describe('Clusters that are reconciled at once'),
+});
+
+export const serverConfig = z.object({
+  ...inCluster,
+  port: port.default(8443).describe('Port of the REST API'),
+  webhookPort: port.default(9443).describe('Port of the admission webhook'),
+  certDir: z.string().default('/etc/matryoshka/tls').describe('Directory with tls.crt and tls.key'),
+  audiences: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((part) => part !== ''))
+    .describe('Audiences of tokens that REST takes besides the API server’s own, comma-separated'),
+  controllerUser: z
+    .string()
+    .default('system:serviceaccount:matryoshka-system:matryoshka-controller')
+    .describe('The user who may write result words'),
+});
+
+export const artifactsConfig = z.object({
+  ...common,
+  directory: z.string().default('/var/lib/matryoshka/artifacts').describe('Directory that is served'),
+  port: port.default(8080).describe('Port of the HTTP server'),
+});
+
+export type ControllerConfig = z.infer<typeof controllerConfig>;
+export type ServerConfig = z.infer<typeof serverConfig>;
+
+const kebab = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** The flags of a program, from its schema. */
+export function optionsOf(schema: z.ZodObject): Option[] {
+  return Object.entries(schema.shape).map(([key, field]) => {
+    const flag = kebab(key);
+    const description = field instanceof z.ZodType ? (field.description ?? '') : '';
+    const initial =
+      field instanceof z.ZodDefault ? ` (default: ${JSON.stringify(field.def.defaultValue)})` : '';
+    const option = new Option(`--${flag} <value>`, description + initial);
+    return option.env(`MATRYOSHKA_${flag.replaceAll('-', '_').toUpperCase()}`);
+  });
+}
+
+/** Flags and environment as one frozen Config. Throws UsageError that names every setting that is wrong. */
+export function configFrom<S extends z.ZodObject>(schema: S, given: unknown): Readonly<z.infer<S>> {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const wrong = parsed.error.issues.map(({ path, message }) => `--${kebab(path.join('.'))}: ${message}`);
+  throw new UsageError(wrong.join('\n'));
+}

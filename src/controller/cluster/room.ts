@@ -1,0 +1,106 @@
+import {
+  CONFIG_MAPS,
+  type ConfigMap,
+  JOBS,
+  type Job,
+  LEASES,
+  type Lease,
+  PODS,
+  type Pod,
+} from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubeObject } from '#api/meta.ts';
+import { labels } from '#api/names.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { BY_CLUSTER, BY_JOB, jobInstaller } from '#installer/job/installer.ts';
+import type { JobSettings } from '#installer/job/manifest.ts';
+import type { Offer } from '#operations/resolve.ts';
+import type { Client } from '#runtime/client.ts';
+import type { Controller, ControllerObserver } from '#runtime/controller.ts';
+import { createInformer, type Informer } from '#runtime/informer.ts';
+import type { Recorder } from '#runtime/recorder.ts';
+import { claimIndexers, clusterController } from './controller.ts';
+
+export interface ClusterRoomDeps {
+  client: Client;
+  clock: Clock;
+  log: Logger;
+  offer: Offer;
+  jobs: JobSettings;
+  recorder: Recorder;
+  workers: number;
+  observe?: ControllerObserver;
+}
+
+/** Kept of a log's ConfigMap: that it is there, and its step; never the log itself. */
+const withoutData = ({ data: _data, ...rest }: ConfigMap): ConfigMap => ({
+  ...rest,
+  metadata: { ...rest.metadata, managedFields: [] },
+});
+
+const byLabel =
+  (label: string) =>
+  ({ metadata }: KubeObject): string[] => {
+    const value = metadata.labels?.[label];
+    return value === undefined ? [] : [value];
+  };
+
+/** The cluster controller with its caches: clusters everywhere, and what is ours in the operator's namespace. */
+export function clusterRoom(deps: ClusterRoomDeps): {
+  controllers: Controller[];
+  caches: Informer<KubeObject>[];
+} {
+  const { client, clock, log, jobs: settings, recorder } = deps;
+  const { namespace } = settings;
+  const ours = (purpose: string) => ({ namespace, labelSelector: `${labels.purpose}=${purpose}` });
+  const clusters = createInformer<KubernetesCluster>({
+    client,
+    log,
+    clock,
+    resource: KUBERNETES_CLUSTERS,
+    resyncMs: 600_000,
+  });
+  const claims = createInformer<Lease>({
+    client,
+    log,
+    clock,
+    resource: LEASES,
+    selection: ours('claim'),
+    indexers: claimIndexers,
+  });
+  const jobs = createInformer<Job>({
+    client,
+    log,
+    clock,
+    resource: JOBS,
+    selection: ours('attempt'),
+    indexers: { [BY_CLUSTER]: byLabel(labels.clusterId) },
+  });
+  const pods = createInformer<Pod>({
+    client,
+    log,
+    clock,
+    resource: PODS,
+    selection: ours('attempt'),
+    indexers: { [BY_JOB]: byLabel('batch.kubernetes.io/job-name') },
+  });
+  const logs = createInformer<ConfigMap>({
+    client,
+    log,
+    clock,
+    resource: CONFIG_MAPS,
+    selection: ours('log'),
+    transform: withoutData,
+  });
+  const controller = clusterController({
+    ...deps,
+    namespace,
+    clusters,
+    claims,
+    others: [jobs, pods, logs],
+    installer: jobInstaller(client, settings, { jobs, pods, logs }),
+    event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),
+  });
+  return { controllers: [controller], caches: [clusters, claims, jobs, pods, logs] };
+}

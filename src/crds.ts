@@ -1,0 +1,14 @@
+import { writeFileSync } from 'node:fs';
+import { stringify } from 'yaml';
+import { kubernetesClusterCrd } from '#api/crd.ts';
+
+/** The text of each file under crds/, made from src/api. `node src/crds.ts` writes them. */
+export const crdFiles: Readonly<Record<string, string>> = {
+  'kubernetesclusters.ecs.yun.com.yaml': stringify(kubernetesClusterCrd(), { lineWidth: 0 }),
+};
+
+if (import.meta.main) {
+  for (const [name, text] of Object.entries(crdFiles)) {
+    writeFileSync(new URL(`../crds/${name}`, import.meta.url), text);
+  }
+}

@@ -1,0 +1,19 @@
+import { artifactServer } from '#artifacts/serve.ts';
+import type { Logger } from '#base/log.ts';
+import { createManager, type Manager } from '#runtime/manager.ts';
+
+/** Wires the server that hosts fetch their files from. */
+export async function artifactsProgram(
+  config: { directory: string; port: number },
+  log: Logger,
+): Promise<Manager> {
+  const app = artifactServer(config.directory);
+  const service = {
+    name: 'artifacts',
+    start: async () => {
+      await app.listen({ host: '::', port: config.port });
+    },
+    stop: () => app.close(),
+  };
+  return createManager({ servers: [service], log });
+}

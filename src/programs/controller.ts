@@ -1,0 +1,63 @@
+import { offeredVersions } from '#artifacts/site.ts';
+import { systemClock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { rooms } from '#controller/index.ts';
+import { createClient } from '#runtime/client.ts';
+import { cachesSynced, watchesAlive, workersAlive } from '#runtime/health.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { createElection } from '#runtime/leader.ts';
+import { createManager, type Manager } from '#runtime/manager.ts';
+import { createMetrics } from '#runtime/metrics.ts';
+import { createProbes } from '#runtime/probes.ts';
+import { createRecorder } from '#runtime/recorder.ts';
+import { scopedClient } from '#runtime/scoped-client.ts';
+import type { ControllerConfig } from '../config.ts';
+
+const CALLS_PER_SECOND = 200;
+
+/** Wires the operator: config → client → manager → rooms. */
+export async function controllerProgram(config: ControllerConfig, log: Logger): Promise<Manager> {
+  const { namespace, identity, workers } = config;
+  const clock = systemClock;
+  const metrics = createMetrics();
+  const endpoint = await loadEndpoint({ kubeconfig: config.kubeconfig });
+  const client = createClient(endpoint, {
+    userAgent: 'matryoshka-controller',
+    qps: CALLS_PER_SECOND,
+    observe: metrics.client(new URL(endpoint.url).host),
+  });
+  const recorder = createRecorder({ client, component: 'matryoshka', instance: identity, log });
+  const election = createElection({
+    client,
+    lease: { namespace, name: 'matryoshka-controller' },
+    identity: `${identity}_${process.pid}_${Date.now()}`,
+    log,
+    observe: metrics.election('matryoshka-controller'),
+  });
+  const made = rooms({
+    client: scopedClient(client, { mayWrite: election.isLeading }),
+    clock,
+    log,
+    recorder,
+    workers,
+    offer: { versions: offeredVersions(config.siteDir) },
+    jobs: {
+      namespace,
+      image: config.runnerImage,
+      serviceAccount: config.runnerServiceAccount,
+      serverUrl: config.serverUrl,
+      caConfigMap: config.caConfigMap,
+      siteConfigMap: config.siteConfigMap,
+    },
+    observe: metrics.controller('kubernetescluster', workers),
+  });
+  const controllers = made.flatMap((room) => room.controllers);
+  const caches = made.flatMap((room) => room.caches);
+  const probes = createProbes({
+    port: config.probePort,
+    metrics,
+    live: { workers: workersAlive(controllers), watches: watchesAlive(caches) },
+    ready: { caches: cachesSynced(caches) },
+  });
+  return createManager({ probes, caches, election, controllers, recorder, log });
+}
