@@ -95,7 +95,12 @@ it('bounds a silent server by 30 s, and ends with the caller’s signal', async 
 
 it('reads its credentials anew upon a 401, once', async () => {
   let token = 'old';
-  const endpoint = { headers: () => ({ authorization: token }), refresh: () => void (token = 'new') };
+  const endpoint = {
+    headers: () => ({ authorization: token }),
+    refresh() {
+      token = 'new';
+    },
+  };
   const { sent, caller } = setUp([{ status: 401 }, { status: 401 }, {}], endpoint);
   await expect(caller.call(get)).rejects.toMatchObject({ reason: 'Unauthorized' });
   expect(sent.map(({ headers }) => headers['authorization'])).toEqual(['old', 'new']);

@@ -105,6 +105,7 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
       return bounded(request, what, clock, (signal) =>
         withRetries(request, signal, async () => {
           const headers = await headersOf(request);
+          signal.throwIfAborted();
           const answer = await transport.send({ method: request.method, path, headers, body, signal });
           if (answer.status < 200 || answer.status >= 300) {
             throw errorFromAnswer(answer.status, answer.text, answer.retryAfter, what);

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { createLogger } from '#base/log.ts';
+import { type Client, createClient } from './client.ts';
+import { loadEndpoint } from './kube-config.ts';
+import { createRecorder } from './recorder.ts';
+
+interface Event extends KubeObject {
+  reason: string;
+  message: string;
+  count: number;
+}
+const EVENTS: Resource = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true };
+const CONFIG_MAPS: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+};
+const NAMESPACES: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+};
+
+const namespace = `recorder-${randomUUID().slice(0, 8)}`;
+let client: Client;
+
+beforeAll(async () => {
+  client = createClient(await loadEndpoint({ kubeconfig: inject('kubeconfigPath') }), { userAgent: 'test' });
+  await client.create(NAMESPACES, { metadata: { name: namespace } });
+});
+afterAll(async () => {
+  await client.delete(NAMESPACES, { namespace: '', name: namespace });
+  await client.close();
+});
+
+it('writes Events that are counted, combined and bounded, and flushes them when it stops', async () => {
+  const about = await client.create<KubeObject>(CONFIG_MAPS, { metadata: { namespace, name: 'a' } });
+  const recorder = createRecorder({
+    client,
+    component: 'test',
+    instance: 'test-0',
+    log: createLogger('silent'),
+  });
+  for (let at = 0; at < 3; at += 1) recorder.event(about, 'Warning', 'Refused', 'no');
+  for (let at = 0; at < 40; at += 1) recorder.event(about, 'Normal', 'Tried', `attempt ${at}`);
+  await recorder.stop();
+  recorder.event(about, 'Normal', 'Late', 'after the end');
+  const { items } = await client.list<Event>(EVENTS, { namespace, fieldSelector: 'involvedObject.name=a' });
+  expect(items.find(({ reason }) => reason === 'Refused')).toMatchObject({ count: 3, message: 'no' });
+  const tried = items.filter(({ reason }) => reason === 'Tried');
+  expect(tried).toHaveLength(11);
+  const combined = tried.find(({ message }) => message.startsWith('(combined'));
+  // 25 in all for one object: 3 refused, 10 single, 12 combined.
+  expect(combined).toMatchObject({ count: 12, message: '(combined from similar events): attempt 21' });
+  expect(items).toHaveLength(12);
+});
+
+it('never throws, whatever happens to its Events', async () => {
+  const recorder = createRecorder({ client, component: 'test', log: createLogger('silent') });
+  const nowhere = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'absent-namespace', name: 'a' },
+  };
+  recorder.event(nowhere, 'Normal', 'Lost', 'x'.repeat(5000));
+  recorder.event({ metadata: {} }, 'Normal', 'Nameless', 'x');
+  await recorder.stop();
+});
