@@ -10,6 +10,7 @@ import { labDown } from './hosts/down.ts';
 import { ensurePackages } from './hosts/packages.ts';
 import { labDir } from './hosts/places.ts';
 import { labUp } from './hosts/up.ts';
+import { play } from './play.ts';
 
 const number = (text: string): number => {
   if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('a number from 1 to 99');
@@ -42,6 +43,18 @@ program
   .command('down')
   .description('remove every host and leave nothing behind')
   .action(() => labDown(say));
+
+program
+  .command('play <playbook>')
+  .description('run a playbook by hand, in the runner image, against lab hosts')
+  .option('--name <name>', "the cluster's name", 'hand')
+  .option('--masters <n>', 'how many', number, 1)
+  .option('--workers <n>', 'how many', number, 2)
+  .option('--from <n>', 'the number of the first host', number, 1)
+  .option('--joining <names...>', 'hosts that a scale-up adds', [])
+  .option('--leaving <names...>', 'hosts that a scale-down removes', [])
+  .option('--sequence <n>', "the operation's number, which must grow", number, 1)
+  .action((playbook, options) => play(playbook, options, say));
 
 program
   .command('apiserver')
