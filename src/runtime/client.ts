@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { KubeList, KubeObject, ObjectKey, Resource } from '#api/meta.ts';
-import { ApiError, isNotFound } from './api-error.ts';
+import { isNotFound } from './api-error.ts';
 import {
   type ApiRequest,
   type Caller,
@@ -9,56 +9,19 @@ import {
   createCaller,
   type Method,
 } from './call.ts';
+import type {
+  ApplyOptions,
+  DeleteOptions,
+  ListOptions,
+  PatchOptions,
+  PatchType,
+  WatchOptions,
+  WriteOptions,
+} from './client-options.ts';
 import type { Endpoint } from './endpoint.ts';
+import { expectList, expectObject } from './expect-object.ts';
 import { apiVersionOf, type Query, resourcePath } from './resource-path.ts';
 import { streamWatch, type WatchEvent } from './watch-stream.ts';
-
-export interface ListOptions extends CallOptions {
-  namespace?: string | undefined;
-  labelSelector?: string | undefined;
-  fieldSelector?: string | undefined;
-  limit?: number | undefined;
-  continue?: string | undefined;
-  resourceVersion?: string | undefined;
-  resourceVersionMatch?: 'Exact' | 'NotOlderThan' | undefined;
-}
-
-export interface WatchOptions extends CallOptions {
-  namespace?: string | undefined;
-  labelSelector?: string | undefined;
-  fieldSelector?: string | undefined;
-  resourceVersion?: string | undefined;
-  /** After which the server ends the watch. */
-  timeoutSeconds?: number | undefined;
-  allowWatchBookmarks?: boolean | undefined;
-  /** WatchList: what there is comes first, as ADDED, then a bookmark that says so. */
-  sendInitialEvents?: boolean | undefined;
-}
-
-export interface WriteOptions extends CallOptions {
-  /** Checked and answered by the server as if written, but not written. */
-  dryRun?: boolean | undefined;
-  fieldManager?: string | undefined;
-  subresource?: string | undefined;
-}
-
-export type PatchType = 'merge' | 'json' | 'strategic';
-
-export interface PatchOptions extends WriteOptions {
-  type: PatchType;
-}
-
-export interface ApplyOptions extends WriteOptions {
-  fieldManager: string;
-  force?: boolean | undefined;
-}
-
-export interface DeleteOptions extends CallOptions {
-  dryRun?: boolean | undefined;
-  preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined } | undefined;
-  propagationPolicy?: 'Background' | 'Foreground' | 'Orphan' | undefined;
-  gracePeriodSeconds?: number | undefined;
-}
 
 /**
  * A Kubernetes API client. Objects go in and out as plain JSON, so that fields that we do not know survive.
@@ -230,36 +193,4 @@ function pathOf(resource: Resource, object: KubeObject, subresource: string | un
     name: object.metadata.name ?? '',
     subresource,
   });
-}
-
-/** Whether a value has the one thing that all objects share. The rest is the server's word for it. */
-export function isKubeObject<T extends KubeObject>(value: unknown): value is T {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'metadata' in value &&
-    typeof value.metadata === 'object' &&
-    value.metadata !== null
-  );
-}
-
-function expectObject<T extends KubeObject>(value: unknown, path: string): T {
-  if (isKubeObject<T>(value)) return value;
-  throw new ApiError('Unknown', `${path}: the answer is no Kubernetes object`, { status: 200 });
-}
-
-function isList<T>(value: unknown): value is KubeList<T> & { items: T[] | null } {
-  return isKubeObject(value) && 'items' in value && (value.items === null || Array.isArray(value.items));
-}
-
-function expectList<T extends KubeObject>(value: unknown, resource: Resource, path: string): KubeList<T> {
-  if (!isList<T>(value)) throw new ApiError('Unknown', `${path}: the answer is no list`, { status: 200 });
-  const apiVersion = apiVersionOf(resource);
-  // An empty list of Go's may come as null.
-  value.items ??= [];
-  for (const item of value.items) {
-    item.apiVersion ??= apiVersion;
-    item.kind ??= resource.kind;
-  }
-  return value;
 }

@@ -2,12 +2,13 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
+import { orAborted } from './abort.ts';
 import type { Client } from './client.ts';
 import { deepFreeze } from './freeze.ts';
 import { runReflector, type Selection } from './reflector.ts';
 import { apiVersionOf } from './resource-path.ts';
-import { compareVersions } from './resource-version.ts';
 import { type Change, createStore, type Indexer, type Lister } from './store.ts';
+import { createVersionWaiters, isAtLeast } from './version-waiters.ts';
 
 /** What an informer tells. Objects are frozen. A throw is logged and harms nobody else. */
 export interface Handler<T> {
@@ -64,7 +65,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   const { resource, selection = {}, log, clock = systemClock, transform = withoutManagedFields } = options;
   const store = createStore<T>({ indexers: options.indexers });
   const handlers = new Set<Handler<T>>();
-  const waiting = new Set<{ version: string; sinceMs: number; then: () => void }>();
+  const waiters = createVersionWaiters();
   const synced = Promise.withResolvers<void>();
   let isSynced = false;
   let version = '';
@@ -103,16 +104,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     note('event');
     for (const handler of handlers) tell(handler, change, initial);
   };
-  /** The cache first, then the handlers, then who waited: a handler's effects come before his. */
-  const reach = (to: string, listBegunMs = Number.NEGATIVE_INFINITY) => {
-    for (const waiter of waiting) {
-      if (isAtLeast(to, waiter.version) || waiter.sinceMs < listBegunMs) {
-        waiting.delete(waiter);
-        waiter.then();
-      }
-    }
-  };
-
+  // In the sink: the cache first, then the handlers, then who waited: a handler's effects come before his.
   const sink = {
     replace(items: T[], to: string, begunMs: number) {
       const changes = store.replace(items);
@@ -120,25 +112,25 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
       for (const change of changes) publish(change, true);
       isSynced = true;
       synced.resolve();
-      reach(to, begunMs);
+      waiters.reach(to, begunMs);
     },
     upsert(object: T, to: string) {
       const change = store.upsert(object);
       version = to;
       publish(change, false);
-      reach(to);
+      waiters.reach(to);
     },
     remove(object: T, to: string) {
       const known = store.remove(object);
       version = to;
       // The event's object is newer than ours: it is how the object ended.
       if (known) publish({ type: 'delete', before: object }, false);
-      reach(to);
+      waiters.reach(to);
     },
     bookmark(to: string) {
       activeMs = clock.monotonicMs();
       version = to;
-      reach(to);
+      waiters.reach(to);
     },
   };
 
@@ -191,10 +183,9 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     whenSynced: (signal) => (signal ? orAborted(synced.promise, signal) : synced.promise),
     hasReached: (wanted) => isAtLeast(version, wanted),
     onReached(wanted, then) {
-      const waiter = { version: wanted, sinceMs: clock.monotonicMs(), then };
-      if (isAtLeast(version, wanted)) then();
-      else waiting.add(waiter);
-      return () => void waiting.delete(waiter);
+      if (!isAtLeast(version, wanted)) return waiters.add(wanted, clock.monotonicMs(), then);
+      then();
+      return () => {};
     },
     failure: () => failure,
     stalledMs: () => (activeMs === undefined ? 0 : clock.monotonicMs() - activeMs),
@@ -216,12 +207,6 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   }
 }
 
-/** Versions that are no numbers can only be waited for by equality, or by a list. */
-function isAtLeast(version: string, wanted: string): boolean {
-  const order = compareVersions(version, wanted);
-  return order !== undefined && order >= 0;
-}
-
 function withoutManagedFields<T extends KubeObject>(object: T): T {
   delete object.metadata.managedFields;
   return object;
@@ -230,13 +215,4 @@ function withoutManagedFields<T extends KubeObject>(object: T): T {
 function identityOf(resource: Resource, { namespace, labelSelector, fieldSelector }: Selection): string {
   const where = [namespace, labelSelector, fieldSelector].map((part) => part ?? '').join('|');
   return `${apiVersionOf(resource)}/${resource.plural}|${where}`;
-}
-
-function orAborted<A>(promise: Promise<A>, signal: AbortSignal): Promise<A> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -3,7 +3,8 @@ import { createLogger } from '#base/log.ts';
 import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
 import { ApiError } from './api-error.ts';
 import type { ApiRequest, Caller } from './call.ts';
-import { clientOver, isKubeObject } from './client.ts';
+import { clientOver } from './client.ts';
+import { isKubeObject } from './expect-object.ts';
 import { createElection, type Election, LeadershipLost } from './leader.ts';
 import type { Lease } from './lease.ts';
 

@@ -2,6 +2,7 @@ import type { ObjectKey } from '#api/meta.ts';
 import { type Clock, sleep, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
+import { orAborted } from './abort.ts';
 import type { Client } from './client.ts';
 import { heldBy, LEASES, type Lease } from './lease.ts';
 
@@ -152,17 +153,7 @@ export function createElection(options: ElectionOptions): Election {
     start() {
       loop ??= run();
     },
-    whenLeading(signal) {
-      return new Promise((resolve, reject) => {
-        const onAbort = () => reject(signal.reason);
-        if (signal.aborted) return onAbort();
-        signal.addEventListener('abort', onAbort, { once: true });
-        void leading.promise.then(() => {
-          signal.removeEventListener('abort', onAbort);
-          resolve();
-        });
-      });
-    },
+    whenLeading: (signal) => orAborted(leading.promise, signal),
     isLeading,
     lost: lost.signal,
     async stop() {

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
+import { aborted } from './abort.ts';
 import type { Controller } from './controller.ts';
 import type { Election } from './leader.ts';
 
@@ -112,11 +113,4 @@ export function createManager(options: ManagerOptions): Manager {
       if (election?.lost.aborted && !signal.aborted) throw election.lost.reason;
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,6 +1,7 @@
 import type { KubeObject } from '#api/meta.ts';
 import type { ApiRequest, Caller } from './call.ts';
-import { type Client, clientOver, isKubeObject } from './client.ts';
+import { type Client, clientOver } from './client.ts';
+import { isKubeObject } from './expect-object.ts';
 
 /** Thrown instead of making a write without leadership. */
 export class NotLeading extends Error {
