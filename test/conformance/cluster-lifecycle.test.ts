@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { JOBS, LEASES, SECRETS } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations, finalizerOf, labels } from '#api/names.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
+import type { Ending } from './scripted-jobs.ts';
+
+const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
+let script: (job: string) => Ending;
+let operator: TestOperator;
+let net = 0;
+
+beforeEach(async () => {
+  script = () => success;
+  operator = await startOperator(inject('kubeconfigPath'), (job) => script(job));
+  net += 1;
+});
+afterEach(() => operator.stop());
+
+const host = (last: number) => ({ ip: `10.${net}.0.${last}` });
+const spec = (...nodes: number[]): KubernetesCluster['spec'] => ({
+  cluster: { masterList: [host(1)], nodeList: nodes.map(host) },
+});
+const phase = (cluster: KubernetesCluster | undefined) => cluster?.status?.phase;
+const word = (cluster: KubernetesCluster | undefined) =>
+  cluster?.metadata.annotations?.[annotations.operation];
+const names = async (resource: typeof SECRETS, purpose?: string): Promise<string[]> => {
+  const { items } = await operator.client.list(resource, {
+    namespace: operator.operatorNamespace,
+    labelSelector: purpose === undefined ? undefined : `${labels.purpose}=${purpose}`,
+  });
+  return items.map(({ metadata }) => metadata.name ?? '');
+};
+const created = async (...nodes: number[]) => {
+  await operator.apply('demo', spec(...nodes), 'creating');
+  return operator.until('demo', (cluster) => word(cluster) === 'create-finished');
+};
+const gone = () => operator.until('demo', (cluster) => cluster === undefined);
+const remove = () =>
+  operator.client.delete(KUBERNETES_CLUSTERS, { namespace: operator.namespace, name: 'demo' });
+
+describe('a cluster, by annotation', () => {
+  it('is created, scaled up and down, deleted, and leaves nothing behind', async () => {
+    const cluster = await created(2, 3);
+    expect(phase(cluster)).toBe('Running');
+    expect(cluster?.metadata.finalizers).toEqual([finalizerOf('demo')]);
+    const kubeconfig = await operator.client.get(SECRETS, {
+      namespace: operator.namespace,
+      name: 'demo-kubeconfig',
+    });
+    expect(kubeconfig).toMatchObject({ data: { value: Buffer.from(KUBECONFIG).toString('base64') } });
+
+    await operator.apply('demo', spec(2, 3, 4), 'scaling-up', 'up');
+    await operator.until('demo', (now) => word(now) === 'scale-up-finished' && phase(now) === 'Running');
+    expect(await names(LEASES, 'claim')).toHaveLength(4);
+
+    await operator.apply('demo', spec(2), 'scaling-down', 'down');
+    await operator.until('demo', (now) => word(now) === 'scale-down-finished' && phase(now) === 'Running');
+    expect(await names(LEASES, 'claim')).toHaveLength(2);
+
+    await remove();
+    await gone();
+    expect(operator.started.map((job) => job.replace(/-[^-]+-1$/, ''))).toEqual([
+      'create',
+      'scale-up',
+      'scale-down',
+      'delete',
+    ]);
+    await expect.poll(() => names(LEASES, 'claim')).toEqual([]);
+    await expect.poll(() => names(SECRETS)).toEqual([]);
+    await expect.poll(() => names(JOBS)).toEqual([]);
+  });
+
+  it('runs nothing twice however often its manifest is applied', async () => {
+    await created(2);
+    await operator.apply('demo', spec(2), 'creating');
+    await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
+    expect(operator.started).toHaveLength(1);
+  });
+
+  it('infers a scale-up, and asks before it removes', async () => {
+    await created(2);
+    await operator.apply('demo', spec(2, 3));
+    await operator.until(
+      'demo',
+      (cluster) => cluster?.status?.operation?.name === 'scale-up' && phase(cluster) === 'Running',
+    );
+    await operator.apply('demo', spec(2));
+    const cluster = await operator.until(
+      'demo',
+      (now) => now?.status?.conditions?.some(({ type }) => type === 'Stalled') ?? false,
+    );
+    expect(cluster?.status?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'Stalled',
+        reason: 'NeedsConfirmation',
+        message: expect.stringContaining(host(3).ip),
+      }),
+    );
+    expect(operator.started).toHaveLength(2);
+  });
+
+  it('fails with the reason of its report, and succeeds when it is asked again', async () => {
+    script = () => ({ kind: 'report', success: false, reason: 'HostUnreachable', message: 'host away' });
+    await operator.apply('demo', spec(2), 'creating', 'a');
+    const failed = await operator.until('demo', (cluster) => word(cluster) === 'create-failed');
+    expect(failed?.status).toMatchObject({
+      phase: 'Failed',
+      reason: 'HostUnreachable',
+      message: 'host away',
+    });
+    script = () => success;
+    await operator.apply('demo', spec(2), 'creating', 'b');
+    const cluster = await operator.until('demo', (now) => word(now) === 'create-finished');
+    expect(cluster?.status?.operation?.sequence).toBe(2);
+  });
+
+  it('starts a lost attempt again under the same sequence', async () => {
+    script = (job) => (job.endsWith('-1') ? { kind: 'lost' } : success);
+    const cluster = await created(2);
+    expect(cluster?.status?.operation).toMatchObject({ sequence: 1, attempt: 2 });
+  });
+
+  it('is not disturbed by a restart while its Job runs', async () => {
+    script = () => ({ kind: 'hang' });
+    await operator.apply('demo', spec(2), 'creating');
+    await operator.until(
+      'demo',
+      (cluster) => cluster?.status?.operation?.step !== undefined && operator.started.length === 1,
+    );
+    await operator.restart();
+    await operator.until('demo', (cluster) => cluster?.status?.operation?.step === 'precheck');
+    expect(await names(JOBS)).toHaveLength(1);
+  });
+
+  it('is deleted while it is being created, and when its namespace goes', async () => {
+    script = (job) => (job.startsWith('create') ? { kind: 'hang' } : success);
+    await operator.apply('demo', spec(2), 'creating');
+    await operator.until('demo', (cluster) => cluster?.status?.operation?.step === 'precheck');
+    const namespaces = {
+      group: '',
+      version: 'v1',
+      kind: 'Namespace',
+      plural: 'namespaces',
+      namespaced: false,
+    };
+    await operator.client.delete(namespaces, { namespace: '', name: operator.namespace });
+    await gone();
+    expect(operator.started.map((job) => job.split('-')[0])).toEqual(['create', 'delete']);
+    await expect.poll(() => names(LEASES, 'claim')).toEqual([]);
+  });
+
+  it('ends its deletion though a host is away, and remembers that host', async () => {
+    await created(2);
+    script = () => ({ kind: 'report', success: true, failedHosts: [host(2).ip] });
+    await remove();
+    await gone();
+    expect(await names(LEASES, 'claim')).toEqual([`host-10-${net}-0-2`]);
+    await operator.apply('second', spec(2), 'creating');
+    script = () => success;
+    await operator.until('second', (cluster) => word(cluster) === 'create-finished');
+  });
+
+  it('takes no host of another cluster', async () => {
+    await created(2);
+    await operator.apply('second', { cluster: { masterList: [host(9)], nodeList: [host(2)] } }, 'creating');
+    const cluster = await operator.until('second', (now) => phase(now) === 'Failed');
+    expect(cluster?.status?.reason).toBe('HostConflict');
+    expect(operator.started).toHaveLength(1);
+  });
+
+  it('does nothing in the name of a copy', async () => {
+    const original = await created(2);
+    const id = original?.metadata.annotations?.[annotations.clusterId] ?? '';
+    await operator.client.create(KUBERNETES_CLUSTERS, {
+      apiVersion: 'ecs.yun.com/v1',
+      kind: 'KubernetesCluster',
+      metadata: {
+        namespace: operator.namespace,
+        name: 'copy',
+        annotations: { [annotations.operation]: 'creating', [annotations.clusterId]: id },
+      },
+      spec: spec(2),
+    } satisfies KubernetesCluster);
+    const copy = await operator.until(
+      'copy',
+      (now) => now?.status?.conditions?.some(({ type }) => type === 'Stalled') ?? false,
+    );
+    expect(copy?.status?.conditions).toContainEqual(expect.objectContaining({ reason: 'IdentityConflict' }));
+    expect(operator.started).toHaveLength(1);
+  });
+});

@@ -1,0 +1,204 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { PODS, type Pod, SECRETS, secretData } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { rooms } from '#controller/index.ts';
+import { isAlreadyExists } from '#runtime/api-error.ts';
+import { type Client, createClient } from '#runtime/client.ts';
+import { createInformer, type Informer } from '#runtime/informer.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { createManager } from '#runtime/manager.ts';
+import { type Ending, endJobs } from './scripted-jobs.ts';
+
+const NAMESPACES: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+};
+const CRDS: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+async function ensure(client: Client, resource: Resource, object: KubeObject): Promise<void> {
+  try {
+    await client.create(resource, object);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+/** A kubeconfig without certificates: enough for what only stores it. */
+export const KUBECONFIG = 'apiVersion: v1\nkind: Config\nusers: [{name: a, user: {}}]\n';
+
+/** A running cluster controller against the run's API server, whose Jobs end as a script says. */
+export interface TestOperator {
+  client: Client;
+  namespace: string;
+  operatorNamespace: string;
+  started: string[];
+  clusters: Informer<KubernetesCluster>;
+  apply(
+    name: string,
+    spec: KubernetesCluster['spec'],
+    word?: string,
+    requestId?: string,
+  ): Promise<KubernetesCluster>;
+  get(name: string): Promise<KubernetesCluster | undefined>;
+  /** Resolves when the cluster satisfies the test; rejects after 30 s, saying how it stands. */
+  until(
+    name: string,
+    holds: (cluster: KubernetesCluster | undefined) => boolean,
+  ): Promise<KubernetesCluster | undefined>;
+  /** Tears the controller down and builds a new one, as a restart would. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startOperator(
+  kubeconfig: string,
+  script: (job: string, hosts: string[]) => Ending,
+): Promise<TestOperator> {
+  const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'matryoshka-test' });
+  const log = createLogger('silent');
+  const id = randomUUID().slice(0, 8);
+  const [namespace, operatorNamespace] = [`user-${id}`, `operator-${id}`];
+  await ensure(
+    client,
+    CRDS,
+    parse(readFileSync(new URL('../../crds/kubernetesclusters.ecs.yun.com.yaml', import.meta.url), 'utf8')),
+  );
+  for (const name of [namespace, operatorNamespace]) await ensure(client, NAMESPACES, { metadata: { name } });
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  await client.create(SECRETS, {
+    metadata: { namespace, name: 'keys' },
+    data: secretData({ username: 'root', 'ssh-privatekey': pem }),
+  } satisfies KubeObject & { data: Record<string, string> });
+
+  const serviceAccounts: Resource = {
+    group: '',
+    version: 'v1',
+    kind: 'ServiceAccount',
+    plural: 'serviceaccounts',
+    namespaced: true,
+  };
+  await ensure(client, serviceAccounts, { metadata: { namespace: operatorNamespace, name: 'runner' } });
+
+  const watching = new AbortController();
+  const clusters = createInformer<KubernetesCluster>({
+    client,
+    log,
+    resource: KUBERNETES_CLUSTERS,
+    selection: { namespace },
+  });
+  const pods = createInformer<Pod>({
+    client,
+    log,
+    resource: PODS,
+    selection: { namespace: operatorNamespace },
+  });
+  const { started } = endJobs(client, pods, script);
+  const watches = [clusters.run(watching.signal), pods.run(watching.signal)];
+  await Promise.all([clusters.whenSynced(), pods.whenSynced()]);
+
+  function run(): { stop(): Promise<void> } {
+    const abort = new AbortController();
+    const made = rooms({
+      client,
+      clock: systemClock,
+      log,
+      workers: 4,
+      offer: { versions: ['v1.34.4'] },
+      recorder: { event: () => {}, stop: async () => {} },
+      jobs: {
+        namespace: operatorNamespace,
+        image: 'runner',
+        serviceAccount: 'runner',
+        serverUrl: 'https://server',
+        caConfigMap: 'ca',
+        siteConfigMap: 'site',
+      },
+    });
+    const manager = createManager({
+      caches: made.flatMap((room) => room.caches),
+      controllers: made.flatMap((room) => room.controllers),
+      log,
+    });
+    const ended = manager.run(abort.signal);
+    return {
+      stop: async () => {
+        abort.abort(new Error('stop'));
+        await ended;
+      },
+    };
+  }
+  let operator = run();
+  const keyOf = (name: string) => ({ namespace, name });
+
+  return {
+    client,
+    namespace,
+    operatorNamespace,
+    started,
+    clusters,
+    apply: (name, spec, word, requestId) => {
+      const wanted: KubernetesCluster = {
+        metadata: {
+          ...keyOf(name),
+          annotations: {
+            ...(word === undefined ? {} : { [annotations.operation]: word }),
+            ...(requestId === undefined ? {} : { [annotations.requestId]: requestId }),
+          },
+        },
+        spec: { ...spec, cluster: { ...spec.cluster, credentialsSecret: 'keys' } },
+      };
+      return client.apply<KubernetesCluster>(KUBERNETES_CLUSTERS, wanted, {
+        fieldManager: 'test',
+        force: true,
+      });
+    },
+    get: (name) => client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, keyOf(name)),
+    until: (name, holds) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const cluster = clusters.get(keyOf(name));
+          if (!holds(cluster)) return;
+          clearTimeout(timer);
+          leave();
+          resolve(cluster);
+        };
+        const timer = setTimeout(() => {
+          leave();
+          const { status, metadata } = clusters.get(keyOf(name)) ?? {};
+          reject(
+            new Error(
+              `it stands so: ${JSON.stringify({ status, annotations: metadata?.annotations, started }, null, 1)}`,
+            ),
+          );
+        }, 30_000);
+        const leave = clusters.addHandler({ add: look, update: look, delete: look });
+        queueMicrotask(look);
+      }),
+    restart: async () => {
+      await operator.stop();
+      operator = run();
+    },
+    stop: async () => {
+      await operator.stop();
+      watching.abort(new Error('stop'));
+      await Promise.all(watches);
+      await client.close();
+    },
+  };
+}
