@@ -10,8 +10,9 @@ import {
   type ReconcileContext,
 } from './controller.ts';
 import { createInformer, type Informer } from './informer.ts';
+import type { Selection } from './reflector.ts';
 import { createScriptedCaller, listOf, type OpenStream } from './scripted-caller.ts';
-import { generationChanged, watching } from './sources.ts';
+import { generationChanged, shows, watching } from './sources.ts';
 import { TerminalError } from './terminal-error.ts';
 
 const THINGS: Resource = { group: 'x.io', version: 'v1', kind: 'Thing', plural: 'things', namespaced: true };
@@ -228,6 +229,17 @@ it('does not wait for a cache that it does not have', async () => {
   });
   await clock.advance(1500);
   expect(calls).toBe(2);
+});
+
+it('knows by kind, namespace, labels and name what an informer will show', () => {
+  const object = { ...thing('a', '1', { labels: { app: 'x' } }) };
+  const shown = (selection: Selection, resource = THINGS) => shows({ resource, selection }, object);
+  expect(shown({})).toBe(true);
+  expect(shown({ namespace: 'n', labelSelector: 'app=x', fieldSelector: 'metadata.name=a' })).toBe(true);
+  expect(shown({}, { ...THINGS, group: 'y.io' })).toBe(false);
+  expect(shown({ namespace: 'other' })).toBe(false);
+  expect(shown({ labelSelector: 'app=y' })).toBe(false);
+  expect(shown({ fieldSelector: 'metadata.name=b' })).toBe(false);
 });
 
 it('is led by owners, maps and predicates', async () => {

@@ -5,8 +5,7 @@ import type { Logger } from '#base/log.ts';
 import type { Informer } from './informer.ts';
 import { keyFromText, keyText } from './object-key.ts';
 import { createHolds } from './read-your-writes.ts';
-import { apiVersionOf } from './resource-path.ts';
-import { type Predicate, subscribe, type Watch } from './sources.ts';
+import { type Predicate, shows, subscribe, type Watch } from './sources.ts';
 import { TerminalError } from './terminal-error.ts';
 import { createWorkQueue, LOW, type QueueObserver } from './work-queue.ts';
 
@@ -15,8 +14,8 @@ export interface ReconcileContext {
   readonly signal: AbortSignal;
   /**
    * To be told of every object written, as the server answered it: the key is not reconciled again before the
-   * informer's cache has seen it. `informer`: the one that shows the object; default by the object's kind and
-   * namespace. An object that its informer's selectors leave out would be waited for until the next bookmark.
+   * informer's cache has seen it. `informer`: the one that shows the object; default by the object's kind,
+   * namespace and labels; where none of ours shows it, nothing is waited for.
    */
   wrote(object: KubeObject, informer?: Informer<KubeObject>): void;
   readonly log: Logger;
@@ -87,13 +86,7 @@ export function createController<T extends KubeObject>(options: ControllerOption
   ];
 
   /** Undefined where none of ours shows it: then there is no cache to wait for. */
-  const informerOf = (object: KubeObject): Informer<KubeObject> | undefined =>
-    informers.find(
-      ({ resource, selection }) =>
-        resource.kind === object.kind &&
-        apiVersionOf(resource) === object.apiVersion &&
-        (selection.namespace === undefined || selection.namespace === object.metadata.namespace),
-    );
+  const informerOf = (object: KubeObject) => informers.find((informer) => shows(informer, object));
 
   async function reconcileOne(key: string, priority: number, stop: AbortSignal): Promise<void> {
     const abort = new AbortController();

@@ -1,5 +1,6 @@
 import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
 import type { Informer } from './informer.ts';
+import { matchesSelector } from './label-selector.ts';
 import { keyOf } from './object-key.ts';
 import { apiVersionOf } from './resource-path.ts';
 
@@ -23,6 +24,24 @@ export function watching<T extends KubeObject>(
 /** Passes when the spec changed, not the status (controller-runtime GenerationChangedPredicate). */
 export const generationChanged: Predicate<KubeObject> = ({ before, after }) =>
   !before || !after || before.metadata.generation !== after.metadata.generation;
+
+/** Whether an informer will show that object: by its kind, namespace, labels and name. */
+export function shows(
+  { resource, selection }: Pick<Informer<KubeObject>, 'resource' | 'selection'>,
+  { apiVersion, kind, metadata }: KubeObject,
+): boolean {
+  const { namespace, labelSelector, fieldSelector } = selection;
+  return (
+    resource.kind === kind &&
+    apiVersionOf(resource) === apiVersion &&
+    (namespace === undefined || namespace === metadata.namespace) &&
+    (labelSelector === undefined || matchesSelector(labelSelector, metadata.labels)) &&
+    // Other fields are the server's to read: then better wait for a bookmark than decide upon the past.
+    (fieldSelector === undefined ||
+      !fieldSelector.startsWith('metadata.name=') ||
+      fieldSelector === `metadata.name=${metadata.name}`)
+  );
+}
 
 /** The key of the object's controlling owner, where that is of kind `owner`. */
 export function ownerKey(object: KubeObject, owner: Resource): ObjectKey | undefined {
