@@ -20,6 +20,8 @@ export const eventSchema = z.object({
   host: z.string().optional(),
   seconds: z.number().optional(),
   message: z.string().optional(),
+  /** Counts by host; of `stats` only. */
+  hosts: z.record(z.string(), z.record(z.string(), z.number())).optional(),
 });
 export type RunEvent = z.infer<typeof eventSchema>;
 

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Epoch, FENCE_PATH } from './fence.ts';
 import type { Settings } from './settings.ts';
 
 /** Text that Ansible would take for a template, or a variable that would change how Ansible itself works. */
@@ -18,7 +17,6 @@ export interface PlaybookFiles {
  */
 export function writePlaybookFiles(
   settings: Settings,
-  epoch: Epoch,
   knownHosts: string,
   unreachable: ReadonlySet<string>,
 ): PlaybookFiles {
@@ -29,7 +27,7 @@ export function writePlaybookFiles(
     knownHosts: join(directory, 'known_hosts'),
     privateKey: access.privateKey === undefined ? undefined : join(directory, 'ssh-privatekey'),
   };
-  const inventory = completeInventory(settings, epoch, unreachable);
+  const inventory = completeInventory(settings, unreachable);
   const text = JSON.stringify(inventory);
   if (TEMPLATE.test(text))
     throw new Error('the inventory holds template text ({{, {% or {#), which is never data of ours');
@@ -43,7 +41,7 @@ export function writePlaybookFiles(
 }
 
 /** The Job's inventory with what the Job's pod adds; hosts that cannot be reached are left out of the plays. */
-export function completeInventory(settings: Settings, epoch: Epoch, unreachable: ReadonlySet<string>) {
+export function completeInventory(settings: Settings, unreachable: ReadonlySet<string>) {
   const { inventory, artifacts, siteVars } = settings;
   const forbidden = Object.keys(siteVars).filter((name) => name.startsWith('ansible_'));
   if (forbidden.length > 0) throw new Error(`site variables may not set ${forbidden.join(', ')}`);
@@ -61,14 +59,10 @@ export function completeInventory(settings: Settings, epoch: Epoch, unreachable:
         ...vars,
         ...release,
         artifacts_base_url: artifacts.baseUrl,
-        // Every remote command of every task goes through the fence on the host.
-        ansible_shell_executable: [
-          FENCE_PATH,
-          epoch.clusterId,
-          epoch.sequence,
-          epoch.attempt,
-          epoch.podUid,
-        ].join(' '),
+        // The epoch that each host compares before every command (ansible/README.md, The fence).
+        operation_sequence: settings.SEQUENCE,
+        operation_attempt: settings.ATTEMPT,
+        pod_uid: settings.POD_UID,
       },
       children: {
         'kube-master': reachable(children['kube-master']),

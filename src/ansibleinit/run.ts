@@ -1,7 +1,6 @@
 import { messageOf } from '#base/errors.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
-import { type Epoch, FenceRefusal, readFence, takeHost } from './fence.ts';
 import { hostsOf } from './hosts.ts';
 import { writePlaybookFiles } from './inventory.ts';
 import { fetchKubeconfig } from './kubeconfig.ts';
@@ -27,7 +26,7 @@ class Failure extends Error {
 }
 
 /**
- * One attempt from start to verdict: look at every host, take them, run the playbook, fetch the kubeconfig. Rejects
+ * One attempt from start to verdict: look at every host, run the playbook (which takes them first), fetch the kubeconfig. Rejects
  * only when `signal` aborts: then nobody knows how far it came, and no verdict may be given.
  */
 export async function runAttempt(
@@ -63,8 +62,7 @@ export async function runAttempt(
     };
   } catch (error) {
     signal.throwIfAborted();
-    const reason =
-      error instanceof Failure || error instanceof FenceRefusal ? error.reason : 'OperationFailed';
+    const reason = error instanceof Failure ? error.reason : 'OperationFailed';
     const message = messageOf(error);
     say('info', `${reason}: ${message}`);
     return {
@@ -78,6 +76,10 @@ export async function runAttempt(
     for (const connection of found.connections.values()) connection.close();
   }
 }
+
+/** What a host's fence said when it refused this run. */
+const refusalIn = (message: string): string | undefined =>
+  /(HostConflict|StaleRun|HostBusy):/.exec(message)?.[1];
 
 type Hosts = ReturnType<typeof hostsOf>;
 
@@ -106,23 +108,10 @@ async function work(
   hosts: Hosts,
   failures: Map<string, string>,
 ): Promise<void> {
-  const epoch: Epoch = {
-    clusterId: settings.CLUSTER_ID,
-    sequence: settings.SEQUENCE,
-    attempt: settings.ATTEMPT,
-    podUid: settings.POD_UID,
-  };
-  const script = readFence(settings.PLAYBOOKS);
-  await Promise.all(
-    hosts.map(async ({ ip, reclaim }) => {
-      const connection = found.connections.get(ip);
-      if (connection) await takeHost(connection, script, ip, epoch, reclaim);
-    }),
-  );
   signal.throwIfAborted();
   const unreachable = new Set(hosts.filter(({ ip }) => !found.connections.has(ip)).map(({ ip }) => ip));
   const pinned = `${settings.access.knownHosts}\n${found.knownHosts}`;
-  const files = writePlaybookFiles(settings, epoch, pinned, unreachable);
+  const files = writePlaybookFiles(settings, pinned, unreachable);
   if (settings.OPERATION === 'fetch') return;
   const onEvent = (event: Parameters<Uplink['send']>[0]) => {
     if (event.event === 'play' && event.play !== undefined) uplink.step(event.play);
@@ -135,15 +124,15 @@ async function work(
   const onlyLeaving = [...result.failed.keys()].every((name) => byName.get(name)?.role === 'leaving');
   // Of hosts that leave, one that fails does not keep the others; the controller remembers it as unclean.
   if (!result.ok && !(result.failed.size > 0 && onlyLeaving))
-    throw new Failure('OperationFailed', result.message);
+    throw new Failure(refusalIn(result.message) ?? 'OperationFailed', result.message);
 }
 
 const outcomes = (hosts: Hosts, failures: ReadonlyMap<string, string>, success: boolean) =>
   hosts
     .filter(({ role }) => role !== 'present')
-    .map(({ ip, role }) => {
+    .map(({ ip }) => {
       const message = failures.get(ip);
-      const ok = message === undefined && (success || role === 'leaving');
+      const ok = message === undefined && success;
       return { ip, ok, ...(message === undefined ? {} : { message: message.slice(0, 300) }) };
     });
 

@@ -58,7 +58,7 @@ const environmentSchema = z.object({
   /** Absent when run by hand: the report then goes to REPORT_FILE. */
   SERVER_URL: z.string().optional(),
   REPORT_FILE: z.string().optional(),
-  PLAYBOOKS: z.string().default('/usr/share/matryoshka/ansible'),
+  PLAYBOOKS: z.string().default('/opt/matryoshka/ansible'),
   MATRYOSHKA_ETC: z.string().default('/etc/matryoshka'),
   TOKEN_FILE: z.string().default('/var/run/secrets/matryoshka/token'),
   WORK_DIR: z.string().default('/run/matryoshka'),
