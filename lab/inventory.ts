@@ -5,19 +5,16 @@ import { z } from 'zod';
 import { catalogue, playbookVariables, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { releases } from '#artifacts/releases.ts';
 import { artifactsDir } from './artifacts/places.ts';
-import { type LabHost, labHosts } from './hosts/places.ts';
+import { labHosts } from './hosts/places.ts';
 
-/** A cluster of lab hosts, for playbooks run by hand: masters first, then workers, then those that leave. */
+/** A cluster of lab hosts, by their names, for playbooks run by hand. */
 export interface LabCluster {
   readonly name: string;
-  readonly masters: number;
-  readonly workers: number;
-  /** The first host's number. */
-  readonly from: number;
-  /** Names of hosts that leave. */
+  readonly masters: readonly string[];
+  /** On a scale-up: only those that come. */
+  readonly workers: readonly string[];
+  /** On a scale-down or termination: those that leave. */
   readonly leaving: readonly string[];
-  /** Names of hosts that a scale-up adds. */
-  readonly joining: readonly string[];
   readonly sequence: number;
   readonly artifactsUrl: string;
 }
@@ -29,12 +26,12 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
   const deviations = z
     .record(z.string(), z.unknown())
     .parse(parse(await readFile(join(import.meta.dirname, 'inventory-vars.yaml'), 'utf8')));
-  const hosts = labHosts(cluster.from + cluster.masters + cluster.workers - 1).slice(cluster.from - 1);
-  const group = (members: readonly LabHost[]) => ({
-    hosts: Object.fromEntries(members.map(({ name }) => [name, {}])),
+  const named = new Set([...cluster.masters, ...cluster.workers, ...cluster.leaving]);
+  const hosts = labHosts(99).filter(({ name }) => named.has(name));
+  const group = (names: readonly string[]) => ({
+    hosts: Object.fromEntries(names.map((name) => [name, {}])),
   });
-  const masters = hosts.slice(0, cluster.masters);
-  const [first] = masters;
+  const first = hosts.find(({ name }) => name === cluster.masters[0]);
   return stringify({
     all: {
       hosts: Object.fromEntries(
@@ -44,11 +41,10 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
         ]),
       ),
       children: {
-        'kube-master': group(masters),
-        'kube-node': group(hosts.slice(cluster.masters)),
-        etcd: group(masters),
-        joining: group(hosts.filter(({ name }) => cluster.joining.includes(name))),
-        leaving: group(hosts.filter(({ name }) => cluster.leaving.includes(name))),
+        'kube-master': group(cluster.masters),
+        'kube-node': group(cluster.workers),
+        etcd: group(cluster.masters),
+        leaving: group(cluster.leaving),
       },
       vars: {
         cluster_name: cluster.name,

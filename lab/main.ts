@@ -1,10 +1,11 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { startApiServer } from './apiserver/start.ts';
 import { fillArtifacts } from './artifacts/fill.ts';
 import { artifactsDir } from './artifacts/places.ts';
 import { sayOnStderr as say } from './artifacts/progress.ts';
+import { differences, HostSnapshot, snapshotHost } from './host-snapshot.ts';
 import { ensureDocker } from './hosts/daemon.ts';
 import { labDown } from './hosts/down.ts';
 import { ensurePackages } from './hosts/packages.ts';
@@ -48,13 +49,23 @@ program
   .command('play <playbook>')
   .description('run a playbook by hand, in the runner image, against lab hosts')
   .option('--name <name>', "the cluster's name", 'hand')
-  .option('--masters <n>', 'how many', number, 1)
-  .option('--workers <n>', 'how many', number, 2)
-  .option('--from <n>', 'the number of the first host', number, 1)
-  .option('--joining <names...>', 'hosts that a scale-up adds', [])
-  .option('--leaving <names...>', 'hosts that a scale-down removes', [])
+  .option('--masters <names...>', 'control planes', ['lab-1'])
+  .option('--workers <names...>', 'workers; on a scale-up only the new ones', [])
+  .option('--leaving <names...>', 'hosts that a scale-down or termination takes away', [])
   .option('--sequence <n>', "the operation's number, which must grow", number, 1)
   .action((playbook, options) => play(playbook, options, say));
+
+program
+  .command('snapshot <host> <file>')
+  .description('write down what a host looks like; with a file that is there, say what has changed since')
+  .action(async (host, file) => {
+    const now = await snapshotHost(host);
+    const before = await readFile(file, 'utf8').catch(() => undefined);
+    if (before === undefined) return writeFile(file, JSON.stringify(now, null, 1));
+    const changes = differences(HostSnapshot.parse(JSON.parse(before)), now);
+    process.stdout.write(changes.map((line) => `${line}\n`).join(''));
+    if (changes.length > 0) process.exitCode = 1;
+  });
 
 program
   .command('apiserver')

@@ -57,6 +57,7 @@ kernel() {
     for name in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables vm.overcommit_memory kernel.panic kernel.panic_on_oops; do
       setting=$(sysctl -n "$name" 2>/dev/null) && echo "$name=$setting"
     done > /etc/matryoshka/sysctl.before
+    nft list tables > /etc/matryoshka/nft.before 2>/dev/null
   fi
   printf 'overlay\nbr_netfilter\n' | put /etc/modules-load.d/matryoshka.conf 644 &&
     modprobe -a overlay br_netfilter 2>/dev/null

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { docker } from './hosts/docker.ts';
+
+/** What a host looks like from within, in lines that can be compared: files, mounts, links, packet rules, units. */
+export const HostSnapshot = z.record(
+  z.enum(['files', 'mounts', 'links', 'routes', 'rules', 'units', 'processes', 'sysctls']),
+  z.array(z.string()),
+);
+export type HostSnapshot = z.infer<typeof HostSnapshot>;
+
+/**
+ * What may differ after a cluster came and went, and why; one pattern a line of the snapshot. Everything else that
+ * differs is a rest of ours.
+ */
+export const allowed: readonly { readonly pattern: RegExp; readonly because: string }[] = [
+  {
+    pattern: / \/etc\/matryoshka(\/owner\.json)?$/,
+    because: 'the fence keeps the last epoch, so that it only grows',
+  },
+  { pattern: / \/var\/log\//, because: 'logs tell what happened' },
+  {
+    pattern: / \/var\/lib\/systemd\//,
+    because: "systemd's own book-keeping: timers, random seed, core dumps",
+  },
+  { pattern: / \/var\/lib\/dbus\//, because: "the bus's own book-keeping" },
+  { pattern: / \/var\/cache\/ldconfig\//, because: "the loader's cache" },
+  { pattern: / \/root\/\.(ansible|ssh)(\/|$)/, because: 'traces of an SSH login' },
+  { pattern: /^net\.netfilter\.nf_conntrack_(count|max)/, because: 'counts of the moment' },
+];
+
+/** Run on the host. Hashes are of content; times and sizes of folders say nothing. */
+const SCRIPT = String.raw`
+echo '#files'
+find / -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /dev \) -prune -o -type f -print0 |
+  sort -z | xargs -0 -r sha256sum | sed 's/^\([0-9a-f]\{16\}\)[0-9a-f]* [ *]/\1 /'
+find / /var -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /dev \) -prune -o -type l -printf 'link:%l %p\n' | sort -u
+find /var -xdev -type f -print0 | sort -z | xargs -0 -r sha256sum | sed 's/^\([0-9a-f]\{16\}\)[0-9a-f]* [ *]/\1 /'
+find / /var -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /dev \) -prune -o -type d -printf 'dir:%m %p\n' | sort -u
+echo '#mounts'; awk '{print $1, $2, $3}' /proc/mounts | sort
+echo '#links'; ip -o link | sed 's/^[0-9]*: \([^:@]*\).*/\1/' | sort
+echo '#routes'; ip route; ip -6 route
+echo '#rules'; nft -s list ruleset | grep -v '^$'
+echo '#units'; systemctl list-units --all --no-legend --plain --type=service,mount,timer,socket,path,slice | awk '{print $1, $3}' |
+  grep -vE '^(session|user|run-user|user-runtime)|systemd-tmpfiles-clean|@' | sort
+systemctl list-unit-files --no-legend --plain | awk '{print $1, $2}' | sort
+echo '#processes'; ps -eo comm= | grep -vE '^(ps|sh|bash|sort|grep|awk|sed|sshd|kworker.*|sleep|timeout|systemctl|\(sd-pam\))$' | sort -u
+echo '#sysctls'; sysctl -a 2>/dev/null | grep -E '^(net\.ipv4\.ip_forward|net\.ipv4\.conf\.(all|default|eth0)\.|net\.bridge|vm\.overcommit|kernel\.panic)' | sort
+`;
+
+/** Takes the snapshot of a lab host. */
+export async function snapshotHost(name: string): Promise<HostSnapshot> {
+  const text = await docker(['exec', name, 'bash', '-c', SCRIPT], 120_000);
+  const sections: Record<string, string[]> = {};
+  let present: string[] = [];
+  for (const line of text.split('\n')) {
+    if (line.startsWith('#')) sections[line.slice(1)] = present = [];
+    else if (line !== '') present.push(line);
+  }
+  return HostSnapshot.parse(sections);
+}
+
+/** Lines that are there in only one of the two and that the list does not allow: `- gone`, `+ new`. */
+export function differences(before: HostSnapshot, after: HostSnapshot): string[] {
+  const lines = HostSnapshot.keyType.options.flatMap((section) => {
+    const was = new Set(before[section]);
+    const is = new Set(after[section]);
+    return [
+      ...[...was].filter((line) => !is.has(line)).map((line) => ({ line, text: `- ${section}: ${line}` })),
+      ...[...is].filter((line) => !was.has(line)).map((line) => ({ line, text: `+ ${section}: ${line}` })),
+    ];
+  });
+  return lines
+    .filter(({ line }) => !allowed.some(({ pattern }) => pattern.test(line)))
+    .map(({ text }) => text);
+}
