@@ -103,7 +103,7 @@ export function clientOver(caller: Caller): Client {
     );
   };
   const put = <T extends KubeObject>(resource: Resource, object: T, options: WriteOptions): Promise<T> =>
-    write('PUT', pathOf(resource, object, options.subresource), object, options);
+    write('PUT', pathOf(resource, object, options.subresource), typed(resource, object), options);
 
   const client: Client = {
     async get<T extends KubeObject>(
@@ -136,7 +136,7 @@ export function clientOver(caller: Caller): Client {
           ? {}
           : { name: object.metadata.name, subresource: options.subresource }),
       });
-      return write('POST', path, object, options);
+      return write('POST', path, typed(resource, object), options);
     },
     update: (resource, object, options = {}) => put(resource, object, options),
     updateStatus: (resource, object, options = {}) =>
@@ -146,7 +146,7 @@ export function clientOver(caller: Caller): Client {
       return write('PATCH', path, patch, options, { contentType: PATCH_TYPES[options.type] });
     },
     apply(resource, object, options) {
-      const body = { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+      const body = typed(resource, object);
       // JSON is YAML, and the content type is the one that every supported server takes.
       return write('PATCH', pathOf(resource, object, options.subresource), body, options, {
         contentType: 'application/apply-patch+yaml',
@@ -194,3 +194,10 @@ function pathOf(resource: Resource, object: KubeObject, subresource: string | un
     subresource,
   });
 }
+
+/** The object with the two fields that a server wants of custom kinds, and that nobody should have to repeat. */
+const typed = (resource: Resource, object: KubeObject): KubeObject => ({
+  ...object,
+  apiVersion: apiVersionOf(resource),
+  kind: resource.kind,
+});

@@ -11,11 +11,13 @@ import { isConflict, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import {
   type Controller,
+  type ControllerObserver,
   createController,
   type ReconcileContext,
   type ReconcileResult,
 } from '#runtime/controller.ts';
 import type { Informer } from '#runtime/informer.ts';
+import { scopedClient } from '#runtime/scoped-client.ts';
 import { watching } from '#runtime/sources.ts';
 import { type Anchors, anchorsIn } from './anchors.ts';
 import { claimedFrom, claimsIn } from './claims.ts';
@@ -44,13 +46,15 @@ export interface ClusterControllerDeps {
   /** The operator's namespace. */
   namespace: string;
   offer: Offer;
-  installer: Installer;
+  /** The installer over the client of one reconcile. */
+  installer(client: Client): Installer;
   clusters: Informer<KubernetesCluster>;
   /** Leases of the operator's namespace labelled as claims, with `claimIndexers`. */
   claims: Informer<Lease>;
   /** Objects marked with a cluster (Jobs, pods, logs) whose changes concern it. */
   others: readonly Informer<KubeObject>[];
   workers: number;
+  observe?: ControllerObserver | undefined;
   /** Tells people what happened. */
   event(cluster: KubernetesCluster, type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
@@ -67,41 +71,44 @@ export function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
 
 /** The controller of KubernetesClusters: observe, signal, table, perform, finish. */
 export function clusterController(deps: ClusterControllerDeps): Controller {
-  const { client, namespace, clock, clusters } = deps;
-  const anchors = anchorsIn(client, namespace);
-  const claims = claimsIn(client, namespace, clock);
+  const { namespace, clock, clusters } = deps;
   const claimsOf = (clusterId: string) =>
     deps.claims.byIndex(CLAIMS_BY_CLUSTER, clusterId).flatMap((lease) => claimedFrom(lease) ?? []);
 
-  async function reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
+  async function reconcile(
+    key: ObjectKey,
+    { signal: abort, wrote, log }: ReconcileContext,
+  ): Promise<ReconcileResult> {
+    // One client a reconcile: no call outlives it, and no write of it is forgotten before the caches have seen it.
+    const client = scopedClient(deps.client, { signal: abort, wrote });
+    const anchors = anchorsIn(client, namespace);
     const cluster = clusters.get(key);
-    if (!cluster) return collectAnchors(key, deps, anchors, (id) => claimsOf(id).length > 0);
-    const snapshot = await observe(cluster, { ...deps, anchors, claimsOf });
-    const { signal, outcome } = decide(snapshot);
-    context.log.debug({ signal, outcome: outcome.kind }, 'decided');
-    const wrote = (object: KubernetesCluster) => context.wrote(object, clusters);
-    const performers = {
+    if (!cluster) return collectAnchors(key, client, deps, anchors, (id) => claimsOf(id).length > 0);
+    const installer = deps.installer(client);
+    const snapshot = await observe(cluster, {
       client,
-      namespace,
+      clock,
+      offer: deps.offer,
+      installer,
       anchors,
-      claims,
-      installer: deps.installer,
-      log: context.log,
-      wrote,
-    };
+      claimsOf,
+    });
+    const { signal, outcome } = decide(snapshot);
+    log.debug({ signal, outcome: outcome.kind }, 'decided');
     try {
       if (outcome.kind === 'act') {
-        await perform(outcome.effects, snapshot, performers);
+        const claims = claimsIn(client, namespace, clock);
+        await perform(outcome.effects, snapshot, { client, namespace, anchors, claims, installer, log });
         // Most effects come back as an event of a cache; those on Secrets do not.
         return { requeueAfterMs: AFTER_EFFECTS_MS };
       }
       const accepted =
         outcome.kind === 'accept'
-          ? await acceptedOperation(snapshot, outcome, { anchors, ...deps })
+          ? await acceptedOperation(snapshot, outcome, { anchors, offer: deps.offer })
           : undefined;
-      return await finish(snapshot, outcome, wrote, accepted);
+      return await finish(client, snapshot, outcome, accepted);
     } catch (error) {
-      if (error instanceof Refusal) return finish(snapshot, refused(snapshot, error), wrote);
+      if (error instanceof Refusal) return finish(client, snapshot, refused(snapshot, error));
       // Somebody wrote meanwhile: their change wakes us, and this decision is void.
       if (isConflict(error) || (isNotFound(error) && !clusters.get(key))) return { requeueAfterMs: 200 };
       throw error;
@@ -109,18 +116,14 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
   }
 
   async function finish(
+    client: Client,
     snapshot: Snapshot,
     outcome: Outcome,
-    wrote: (object: KubernetesCluster) => void,
     accepted?: OperationStatus,
   ): Promise<ReconcileResult> {
     const written = await writeStatus(client, snapshot, outcome, accepted);
-    if (written) {
-      wrote(written);
-      tell(written, outcome, accepted);
-    }
-    if (outcome.kind === 'wait') return { requeueAfterMs: outcome.ms };
-    return undefined;
+    if (written) tell(written, outcome, accepted);
+    return outcome.kind === 'wait' ? { requeueAfterMs: outcome.ms } : undefined;
   }
 
   /** Events come after the write that they tell of. */
@@ -141,6 +144,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       ...deps.others.map((informer) => watching(informer, clusterKeyOf)),
     ],
     workers: deps.workers,
+    observe: deps.observe,
     log: deps.log,
     clock,
     reconcile,
@@ -157,7 +161,8 @@ function refused(snapshot: Snapshot, { reason, message }: Refusal): Outcome {
 /** An anchor without object and without claims is what a crash between two last steps leaves behind. */
 async function collectAnchors(
   key: ObjectKey,
-  { client, namespace, log }: ClusterControllerDeps,
+  client: Client,
+  { namespace, log }: ClusterControllerDeps,
   anchors: Anchors,
   holdsClaims: (clusterId: string) => boolean,
 ): Promise<void> {

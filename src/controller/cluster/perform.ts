@@ -20,8 +20,6 @@ export interface Performers {
   claims: Claims;
   installer: Installer;
   log: Logger;
-  /** Told of each version of the cluster's object that was written. */
-  wrote(cluster: KubernetesCluster): void;
 }
 
 type Perform<K extends Effect['kind']> = (
@@ -45,7 +43,7 @@ async function patchMetadata(
   const { resourceVersion } = snapshot.cluster.metadata;
   const patch = { metadata: { ...metadata, resourceVersion } };
   const key = keyOf(snapshot);
-  deps.wrote(await deps.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
+  await deps.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });
 }
 
 const performers: { [K in Effect['kind']]: Perform<K> } = {

@@ -30,7 +30,7 @@ export interface ClusterRoomDeps {
   jobs: JobSettings;
   recorder: Recorder;
   workers: number;
-  observe?: ControllerObserver;
+  observe?: ControllerObserver | undefined;
 }
 
 /** Kept of a log's ConfigMap: that it is there, and its step; never the log itself. */
@@ -99,7 +99,7 @@ export function clusterRoom(deps: ClusterRoomDeps): {
     clusters,
     claims,
     others: [jobs, pods, logs],
-    installer: jobInstaller(client, settings, { jobs, pods, logs }),
+    installer: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs }),
     event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),
   });
   return { controllers: [controller], caches: [clusters, claims, jobs, pods, logs] };
