@@ -12,6 +12,12 @@ mount -o remount,bind,rw /proc/sys 2>/dev/null || true
 mount --make-rshared /
 # The kubelet reads /dev/kmsg; a link to the console would make every journald spin.
 [ -c /dev/kmsg ] || ln -sfn /dev/null /dev/kmsg
+# Docker writes this file anew at each start; a host's own stays.
+if grep -q ' /etc/hosts ' /proc/mounts; then
+  cat /etc/hosts > /run/hosts.docker && umount /etc/hosts
+  grep -q . /etc/hosts 2>/dev/null || cat /run/hosts.docker > /etc/hosts
+  rm -f /run/hosts.docker
+fi
 # One identity a host, made at the first start and kept.
 [ -s /etc/machine-id ] || tr -d - < /proc/sys/kernel/random/uuid > /etc/machine-id
 [ -f /etc/ssh/ssh_host_ed25519_key ] || ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key

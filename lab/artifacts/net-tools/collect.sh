@@ -6,7 +6,7 @@ ln -s usr/lib $root/lib
 ln -s usr/lib64 $root/lib64
 ln -s usr/sbin $root/sbin
 ln -s usr/bin $root/bin
-tools="/usr/bin/cp /usr/sbin/nft /usr/sbin/xtables-nft-multi /usr/sbin/xtables-legacy-multi /usr/sbin/conntrack /usr/bin/kmod /usr/bin/ip"
+tools="/usr/bin/dash /usr/bin/cp /usr/bin/sleep /usr/sbin/nft /usr/sbin/xtables-nft-multi /usr/sbin/xtables-legacy-multi /usr/sbin/conntrack /usr/bin/kmod /usr/bin/ip"
 for tool in $tools; do
   tool=$(readlink -f "$(command -v "$(basename "$tool")" || echo "$tool")")
   mkdir -p "$root$(dirname "$tool")"
@@ -26,5 +26,6 @@ cp $libraries $root/usr/lib/x86_64-linux-gnu/xtables/
 for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
   ln -s xtables-nft-multi "$root/usr/sbin/$name"
 done
+ln -s dash "$root/usr/bin/sh"
 ln -s ../bin/kmod "$root/usr/sbin/modprobe"
 tar -C $root --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - .

@@ -1,6 +1,6 @@
 # What goes into the cluster once its API server answers: the pod network.
 set -u
-export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf
+export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
 changed() { echo "changed: $*"; }
 [ -n "$MANIFEST" ] || exit 0
 for try in $(seq 20); do

@@ -1,7 +1,7 @@
 # kubeadm init on the first control plane. Complete: left. Cut short: reset and done again.
 set -u
 umask 077
-export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf
+export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
 state=/run/matryoshka
 mkdir -p "$state"
 changed() { echo "changed: $*"; }

@@ -2,7 +2,7 @@
 # The caller keeps it out of logs.
 set -u
 umask 077
-export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf
+export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
 state=/run/matryoshka
 token=$(cat "$state/token" 2>/dev/null)
 rm -f "$state/token"

@@ -1,6 +1,6 @@
 # Moves ordinary pods off nodes and takes the nodes out of the cluster, all at once, each within a bound.
 set -u
-export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf
+export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
 
 leave() { # node, drain or not
   local out
