@@ -1,4 +1,5 @@
-import { hostname } from 'node:os';
+import { homedir, hostname } from 'node:os';
+import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import { UsageError } from '#base/errors.ts';
@@ -69,6 +70,49 @@ export const artifactsConfig = z.object({
   ...common,
   directory: z.string().default('/var/lib/matryoshka/artifacts').describe('Directory that is served'),
   port: port.default(8080).describe('Port of the HTTP server'),
+});
+
+const home = (name: string): string => join(homedir(), '.matryoshka', name);
+const list = z.string().transform((text) => text.split(',').filter((part) => part !== ''));
+
+export const bootstrapConfig = z.object({
+  host: z
+    .string({ error: 'is missing; name the host of the meta cluster' })
+    .describe('Address of the host, which becomes the meta cluster'),
+  port: z.coerce.number().int().min(1).max(65535).default(22).describe('Its SSH port'),
+  user: z.string().default('root').describe('Its SSH user'),
+  nodeName: z.string().default('meta').describe('Its node name'),
+  sshKey: z.string().default(join(homedir(), '.ssh/id_ed25519')).describe('Private key to reach it with'),
+  knownHosts: z.string().optional().describe('known_hosts with its key; default: taken at first sight'),
+  artifacts: z
+    .string({ error: 'is missing; name a directory with SHA256SUMS' })
+    .describe('Directory with what hosts install'),
+  inventoryVars: z
+    .string()
+    .optional()
+    .describe('YAML file with values of role variables for this site (ansible/README.md)'),
+  kubeVersion: z
+    .string()
+    .optional()
+    .describe('Kubernetes version of the meta cluster; default: the newest offered'),
+  podCidr: z.string().default('10.245.0.0/16').describe('Pod network of the meta cluster'),
+  serviceCidr: z.string().default('10.97.0.0/16').describe('Service network of the meta cluster'),
+  servedNamespaces: list
+    .default(['default'])
+    .describe('Namespaces in which clusters may be made, comma-separated'),
+  operatorImage: z
+    .string()
+    .default('matryoshka-operator')
+    .describe("Operator image of this machine's Docker"),
+  runnerImage: z.string().default('matryoshka-runner').describe("Runner image of this machine's Docker"),
+  kubeconfigOut: z
+    .string()
+    .default(home('meta.kubeconfig'))
+    .describe("Where the meta cluster's kubeconfig goes"),
+  caOut: z
+    .string()
+    .default(home('ca.crt'))
+    .describe("Where the certificate of the REST API's authority goes"),
 });
 
 export type ControllerConfig = z.infer<typeof controllerConfig>;

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
 import type { Manager } from '#runtime/manager.ts';
-import { artifactsConfig, configFrom, controllerConfig, optionsOf } from './config.ts';
+import { artifactsConfig, bootstrapConfig, configFrom, controllerConfig, optionsOf } from './config.ts';
 
 /** The programs that run until they are told to stop; each is imported only when it is the one. */
 const program = new Command('matryoshka').description(
@@ -46,6 +46,20 @@ serve(
   async (config, log) => (await import('./programs/artifacts.ts')).artifactsProgram(config, log),
   (config) => config.logLevel,
 );
+
+const bootstrapping = new Command('bootstrap').description(
+  'Make the meta cluster on a bare host and put the operator into it',
+);
+for (const option of optionsOf(bootstrapConfig)) bootstrapping.addOption(option);
+bootstrapping.action(async (options) => {
+  const config = configFrom(bootstrapConfig, options);
+  const { bootstrap } = await import('#bootstrap/bootstrap.ts');
+  const { restUrl } = await bootstrap(config, (line) => process.stdout.write(`${line}\n`));
+  process.stdout.write(
+    `\nThe meta cluster is ready.\n  kubeconfig  ${config.kubeconfigOut}\n  REST API    ${restUrl} (authority: ${config.caOut})\n`,
+  );
+});
+program.addCommand(bootstrapping);
 
 try {
   await program.parseAsync();

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Client, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
 import { keyTypeOf, knownHostLine, pinnedKeys } from './known-hosts.ts';
 
@@ -19,11 +20,17 @@ export interface RunResult {
   stderr: string;
 }
 
+export interface RunOptions {
+  /** What the command reads on standard input. */
+  input?: string | Readable;
+  timeoutMs: number;
+}
+
 export interface SshConnection {
   /** The line of known_hosts with the key that the host showed. */
   readonly hostKeyLine: string;
   /** Runs a command line in the user's login shell. Rejects when the time is over or the connection breaks. */
-  run(command: string, options: { input?: string; timeoutMs: number }): Promise<RunResult>;
+  run(command: string, options: RunOptions): Promise<RunResult>;
   close(): void;
 }
 
@@ -122,7 +129,7 @@ function run(
   client: Client,
   where: string,
   command: string,
-  { input, timeoutMs }: { input?: string; timeoutMs: number },
+  { input, timeoutMs }: RunOptions,
 ): Promise<RunResult> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -150,7 +157,8 @@ function run(
           reject(new SshError('Unreachable', `${where} closed the connection during a command`));
         else resolve({ code, ...output });
       });
-      channel.end(input ?? '');
+      if (input instanceof Readable) input.pipe(channel);
+      else channel.end(input ?? '');
     });
   });
 }

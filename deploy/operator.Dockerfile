@@ -1,0 +1,9 @@
+# The operator: controller, server with webhook, artifact server. One bundle, three subcommands.
+# Context: dist/ of the checkout, with node beside the bundle.
+FROM debian:trixie-slim
+COPY dist/node /usr/local/bin/node
+COPY dist/matryoshka.js /opt/matryoshka/matryoshka.js
+COPY dist/static /opt/matryoshka/static
+USER 10001:10001
+ENV NODE_ENV=production
+ENTRYPOINT ["/usr/local/bin/node", "--max-old-space-size=512", "/opt/matryoshka/matryoshka.js"]

@@ -1,0 +1,167 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
+import { releaseOf, releases } from '#artifacts/releases.ts';
+import { siteArtifacts } from '#artifacts/site.ts';
+import { shortHash } from '#base/canonical.ts';
+import { UsageError } from '#base/errors.ts';
+import { createClient } from '#runtime/client.ts';
+import { parseKubeConfig } from '#runtime/kube-config.ts';
+import { connect, type SshConnection } from '#ssh/connection.ts';
+import { copyArtifacts, copyImage, HOST_ARTIFACTS } from './host-files.ts';
+import { install } from './install.ts';
+import { readManifests } from './manifests.ts';
+import { runHere } from './runner.ts';
+
+export interface BootstrapOptions {
+  host: string;
+  port: number;
+  user: string;
+  nodeName: string;
+  sshKey: string;
+  knownHosts?: string | undefined;
+  artifacts: string;
+  inventoryVars?: string | undefined;
+  kubeVersion?: string | undefined;
+  podCidr: string;
+  serviceCidr: string;
+  servedNamespaces: readonly string[];
+  operatorImage: string;
+  runnerImage: string;
+  kubeconfigOut: string;
+  caOut: string;
+}
+
+export interface Bootstrapped {
+  restUrl: string;
+  artifactsUrl: string;
+}
+
+const ARTIFACTS_PORT = 32080;
+const REST_PORT = 32443;
+const CONNECT_MS = 15_000;
+const root = join(import.meta.dirname, '../..');
+
+/**
+ * Makes the meta cluster on one bare host and puts the operator into it: artifacts to the host, the same playbooks
+ * that Jobs run, images, manifests. Run again, it changes nothing.
+ */
+export async function bootstrap(
+  options: BootstrapOptions,
+  print: (line: string) => void,
+): Promise<Bootstrapped> {
+  const sums = readNeeded(join(options.artifacts, SUMS_FILE), '--artifacts');
+  const privateKey = readNeeded(options.sshKey, '--ssh-key');
+  const inventoryVars =
+    options.inventoryVars === undefined ? '{}' : readNeeded(options.inventoryVars, '--inventory-vars');
+  const pinned = options.knownHosts === undefined ? '' : readNeeded(options.knownHosts, '--known-hosts');
+  const release = options.kubeVersion === undefined ? releases[0] : releaseOf(options.kubeVersion);
+  if (!release)
+    throw new UsageError(
+      `--kube-version: ${options.kubeVersion} is not offered; choose of ${releases.map(({ kubernetes }) => kubernetes).join(', ')}`,
+    );
+  const { host, port, user } = options;
+  print(`connecting to ${user}@${host}`);
+  const connection = await connect({
+    host,
+    port,
+    user,
+    privateKey,
+    knownHosts: pinned,
+    timeoutMs: CONNECT_MS,
+  });
+  try {
+    const paths = releases.flatMap((one) => catalogue(one, sums).map(({ path }) => path));
+    const copied = await copyArtifacts(connection, options.artifacts, paths, print);
+    print(copied === 0 ? 'the host has all artifacts' : `${copied} artifacts copied and checked`);
+    const knownHosts = pinned === '' ? `${connection.hostKeyLine}\n` : pinned;
+    const report = await runHere(
+      {
+        image: options.runnerImage,
+        name: 'meta',
+        clusterId: `meta-${shortHash(host)}`,
+        inventory: inventoryOf(options, release.kubernetes),
+        artifacts: siteArtifacts(`file://${HOST_ARTIFACTS}`, sums),
+        inventoryVars,
+        privateKey,
+        knownHosts,
+      },
+      print,
+    );
+    if (report.kubeconfig === undefined) throw new Error('the runner brought no kubeconfig');
+    writeFileSync(options.kubeconfigOut, report.kubeconfig, { mode: 0o600 });
+    return await putOperatorIn(connection, options, report.kubeconfig, sums, inventoryVars, print);
+  } finally {
+    connection.close();
+  }
+}
+
+async function putOperatorIn(
+  connection: SshConnection,
+  options: BootstrapOptions,
+  kubeconfig: string,
+  sums: string,
+  inventoryVars: string,
+  print: (line: string) => void,
+): Promise<Bootstrapped> {
+  const images = {
+    'matryoshka/operator': await copyImage(connection, options.operatorImage, 'matryoshka/operator', print),
+    'matryoshka/runner': await copyImage(connection, options.runnerImage, 'matryoshka/runner', print),
+  };
+  const artifactsUrl = `http://${options.host}:${ARTIFACTS_PORT}`;
+  const client = createClient(await parseKubeConfig(kubeconfig), { userAgent: 'matryoshka-bootstrap' });
+  try {
+    const ca = await install(
+      client,
+      {
+        manifests: [...readManifests(join(root, 'crds')), ...readManifests(join(root, 'deploy/manifests'))],
+        images,
+        address: options.host,
+        site: {
+          'artifacts.json': JSON.stringify(siteArtifacts(artifactsUrl, sums)),
+          'inventory-vars.yaml': inventoryVars,
+        },
+        servedNamespaces: options.servedNamespaces,
+      },
+      print,
+    );
+    writeFileSync(options.caOut, ca);
+  } finally {
+    await client.close();
+  }
+  return { restUrl: `https://${options.host}:${REST_PORT}`, artifactsUrl };
+}
+
+function readNeeded(path: string, flag: string): string {
+  if (!existsSync(path)) throw new UsageError(`${flag}: there is no file ${path}`);
+  return readFileSync(path, 'utf8');
+}
+
+/** One host that is control plane and worker at once. */
+function inventoryOf(options: BootstrapOptions, version: string): unknown {
+  const { host, port, user, nodeName } = options;
+  const vars = {
+    ansible_host: host,
+    ip: host,
+    access_ip: host,
+    ansible_port: port,
+    ansible_user: user,
+    schedulable: true,
+  };
+  const group = { hosts: { [nodeName]: vars } };
+  return {
+    all: {
+      vars: {
+        cluster_name: 'meta',
+        cluster_id: `meta-${shortHash(host)}`,
+        kube_version: version,
+        control_plane_endpoint_name: 'meta.matryoshka.internal',
+        control_plane_endpoint_address: host,
+        pod_cidr: options.podCidr,
+        service_cidr: options.serviceCidr,
+        network: 'flannel',
+      },
+      children: { 'kube-master': group, 'kube-node': { hosts: {} }, etcd: group, leaving: { hosts: {} } },
+    },
+  };
+}

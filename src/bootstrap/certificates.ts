@@ -1,0 +1,81 @@
+import 'reflect-metadata';
+import type { webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const DAY_MS = 24 * 60 * 60_000;
+const CA_DAYS = 3650;
+const SERVER_DAYS = 365;
+/** A certificate with less than this left is made anew. */
+const RENEW_WITHIN_MS = 60 * DAY_MS;
+
+export interface KeyPair {
+  cert: string;
+  key: string;
+}
+
+const validity = (days: number) => ({
+  notBefore: new Date(Date.now() - 3_600_000),
+  notAfter: new Date(Date.now() + days * DAY_MS),
+});
+
+const pem = async (key: webcrypto.CryptoKey): Promise<string> =>
+  x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
+
+/** An authority of our own, for the server's and the webhook's certificate alone. */
+export async function createAuthority(): Promise<KeyPair> {
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const cert = await x509.X509CertificateGenerator.createSelfSigned({
+    name: 'CN=matryoshka',
+    keys,
+    ...validity(CA_DAYS),
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+    ],
+  });
+  return { cert: cert.toString('pem'), key: await pem(keys.privateKey) };
+}
+
+/** A server certificate for these names and addresses, signed by the authority. */
+export async function createServerCertificate(
+  authority: KeyPair,
+  names: string[],
+  ips: string[],
+): Promise<KeyPair> {
+  const ca = new x509.X509Certificate(authority.cert);
+  const signingKey = await crypto.subtle.importKey(
+    'pkcs8',
+    x509.PemConverter.decodeFirst(authority.key),
+    ALGORITHM,
+    false,
+    ['sign'],
+  );
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const cert = await x509.X509CertificateGenerator.create({
+    subject: `CN=${names[0] ?? 'matryoshka-server'}`,
+    issuer: ca.subject,
+    publicKey: keys.publicKey,
+    signingKey,
+    ...validity(SERVER_DAYS),
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension([
+        ...names.map((value) => ({ type: 'dns' as const, value })),
+        ...ips.map((value) => ({ type: 'ip' as const, value })),
+      ]),
+    ],
+  });
+  return { cert: cert.toString('pem'), key: await pem(keys.privateKey) };
+}
+
+/** Whether a certificate still serves: long enough, and for all of these names. */
+export function stillServes(cert: string, names: readonly string[]): boolean {
+  const parsed = new x509.X509Certificate(cert);
+  const extension = parsed.getExtension(x509.SubjectAlternativeNameExtension);
+  const known = new Set(extension?.names.items.map(({ value }) => value));
+  return parsed.notAfter.getTime() - Date.now() > RENEW_WITHIN_MS && names.every((name) => known.has(name));
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { formatSums, parseSums, SUMS_FILE } from '#artifacts/catalogue.ts';
+import type { SshConnection } from '#ssh/connection.ts';
+
+export const HOST_ARTIFACTS = '/var/lib/matryoshka/artifacts';
+const COPY_TIMEOUT_MS = 20 * 60_000;
+
+/** Copies the artifacts that the host lacks, checks all of them there, and answers how many were copied. */
+export async function copyArtifacts(
+  connection: SshConnection,
+  directory: string,
+  paths: readonly string[],
+  progress: (line: string) => void,
+): Promise<number> {
+  const local = parseSums(readFileSync(join(directory, SUMS_FILE), 'utf8'));
+  const wanted = new Map(paths.flatMap((path) => (local.has(path) ? [[path, local.get(path) ?? '']] : [])));
+  const check = `mkdir -p ${HOST_ARTIFACTS}; cd ${HOST_ARTIFACTS}; sha256sum -c --quiet 2>/dev/null | sed -n 's/: FAILED.*//p'; true`;
+  const checked = await connection.run(check, { input: formatSums(wanted), timeoutMs: COPY_TIMEOUT_MS });
+  const missing = checked.stdout.split('\n').filter((path) => wanted.has(path));
+  if (missing.length > 0) {
+    progress(`copying ${missing.length} files to the host`);
+    const tar = execa('tar', ['-C', directory, '--owner=0', '--group=0', '-chf', '-', '-T', '-'], {
+      input: missing.join('\n'),
+      encoding: 'buffer',
+      buffer: false,
+    });
+    const unpack = `umask 022; tar -C ${HOST_ARTIFACTS} --no-same-permissions -xf - && chmod -R a+rX ${HOST_ARTIFACTS}`;
+    const [{ code, stderr }] = await Promise.all([
+      connection.run(unpack, { input: tar.stdout, timeoutMs: COPY_TIMEOUT_MS }),
+      tar,
+    ]);
+    if (code !== 0) throw new Error(`the artifacts could not be copied: ${stderr.trim()}`);
+    const again = await connection.run(check, { input: formatSums(wanted), timeoutMs: COPY_TIMEOUT_MS });
+    const damaged = again.stdout.trim();
+    if (damaged !== '') throw new Error(`artifacts arrived damaged: ${damaged.replaceAll('\n', ', ')}`);
+  }
+  await connection.run(`cat >${HOST_ARTIFACTS}/${SUMS_FILE}`, {
+    input: formatSums(wanted),
+    timeoutMs: 30_000,
+  });
+  return missing.length;
+}
+
+/** Gives the host's containerd an image of the admin machine's Docker, unless it has that very one; answers its name there. */
+export async function copyImage(
+  connection: SshConnection,
+  image: string,
+  name: string,
+  progress: (line: string) => void,
+): Promise<string> {
+  const { stdout: id } = await execa('docker', ['image', 'inspect', '--format', '{{.Id}}', image]);
+  // The content names the tag, so that a new image is rolled out and the same one changes nothing.
+  const tagged = `${name}:${createHash('sha256').update(id).digest('hex').slice(0, 12)}`;
+  const full = `docker.io/${tagged}`;
+  const listed = await connection.run(
+    `/usr/local/bin/ctr -n k8s.io images ls -q name==${full} 2>/dev/null || ctr -n k8s.io images ls -q name==${full}`,
+    {
+      timeoutMs: 30_000,
+    },
+  );
+  if (listed.stdout.trim() === full) return tagged;
+  progress(`copying image ${tagged} to the host`);
+  await execa('docker', ['tag', image, tagged]);
+  const save = execa('docker', ['save', tagged], { encoding: 'buffer', buffer: false });
+  const load = 'PATH=$PATH:/usr/local/bin ctr -n k8s.io images import --all-platforms -';
+  const [{ code, stderr }] = await Promise.all([
+    connection.run(load, { input: save.stdout, timeoutMs: COPY_TIMEOUT_MS }),
+    save,
+  ]);
+  if (code !== 0) throw new Error(`image ${tagged} could not be imported: ${stderr.trim()}`);
+  return tagged;
+}

@@ -1,0 +1,94 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { z } from 'zod';
+import { UsageError } from '#base/errors.ts';
+
+export interface RunnerInput {
+  image: string;
+  /** Ansible's inventory, as a Job would get it. */
+  inventory: unknown;
+  artifacts: unknown;
+  inventoryVars: string;
+  privateKey: string;
+  knownHosts: string;
+  clusterId: string;
+  name: string;
+}
+
+const reportSchema = z.object({
+  success: z.boolean(),
+  message: z.string(),
+  kubeconfig: z.string().optional(),
+  knownHosts: z.string().optional(),
+});
+export type RunnerReport = z.infer<typeof reportSchema>;
+
+const RUN_TIMEOUT_MS = 30 * 60_000;
+
+/**
+ * Runs ansibleinit in the runner image on this machine, as a Job's pod would, so that neither Ansible nor anything
+ * else need be installed here but Docker. Keys reach it as files that nobody else can read.
+ */
+export async function runHere(input: RunnerInput, print: (line: string) => void): Promise<RunnerReport> {
+  const directory = mkdtempSync(join(tmpdir(), 'matryoshka-bootstrap-'));
+  chmodSync(directory, 0o700);
+  const etc = join(directory, 'etc');
+  for (const part of ['access', 'site', 'out']) mkdirSync(join(etc, part), { recursive: true });
+  const write = (path: string, text: string) => writeFileSync(join(etc, path), text, { mode: 0o600 });
+  try {
+    write('access/ssh-privatekey', input.privateKey);
+    write('access/known_hosts', input.knownHosts);
+    write('site/artifacts.json', JSON.stringify(input.artifacts));
+    write('site/inventory-vars.yaml', input.inventoryVars);
+    // A sequence that grows from run to run, also when it is another machine that runs the next one.
+    const sequence = Math.floor(Date.now() / 1000);
+    const environment = {
+      OPERATION: 'create',
+      CLUSTER_NAME: input.name,
+      CLUSTER_NAMESPACE: 'matryoshka-system',
+      CLUSTER_ID: input.clusterId,
+      SEQUENCE: String(sequence),
+      ATTEMPT: '1',
+      JOB_NAME: 'bootstrap',
+      POD_UID: `bootstrap-${sequence}`,
+      HOSTS_YAML: JSON.stringify(input.inventory),
+      REPORT_FILE: '/etc/matryoshka/out/report.json',
+    };
+    const names = Object.keys(environment).flatMap((name) => ['--env', name]);
+    const child = execa(
+      'docker',
+      [
+        'run',
+        '--rm',
+        '--network=host',
+        '--user=0:0',
+        ...names,
+        `--volume=${etc}:/etc/matryoshka`,
+        '--tmpfs=/run/matryoshka',
+        input.image,
+      ],
+      { env: environment, all: true, buffer: false, reject: false, stdin: 'ignore', timeout: RUN_TIMEOUT_MS },
+    );
+    for await (const line of child.iterable({ from: 'all' })) print(line);
+    const { exitCode } = await child;
+    const report = readReport(join(etc, 'out/report.json'));
+    if (exitCode !== 0 || !report?.success) {
+      throw new UsageError(
+        `the meta cluster could not be made: ${report?.message ?? `the runner ended with code ${exitCode}`}`,
+      );
+    }
+    return report;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function readReport(path: string): RunnerReport | undefined {
+  try {
+    return reportSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
