@@ -7,18 +7,25 @@ RUN apt-get update && apt-get install -y --no-install-recommends python3-venv ca
 COPY deploy/runner-requirements.txt ca.cr[t] /tmp/
 RUN python3 -m venv --without-pip /opt/ansible && python3 -m venv /tmp/pip \
     && if [ -f /tmp/ca.crt ]; then export PIP_CERT=/tmp/ca.crt; fi \
-    && /tmp/pip/bin/pip --python /opt/ansible/bin/python install --no-cache-dir --no-binary :none: \
+    && /tmp/pip/bin/pip --python /opt/ansible/bin/python install --no-cache-dir \
        -r /tmp/runner-requirements.txt \
-    # Test and galaxy parts of ansible-core, which a Job never runs.
+    # Its own tests are a third of it, and a Job runs none.
     && rm -rf /opt/ansible/lib/python3*/site-packages/ansible_test
 
 FROM debian:trixie-slim
 RUN apt-get update && apt-get install -y --no-install-recommends python3 openssh-client ca-certificates \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=ansible /opt/ansible /opt/ansible
+# OpenSSH wants a name for the user that it runs as.
+RUN printf 'runner:x:10001:10001::/run/matryoshka:/usr/sbin/nologin\n' >>/etc/passwd && printf 'runner:x:10001:\n' >>/etc/group
+COPY dist/node /usr/local/bin/node
+COPY dist/node_modules /opt/matryoshka/node_modules
+# What changes most often comes last.
 COPY ansible /opt/matryoshka/ansible
+COPY dist/ansibleinit.js /opt/matryoshka/ansibleinit.js
 ENV PATH=/opt/ansible/bin:/usr/local/bin:/usr/bin:/bin \
     LC_ALL=C.UTF-8 \
     ANSIBLE_CONFIG=/opt/matryoshka/ansible/ansible.cfg
 WORKDIR /opt/matryoshka/ansible
-# Node and the bundle of ansibleinit go here, last, because they change most often.
+USER 10001:10001
+ENTRYPOINT ["/usr/local/bin/node", "/opt/matryoshka/ansibleinit.js"]

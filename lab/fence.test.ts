@@ -1,0 +1,221 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sleep } from '#base/clock.ts';
+
+const fence = join(import.meta.dirname, '..', 'ansible', 'files', 'fence');
+const REFUSED = { hostConflict: 81, staleRun: 82, hostBusy: 83, damaged: 84, usage: 64 } as const;
+
+let root = '';
+let env: Record<string, string> = {};
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'fence-'));
+  env = { MATRYOSHKA_FENCE_ROOT: root, MATRYOSHKA_FENCE_WAIT: '20' };
+});
+afterEach(async () => {
+  // Commands of a test that failed; each is the leader of its own group.
+  for (const file of await readdir(join(root, 'run/matryoshka/scopes')).catch(() => [])) {
+    const group = Number(await readFile(join(root, 'run/matryoshka/scopes', file), 'utf8').catch(() => '0'));
+    if (group > 1) {
+      try {
+        process.kill(-group, 'SIGKILL');
+      } catch {}
+    }
+  }
+  await rm(root, { recursive: true, force: true });
+});
+
+type Run = readonly [cluster: string, sequence: number, attempt: number, pod: string];
+const call = (...args: readonly (string | number)[]) =>
+  execa(fence, args.map(String), { env, reject: false, timeout: 60_000, stdin: 'ignore' });
+const take = (run: Run, ...options: string[]) => call('take', ...run, ...options);
+const run = (by: Run, command: string) => call(...by, '-c', command);
+const owner = async () => JSON.parse(await readFile(join(root, 'etc/matryoshka/owner.json'), 'utf8'));
+const until = async (what: string, ask: () => Promise<unknown>) => {
+  for (let tries = 0; tries < 100; tries++) {
+    if (await ask().catch(() => undefined)) return;
+    await sleep(50);
+  }
+  throw new Error(`never: ${what}`);
+};
+
+const first: Run = ['a', 1, 1, 'pod-1'];
+
+describe('taking a host', () => {
+  it('writes the epoch, and may be repeated by the same run', async () => {
+    expect((await take(first)).exitCode).toBe(0);
+    expect((await take(first)).exitCode).toBe(0);
+    expect(await owner()).toEqual({
+      clusterId: 'a',
+      epoch: { sequence: 1, attempt: 1 },
+      podUid: 'pod-1',
+      released: false,
+    });
+  });
+
+  it.each<[string, Run, string[], number]>([
+    ['a higher attempt', ['a', 5, 3, 'p2'], [], 0],
+    ['a higher sequence, however low its attempt', ['a', 6, 1, 'p2'], [], 0],
+    ['numbers by value, not by spelling', ['a', 10, 1, 'p2'], [], 0],
+    ['a lower attempt', ['a', 5, 1, 'p2'], [], REFUSED.staleRun],
+    ['a lower sequence', ['a', 4, 9, 'p2'], [], REFUSED.staleRun],
+    ['the same epoch in another pod', ['a', 5, 2, 'p2'], [], REFUSED.staleRun],
+    ['another cluster', ['b', 9, 9, 'p2'], [], REFUSED.hostConflict],
+    ['a lower sequence that adopts its own cluster', ['a', 1, 1, 'p2'], ['--adopt', 'a'], 0],
+    ['an adoption of another', ['b', 9, 1, 'p2'], ['--adopt', 'b'], REFUSED.hostConflict],
+    ['another cluster that names the owner', ['b', 1, 1, 'p2'], ['--reclaim', 'a'], 0],
+    ['another cluster that names a third', ['b', 1, 1, 'p2'], ['--reclaim', 'c'], REFUSED.hostConflict],
+  ])('%s', async (_what, next, options, code) => {
+    expect((await take(['a', 5, 2, 'p1'])).exitCode).toBe(0);
+    const before = await owner();
+    const answer = await take(next, ...options);
+    expect([answer.exitCode, answer.stderr.split('\n').length]).toEqual([code, 1]);
+    if (code === 0) {
+      expect(await owner()).toMatchObject({
+        clusterId: next[0],
+        epoch: { sequence: next[1], attempt: next[2] },
+      });
+    } else {
+      expect(answer.stderr).toMatch(code === REFUSED.staleRun ? /^StaleRun: / : /^HostConflict: /);
+      expect(await owner()).toEqual(before);
+    }
+  });
+
+  it('lets exactly one of many pods have an epoch', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, pod) => take(['a', 1, 1, `pod-${pod}`])),
+    );
+    const won = answers.flatMap(({ exitCode }, pod) => (exitCode === 0 ? [`pod-${pod}`] : []));
+    expect(won).toHaveLength(1);
+    expect((await owner()).podUid).toBe(won[0]);
+    expect(answers.filter(({ exitCode }) => exitCode === REFUSED.staleRun)).toHaveLength(11);
+  });
+
+  it('ends with the highest of many epochs that come at once', async () => {
+    await Promise.all(Array.from({ length: 10 }, (_, index) => take(['a', 1, index + 1, `pod-${index}`])));
+    expect((await owner()).epoch).toEqual({ sequence: 1, attempt: 10 });
+  });
+
+  it('refuses what it cannot read, and words that are no ids', async () => {
+    await mkdir(join(root, 'etc/matryoshka'), { recursive: true });
+    await writeFile(join(root, 'etc/matryoshka/owner.json'), '{"clusterId":');
+    expect((await take(first)).exitCode).toBe(REFUSED.damaged);
+    expect((await call('take', 'a b', 1, 1, 'p')).exitCode).toBe(REFUSED.usage);
+    expect((await call('take', 'a', '1x', 1, 'p')).exitCode).toBe(REFUSED.usage);
+    expect((await call('take', 'a', 1, 1, '$(id)')).exitCode).toBe(REFUSED.usage);
+  });
+});
+
+describe('running a command', () => {
+  it('passes output, input and exit code', async () => {
+    await take(first);
+    const answer = await execa(fence, [...first.map(String), '-c', 'cat; echo err >&2; exit 7'], {
+      env,
+      input: 'in',
+      reject: false,
+    });
+    expect([answer.exitCode, answer.stdout, answer.stderr]).toEqual([7, 'in', 'err']);
+  });
+
+  it.each<[string, Run, number]>([
+    ['a lower epoch', ['a', 1, 1, 'pod-1'], REFUSED.staleRun],
+    ['a higher epoch that did not take the host', ['a', 3, 1, 'pod-1'], REFUSED.staleRun],
+    ['another pod', ['a', 2, 1, 'pod-1'], REFUSED.staleRun],
+    ['another cluster', ['b', 2, 1, 'pod-2'], REFUSED.hostConflict],
+  ])('refuses %s', async (_what, by, code) => {
+    await take(['a', 2, 1, 'pod-2']);
+    const answer = await run(by, `touch ${root}/ran`);
+    expect(answer.exitCode).toBe(code);
+    expect(await readdir(root)).not.toContain('ran');
+  });
+
+  it('refuses on a host that nobody took', async () => {
+    expect((await run(first, 'true')).exitCode).toBe(REFUSED.staleRun);
+  });
+
+  it('does not hold the lock meanwhile: two commands of a run overlap', async () => {
+    await take(first);
+    const long = run(first, `until [ -e ${root}/go ]; do sleep 0.05; done`);
+    expect((await run(first, `touch ${root}/go`)).exitCode).toBe(0);
+    expect((await long).exitCode).toBe(0);
+  });
+
+  it('is ended by a later epoch', async () => {
+    await take(first);
+    const long = run(first, `touch ${root}/started; sleep 30; touch ${root}/survived`);
+    await until('it runs', async () => (await readdir(root)).includes('started'));
+    const answer = await take(['a', 1, 2, 'pod-2']);
+    expect(answer.exitCode).toBe(0);
+    expect(answer.stdout).toContain('ended run.a.1.1.');
+    expect((await long).exitCode).not.toBe(0);
+    expect(await readdir(root)).not.toContain('survived');
+  });
+});
+
+describe('a step that must not be cut', () => {
+  const step = (seconds: number) =>
+    `${fence} protect init sh -c 'touch ${root}/started; sleep ${seconds}; touch ${root}/done'; touch ${root}/after`;
+
+  it('is awaited, while the rest of its run is ended', async () => {
+    await take(first);
+    const cut = run(first, step(2));
+    await until('it runs', async () => (await readdir(root)).includes('started'));
+    const answer = await take(['a', 2, 1, 'pod-2']);
+    expect(answer.exitCode).toBe(0);
+    expect(answer.stdout).toContain('waiting for hold.a.1.1.');
+    expect(await readdir(root)).toContain('done');
+    await cut;
+    expect(await readdir(root)).not.toContain('after');
+  });
+
+  it('goes on when the caller and its connection are gone', async () => {
+    await take(first);
+    const cut = run(first, step(1));
+    await until('it runs', async () => (await readdir(root)).includes('started'));
+    cut.kill('SIGKILL');
+    await until('it is done', async () => (await readdir(root)).includes('done'));
+    await cut;
+  });
+
+  it('is not awaited for ever', async () => {
+    env = { ...env, MATRYOSHKA_FENCE_WAIT: '1' };
+    await take(first);
+    const cut = run(first, step(20));
+    await until('it runs', async () => (await readdir(root)).includes('started'));
+    const answer = await take(['a', 2, 1, 'pod-2']);
+    expect([answer.exitCode, answer.stderr]).toEqual([
+      REFUSED.hostBusy,
+      expect.stringMatching(/^HostBusy: hold\.a\.1\.1\./),
+    ]);
+    // Its output is open until the step ends, which the cleanup sees to.
+    cut.kill('SIGKILL');
+  });
+
+  it('gives back its output and exit code', async () => {
+    await take(first);
+    const answer = await run(first, `${fence} protect x sh -c 'echo told; exit 5'`);
+    expect([answer.exitCode, answer.stdout]).toEqual([5, 'told']);
+  });
+});
+
+describe('release', () => {
+  it('lets any other cluster take the host, and the same one only with a later epoch', async () => {
+    await take(['a', 3, 1, 'pod-1']);
+    expect((await call('release', 'a', 3, 1, 'pod-1')).exitCode).toBe(0);
+    expect(await owner()).toMatchObject({ clusterId: 'a', released: true });
+    expect((await run(['a', 3, 1, 'pod-1'], 'true')).exitCode).toBe(REFUSED.staleRun);
+    expect((await take(['a', 3, 1, 'pod-1'])).exitCode).toBe(REFUSED.staleRun);
+    expect((await take(['b', 1, 1, 'pod-2'])).exitCode).toBe(0);
+    expect((await take(['a', 4, 1, 'pod-3'])).exitCode).toBe(REFUSED.hostConflict);
+  });
+
+  it('is refused to anyone but the run that holds the host', async () => {
+    await take(['a', 3, 1, 'pod-1']);
+    expect((await call('release', 'a', 2, 1, 'pod-1')).exitCode).toBe(REFUSED.staleRun);
+    expect((await call('release', 'b', 3, 1, 'pod-1')).exitCode).toBe(REFUSED.hostConflict);
+    expect(await owner()).toMatchObject({ released: false });
+  });
+});

@@ -1,0 +1,31 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { announced, type Say } from './artifacts/progress.ts';
+import { buildImage } from './hosts/image.ts';
+import { runnerImage } from './runner-image.ts';
+
+const root = join(import.meta.dirname, '..');
+const BUNDLE_TIMEOUT_MS = 120_000;
+
+/** Builds both images of ours from the checkout; answers their tags. Unchanged sources build nothing. */
+export async function operatorImages(say: Say): Promise<{ operator: string; runner: string }> {
+  await announced(say, 'bundle', () =>
+    execa(process.execPath, [join(root, 'deploy/bundle.ts')], {
+      timeout: BUNDLE_TIMEOUT_MS,
+      stdin: 'ignore',
+    }),
+  );
+  const context = await mkdtemp(join(tmpdir(), 'matryoshka-operator-'));
+  try {
+    for (const part of ['node', 'matryoshka.js', 'static']) {
+      await cp(join(root, 'dist', part), join(context, 'dist', part), { recursive: true });
+    }
+    await cp(join(root, 'deploy/operator.Dockerfile'), join(context, 'Dockerfile'));
+    const operator = await buildImage('matryoshka-operator:lab', context, say);
+    return { operator, runner: await runnerImage(say) };
+  } finally {
+    await rm(context, { recursive: true, force: true });
+  }
+}
