@@ -30,5 +30,7 @@ const common = {
 await build({ ...common, entryPoints: [join(root, 'src/main.ts')], outfile: join(dist, 'matryoshka.js') });
 await build({ ...common, entryPoints: [join(root, 'src/ansibleinit/main.ts')], outfile: join(dist, 'ansibleinit.js') });
 copyFileSync(join(root, 'node_modules/node/bin/node'), join(dist, 'node'));
-cpSync(join(root, 'node_modules/koffi'), join(dist, 'node_modules/koffi'), { recursive: true });
+for (const part of ['koffi', '@koromix/koffi-linux-x64']) {
+  cpSync(join(root, 'node_modules', part), join(dist, 'node_modules', part), { recursive: true });
+}
 cpSync(join(root, 'node_modules/@fastify/swagger-ui/static'), join(dist, 'static'), { recursive: true });

@@ -1,0 +1,28 @@
+# The few commands that a person types. `make help` lists them.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+HOSTS ?= 4
+STAGE ?= 5
+
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile
+
+node_modules/.package-lock.json: package-lock.json
+	npm ci --no-fund --no-audit
+
+setup: node_modules/.package-lock.json ## install what the checkout needs
+demo: setup ## a meta cluster, a cluster made by REST, scaled and deleted (STAGE=1..5, KEEP=1)
+	node lab/main.ts demo --stage $(STAGE) $(if $(KEEP),--keep)
+lint: setup ## format, lint, types, unused code
+	biome check . && tsc --noEmit && knip
+lab-up: setup ## start HOSTS=4 lab hosts
+	node lab/main.ts up --hosts $(HOSTS)
+lab-down: setup ## remove them
+	node lab/main.ts down
+test: setup ## everything but the long e2e and the benches
+	node test/run.ts
+e2e: setup ## whole lives of clusters on lab hosts, with faults
+	vitest run --project e2e
+bench-create: setup ## ours against kubeadm by hand
+	node bench/create.ts
+
+.PHONY: help setup demo lint lab-up lab-down test e2e bench-create
