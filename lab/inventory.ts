@@ -16,6 +16,7 @@ export interface LabCluster {
   /** On a scale-down or termination: those that leave. */
   readonly leaving: readonly string[];
   readonly sequence: number;
+  readonly attempt: number;
   readonly artifactsUrl: string;
 }
 
@@ -57,6 +58,8 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
         artifacts_base_url: cluster.artifactsUrl,
         ...playbookVariables(artifacts),
         operation_sequence: cluster.sequence,
+        operation_attempt: cluster.attempt,
+        pod_uid: `by-hand-${cluster.attempt}`,
         kubeconfig_file: `/lab/${cluster.name}.kubeconfig`,
         ansible_ssh_private_key_file: '/lab/id_ed25519',
         ansible_ssh_common_args: '-o UserKnownHostsFile=/lab/known_hosts',

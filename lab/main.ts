@@ -53,6 +53,7 @@ program
   .option('--workers <names...>', 'workers; on a scale-up only the new ones', [])
   .option('--leaving <names...>', 'hosts that a scale-down or termination takes away', [])
   .option('--sequence <n>', "the operation's number, which must grow", number, 1)
+  .option('--attempt <n>', 'which try of it', number, 1)
   .action((playbook, options) => play(playbook, options, say));
 
 program

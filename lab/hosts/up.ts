@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { execa } from 'execa';
 import { sleep } from '#base/clock.ts';
 import { announced, type Say } from '../artifacts/progress.ts';
@@ -26,15 +25,20 @@ export async function labUp(count: number, say: Say): Promise<LabHost[]> {
   const image = await buildImage('matryoshka-lab-host', import.meta.dirname, say);
   await ensureNetwork();
   const rights = await containerRights(image);
-  const hosts = labHosts(count);
+  const wanted = labHosts(count);
   await announced(say, `${count} hosts`, async () => {
-    await Promise.all(hosts.map((host) => ensureHost(host, image, rights)));
+    await Promise.all(wanted.map((host) => ensureHost(host, image, rights)));
+    const running = (await docker(['ps', '--format={{.Names}}', `--filter=label=${network.name}`])).split(
+      '\n',
+    );
+    // Those that an earlier call made stay known.
+    const hosts = labHosts(99).filter(({ name }) => running.includes(name));
     await writeFile(hostsPath, JSON.stringify(hosts, null, 1));
     const keys = await Promise.all(hosts.map(async (host) => `${host.ip} ${await hostKey(host)}`));
     await writeFile(knownHostsPath, `${keys.join('\n')}\n`);
     await Promise.all(hosts.map(answersOnSsh));
   });
-  return hosts;
+  return wanted;
 }
 
 async function ensureNetwork(): Promise<void> {
@@ -81,10 +85,7 @@ async function ensureHost(host: LabHost, image: string, rights: readonly string[
       '--volume=/var',
       image,
     ]);
-    const authorized = join(labDir, `authorized_keys.${host.name}`);
-    await writeFile(authorized, await readFile(`${keyPath}.pub`));
-    await chmod(authorized, 0o600);
-    await docker(['cp', authorized, `${host.name}:/root/.ssh/authorized_keys`]);
+    await docker(['cp', `${keyPath}.pub`, `${host.name}:/root/.ssh/authorized_keys`]);
   }
   await docker(['start', host.name]);
 }
