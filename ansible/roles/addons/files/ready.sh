@@ -21,9 +21,21 @@ for node in $UNTAINT; do
   out=$(kubectl taint node "$node" node-role.kubernetes.io/control-plane:NoSchedule- 2>&1) && changed "$node takes ordinary pods"
 done
 
-until waiting=$(kubectl get pods -A --no-headers 2>&1 | awk '
-    $1 ~ /^kube-(system|flannel)$/ { split($3, n, "/"); if ($4 != "Completed" && (n[1] != n[2] || $4 != "Running")) print $1 "/" $2 " " $4 }
-    $1 !~ /^kube-/ && /refused|error|Unable/ { print }') && [ -z "$waiting" ]; do
-  [ "$(left)" -gt 1 ] || { echo "not running within $WAIT_SECONDS s:" >&2; echo "$waiting" >&2; exit 1; }
-  sleep 0.5
+# The kubelet asks CoreDNS only every ten seconds whether it is ready; the same question is put to it here.
+waiting() {
+  local namespace name phase ready ip out
+  out=$(kubectl get pods -A -o 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {.status.phase} {.status.conditions[?(@.type=="Ready")].status} {.status.podIP}{"\n"}{end}' 2>&1) ||
+    { echo "$out"; return; }
+  [ -n "$out" ] || { echo 'no pods'; return; }
+  while read -r namespace name phase ready ip; do
+    case $namespace in kube-system | kube-flannel) ;; *) continue ;; esac
+    [ "$phase" != Succeeded ] || continue
+    [ "$phase $ready" != 'Running True' ] || continue
+    case $name in coredns-*) [ -n "$ip" ] && curl -sf -m 1 "http://$ip:8181/ready" > /dev/null && continue ;; esac
+    echo "$namespace/$name $phase"
+  done <<< "$out"
+}
+until missing=$(waiting) && [ -z "$missing" ]; do
+  [ "$(left)" -gt 1 ] || { echo "not running within $WAIT_SECONDS s:" >&2; echo "$missing" >&2; exit 1; }
+  sleep 0.3
 done
