@@ -34,6 +34,10 @@ export async function play(
         '--user=0:0',
         '--entrypoint=ansible-playbook',
         '--network=host',
+        // By hand it is root's key that is used, and the playbook that is run, not the Job's program.
+        '--user=0',
+        '--entrypoint=/opt/ansible/bin/ansible-playbook',
+        '--workdir=/opt/matryoshka/ansible',
         `--volume=${labDir}:/lab`,
         `--volume=${ansibleDir}:/opt/matryoshka/ansible:ro`,
         image,
