@@ -64,6 +64,14 @@ export const serverConfig = z.object({
     .string()
     .default('system:serviceaccount:matryoshka-system:matryoshka-controller')
     .describe('The user who may write result words'),
+  serverUser: z
+    .string()
+    .default('system:serviceaccount:matryoshka-system:matryoshka-server')
+    .describe('The user that this program is: what it writes was checked with its caller’s rights'),
+  runnerServiceAccount: z
+    .string()
+    .default('matryoshka-runner')
+    .describe('ServiceAccount of the Job, in the operator’s namespace'),
 });
 
 export const artifactsConfig = z.object({

@@ -3,7 +3,14 @@ import type { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
 import type { Manager } from '#runtime/manager.ts';
-import { artifactsConfig, bootstrapConfig, configFrom, controllerConfig, optionsOf } from './config.ts';
+import {
+  artifactsConfig,
+  bootstrapConfig,
+  configFrom,
+  controllerConfig,
+  optionsOf,
+  serverConfig,
+} from './config.ts';
 
 /** The programs that run until they are told to stop; each is imported only when it is the one. */
 const program = new Command('matryoshka').description(
@@ -37,6 +44,13 @@ serve(
   'Reconcile KubernetesClusters',
   controllerConfig,
   async (config, log) => (await import('./programs/controller.ts')).controllerProgram(config, log),
+  (config) => config.logLevel,
+);
+serve(
+  'server',
+  'Serve the REST API and the admission webhook',
+  serverConfig,
+  async (config, log) => (await import('./programs/server.ts')).serverProgram(config, log),
   (config) => config.logLevel,
 );
 serve(

@@ -16,6 +16,8 @@ export const labels = {
   clusterId: `${GROUP}/cluster-id`,
   sequence: `${GROUP}/sequence`,
   attempt: `${GROUP}/attempt`,
+  /** The Job whose log a ConfigMap holds a part of. */
+  job: `${GROUP}/job`,
   /** What an object of ours in the operator's namespace is for: `attempt`, `claim`, `anchor`, `log`, `report`. */
   purpose: `${GROUP}/purpose`,
 } as const;
@@ -34,6 +36,10 @@ export const marks = {
   reclaims: `${GROUP}/reclaims`,
   /** The step that an attempt last reported. */
   step: `${GROUP}/step`,
+  /** Where in an attempt's log a part of it begins, in bytes. */
+  offset: `${GROUP}/offset`,
+  /** Why a part of a log takes no more: `continued` in the next part, or `full`: the rest is dropped. */
+  closed: `${GROUP}/closed`,
 } as const;
 
 export const finalizerOf = (name: string): string => `kubernetescluster.${GROUP}/${name}`;

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { FastifyInstance } from 'fastify';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import type { Service } from '#runtime/manager.ts';
+
+const LOOK_MS = 10_000;
+
+/** Certificate and key of a directory, as kubernetes.io/tls Secrets name them. Throws when they are not there. */
+export const readTls = (certDir: string): { cert: string; key: string } => ({
+  cert: readFileSync(join(certDir, 'tls.crt'), 'utf8'),
+  key: readFileSync(join(certDir, 'tls.key'), 'utf8'),
+});
+
+export interface HttpsServiceOptions {
+  name: string;
+  app: FastifyInstance;
+  port: number;
+  host?: string | undefined;
+  certDir: string;
+  log: Logger;
+  /** How often the certificate is looked at. Default 10,000. */
+  lookMs?: number | undefined;
+}
+
+/** Whether a server can be given another certificate while it serves. */
+const isTlsServer = (server: object): server is { setSecureContext(options: SecureContextOptions): void } =>
+  'setSecureContext' in server;
+
+/** An app as a service that takes up a new certificate while it serves. */
+export function httpsService({
+  name,
+  app,
+  port,
+  host = '::',
+  certDir,
+  log,
+  lookMs = LOOK_MS,
+}: HttpsServiceOptions): Service {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let present = readTls(certDir);
+
+  function look(): void {
+    try {
+      const found = readTls(certDir);
+      if (found.cert === present.cert && found.key === present.key) return;
+      // A pair that does not fit is one that is being written: throws, and the next look decides.
+      createSecureContext(found);
+      if (isTlsServer(app.server)) app.server.setSecureContext({ ...found, minVersion: 'TLSv1.2' });
+      present = found;
+      log.info({ service: name }, 'took up a new certificate');
+    } catch (error) {
+      log.warn(
+        { service: name, error: messageOf(error) },
+        'the certificate cannot be read; the last one stays',
+      );
+    }
+  }
+
+  return {
+    name,
+    async start() {
+      await app.listen({ host, port });
+      timer = setInterval(look, lookMs);
+      timer.unref();
+    },
+    async stop() {
+      clearInterval(timer);
+      await app.close();
+    },
+  };
+}

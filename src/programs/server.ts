@@ -1,0 +1,61 @@
+import type { FastifyInstance } from 'fastify';
+import { offeredVersions } from '#artifacts/site.ts';
+import { systemClock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { createManager, type Manager } from '#runtime/manager.ts';
+import { createMetrics } from '#runtime/metrics.ts';
+import { createProbes } from '#runtime/probes.ts';
+import { restApp } from '#server/app.ts';
+import { onSecrets } from '#server/auth.ts';
+import { reviewsBy } from '#server/reviews.ts';
+import { webhookApp } from '#webhook/app.ts';
+import type { ServerConfig } from '../config.ts';
+import { httpsService, readTls } from './https-service.ts';
+
+const CALLS_PER_SECOND = 200;
+
+/** Wires REST API and webhook: config → client → apps → manager. Every replica serves; none leads. */
+export async function serverProgram(config: ServerConfig, log: Logger): Promise<Manager> {
+  const { namespace, certDir, audiences, runnerServiceAccount, controllerUser, serverUser } = config;
+  const metrics = createMetrics();
+  const endpoint = await loadEndpoint({ kubeconfig: config.kubeconfig });
+  const client = createClient(endpoint, {
+    userAgent: 'matryoshka-server',
+    qps: CALLS_PER_SECOND,
+    observe: metrics.client(new URL(endpoint.url).host),
+  });
+  const offer = { versions: offeredVersions(config.siteDir) };
+  const tls = readTls(certDir);
+  const rest = await restApp({
+    client,
+    clock: systemClock,
+    log,
+    namespace,
+    offer,
+    audiences,
+    runnerServiceAccount,
+    tls,
+  });
+  const reviews = reviewsBy(client, log);
+  const webhook = await webhookApp({
+    log,
+    offer,
+    controllerUser,
+    serverUser,
+    mayGetSecret: (user, where, name) => reviews.may(user, onSecrets('get', where, name)),
+    tls,
+  });
+  const listening = (app: FastifyInstance) => () => (app.server.listening ? undefined : 'not listening');
+  const probes = createProbes({
+    port: config.probePort,
+    metrics,
+    ready: { rest: listening(rest), webhook: listening(webhook) },
+  });
+  const servers = [
+    httpsService({ name: 'rest', app: rest, port: config.port, certDir, log }),
+    httpsService({ name: 'webhook', app: webhook, port: config.webhookPort, certDir, log }),
+  ];
+  return createManager({ probes, servers, log });
+}

@@ -1,0 +1,106 @@
+import { JOBS, type Job, PODS, type Pod } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Client } from '#runtime/client.ts';
+import { bearerOf, fingerprintOf } from './auth.ts';
+import { forbidden, unauthorized } from './errors.ts';
+import { recent } from './recent.ts';
+import type { Reviews } from './reviews.ts';
+
+/** The attempt in whose name a pod speaks. */
+export interface Speaker {
+  /** Name of the Job. */
+  job: string;
+  clusterId: string;
+  sequence: number;
+  attempt: number;
+  cluster: ObjectKey;
+  /** Whether the Job's end was seen, after which nothing of it counts any more. */
+  ended: boolean;
+}
+
+/** Finds out which attempt calls. */
+export interface Speakers {
+  /** Throws HttpError 401 for a token that is not the callback's, 403 for one of a pod that is no attempt's. */
+  speakerOf(authorization: string | undefined): Promise<Speaker>;
+  /** The same, at most a few seconds old: for the many small calls that only append. */
+  recentSpeakerOf(authorization: string | undefined): Promise<Speaker>;
+  /** Whether a later attempt, or a later operation, has taken this one's place. */
+  isSuperseded(speaker: Speaker): Promise<boolean>;
+}
+
+const REMEMBER_MS = 5_000;
+const POD_NAME = 'authentication.kubernetes.io/pod-name';
+const POD_UID = 'authentication.kubernetes.io/pod-uid';
+
+const hasEnded = ({ status }: Job): boolean =>
+  status?.conditions?.some(
+    ({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True',
+  ) ?? false;
+
+export interface SpeakersDeps {
+  client: Client;
+  clock: Clock;
+  reviews: Reviews;
+  /** The operator's namespace. */
+  namespace: string;
+  runnerServiceAccount: string;
+}
+
+/** Token → pod → Job: each link is checked by uid, so that a name used again proves nothing. */
+export function speakersBy({
+  client,
+  clock,
+  reviews,
+  namespace,
+  runnerServiceAccount,
+}: SpeakersDeps): Speakers {
+  const runner = `system:serviceaccount:${namespace}:${runnerServiceAccount}`;
+  const known = recent<Speaker>({ clock, forMs: REMEMBER_MS, size: 1000 });
+  const nobody = forbidden('the token is not that of the pod of a running attempt');
+
+  async function jobOf(podName: string, podUid: string): Promise<Job | undefined> {
+    const pod = await client.find<Pod>(PODS, { namespace, name: podName });
+    if (pod?.metadata.uid !== podUid) return undefined;
+    const owner = pod.metadata.ownerReferences?.find(({ kind, controller }) => kind === 'Job' && controller);
+    if (!owner) return undefined;
+    const job = await client.find<Job>(JOBS, { namespace, name: owner.name });
+    return job?.metadata.uid === owner.uid ? job : undefined;
+  }
+
+  async function speakerOf(token: string): Promise<Speaker> {
+    const user = await reviews.userOf(token, [CALLBACK_AUDIENCE]);
+    if (!user) throw unauthorized('the token is not valid for a report');
+    const [podName] = user.extra[POD_NAME] ?? [];
+    const [podUid] = user.extra[POD_UID] ?? [];
+    if (user.username !== runner || podName === undefined || podUid === undefined) throw nobody;
+    const job = await jobOf(podName, podUid);
+    const marked = job?.metadata.labels ?? {};
+    const [of, name] = job?.metadata.annotations?.[marks.cluster]?.split('/') ?? [];
+    const clusterId = marked[labels.clusterId];
+    if (!job || marked[labels.purpose] !== 'attempt' || !of || !name || !clusterId) throw nobody;
+    return {
+      job: job.metadata.name ?? '',
+      clusterId,
+      sequence: Number(marked[labels.sequence] ?? 0),
+      attempt: Number(marked[labels.attempt] ?? 0),
+      cluster: { namespace: of, name },
+      ended: hasEnded(job),
+    };
+  }
+
+  return {
+    speakerOf: async (authorization) => speakerOf(bearerOf(authorization)),
+    recentSpeakerOf: async (authorization) => {
+      const token = bearerOf(authorization);
+      return known.get(fingerprintOf(token), () => speakerOf(token));
+    },
+    async isSuperseded({ cluster, sequence, attempt }) {
+      const now = (await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster))?.status?.operation;
+      if (!now) return false;
+      return now.sequence > sequence || (now.sequence === sequence && now.attempt > attempt);
+    },
+  };
+}

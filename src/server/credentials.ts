@@ -1,0 +1,66 @@
+import { SECRETS, type Secret, secretData } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { OwnerReference } from '#api/meta.ts';
+import { credentialsSecretName, labels } from '#api/names.ts';
+import { isAlreadyExists } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import { apiVersionOf } from '#runtime/resource-path.ts';
+import { conflict } from './errors.ts';
+
+/** How a cluster's hosts are reached. */
+export interface Credentials {
+  username: string;
+  privateKey: string;
+}
+
+function ownerOf({ metadata }: KubernetesCluster): OwnerReference {
+  const { name = '', uid = '' } = metadata;
+  return { apiVersion: apiVersionOf(KUBERNETES_CLUSTERS), kind: KUBERNETES_CLUSTERS.kind, name, uid };
+}
+
+/** Whether the Secret was made for a cluster of that name, this one or one that is gone. */
+const isOurs = (secret: Secret, owner: OwnerReference): boolean =>
+  secret.metadata.labels?.[labels.purpose] === 'credentials' &&
+  (secret.metadata.ownerReferences ?? []).every(
+    ({ kind, name }) => kind === owner.kind && name === owner.name,
+  );
+
+/**
+ * Keeps the key that came by REST in the cluster's Secret, owned by the cluster, so that both go together. A Secret of
+ * that name that somebody else made is never overwritten: throws HttpError 409.
+ */
+export async function keepCredentials(
+  client: Client,
+  cluster: KubernetesCluster,
+  { username, privateKey }: Credentials,
+): Promise<void> {
+  const { namespace = '' } = cluster.metadata;
+  const owner = ownerOf(cluster);
+  const name = credentialsSecretName(owner.name);
+  const secret: Secret = {
+    metadata: {
+      namespace,
+      name,
+      labels: { [labels.purpose]: 'credentials' },
+      ownerReferences: [owner],
+    },
+    type: 'Opaque',
+    data: secretData({ username, 'ssh-privatekey': privateKey }),
+  };
+  try {
+    await client.create(SECRETS, secret);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const found = await client.get<Secret>(SECRETS, { namespace, name });
+    if (!isOurs(found, owner)) {
+      throw conflict(
+        `a Secret "${name}" is there already; delete it, or name it in credentialsSecret instead of privateSSHKey`,
+      );
+    }
+    const { uid, resourceVersion } = found.metadata;
+    await client.update(SECRETS, {
+      ...secret,
+      metadata: { ...secret.metadata, ...(uid && resourceVersion ? { uid, resourceVersion } : {}) },
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import type { SecureContextOptions } from 'node:tls';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import type { Offer } from '#operations/resolve.ts';
+import type { Client } from '#runtime/client.ts';
+
+/** What the REST API is made of; nothing is read from the environment. */
+export interface ServerDeps {
+  client: Client;
+  clock: Clock;
+  log: Logger;
+  /** The operator's namespace: where Jobs, reports and logs are. */
+  namespace: string;
+  offer: Offer;
+  /** Audiences of tokens of people, besides the API server's own. */
+  audiences: readonly string[];
+  /** Name of the Jobs' ServiceAccount, in the operator's namespace. */
+  runnerServiceAccount: string;
+  /** Certificate and key; absent: plain HTTP, for tests. */
+  tls?: SecureContextOptions | undefined;
+}

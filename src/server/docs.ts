@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+
+/** The files of the page: beside the bundle, or in the package when nothing is bundled. */
+function staticDir(): string {
+  const beside = join(import.meta.dirname, 'static');
+  if (existsSync(join(beside, 'swagger-ui.css'))) return beside;
+  return join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui')), 'static');
+}
+
+/** Serves the OpenAPI document, made from the schemas of the routes that follow, and a page for it under /docs. */
+export async function serveDocs(app: FastifyInstance): Promise<void> {
+  const baseDir = staticDir();
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Matryoshka', version: 'v1', description: 'Kubernetes clusters on hosts, over SSH' },
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+      security: [{ token: [] }],
+    },
+    transform: createJsonSchemaTransform({}),
+    transformObject: createJsonSchemaTransformObject({}),
+  });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    baseDir,
+    logo: { type: 'image/svg+xml', content: await readFile(join(baseDir, 'logo.svg')) },
+    uiConfig: { deepLinking: true, persistAuthorization: false },
+  });
+}

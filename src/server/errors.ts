@@ -1,0 +1,126 @@
+import { STATUS_CODES } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import type { Problem } from '#base/errors.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import { type ApiError, isApiError } from '#runtime/api-error.ts';
+import { asSpelledByRest } from './problems.ts';
+
+/** An answer that is no success. Its message goes to the client: never a secret, never a stack. */
+export class HttpError extends Error {
+  override name = 'HttpError';
+  readonly statusCode: number;
+  readonly problems: readonly Problem[];
+
+  constructor(statusCode: number, message: string, problems: readonly Problem[] = []) {
+    super(message);
+    this.statusCode = statusCode;
+    this.problems = problems;
+  }
+}
+
+const sentence = (problems: readonly Problem[]): string =>
+  problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
+
+export const unauthorized = (message: string): HttpError => new HttpError(401, message);
+export const forbidden = (message: string): HttpError => new HttpError(403, message);
+export const notFound = (message: string): HttpError => new HttpError(404, message);
+export const conflict = (message: string): HttpError => new HttpError(409, message);
+/** The input has the wrong shape. */
+export const malformed = (problems: readonly Problem[]): HttpError =>
+  new HttpError(400, sentence(problems), problems);
+/** The input has the right shape and makes no sense. */
+export const unprocessable = (problems: readonly Problem[]): HttpError =>
+  new HttpError(422, sentence(problems), problems);
+
+/** The envelope of the original, for errors; `errors` is ours. */
+export interface ErrorBody {
+  code: string;
+  message: string;
+  errors?: readonly Problem[];
+}
+
+export const envelope = (status: number, message: string, problems: readonly Problem[] = []): ErrorBody => ({
+  code: STATUS_CODES[status] ?? 'Error',
+  message,
+  ...(problems.length === 0 ? {} : { errors: problems }),
+});
+
+/** What the client is told when the API server refused us. */
+function fromApiError(error: ApiError): HttpError {
+  if (error.reason === 'Invalid' || error.reason === 'BadRequest') {
+    const problems = error.causes.map(({ field, message }) =>
+      asSpelledByRest({ field, reason: reasonIn(message) }),
+    );
+    return new HttpError(422, problems.length > 0 ? sentence(problems) : error.message, problems);
+  }
+  if (error.reason === 'NotFound') return notFound(error.message);
+  if (error.reason === 'AlreadyExists') return conflict(error.message);
+  if (error.reason === 'Conflict')
+    return conflict('the cluster was changed meanwhile; look at it, then try again');
+  if (error.reason === 'Forbidden') return forbidden(error.message);
+  if (error.reason === 'RequestEntityTooLarge') return new HttpError(413, 'the object would be too large');
+  return new HttpError(503, 'the Kubernetes API does not answer as it should; try again later');
+}
+
+/** A cause's message often repeats `Invalid value: "…": `; what matters stands behind it. */
+const reasonIn = (message: string): string => message.replace(/^Invalid value: (".*?"|[^"].*?): /s, '');
+
+/** What Fastify itself refuses, in our words: its own texts name internals. */
+const BY_CODE: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: 'the body is no valid JSON',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'the body is empty; it must be a JSON object',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'the body is larger than 1 MiB',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'the content type must be application/json',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body is not as long as Content-Length says',
+  FST_ERR_BAD_URL: 'the path is no valid URL',
+};
+
+interface Coded {
+  statusCode: number;
+  code: string;
+}
+
+const isCoded = (error: unknown): error is Coded =>
+  typeof error === 'object' &&
+  error !== null &&
+  'statusCode' in error &&
+  typeof error.statusCode === 'number' &&
+  'code' in error &&
+  typeof error.code === 'string';
+
+/** What to answer to anything that was thrown; undefined where that is our own fault. */
+export function answerTo(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error;
+  if (isApiError(error)) return fromApiError(error);
+  if (error instanceof SyntaxError) return new HttpError(400, 'the body is no valid JSON');
+  if (isCoded(error) && error.statusCode >= 400 && error.statusCode < 500) {
+    const { statusCode, code } = error;
+    return new HttpError(statusCode, BY_CODE[code] ?? STATUS_CODES[statusCode] ?? 'the request is refused');
+  }
+  return undefined;
+}
+
+/** Makes every error of `app` an envelope, and logs those that are ours. */
+export function handleErrors(app: FastifyInstance, log: Logger): void {
+  app.setErrorHandler((error, request, reply) => {
+    const answer = answerTo(error);
+    if (!answer || answer.statusCode >= 500) {
+      const stack = error instanceof Error ? error.stack : undefined;
+      log.error(
+        { request: request.id, route: request.routeOptions.url, error: messageOf(error), stack },
+        'failed',
+      );
+    }
+    const { statusCode, message, problems } = answer ?? new HttpError(500, 'the server failed; see its log');
+    if (statusCode === 401) reply.header('www-authenticate', 'Bearer');
+    if (statusCode === 503) reply.header('retry-after', '5');
+    reply
+      .code(statusCode)
+      .type('application/json')
+      .send(envelope(statusCode, message, problems));
+  });
+  app.setNotFoundHandler((_request, reply) => {
+    reply.code(404).type('application/json').send(envelope(404, 'there is no such route; see /docs'));
+  });
+}

@@ -1,0 +1,82 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { HttpError } from './errors.ts';
+
+const MAX_DEPTH = 12;
+
+type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What the original's clients may send, made plain. */
+export interface Read {
+  value: unknown;
+  /** Paths of fields that the schema does not know; they are left out. */
+  unknown: string[];
+}
+
+/** Under optional, default and the like. */
+function inner(schema: unknown): unknown {
+  let found = schema;
+  while (found instanceof z.ZodOptional || found instanceof z.ZodNullable || found instanceof z.ZodDefault) {
+    found = found.unwrap();
+  }
+  return found;
+}
+
+/**
+ * A body as the original's routes read it: unknown fields are left out and named, `""` and null are absent.
+ * @example readLeniently(z.object({ a: z.string() }), { a: '', b: 1 }) // { value: {}, unknown: ['b'] }
+ */
+export function readLeniently(schema: unknown, input: unknown): Read {
+  const unknown: string[] = [];
+  const walk = (known: unknown, value: unknown, path: string, depth: number): unknown => {
+    if (depth > MAX_DEPTH) throw new HttpError(400, 'the body is nested too deeply');
+    const type = inner(known);
+    if (Array.isArray(value)) {
+      const item = type instanceof z.ZodArray ? type.element : undefined;
+      return value.map((entry, index) => walk(item, entry, `${path}[${index}]`, depth + 1));
+    }
+    if (!isFields(value)) return value;
+    const out: Fields = {};
+    for (const [name, entry] of Object.entries(value)) {
+      const field = path === '' ? name : `${path}.${name}`;
+      if (entry === '' || entry === null) continue;
+      if (type instanceof z.ZodObject && !Object.hasOwn(type.shape, name)) {
+        unknown.push(field);
+        continue;
+      }
+      out[name] = walk(type instanceof z.ZodObject ? type.shape[name] : undefined, entry, field, depth + 1);
+    }
+    return out;
+  };
+  return { value: walk(schema, input, '', 0), unknown };
+}
+
+/** How many unknown fields are named, and how much of each; the rest of a header is not the client's to fill. */
+const MAX_NAMED = 10;
+const printable = (text: string): string => text.replaceAll(/[^\x21-\x7e]|["\\]/g, '?').slice(0, 60);
+
+/** `Warning` as RFC 7234 has it: 299, miscellaneous and persistent. */
+export const warningOf = (unknown: readonly string[]): string =>
+  `299 - "ignored unknown fields: ${unknown.slice(0, MAX_NAMED).map(printable).join(', ')}"`;
+
+/**
+ * Makes the routes of this scope read their bodies as the original did: JSON whatever the content type says, an empty
+ * body where there is none, and what `readLeniently` does.
+ */
+export function readBodiesLeniently(scope: FastifyInstance): void {
+  scope.addHook('onRequest', async ({ raw }) => {
+    const { headers } = raw;
+    const empty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
+    if (empty) delete headers['content-type'];
+    else headers['content-type'] = 'application/json';
+  });
+  scope.addHook('preValidation', async (request, reply) => {
+    const { schema } = request.routeOptions;
+    if (!(schema?.body instanceof z.ZodType)) return;
+    const { value, unknown } = readLeniently(schema.body, request.body ?? {});
+    request.body = value;
+    if (unknown.length > 0) reply.header('warning', warningOf(unknown));
+  });
+}

@@ -1,0 +1,30 @@
+/** Of one ConfigMap; etcd takes 1.5 MiB, and each append writes the whole of it. */
+export const PART_BYTES = 512 * 1024;
+/** Of one attempt. */
+export const PARTS = 16;
+/** Kept free in the last part, for the line that says that the rest is missing. */
+export const RESERVED_BYTES = 256;
+
+const NEWLINE = 0x0a;
+
+/**
+ * How many bytes of `chunk` belong into a part that has `room` for so many: whole lines, so that none is torn between
+ * two parts. A line that is longer than a chunk comes in pieces, and is cut only where a whole part cannot hold it.
+ */
+export function fitting(chunk: Buffer, room: number, isFresh: boolean): number {
+  const limit = Math.min(chunk.length, Math.max(room, 0));
+  const lines = limit === 0 ? 0 : chunk.lastIndexOf(NEWLINE, limit - 1) + 1;
+  if (lines > 0) return lines;
+  if (chunk.length <= room) return chunk.length;
+  if (!isFresh) return 0;
+  let end = limit;
+  while (end > 0 && isMiddle(chunk[end])) end -= 1;
+  return end;
+}
+
+/** Whether a byte continues a character of UTF-8. */
+const isMiddle = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+
+/** The event that stands for everything that came after a log was full. */
+export const fullNotice = (now: Date): string =>
+  `${JSON.stringify({ time: now.toISOString(), event: 'info', message: 'the log is full; what follows was not kept' })}\n`;

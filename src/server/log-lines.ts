@@ -1,0 +1,58 @@
+import { z } from 'zod';
+
+/** An event of a run, as ansibleinit sends it; more fields may come with newer runners. */
+const eventSchema = z.object({
+  time: z.string().default(''),
+  event: z.string().default('info'),
+  play: z.string().optional(),
+  task: z.string().optional(),
+  host: z.string().optional(),
+  seconds: z.number().optional(),
+  message: z.string().optional(),
+});
+
+const SPACE = '  ';
+
+/** Control characters would let a host's output move the cursor of whoever reads the log. */
+const plain = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '').trimEnd();
+
+/**
+ * One line of NDJSON as people read it: time, host, task, result, seconds, message.
+ * @example lineFrom('{"time":"2026-01-01T10:00:00Z","event":"ok","host":"a","task":"Join","seconds":1.24}')
+ * // '10:00:00  a  Join  ok  1.2 s'
+ */
+export function lineFrom(json: string): string {
+  let parsed: ReturnType<typeof eventSchema.safeParse> | undefined;
+  try {
+    parsed = eventSchema.safeParse(JSON.parse(json));
+  } catch {
+    // A line that was cut, or that never was JSON: shown as it stands.
+  }
+  if (!parsed?.success) return plain(json);
+  const { time, event, play, task, host, seconds, message } = parsed.data;
+  const what = event === 'play' ? `PLAY ${play ?? ''}` : (task ?? '');
+  return [
+    time.slice(11, 19),
+    host ?? '',
+    what,
+    event === 'play' || event === 'task' || event === 'info' ? '' : event,
+    seconds === undefined ? '' : `${seconds.toFixed(1)} s`,
+    message ?? '',
+  ]
+    .filter((part) => part !== '')
+    .map(plain)
+    .join(SPACE);
+}
+
+/** The text of NDJSON; a last line without its end is left for the next call and given back. */
+export function textFrom(ndjson: string): { text: string; rest: string } {
+  const end = ndjson.lastIndexOf('\n') + 1;
+  const lines = ndjson.slice(0, end).split('\n');
+  const text = lines
+    .filter((line) => line !== '')
+    .map((line) => `${lineFrom(line)}\n`)
+    .join('');
+  return { text, rest: ndjson.slice(end) };
+}

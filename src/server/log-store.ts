@@ -1,0 +1,208 @@
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
+import { labels, logConfigMapName, marks } from '#api/names.ts';
+import type { Clock } from '#base/clock.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import type { Speaker } from './attempts.ts';
+import { HttpError } from './errors.ts';
+import { fitting, fullNotice, PART_BYTES, PARTS, RESERVED_BYTES } from './log-chunk.ts';
+
+const KEY = 'events';
+const TRIES = 5;
+/** Last parts that are remembered, so that an append need not read what it wrote before. */
+const REMEMBERED = 32;
+
+/** One part of an attempt's log. */
+export interface LogPart {
+  number: number;
+  /** Where it begins in the whole, in bytes. */
+  offset: number;
+  text: string;
+  /** Why nothing more comes into it: the next part goes on, or the log is full. */
+  closed: 'continued' | 'full' | undefined;
+}
+
+/** Where the next byte of an attempt's log belongs, and whether the chunk was stored. */
+export interface Appended {
+  next: number;
+  ok: boolean;
+}
+
+/** Logs of attempts, as NDJSON in ConfigMaps of the operator's namespace that every replica reads. */
+export interface LogStore {
+  /** Stores whole lines of a chunk that begins at `offset`, and the step that the attempt is at. */
+  append(speaker: Speaker, offset: number, chunk: Buffer, step: string | undefined): Promise<Appended>;
+  /** A part; undefined when it is not there (yet). */
+  part(job: string, number: number): Promise<LogPart | undefined>;
+}
+
+interface Stored {
+  map: ConfigMap;
+  part: LogPart;
+}
+
+export function logStoreIn(client: Client, namespace: string, clock: Clock): LogStore {
+  const last = new Map<string, Stored>();
+  /** The step that each attempt's first part tells, as far as this replica wrote it. */
+  const steps = new Map<string, string>();
+  const forget = (job: string): void => {
+    last.delete(job);
+    steps.delete(job);
+  };
+
+  async function read(job: string, number: number): Promise<Stored | undefined> {
+    const map = await client.find<ConfigMap>(CONFIG_MAPS, {
+      namespace,
+      name: logConfigMapName(job, number),
+    });
+    return map && { map, part: partOf(map, number) };
+  }
+
+  /** The part that takes the next byte. */
+  async function lastOf(job: string): Promise<Stored | undefined> {
+    const known = last.get(job);
+    if (known) return known;
+    let found = await read(job, 0);
+    while (found?.part.closed === 'continued') {
+      const next = await read(job, found.part.number + 1);
+      if (!next) break;
+      found = next;
+    }
+    return found;
+  }
+
+  /** One write: a new part, or the last with more in it. Throws Conflict or AlreadyExists when another was faster. */
+  async function write(
+    speaker: Speaker,
+    before: Stored | undefined,
+    part: LogPart,
+    step: string | undefined,
+  ): Promise<Stored> {
+    const map = mapOf(speaker, namespace, part, step, before?.map);
+    const written = before
+      ? await client.update<ConfigMap>(CONFIG_MAPS, map)
+      : await client.create<ConfigMap>(CONFIG_MAPS, map);
+    const stored = { map: written, part };
+    keep(last, speaker.job, stored);
+    if (step !== undefined && part.number === 0) keep(steps, speaker.job, step);
+    return stored;
+  }
+
+  /** The step stands on the first part, which the controller watches. */
+  async function tellStep({ job }: Speaker, step: string): Promise<void> {
+    const patch = { metadata: { annotations: { [marks.step]: step } } };
+    const key = { namespace, name: logConfigMapName(job, 0) };
+    try {
+      await client.patch(CONFIG_MAPS, key, patch, { type: 'merge' });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    if (last.get(job)?.part.number === 0) forget(job);
+    keep(steps, job, step);
+  }
+
+  async function tryAppend(
+    speaker: Speaker,
+    offset: number,
+    chunk: Buffer,
+    step: string | undefined,
+  ): Promise<Appended> {
+    let stored = await lastOf(speaker.job);
+    const end = stored ? endOf(stored.part) : 0;
+    if (stored?.part.closed === 'full') return { next: offset + chunk.length, ok: true };
+    if (offset !== end) return { next: end, ok: false };
+    let rest = chunk;
+    let next = end;
+    for (;;) {
+      if (!stored || stored.part.closed === 'continued') {
+        const number = stored ? stored.part.number + 1 : 0;
+        stored = await write(speaker, undefined, { number, offset: next, text: '', closed: undefined }, step);
+      }
+      const { part }: Stored = stored;
+      const isLast = part.number === PARTS - 1;
+      const room = PART_BYTES - (isLast ? RESERVED_BYTES : 0) - (next - part.offset);
+      const taken = fitting(rest, room, part.text === '');
+      const isFilled = rest.length > room;
+      if (taken === 0 && !isFilled) return { next, ok: true };
+      const closed = isFilled ? (isLast ? 'full' : 'continued') : undefined;
+      const notice = closed === 'full' ? fullNotice(clock.now()) : '';
+      const text = part.text + rest.subarray(0, taken).toString('utf8') + notice;
+      stored = await write(speaker, stored, { ...part, text, closed }, step);
+      if (closed === 'full') return { next: offset + chunk.length, ok: true };
+      next += taken;
+      rest = rest.subarray(taken);
+      if (closed === undefined) return { next, ok: true };
+    }
+  }
+
+  return {
+    async append(speaker, offset, chunk, step) {
+      for (let tried = 0; tried < TRIES; tried += 1) {
+        try {
+          const answer = await tryAppend(speaker, offset, chunk, step);
+          if (step !== undefined && steps.get(speaker.job) !== step) await tellStep(speaker, step);
+          return answer;
+        } catch (error) {
+          forget(speaker.job);
+          // Another replica wrote: what it stored decides whether this chunk still fits.
+          if (!isConflict(error) && !isAlreadyExists(error)) throw error;
+        }
+      }
+      throw new HttpError(503, 'the log is being written by others; try again');
+    },
+    part: async (job, number) => (await read(job, number))?.part,
+  };
+}
+
+/** Puts the newest last, and drops the oldest when there are too many. */
+function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  const oldest = map.size > REMEMBERED ? map.keys().next() : undefined;
+  if (oldest && !oldest.done) map.delete(oldest.value);
+}
+
+/** Where the part ends in the whole. Only a full log has text of ours behind, and nothing is asked of its end. */
+const endOf = ({ offset, text }: LogPart): number => offset + Buffer.byteLength(text);
+
+function partOf({ metadata, data }: ConfigMap, number: number): LogPart {
+  const closed = metadata.annotations?.[marks.closed];
+  return {
+    number,
+    offset: Number(metadata.annotations?.[marks.offset] ?? 0),
+    text: data?.[KEY] ?? '',
+    closed: closed === 'continued' || closed === 'full' ? closed : undefined,
+  };
+}
+
+function mapOf(
+  { job, clusterId, sequence, attempt, cluster }: Speaker,
+  namespace: string,
+  { number, offset, text, closed }: LogPart,
+  step: string | undefined,
+  before: ConfigMap | undefined,
+): ConfigMap {
+  return {
+    metadata: {
+      ...before?.metadata,
+      namespace,
+      name: logConfigMapName(job, number),
+      labels: {
+        ...before?.metadata.labels,
+        [labels.purpose]: 'log',
+        [labels.clusterId]: clusterId,
+        [labels.sequence]: String(sequence),
+        [labels.attempt]: String(attempt),
+        [labels.job]: job,
+      },
+      annotations: {
+        ...before?.metadata.annotations,
+        [marks.cluster]: `${cluster.namespace}/${cluster.name}`,
+        [marks.offset]: String(offset),
+        ...(closed === undefined ? {} : { [marks.closed]: closed }),
+        ...(step !== undefined && number === 0 ? { [marks.step]: step } : {}),
+      },
+    },
+    data: { [KEY]: text },
+  };
+}

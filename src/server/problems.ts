@@ -1,0 +1,61 @@
+import type { z } from 'zod';
+import type { Problem } from '#base/errors.ts';
+
+/** Names that stand for secrets; what stands there is never repeated. */
+const SECRET = /key|password|token|kubeconfig/i;
+const LONGEST_VALUE = 200;
+
+type Path = readonly PropertyKey[];
+
+/** `['masterList', 0, 'ip']` as people write it: `masterList[0].ip`. */
+export const fieldOf = (path: Path): string =>
+  path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number' ? `${text}[${part}]` : `${text}${text === '' ? '' : '.'}${String(part)}`,
+    '',
+  );
+
+function valueAt(input: unknown, path: Path): unknown {
+  let value = input;
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = Reflect.get(value, part);
+  }
+  return value;
+}
+
+/** The offending value, where it helps and harms nobody. */
+function shown(input: unknown, path: Path): { value?: unknown } {
+  if (path.some((part) => SECRET.test(String(part)))) return {};
+  const value = valueAt(input, path);
+  if (typeof value === 'number' || typeof value === 'boolean') return { value };
+  return typeof value === 'string' && value.length <= LONGEST_VALUE ? { value } : {};
+}
+
+/** Whether an issue is about the shape of the input (400) rather than its meaning (422). */
+export const isAboutShape = ({ code }: z.core.$ZodIssue): boolean =>
+  code === 'invalid_type' || code === 'unrecognized_keys' || code === 'invalid_union';
+
+/** The issues that zod found, as problems with the path that the client wrote. */
+export function problemsFrom(issues: readonly z.core.$ZodIssue[], input: unknown): Problem[] {
+  return issues.flatMap((issue): Problem[] => {
+    const { path, message } = issue;
+    const field = fieldOf(path);
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        field: fieldOf([...path, key]),
+        reason: 'is no field of this request',
+      }));
+    }
+    if (issue.code !== 'invalid_type') return [{ field, ...shown(input, path), reason: message }];
+    const missing = path.length > 0 && valueAt(input, path) === undefined;
+    const reason = missing ? 'is needed' : `must be of type ${issue.expected}`;
+    return [{ field: field === '' ? 'body' : field, ...shown(input, path), reason }];
+  });
+}
+
+/** Fields of the object under the name that the REST body gives them. */
+export function asSpelledByRest(problem: Problem): Problem {
+  const field = problem.field.replace(/^spec\.cluster\./, '').replace(/^timeout_mins/, 'timeoutMins');
+  return { ...problem, field };
+}

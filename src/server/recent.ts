@@ -1,0 +1,33 @@
+import type { Clock } from '#base/clock.ts';
+
+/** Answers that are remembered for a short while, by a key that is no secret; at most `size` of them. */
+export interface Recent<T> {
+  /** The remembered answer, or that of `ask`, which is then remembered. A rejection is not. */
+  get(key: string, ask: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * @example
+ * const users = recent<User>({ clock, forMs: 10_000, size: 1000 });
+ * await users.get(hash(token), () => review(token));
+ */
+export function recent<T>({ clock, forMs, size }: { clock: Clock; forMs: number; size: number }): Recent<T> {
+  const kept = new Map<string, { untilMs: number; answer: Promise<T> }>();
+  return {
+    get(key, ask) {
+      const now = clock.monotonicMs();
+      const known = kept.get(key);
+      if (known && known.untilMs > now) return known.answer;
+      const answer = ask();
+      kept.delete(key);
+      kept.set(key, { untilMs: now + forMs, answer });
+      answer.catch(() => {
+        if (kept.get(key)?.answer === answer) kept.delete(key);
+      });
+      // Maps keep the order of insertion: the first is the oldest.
+      const oldest = kept.size > size ? kept.keys().next() : undefined;
+      if (oldest && !oldest.done) kept.delete(oldest.value);
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type ClusterSpec,
+  KUBERNETES_CLUSTERS,
+  type KubernetesCluster,
+  type Spec,
+  specSchema,
+} from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { operationAsked } from '#api/words.ts';
+import type { Client } from '#runtime/client.ts';
+import { conflict, notFound } from './errors.ts';
+import type { User } from './reviews.ts';
+
+/** The region of an object that names none. */
+const NO_REGION = 'default';
+export const regionOf = ({ spec }: Pick<KubernetesCluster, 'spec'>): string =>
+  spec.cluster.region ?? NO_REGION;
+
+export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
+  namespace: metadata.namespace ?? '',
+  name: metadata.name ?? '',
+});
+
+/** Where the cluster can be looked at. */
+export const locationOf = (region: string, { namespace, name }: ObjectKey): string =>
+  `/api/v1/region/${encodeURIComponent(region)}/cluster/${name}?namespace=${namespace}`;
+
+/** The cluster of that name in that region. Throws HttpError 404. */
+export async function clusterIn(client: Client, region: string, key: ObjectKey): Promise<KubernetesCluster> {
+  const cluster = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
+  if (!cluster || regionOf(cluster) !== region) {
+    throw notFound(`there is no cluster "${key.name}" in namespace "${key.namespace}", region "${region}"`);
+  }
+  return cluster;
+}
+
+/** The spec of the last operation that succeeded; undefined for a cluster that was never created. */
+export function appliedSpec({ metadata }: KubernetesCluster): Spec | undefined {
+  const text = metadata.annotations?.[annotations.appliedSpec];
+  if (text === undefined) return undefined;
+  try {
+    return specSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws HttpError 409 while something runs or waits; `again` lets what only waits be asked anew. */
+export function refuseBusy(cluster: KubernetesCluster, again: boolean): void {
+  const { metadata, status } = cluster;
+  const which = `cluster "${metadata.name}"`;
+  if (metadata.deletionTimestamp) throw conflict(`${which} is being deleted`);
+  const running = status?.operation;
+  if (running && running.result === undefined) throw conflict(`${which} is busy: ${running.word}`);
+  const word = metadata.annotations?.[annotations.operation];
+  if (!again && operationAsked(word))
+    throw conflict(`${which} is busy: ${word} was asked and did not start yet`);
+}
+
+/** The annotations of a new request of this person. */
+export const requestBy = (person: User): Record<string, string> => ({
+  [annotations.requestId]: randomUUID(),
+  [annotations.requestedBy]: person.username,
+});
+
+/**
+ * Asks for an operation: word, new request-id and what it changes of the spec, in one write that fails with Conflict
+ * when the object is no longer the one that was judged.
+ */
+export function ask(
+  client: Client,
+  cluster: KubernetesCluster,
+  { word, person, change }: { word: string; person: User; change?: Partial<ClusterSpec> | undefined },
+): Promise<KubernetesCluster> {
+  const { uid, resourceVersion } = cluster.metadata;
+  const patch = {
+    metadata: {
+      uid,
+      resourceVersion,
+      annotations: { ...requestBy(person), [annotations.operation]: word },
+    },
+    ...(change === undefined ? {} : { spec: { cluster: change } }),
+  };
+  return client.patch(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge' });
+}

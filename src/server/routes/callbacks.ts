@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { regionSchema } from '#api/kubernetes-cluster.ts';
+import { addressed, addressOf, clusterPath, errorSchema, namespaceQuery, ok, okSchema } from '../bodies.ts';
+import { conflict, forbidden } from '../errors.ts';
+import { compareReport, keepReport, reportFields, reportIn } from '../reports.ts';
+import type { JobRoutes } from './room.ts';
+
+const address = z
+  .array(z.object({ ip: z.string().max(45) }))
+  .max(1000)
+  .optional();
+
+export const callbackBody = z
+  .object({
+    ...addressed,
+    region: regionSchema.optional(),
+    masterList: address,
+    nodeList: address,
+    etcdList: address,
+    ...reportFields,
+  })
+  .meta({ id: 'Report' });
+
+/** First part of the names of the Jobs that report there. */
+const CALLBACKS: Readonly<Record<string, string>> = {
+  create: 'create',
+  scaleup: 'scale-up',
+  scaledown: 'scale-down',
+  delete: 'delete',
+  fetch: 'fetch',
+};
+
+/**
+ * Where Jobs report. The report is kept and nothing else is done: what it means is the controller's to judge, after the
+ * Job's end.
+ */
+export const callbackRoutes: JobRoutes = (app, { client, namespace, speakers }) => {
+  for (const [path, prefix] of Object.entries(CALLBACKS)) {
+    app.post(
+      `/region/:region/cluster/:name/${path}/callback`,
+      {
+        schema: {
+          summary: `Report of a Job (${prefix})`,
+          description: 'Takes only the token that the pod of the attempt was given for this.',
+          tags: ['jobs'],
+          params: clusterPath,
+          querystring: namespaceQuery,
+          body: callbackBody,
+          response: { 200: okSchema, '4xx': errorSchema },
+        },
+      },
+      async ({ params, query, body, headers }, reply) => {
+        const speaker = await speakers.speakerOf(headers.authorization);
+        const target = addressOf({ params, query, body });
+        const { cluster, job } = speaker;
+        const own = cluster.namespace === target.namespace && cluster.name === target.name;
+        if (!own || !job.startsWith(`${prefix}-`))
+          throw forbidden('the token is not that of the pod of a running attempt of this cluster');
+        const report = reportIn(body);
+        // A repeat of what was kept is good news whatever happened meanwhile; only a new report must be in time.
+        const known = await compareReport(client, namespace, speaker, report);
+        if (known === undefined && (speaker.ended || (await speakers.isSuperseded(speaker))))
+          throw conflict(`Job "${job}" has ended; its report comes too late`);
+        const kept = known ?? (await keepReport(client, namespace, speaker, report));
+        if (kept === 'different') throw conflict(`Job "${job}" has reported otherwise before`);
+        return reply.send(ok());
+      },
+    );
+  }
+};

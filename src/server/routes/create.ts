@@ -1,0 +1,201 @@
+import { z } from 'zod';
+import { cidrSchema } from '#api/cidr.ts';
+import {
+  type ClusterSpec,
+  clusterTypeSchema,
+  deployModeSchema,
+  endpointSchema,
+  KUBERNETES_CLUSTERS,
+  type KubernetesCluster,
+  registrySchema,
+  timeoutSchema,
+  versionSchema,
+} from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { annotations, credentialsSecretName } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
+import { validateSpec } from '#operations/validate.ts';
+import { isUncertain } from '#runtime/api-error.ts';
+import { onClusters, onSecrets } from '../auth.ts';
+import {
+  addressed,
+  addressOf,
+  clusterPath,
+  errorSchema,
+  hostsSchema,
+  namespaceQuery,
+  ok,
+  okSchema,
+  retrySchema,
+} from '../bodies.ts';
+import { type Credentials, keepCredentials } from '../credentials.ts';
+import { conflict, unprocessable } from '../errors.ts';
+import { laidOver, mergeLists } from '../hosts.ts';
+import { asSpelledByRest } from '../problems.ts';
+import { appliedSpec, ask, clusterIn, keyOf, locationOf, refuseBusy, requestBy } from '../requests.ts';
+import type { User } from '../reviews.ts';
+import { readPrivateKey } from '../ssh-key.ts';
+import type { Room, Routes } from './room.ts';
+
+export const createBody = z
+  .object({
+    ...addressed,
+    timeoutMins: timeoutSchema.optional(),
+    clusterType: clusterTypeSchema.optional(),
+    deployMode: deployModeSchema.optional(),
+    podCIDR: cidrSchema.optional(),
+    serviceCIDR: cidrSchema.optional(),
+    masterList: hostsSchema.optional(),
+    nodeList: hostsSchema.optional(),
+    etcdList: hostsSchema.optional(),
+    externalLoadBalancer: endpointSchema.optional(),
+    kubeVersion: versionSchema.optional(),
+    imagesRegistry: registrySchema.optional(),
+    privateSSHKey: z
+      .string()
+      .max(32_768)
+      .optional()
+      .meta({ description: 'PEM, or base64 of PEM; without a passphrase. It becomes a Secret.' }),
+    credentialsSecret: z
+      .string()
+      .max(253)
+      .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, { error: 'is no name of a Secret' })
+      .optional()
+      .meta({ description: 'A Secret that you may read, instead of privateSSHKey.' }),
+    retry: retrySchema,
+  })
+  .meta({ id: 'CreateCluster' });
+type CreateBody = z.infer<typeof createBody>;
+
+/** The fields of `spec.cluster` that a body says; what it leaves out is not there. */
+function clusterFrom(body: CreateBody, lists: Partial<ClusterSpec>): Partial<ClusterSpec> {
+  const { timeoutMins, privateSSHKey, retry, name, namespace, region, ...rest } = body;
+  const said = { ...rest, ...lists, timeout_mins: timeoutMins };
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+}
+
+interface Wanted extends ObjectKey {
+  region: string;
+  change: Partial<ClusterSpec>;
+  privateKey: string | undefined;
+  placed(problem: Problem): Problem;
+}
+
+/** What a body asks for, or HttpError 422 with everything that is wrong with it in itself. */
+function wantedBy(body: CreateBody, address: ObjectKey & { region: string }): Wanted {
+  const { lists, problems, placed } = mergeLists(body);
+  const key = body.privateSSHKey === undefined ? undefined : readPrivateKey(body.privateSSHKey);
+  if (key && 'reason' in key) problems.push({ field: 'privateSSHKey', reason: key.reason });
+  if (key && body.credentialsSecret !== undefined) {
+    problems.push({ field: 'credentialsSecret', reason: 'stands beside privateSSHKey; give one of them' });
+  }
+  if (!key && body.credentialsSecret === undefined && !body.retry) {
+    problems.push({ field: 'privateSSHKey', reason: 'is needed, or credentialsSecret' });
+  }
+  if (problems.length > 0) throw unprocessable(problems);
+  const change = clusterFrom(body, lists);
+  if (key) change.credentialsSecret = credentialsSecretName(address.name);
+  return { ...address, change, placed, privateKey: key && 'pem' in key ? key.pem : undefined };
+}
+
+function validate(spec: KubernetesCluster['spec'], { offer }: Room, placed: Wanted['placed']): void {
+  const problems = validateSpec(spec, offer);
+  if (problems.length > 0) throw unprocessable(problems.map((problem) => placed(asSpelledByRest(problem))));
+}
+
+/** The access that a body needs; asked before anything is looked up, so that refusals tell nothing. */
+async function authorize({ auth }: Room, person: User, wanted: Wanted, body: CreateBody): Promise<void> {
+  const { namespace, name } = wanted;
+  await auth.allow(person, onClusters('create', namespace));
+  if (body.retry) await auth.allow(person, onClusters('update', namespace, name));
+  if (wanted.privateKey !== undefined) {
+    await auth.allow(person, onSecrets('create', namespace));
+    if (body.retry) await auth.allow(person, onSecrets('update', namespace, wanted.change.credentialsSecret));
+  }
+  if (body.credentialsSecret !== undefined)
+    await auth.allow(person, onSecrets('get', namespace, body.credentialsSecret));
+}
+
+const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Credentials => ({
+  username: spec.cluster.masterList?.[0]?.user ?? 'root',
+  privateKey,
+});
+
+/**
+ * The object first, without its word: its name is the lock that only one of two callers gets, and a crash leaves an
+ * object for which nothing is done. Then the key, owned by it; the word last.
+ */
+async function make(room: Room, person: User, wanted: Wanted): Promise<void> {
+  const { client } = room;
+  const { namespace, name, region, change, privateKey } = wanted;
+  const request = requestBy(person);
+  const cluster: KubernetesCluster = {
+    metadata: { namespace, name, annotations: request },
+    spec: { cluster: { ...change, region } },
+  };
+  validate(cluster.spec, room, wanted.placed);
+  let made: KubernetesCluster;
+  try {
+    made = await client.create<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster);
+  } catch (error) {
+    const found = isUncertain(error)
+      ? await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name })
+      : undefined;
+    const ours = found?.metadata.annotations?.[annotations.requestId] === request[annotations.requestId];
+    if (!found || !ours) throw error;
+    made = found;
+  }
+  try {
+    if (privateKey !== undefined) await keepCredentials(client, made, credentialsFor(made, privateKey));
+    await ask(client, made, { word: WORDS.create.asked, person });
+  } catch (error) {
+    const { uid } = made.metadata;
+    await client.delete(KUBERNETES_CLUSTERS, keyOf(made), { preconditions: { uid } });
+    throw error;
+  }
+}
+
+async function again(room: Room, person: User, wanted: Wanted, cluster: KubernetesCluster): Promise<void> {
+  const { client } = room;
+  const { change, privateKey } = wanted;
+  if (appliedSpec(cluster)) throw conflict(`cluster "${wanted.name}" was created; there is nothing to retry`);
+  refuseBusy(cluster, true);
+  for (const list of ['masterList', 'nodeList', 'etcdList'] as const) {
+    const given = change[list];
+    if (given) change[list] = laidOver(cluster.spec.cluster[list], given);
+  }
+  const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
+  validate(spec, room, wanted.placed);
+  if (privateKey !== undefined)
+    await keepCredentials(client, cluster, credentialsFor({ ...cluster, spec }, privateKey));
+  await ask(client, cluster, { word: WORDS.create.asked, person, change });
+}
+
+export const createRoutes: Routes = (app, room) => {
+  app.post(
+    '/region/:region/cluster/:name',
+    {
+      schema: {
+        summary: 'Make a cluster',
+        tags: ['clusters'],
+        params: clusterPath,
+        querystring: namespaceQuery,
+        body: createBody,
+        response: { 200: okSchema, '4xx': errorSchema },
+      },
+    },
+    async ({ params, query, body, person }, reply) => {
+      const wanted = wantedBy(body, addressOf({ params, query, body }));
+      await authorize(room, person, wanted, body);
+      const { region, namespace, name } = wanted;
+      const found = await room.client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
+      if (found && !body.retry) {
+        throw conflict(`there is a cluster "${name}" in namespace "${namespace}"; "retry": true asks again`);
+      }
+      if (found) await again(room, person, wanted, await clusterIn(room.client, region, wanted));
+      else await make(room, person, wanted);
+      return reply.header('location', locationOf(region, wanted)).send(ok());
+    },
+  );
+};

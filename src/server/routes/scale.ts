@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { canonicalIp, type HostEntry } from '#api/host.ts';
+import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
+import { WORDS } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
+import type { Operation } from '#operations/operation.ts';
+import { scaleDown } from '#operations/scale-down.ts';
+import { scaleUp } from '#operations/scale-up.ts';
+import { validateSpec } from '#operations/validate.ts';
+import { onClusters } from '../auth.ts';
+import {
+  addressed,
+  addressOf,
+  clusterPath,
+  errorSchema,
+  hostsSchema,
+  namespaceQuery,
+  ok,
+  okSchema,
+  retrySchema,
+} from '../bodies.ts';
+import { unprocessable } from '../errors.ts';
+import { laidOver, mergeLists } from '../hosts.ts';
+import { asSpelledByRest } from '../problems.ts';
+import { appliedSpec, ask, clusterIn, locationOf, refuseBusy } from '../requests.ts';
+import type { Room, Routes } from './room.ts';
+
+const nodeList = hostsSchema.optional().meta({ description: 'The whole new list of workers.' });
+export const scaleUpBody = z.object({ ...addressed, nodeList, retry: retrySchema }).meta({ id: 'ScaleUp' });
+export const scaleDownBody = z
+  .object({
+    ...addressed,
+    nodeList,
+    retry: retrySchema,
+    allowEmpty: z.boolean().optional().meta({ description: 'Lets the list be empty: every worker goes.' }),
+  })
+  .meta({ id: 'ScaleDown' });
+type ScaleBody = z.infer<typeof scaleDownBody>;
+
+const addresses = (hosts: readonly HostEntry[] | undefined): string[] =>
+  (hosts ?? []).map(({ ip }) => canonicalIp(ip) ?? ip);
+
+/** What only this request can be wrong about: the rest the operation's own checks say. */
+export function listProblems(
+  operation: Operation,
+  list: readonly HostEntry[],
+  { present, allowEmpty }: { present: readonly string[]; allowEmpty: boolean },
+): Problem[] {
+  if (operation.name !== 'scale-down') return [];
+  const kept = new Set(addresses(list));
+  if (list.length === 0 && !allowEmpty) {
+    return [{ field: 'nodeList', reason: 'is empty; "allowEmpty": true removes every worker' }];
+  }
+  return present.every((ip) => kept.has(ip))
+    ? [{ field: 'nodeList', reason: 'names every present host; leave out those that shall go' }]
+    : [];
+}
+
+/** The spec of the cluster with the new list, or HttpError 422 with what forbids it. */
+function scaled(operation: Operation, cluster: KubernetesCluster, body: ScaleBody, room: Room): Spec {
+  const { lists, problems, placed } = mergeLists({ nodeList: body.nodeList });
+  if (problems.length > 0) throw unprocessable(problems);
+  const applied = appliedSpec(cluster);
+  const now = cluster.spec.cluster.nodeList;
+  const wanted = lists.nodeList ? laidOver(now ?? applied?.cluster.nodeList, lists.nodeList) : (now ?? []);
+  const spec: Spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, nodeList: wanted } };
+  // A scale-up that failed may have taken hosts that only the object names: those can go as well.
+  const present = [...new Set([...addresses(applied?.cluster.nodeList), ...addresses(now)])];
+  // A retry repeats what the object says already, so its list need not shrink again.
+  const repeated = body.retry === true && lists.nodeList === undefined;
+  const found = [
+    ...(applied && !repeated
+      ? listProblems(operation, wanted, { present, allowEmpty: body.allowEmpty ?? false })
+      : []),
+    ...operation.check({ spec, applied, claimed: [] }),
+    ...validateSpec(spec, room.offer),
+  ];
+  if (found.length > 0) throw unprocessable(found.map((problem) => placed(asSpelledByRest(problem))));
+  return spec;
+}
+
+const routes: [string, string, Operation, typeof scaleUpBody | typeof scaleDownBody][] = [
+  ['scaleup', 'Add workers', scaleUp, scaleUpBody],
+  ['scaledown', 'Remove workers', scaleDown, scaleDownBody],
+];
+
+export const scaleRoutes: Routes = (app, room) => {
+  for (const [path, summary, operation, bodySchema] of routes) {
+    app.post(
+      `/region/:region/cluster/:name/${path}`,
+      {
+        schema: {
+          summary,
+          tags: ['clusters'],
+          params: clusterPath,
+          querystring: namespaceQuery,
+          body: bodySchema,
+          response: { 200: okSchema, '4xx': errorSchema },
+        },
+      },
+      async ({ params, query, body, person }, reply) => {
+        const { region, ...key } = addressOf({ params, query, body });
+        if (body.nodeList === undefined && !body.retry) {
+          throw unprocessable([{ field: 'nodeList', reason: 'is needed: the whole new list of workers' }]);
+        }
+        await room.auth.allow(person, onClusters('update', key.namespace, key.name));
+        const cluster = await clusterIn(room.client, region, key);
+        refuseBusy(cluster, body.retry ?? false);
+        const { nodeList: list } = scaled(operation, cluster, body, room).cluster;
+        const change = list === undefined ? {} : { nodeList: list };
+        await ask(room.client, cluster, { word: WORDS[operation.name].asked, person, change });
+        return reply.header('location', locationOf(region, key)).send(ok());
+      },
+    );
+  }
+};

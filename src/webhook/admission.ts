@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { Problem } from '#base/errors.ts';
+import type { WebhookDeps } from './deps.ts';
+
+const userSchema = z.object({
+  username: z.string().default(''),
+  uid: z.string().optional(),
+  groups: z.array(z.string()).default([]),
+  extra: z.record(z.string(), z.array(z.string())).default({}),
+});
+
+/** AdmissionReview (admission.k8s.io/v1), as far as rules look at it. */
+export const reviewSchema = z.object({
+  apiVersion: z.literal('admission.k8s.io/v1'),
+  kind: z.literal('AdmissionReview'),
+  request: z.object({
+    uid: z.string(),
+    operation: z.enum(['CREATE', 'UPDATE', 'DELETE', 'CONNECT']),
+    namespace: z.string().default(''),
+    name: z.string().default(''),
+    userInfo: userSchema,
+    object: z.unknown(),
+    oldObject: z.unknown(),
+  }),
+});
+export type AdmissionRequest = z.infer<typeof reviewSchema>['request'];
+
+/** What is answered to one request: allowed, or why not. */
+export type Judgement =
+  | { allowed: true }
+  | { allowed: false; status: 422 | 403; message: string; problems: readonly Problem[] };
+
+/** Judges requests about one kind; looks at much, changes nothing. */
+export type Admission = (request: AdmissionRequest, deps: WebhookDeps) => Promise<Judgement>;
+
+export const refused = (problems: readonly Problem[]): Judgement => ({
+  allowed: false,
+  status: 422,
+  message: problems.map(({ field, reason }) => `${field}: ${reason}`).join('; '),
+  problems,
+});
+
+const REASONS = { 422: 'Invalid', 403: 'Forbidden' } as const;
+
+/** The judgement as an AdmissionReview; `metav1.Status` with a cause for each field. */
+export function answerTo(request: AdmissionRequest, judgement: Judgement): unknown {
+  const { uid, name } = request;
+  const answer = (response: object) => ({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: { uid, ...response },
+  });
+  if (judgement.allowed) return answer({ allowed: true });
+  const { status: code, message, problems } = judgement;
+  const causes = problems.map(({ field, reason }) => ({
+    reason: 'FieldValueInvalid',
+    field,
+    message: reason,
+  }));
+  return answer({
+    allowed: false,
+    status: { status: 'Failure', code, reason: REASONS[code], message, details: { name, causes } },
+  });
+}

@@ -1,0 +1,55 @@
+import Fastify, { type FastifyInstance } from 'fastify';
+import { messageOf } from '#base/errors.ts';
+import { answerTo, reviewSchema } from './admission.ts';
+import type { WebhookDeps } from './deps.ts';
+import { admissions } from './index.ts';
+
+/** An AdmissionReview carries an object twice; the API server takes objects of up to 3 MiB. */
+const BODY_BYTES = 8 * 1024 * 1024;
+const REQUEST_MS = 10_000;
+
+/**
+ * The admission webhook, not yet listening: POST /validate/<plural>.
+ * @example
+ * const app = await webhookApp(deps);
+ * await app.listen({ host: '::', port: 9443 });
+ */
+export async function webhookApp(deps: WebhookDeps): Promise<FastifyInstance> {
+  const { log, tls } = deps;
+  const options = {
+    bodyLimit: BODY_BYTES,
+    requestTimeout: REQUEST_MS,
+    forceCloseConnections: 'idle',
+  } as const;
+  const app: FastifyInstance = tls
+    ? Fastify({ ...options, https: { ...tls, minVersion: 'TLSv1.2' } }).withTypeProvider()
+    : Fastify(options);
+  app.setErrorHandler((error, request, reply) => {
+    log.error({ url: request.url, error: messageOf(error) }, 'an admission failed');
+    reply.code(statusOf(error)).send({ message: 'failed' });
+  });
+  app.get('/healthz', async () => 'ok');
+  for (const [plural, admit] of Object.entries(admissions)) {
+    app.post(`/validate/${plural}`, async (request, reply) => {
+      const parsed = reviewSchema.safeParse(request.body);
+      if (!parsed.success) return reply.code(400).send({ message: 'the body is no AdmissionReview of v1' });
+      const review = parsed.data.request;
+      const judgement = await admit(review, deps);
+      if (!judgement.allowed) {
+        const { namespace, name, operation, userInfo } = review;
+        const { message } = judgement;
+        log.info({ namespace, name, operation, user: userInfo.username, message }, 'refused');
+      }
+      return reply.send(answerTo(review, judgement));
+    });
+  }
+  await app.ready();
+  return app;
+}
+
+/** What Fastify refused keeps its code (a body that is too large, no JSON); all else is our fault. */
+function statusOf(error: unknown): number {
+  if (typeof error !== 'object' || error === null || !('statusCode' in error)) return 500;
+  const { statusCode } = error;
+  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : 500;
+}

@@ -1,0 +1,148 @@
+import { DNS_LABEL } from '#api/host.ts';
+import {
+  IMMUTABLE,
+  type KubernetesCluster,
+  MAX_NAME,
+  type Spec,
+  specSchema,
+} from '#api/kubernetes-cluster.ts';
+import { annotations, credentialsSecretName } from '#api/names.ts';
+import { ALL_WORDS, isResultWord, operationAsked } from '#api/words.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import type { Problem } from '#base/errors.ts';
+import { findOperation } from '#operations/index.ts';
+import type { Offer } from '#operations/resolve.ts';
+import { validateSpec } from '#operations/validate.ts';
+
+/** One admission of a KubernetesCluster, reduced to what rules look at. */
+export interface Change {
+  /** Undefined when the object is being created. */
+  old: KubernetesCluster | undefined;
+  next: KubernetesCluster;
+  user: string;
+  controllerUser: string;
+  offer: Offer;
+}
+
+const at = (annotation: string): string => `metadata.annotations[${annotation}]`;
+const mark = (cluster: KubernetesCluster | undefined, name: string): string | undefined =>
+  cluster?.metadata.annotations?.[name];
+const differs = (a: unknown, b: unknown): boolean => canonicalJson([a]) !== canonicalJson([b]);
+const same = ({ old, next }: Change, name: string): boolean => mark(old, name) === mark(next, name);
+
+/**
+ * Everything that forbids a change, with the field's path. Only what changes is judged, so that an object that was
+ * let in once can always be labelled, finished and deleted.
+ */
+export function validateKubernetesCluster(change: Change): Problem[] {
+  const { old, next, user, controllerUser } = change;
+  const specChanged = differs(old?.spec, next.spec);
+  const shape = specChanged ? shapeProblems(next) : [];
+  if (shape.length > 0) return shape;
+  return [
+    ...(old ? [] : nameProblems(next)),
+    ...(user === controllerUser ? [] : guarded(change)),
+    ...(specChanged ? immutable(change) : []),
+    ...(specChanged ? validateSpec(next.spec, change.offer) : []),
+    ...requested(change, specChanged),
+  ];
+}
+
+function shapeProblems({ spec }: KubernetesCluster): Problem[] {
+  const parsed = specSchema.safeParse(spec);
+  if (parsed.success) return [];
+  return parsed.error.issues.map(({ path, message }) => ({
+    field: path.reduce<string>(
+      (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}.${String(part)}`),
+      'spec',
+    ),
+    reason: message,
+  }));
+}
+
+function nameProblems({ metadata: { name = '' } }: KubernetesCluster): Problem[] {
+  if (name.length > MAX_NAME)
+    return [{ field: 'metadata.name', value: name, reason: `is longer than ${MAX_NAME} characters` }];
+  if (DNS_LABEL.test(name)) return [];
+  return [
+    {
+      field: 'metadata.name',
+      value: name,
+      reason: 'is no DNS label; use lower-case letters, digits and "-"',
+    },
+  ];
+}
+
+/**
+ * What only the controller writes. An object that is created with a cluster-id is a restored one, or a copy: it brings
+ * its record with it, and the controller checks whose id that is.
+ */
+function guarded(change: Change): Problem[] {
+  const { old, next } = change;
+  const problems: Problem[] = [];
+  const word = mark(next, annotations.operation);
+  const restored = !old && mark(next, annotations.clusterId) !== undefined;
+  if (isResultWord(word) && !same(change, annotations.operation) && !restored) {
+    problems.push({
+      field: at(annotations.operation),
+      value: word,
+      reason: 'is how an operation ended; only the controller may say so',
+    });
+  }
+  for (const name of [annotations.clusterId, annotations.appliedSpec]) {
+    if (!same(change, name) && !restored) {
+      const reason = `is written by the controller alone${old ? '; it can be neither changed nor dropped' : ''}`;
+      problems.push({ field: at(name), reason });
+    }
+  }
+  return problems;
+}
+
+function immutable({ old, next }: Change): Problem[] {
+  if (!old) return [];
+  return IMMUTABLE.filter((field) => differs(old.spec.cluster[field], next.spec.cluster[field])).map(
+    (field) => ({
+      field: `spec.cluster.${field}`,
+      value: next.spec.cluster[field],
+      reason: 'cannot be changed',
+    }),
+  );
+}
+
+/** The spec that a new operation would start from: what runs now counts as done, since a word waits for it. */
+function presentSpec({ metadata, status }: KubernetesCluster): Spec | undefined {
+  const running = status?.operation;
+  if (running && running.result === undefined) return running.spec;
+  const text = metadata.annotations?.[annotations.appliedSpec];
+  if (text === undefined) return undefined;
+  try {
+    return specSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the word may be asked, of this spec. */
+function requested(change: Change, specChanged: boolean): Problem[] {
+  const { old, next } = change;
+  const word = mark(next, annotations.operation);
+  const asksAnew =
+    !same(change, annotations.operation) || !same(change, annotations.requestId) || specChanged;
+  if (word === undefined || word === '' || isResultWord(word) || !asksAnew) return [];
+  const field = at(annotations.operation);
+  const name = operationAsked(word);
+  if (!name) {
+    const known = ALL_WORDS.filter((text) => findOperation(operationAsked(text)));
+    return [{ field, value: word, reason: `is no operation; ask for one of ${known.join(', ')}` }];
+  }
+  const operation = findOperation(name);
+  if (!operation) return [{ field, value: word, reason: 'NotOffered: the operation is not implemented' }];
+  return operation.check({ spec: next.spec, applied: presentSpec(old ?? next), claimed: [] });
+}
+
+/** The Secret that a change makes the operator read; undefined when it names none that it did not name before. */
+export function secretNamedBy({ old, next }: Pick<Change, 'old' | 'next'>): string | undefined {
+  const nameOf = ({ spec, metadata }: KubernetesCluster): string =>
+    spec.cluster.credentialsSecret ?? credentialsSecretName(metadata.name ?? '');
+  return old && nameOf(old) === nameOf(next) ? undefined : nameOf(next);
+}
