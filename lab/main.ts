@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { messageOf, UsageError } from '#base/errors.ts';
@@ -26,7 +27,8 @@ program
   .option('--dir <path>', 'where to', artifactsDir)
   .action(async ({ dir }) => {
     await mkdir(labDir, { recursive: true });
-    await ensurePackages({ gcc: 'gcc libc6-dev libseccomp-dev pkg-config' }, say);
+    const header = existsSync('/usr/include/seccomp.h') ? {} : { 'seccomp.h': 'libseccomp-dev' };
+    await ensurePackages({ gcc: 'gcc libc6-dev', 'pkg-config': 'pkg-config', ...header }, say);
     await ensureDocker(say);
     await fillArtifacts(dir, say);
     process.stdout.write(`${dir}\n`);
