@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sleep } from '#base/clock.ts';
 
 const fence = join(import.meta.dirname, '..', 'ansible', 'files', 'fence');
@@ -10,6 +10,9 @@ const REFUSED = { hostConflict: 81, staleRun: 82, hostBusy: 83, damaged: 84, usa
 
 let root = '';
 let env: Record<string, string> = {};
+
+// Shells and their waits, on a machine that may be busy with the rest of the run.
+vi.setConfig({ testTimeout: 30_000 });
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'fence-'));
@@ -25,7 +28,8 @@ afterEach(async () => {
       } catch {}
     }
   }
-  await rm(root, { recursive: true, force: true });
+  // What was killed may still be writing its last.
+  await rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
 type Run = readonly [cluster: string, sequence: number, attempt: number, pod: string];
