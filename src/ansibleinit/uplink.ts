@@ -31,9 +31,14 @@ export const lineOf = ({ time, event, play, task, host, seconds, message }: RunE
     .filter((part) => part !== '')
     .join('  ');
 
+/** Said by another event as well, which tells more. */
+const QUIET = new Set<RunEvent['event']>(['task', 'skipped', 'stats']);
+
 /** Prints events as lines; for runs by hand. */
 export const printing = (write: (line: string) => void): Uplink => ({
-  send: (event) => write(lineOf(event)),
+  send: (event) => {
+    if (!QUIET.has(event.event)) write(lineOf(event));
+  },
   step: () => {},
   close: async () => {},
 });
@@ -83,7 +88,7 @@ export function streaming(settings: Settings, print: (line: string) => void): Up
   const timer = setInterval(begin, FLUSH_MS);
   return {
     send(event) {
-      print(lineOf(event));
+      if (!QUIET.has(event.event)) print(lineOf(event));
       const line = Buffer.from(`${JSON.stringify(event)}\n`);
       if (spool.length + line.length <= MAX_BYTES) spool = Buffer.concat([spool, line]);
     },

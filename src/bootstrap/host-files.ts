@@ -29,7 +29,7 @@ export async function copyArtifacts(
     });
     const unpack = `umask 022; tar -C ${HOST_ARTIFACTS} --no-same-permissions -xf - && chmod -R a+rX ${HOST_ARTIFACTS}`;
     const [{ code, stderr }] = await Promise.all([
-      connection.run(unpack, { input: tar.stdout, timeoutMs: COPY_TIMEOUT_MS }),
+      connection.run(unpack, { input: tar.readable(), timeoutMs: COPY_TIMEOUT_MS }),
       tar,
     ]);
     if (code !== 0) throw new Error(`the artifacts could not be copied: ${stderr.trim()}`);
@@ -67,7 +67,7 @@ export async function copyImage(
   const save = execa('docker', ['save', tagged], { encoding: 'buffer', buffer: false });
   const load = 'PATH=$PATH:/usr/local/bin ctr -n k8s.io images import --all-platforms -';
   const [{ code, stderr }] = await Promise.all([
-    connection.run(load, { input: save.stdout, timeoutMs: COPY_TIMEOUT_MS }),
+    connection.run(load, { input: save.readable(), timeoutMs: COPY_TIMEOUT_MS }),
     save,
   ]);
   if (code !== 0) throw new Error(`image ${tagged} could not be imported: ${stderr.trim()}`);
