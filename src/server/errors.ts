@@ -105,7 +105,7 @@ export function answerTo(error: unknown): HttpError | undefined {
 export function handleErrors(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((error, request, reply) => {
     const answer = answerTo(error);
-    if (!answer || answer.statusCode >= 500) {
+    if (!answer || answer.statusCode === 500 || answer.statusCode === 503) {
       const stack = error instanceof Error ? error.stack : undefined;
       log.error(
         { request: request.id, route: request.routeOptions.url, error: messageOf(error), stack },

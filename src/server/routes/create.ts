@@ -109,10 +109,8 @@ async function authorize({ auth }: Room, person: User, wanted: Wanted, body: Cre
   const { namespace, name } = wanted;
   await auth.allow(person, onClusters('create', namespace));
   if (body.retry) await auth.allow(person, onClusters('update', namespace, name));
-  if (wanted.privateKey !== undefined) {
-    await auth.allow(person, onSecrets('create', namespace));
-    if (body.retry) await auth.allow(person, onSecrets('update', namespace, wanted.change.credentialsSecret));
-  }
+  // A retry overwrites no Secret but the cluster's own, which goes with the right to update the cluster.
+  if (wanted.privateKey !== undefined) await auth.allow(person, onSecrets('create', namespace));
   if (body.credentialsSecret !== undefined)
     await auth.allow(person, onSecrets('get', namespace, body.credentialsSecret));
 }

@@ -8,11 +8,17 @@ import type { JobRoutes, Routes } from './room.ts';
 import { scaleRoutes } from './scale.ts';
 import { unofferedRoutes } from './unoffered.ts';
 
-/** Routes of the original: bodies are read leniently. */
-export const originalRoutes: readonly Routes[] = [createRoutes, deleteRoutes, scaleRoutes, logRoutes];
+/** Routes of the original, and those that are refused in any case: bodies are read leniently. */
+export const originalRoutes: readonly Routes[] = [
+  createRoutes,
+  deleteRoutes,
+  scaleRoutes,
+  logRoutes,
+  unofferedRoutes,
+];
 
 /** Routes of ours: strict. */
-export const newRoutes: readonly Routes[] = [clusterRoutes, unofferedRoutes];
+export const newRoutes: readonly Routes[] = [clusterRoutes];
 
 /** Routes that only the pods of attempts may call; the callbacks are the original's. */
 export const lenientJobRoutes: readonly JobRoutes[] = [callbackRoutes];

@@ -1,0 +1,372 @@
+import { generateKeyPairSync } from 'node:crypto';
+import ssh2 from 'ssh2';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { SECRETS, type Secret, secretText } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { type RestWorld, restWorld } from './rest-world.ts';
+
+let world: RestWorld;
+beforeAll(async () => {
+  world = await restWorld(inject('kubeconfigPath'));
+});
+afterAll(() => world.stop());
+
+const key = ssh2.utils.generateKeyPairSync('ed25519').private;
+const path = (name: string, more = '') => `/region/north/cluster/${name}${more}?namespace=${world.namespace}`;
+const host = (last: number) => ({ ip: `10.9.0.${last}` });
+const body = (more: object = {}) => ({
+  masterList: [host(1)],
+  nodeList: [host(2)],
+  privateSSHKey: key,
+  ...more,
+});
+const alice = () => world.tokens.alice;
+const create = (name: string, more: object = {}) => world.call(alice(), 'POST', path(name), body(more));
+const secretOf = (name: string) =>
+  world.admin.find<Secret>(SECRETS, { namespace: world.namespace, name: `${name}-ssh` });
+const nothingMade = async (name: string) => {
+  expect(await world.cluster(name)).toBeUndefined();
+  expect(await secretOf(name)).toBeUndefined();
+};
+
+/** What the controller would have written. */
+async function created(name: string, operation?: object): Promise<KubernetesCluster> {
+  await create(name);
+  const cluster = await world.cluster(name);
+  if (!cluster) throw new Error(`${name} was not made`);
+  const patch = {
+    metadata: {
+      annotations: {
+        [annotations.operation]: 'create-finished',
+        [annotations.appliedSpec]: JSON.stringify(cluster.spec),
+      },
+    },
+  };
+  const where = { namespace: world.namespace, name };
+  await world.admin.patch(KUBERNETES_CLUSTERS, where, patch, { type: 'merge' });
+  if (operation) await runs(name, operation);
+  return cluster;
+}
+
+async function runs(name: string, operation: object): Promise<void> {
+  const cluster = await world.cluster(name);
+  const present = {
+    id: 'abc',
+    name: 'create',
+    sequence: 1,
+    attempt: 1,
+    word: 'creating',
+    requestId: '',
+    specHash: '',
+    generation: 1,
+    spec: cluster?.spec,
+    step: 'masters',
+    startedAt: '2026-01-01T00:00:00Z',
+    ...operation,
+  };
+  const where = { namespace: world.namespace, name };
+  await world.admin.patch(
+    KUBERNETES_CLUSTERS,
+    where,
+    { status: { operation: present } },
+    { type: 'merge', subresource: 'status' },
+  );
+}
+
+describe('POST a cluster', () => {
+  it('makes the object with its word, and the key a Secret that it owns', async () => {
+    const answer = await create('demo', { timeoutMins: '30', region: 'north', kubeVersion: '' });
+    expect(answer).toMatchObject({ status: 200, body: { code: 'OK', message: 'success' } });
+    expect(answer.headers['location']).toBe(`/api/v1/region/north/cluster/demo?namespace=${world.namespace}`);
+    const cluster = await world.cluster('demo');
+    expect(cluster).toMatchObject({
+      metadata: {
+        annotations: {
+          [annotations.operation]: 'creating',
+          [annotations.requestId]: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          [annotations.requestedBy]: `system:serviceaccount:${world.namespace}:alice`,
+        },
+      },
+      spec: {
+        cluster: { region: 'north', timeout_mins: '30', credentialsSecret: 'demo-ssh', nodeList: [host(2)] },
+      },
+    });
+    expect(JSON.stringify(cluster)).not.toContain('PRIVATE KEY');
+    const secret = await secretOf('demo');
+    expect(secretText(secret, 'username')).toBe('root');
+    expect(secretText(secret, 'ssh-privatekey')).toBe(`${key.trim()}\n`);
+    expect(secret?.metadata.ownerReferences).toEqual([
+      expect.objectContaining({ kind: 'KubernetesCluster', uid: cluster?.metadata.uid }),
+    ]);
+    expect(secret).toMatchObject({ type: 'Opaque' });
+  });
+
+  it('reads JSON whatever the content type says, base64 keys, doubles, and names what it ignores', async () => {
+    const answer = await world.call(
+      alice(),
+      'POST',
+      path('lenient'),
+      body({
+        privateSSHKey: Buffer.from(key).toString('base64'),
+        nodeList: [host(2), { ...host(2), user: 'admin' }, { ...host(3), colour: 'red' }],
+        shoeSize: 43,
+      }),
+      { 'content-type': 'application/x-www-form-urlencoded' },
+    );
+    expect(answer.status).toBe(200);
+    expect(answer.headers['warning']).toBe('299 - "ignored unknown fields: nodeList[2].colour, shoeSize"');
+    expect((await world.cluster('lenient'))?.spec.cluster.nodeList).toEqual([
+      { ...host(2), user: 'admin' },
+      host(3),
+    ]);
+  });
+
+  it('takes only one of two, and asks again only when it is told to', async () => {
+    const answers = await Promise.all([create('race'), create('race')]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(await secretOf('race')).toBeDefined();
+    const before = await world.cluster('race');
+    expect((await create('race')).status).toBe(409);
+    const again = await world.call(alice(), 'POST', path('race'), { retry: true, timeoutMins: '90' });
+    expect(again.status).toBe(200);
+    const after = await world.cluster('race');
+    expect(after?.spec.cluster).toMatchObject({ timeout_mins: '90', masterList: [host(1)] });
+    expect(after?.metadata.annotations?.[annotations.requestId]).not.toBe(
+      before?.metadata.annotations?.[annotations.requestId],
+    );
+    await runs('race', {});
+    expect(await create('race', { retry: true })).toMatchObject({
+      status: 409,
+      body: { code: 'Conflict', message: 'cluster "race" is busy: creating' },
+    });
+    const { uid } = after?.metadata ?? {};
+    await created('done');
+    expect((await create('done', { retry: true })).status).toBe(409);
+    expect((await world.cluster('race'))?.metadata.uid).toBe(uid);
+  });
+
+  it('leaves a Secret that is not its own alone, and nothing behind', async () => {
+    await world.admin.create(SECRETS, {
+      metadata: { namespace: world.namespace, name: 'taken-ssh' },
+      data: {},
+    } satisfies Secret);
+    expect(await create('taken')).toMatchObject({ status: 409 });
+    expect(await world.cluster('taken')).toBeUndefined();
+    expect((await secretOf('taken'))?.data).toBeUndefined();
+  });
+});
+
+describe('what bad input gets', () => {
+  const pkcs8 = generateKeyPairSync('ed25519')
+    .privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })
+    .toString();
+  it.each<[string, object, number, unknown]>([
+    ['a wrong type', { nodeList: 'x' }, 400, { field: 'nodeList', value: 'x' }],
+    ['a wrong type deep inside', { masterList: [{ ip: 7 }] }, 400, { field: 'masterList[0].ip', value: 7 }],
+    [
+      'a bad IP',
+      { masterList: [{ ip: '10.9.0.300' }] },
+      422,
+      { field: 'masterList[0].ip', value: '10.9.0.300' },
+    ],
+    ['a bad CIDR', { podCIDR: '10.0.0.1/8' }, 422, { field: 'podCIDR', value: '10.0.0.1/8' }],
+    ['overlapping CIDRs', { serviceCIDR: '10.244.0.0/24' }, 422, { field: 'serviceCIDR' }],
+    [
+      'a host in a CIDR',
+      { nodeList: [host(2), host(2), { ip: '10.244.0.9' }] },
+      422,
+      { field: 'nodeList[2].ip' },
+    ],
+    ['an unknown version', { kubeVersion: 'v1.1.1' }, 422, { field: 'kubeVersion', value: 'v1.1.1' }],
+    ['a type that is not offered', { clusterType: 'k3s' }, 422, { field: 'clusterType', value: 'k3s' }],
+    ['no master', { masterList: [] }, 422, { field: 'masterList' }],
+    ['a key that is no key', { privateSSHKey: 'sesame' }, 422, { field: 'privateSSHKey' }],
+    ['a locked key', { privateSSHKey: pkcs8 }, 422, { field: 'privateSSHKey' }],
+    ['no key', { privateSSHKey: '' }, 422, { field: 'privateSSHKey' }],
+    ['another region', { region: 'south' }, 422, { field: 'region', value: 'south' }],
+    ['another name', { name: 'other' }, 422, { field: 'name', value: 'other' }],
+    ['minutes that are none', { timeoutMins: 'soon' }, 422, { field: 'timeoutMins', value: 'soon' }],
+  ])('%s', async (_what, more, status, problem) => {
+    const answer = await create('bad', more);
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({
+      code: status === 400 ? 'Bad Request' : 'Unprocessable Entity',
+      errors: expect.arrayContaining([expect.objectContaining(problem)]),
+    });
+    expect(answer.text).not.toMatch(/sesame|BEGIN [A-Z]|node_modules|\.ts:/);
+    await nothingMade('bad');
+  });
+
+  it.each([
+    ['broken JSON', '{"masterList":', 400],
+    ['no object', '[]', 400],
+    ['an empty body', '', 422],
+    ['a poisoned prototype', '{"__proto__":{"x":1}}', 400],
+    ['too much', JSON.stringify({ privateSSHKey: 'x'.repeat(1_100_000) }), 413],
+    ['too deep', `{"masterList":${'['.repeat(5000)}${']'.repeat(5000)}}`, 400],
+  ])('%s', async (_what, text, status) => {
+    const answer = await world.call(alice(), 'POST', path('bad'), text);
+    expect([answer.status, answer.text]).toEqual([status, expect.not.stringMatching(/node_modules|stack/)]);
+    expect(answer.body).toMatchObject({ code: expect.any(String), message: expect.any(String) });
+    await nothingMade('bad');
+  });
+
+  it('a name that is no DNS label', async () => {
+    for (const name of ['Bad', 'a_b', '-a', 'a'.repeat(41), 'a%2fb'])
+      expect([name, (await world.call(alice(), 'POST', path(name), body())).status]).toEqual([name, 422]);
+  });
+
+  it('a wrong token, none, one of another audience, one for callbacks', async () => {
+    const { namespace } = world;
+    const other = await world.tokenOf(namespace, 'alice', { audiences: ['somebody-else'] });
+    const callback = await world.tokenOf(namespace, 'alice', { audiences: ['matryoshka-callback'] });
+    for (const token of [undefined, '', 'x', 'x.y.z', 'a b', other, callback]) {
+      const answer = await world.call(token, 'POST', path('bad'), body());
+      expect([token, answer.status]).toEqual([token, 401]);
+      expect(answer.headers['www-authenticate']).toBe('Bearer');
+    }
+    await nothingMade('bad');
+    const named = await world.tokenOf(namespace, 'alice', { audiences: ['matryoshka'] });
+    expect((await world.call(named, 'GET', `/clusters?namespace=${namespace}`)).status).toBe(200);
+  });
+
+  it('rights that are missing, in the same words whether the cluster exists', async () => {
+    await create('secret');
+    const { mallory, bob } = world.tokens;
+    const words = async (name: string) => {
+      const answers = [
+        await world.call(mallory, 'GET', path(name)),
+        await world.call(mallory, 'GET', path(name, '/logs')),
+        await world.call(mallory, 'POST', path(name), body()),
+        await world.call(mallory, 'POST', path(name), body({ retry: true })),
+        await world.call(mallory, 'POST', path(name, '/scaleup'), { nodeList: [host(5)] }),
+        await world.call(mallory, 'DELETE', path(name)),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 403));
+      return answers.map(({ text }) => text.replaceAll(name, '<name>'));
+    };
+    expect(await words('secret')).toEqual(await words('nosuch'));
+    expect((await world.call(mallory, 'GET', '/clusters')).status).toBe(403);
+    expect((await world.call(alice(), 'GET', '/clusters')).status).toBe(403);
+    const withKey = await world.call(bob, 'POST', path('bobs'), body());
+    expect(withKey).toMatchObject({ status: 403, body: { message: expect.stringContaining('secrets') } });
+    const naming = { masterList: [host(1)], credentialsSecret: 'secret-ssh' };
+    expect((await world.call(bob, 'POST', path('bobs'), naming)).status).toBe(403);
+    await nothingMade('bobs');
+    expect((await world.call(alice(), 'POST', path('named'), naming)).status).toBe(200);
+  });
+
+  it('operations that are not there yet, routes that never were, strict queries', async () => {
+    expect(await world.call(alice(), 'POST', path('demo', '/update'), {})).toMatchObject({
+      status: 501,
+      body: { code: 'Not Implemented' },
+    });
+    expect((await world.call(undefined, 'POST', path('demo', '/update'), {})).status).toBe(401);
+    expect((await world.call(alice(), 'GET', '/nonsense')).body).toMatchObject({ code: 'Not Found' });
+    expect((await world.call(alice(), 'GET', '/clusters?colour=red')).status).toBe(400);
+    expect((await world.call(alice(), 'GET', '/clusters?limit=9999')).status).toBe(422);
+    const missing = `/region/north/cluster/a?namespace=nosuch-${world.namespace}`;
+    expect((await world.call(alice(), 'POST', missing, body())).status).toBe(403);
+  });
+});
+
+describe('scaling', () => {
+  const up = (name: string, more: object) => world.call(alice(), 'POST', path(name, '/scaleup'), more);
+  const down = (name: string, more: object) => world.call(alice(), 'POST', path(name, '/scaledown'), more);
+
+  it('writes the whole new list with the word, and refuses a busy cluster', async () => {
+    const old = await created('wide');
+    expect((await up('wide', { nodeList: [host(2), host(3)] })).status).toBe(200);
+    const cluster = await world.cluster('wide');
+    expect(cluster?.spec.cluster.nodeList).toEqual([host(2), host(3)]);
+    expect(cluster?.metadata.annotations?.[annotations.operation]).toBe('scaling-up');
+    expect(cluster?.metadata.annotations?.[annotations.requestId]).not.toBe(
+      old.metadata.annotations?.[annotations.requestId],
+    );
+    expect((await up('wide', { nodeList: [host(2), host(4)] })).status).toBe(409);
+    expect((await up('wide', { retry: true })).status).toBe(200);
+    await runs('wide', { name: 'scale-up', word: 'scaling-up' });
+    expect((await up('wide', { retry: true })).status).toBe(409);
+    // The part of a failed scale-up can be taken back.
+    await runs('wide', { name: 'scale-up', word: 'scaling-up', result: 'failed' });
+    const { namespace } = world;
+    const failed = { metadata: { annotations: { [annotations.operation]: 'scale-up-failed' } } };
+    await world.admin.patch(KUBERNETES_CLUSTERS, { namespace, name: 'wide' }, failed, { type: 'merge' });
+    expect((await down('wide', { nodeList: [host(2)] })).status).toBe(200);
+  });
+
+  it.each<[string, 'up' | 'down', object, object]>([
+    ['no list', 'up', {}, { field: 'nodeList' }],
+    ['a list that drops a host', 'up', { nodeList: [host(3)] }, { field: 'nodeList', value: host(2).ip }],
+    ['a list that adds a host', 'down', { nodeList: [host(2), host(3)] }, { field: 'nodeList' }],
+    ['a list that keeps all', 'down', { nodeList: [host(2)] }, { field: 'nodeList' }],
+    ['an empty list', 'down', { nodeList: [] }, { field: 'nodeList' }],
+    ['a host of a CIDR', 'up', { nodeList: [host(2), { ip: '10.96.0.4' }] }, { field: 'nodeList[1].ip' }],
+  ])('refuses %s (scale-%s)', async (_what, way, more, problem) => {
+    if (!(await world.cluster('narrow'))) await created('narrow');
+    const answer = way === 'up' ? await up('narrow', more) : await down('narrow', more);
+    expect(answer.status).toBe(422);
+    expect(answer.body).toMatchObject({ errors: expect.arrayContaining([expect.objectContaining(problem)]) });
+    expect((await world.cluster('narrow'))?.spec.cluster.nodeList).toEqual([host(2)]);
+  });
+
+  it('drops all workers when that is said, and nothing of a cluster that is not there', async () => {
+    await created('empty');
+    expect((await down('empty', { nodeList: [], allowEmpty: true })).status).toBe(200);
+    expect((await world.cluster('empty'))?.spec.cluster.nodeList).toEqual([]);
+    expect((await up('nosuch', { nodeList: [host(3)] })).status).toBe(404);
+    const south = `/region/south/cluster/empty/scaleup?namespace=${world.namespace}`;
+    expect((await world.call(alice(), 'POST', south, { nodeList: [host(3)] })).status).toBe(404);
+    await create('young');
+    const where = { namespace: world.namespace, name: 'young' };
+    const answered = { metadata: { annotations: { [annotations.operation]: 'create-failed' } } };
+    await world.admin.patch(KUBERNETES_CLUSTERS, where, answered, { type: 'merge' });
+    expect((await up('young', { nodeList: [host(2), host(3)] })).status).toBe(422);
+  });
+});
+
+describe('looking and deleting', () => {
+  it('shows an object, and lists page by page', async () => {
+    await create('shown');
+    const one = await world.call(alice(), 'GET', path('shown'));
+    expect(one.body).toMatchObject({ metadata: { name: 'shown' }, spec: { cluster: { region: 'north' } } });
+    expect(one.text).not.toContain('managedFields');
+    const names: string[] = [];
+    let from = '';
+    do {
+      const page = await world.call(alice(), 'GET', `/clusters?namespace=${world.namespace}&limit=2${from}`);
+      const { items, continue: next } = page.body as { items: KubernetesCluster[]; continue?: string };
+      expect(items.length).toBeLessThanOrEqual(2);
+      names.push(...items.map(({ metadata }) => metadata.name ?? ''));
+      from = next === undefined ? '' : `&continue=${encodeURIComponent(next)}`;
+    } while (from !== '');
+    expect(names).toContain('shown');
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('deletes, and asks a failed deletion again', async () => {
+    await create('gone');
+    const { namespace } = world;
+    const where = { namespace, name: 'gone' };
+    const held = { metadata: { finalizers: ['kubernetescluster.ecs.yun.com/gone'] } };
+    await world.admin.patch(KUBERNETES_CLUSTERS, where, held, { type: 'merge' });
+    expect((await world.call(alice(), 'DELETE', path('gone'))).status).toBe(200);
+    expect((await world.cluster('gone'))?.metadata.deletionTimestamp).toBeDefined();
+    expect((await create('gone')).status).toBe(409);
+    const before = (await world.cluster('gone'))?.metadata.annotations?.[annotations.requestId];
+    expect((await world.call(alice(), 'DELETE', path('gone'), { retry: true })).status).toBe(200);
+    const after = (await world.cluster('gone'))?.metadata.annotations;
+    expect(after?.[annotations.operation]).toBe('terminating');
+    expect(after?.[annotations.requestId]).not.toBe(before);
+    await runs('gone', { name: 'delete', word: 'terminating' });
+    expect((await world.call(alice(), 'DELETE', path('gone'), { retry: true })).status).toBe(409);
+    await world.admin.patch(KUBERNETES_CLUSTERS, where, { metadata: { finalizers: [] } }, { type: 'merge' });
+    await expect.poll(() => world.cluster('gone')).toBeUndefined();
+    expect((await world.call(alice(), 'DELETE', path('gone'))).status).toBe(404);
+    // Its Secret may still be there when the next of that name is made: it is that one's then.
+    expect((await create('gone')).status).toBe(200);
+    const { uid } = (await world.cluster('gone'))?.metadata ?? {};
+    expect((await secretOf('gone'))?.metadata.ownerReferences).toEqual([expect.objectContaining({ uid })]);
+  });
+});

@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { parse, parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { PODS, type Pod } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { labels, marks } from '#api/names.ts';
+import { sleep, systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { isAlreadyExists } from '#runtime/api-error.ts';
+import { type Client, createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { restApp } from './app.ts';
+
+const core = (kind: string, plural: string, namespaced: boolean): Resource => ({
+  group: '',
+  version: 'v1',
+  kind,
+  plural,
+  namespaced,
+});
+export const NAMESPACES = core('Namespace', 'namespaces', false);
+const SERVICE_ACCOUNTS = core('ServiceAccount', 'serviceaccounts', true);
+const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
+  ...core(kind, plural, namespaced),
+  group: 'rbac.authorization.k8s.io',
+});
+const RBAC: Readonly<Record<string, Resource>> = {
+  ServiceAccount: SERVICE_ACCOUNTS,
+  Role: rbac('Role', 'roles', true),
+  RoleBinding: rbac('RoleBinding', 'rolebindings', true),
+  ClusterRole: rbac('ClusterRole', 'clusterroles', false),
+  ClusterRoleBinding: rbac('ClusterRoleBinding', 'clusterrolebindings', false),
+};
+const CRDS: Resource = {
+  ...core('CustomResourceDefinition', 'customresourcedefinitions', false),
+  group: 'apiextensions.k8s.io',
+};
+
+const repository = new URL('../../', import.meta.url);
+const fileText = (path: string): string => readFileSync(new URL(path, repository), 'utf8');
+
+async function ensure(client: Client, resource: Resource, object: KubeObject): Promise<void> {
+  try {
+    await client.create(resource, object);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+/** Waits until a call of `ask` answers something. */
+export async function eventually<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  for (let tried = 0; tried < 100; tried += 1) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await sleep(100);
+  }
+  throw new Error('not within 10 s');
+}
+
+export interface Attempt {
+  job: string;
+  pod: Pod;
+  /** A token as the pod gets it, or one with another audience. */
+  token(audience?: string): Promise<string>;
+}
+
+/** The REST API under the rights that its manifests give it, on the run's API server: for tests. */
+export interface RestWorld {
+  /** Cluster admin. */
+  admin: Client;
+  app: FastifyInstance;
+  /** Where clusters are made. */
+  namespace: string;
+  operatorNamespace: string;
+  serverUser: string;
+  /** `alice` may all in the namespace, `bob` all but Secrets, `mallory` nothing. */
+  tokens: Record<'alice' | 'bob' | 'mallory', string>;
+  tokenOf(namespace: string, account: string, spec?: object): Promise<string>;
+  call(
+    who: string | undefined,
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{
+    status: number;
+    body: unknown;
+    text: string;
+    headers: Record<string, string | number | string[] | undefined>;
+  }>;
+  cluster(name: string): Promise<KubernetesCluster | undefined>;
+  /** A Job of that name for the cluster, with its pod. */
+  attempt(job: string, cluster: string, sequence?: number): Promise<Attempt>;
+  stop(): Promise<void>;
+}
+
+export async function restWorld(kubeconfig: string): Promise<RestWorld> {
+  const endpoint = await loadEndpoint({ kubeconfig });
+  const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
+  const id = randomUUID().slice(0, 8);
+  const [namespace, operatorNamespace] = [`people-${id}`, `operator-${id}`];
+  await ensure(admin, CRDS, parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')));
+  for (const name of [namespace, operatorNamespace])
+    await ensure(admin, NAMESPACES, { metadata: { name, labels: { 'kubernetes.io/metadata.name': name } } });
+
+  const made: [Resource, string][] = [];
+  // The manifests as they are shipped, under names of their own: what they leave out, no test can do.
+  const text = fileText('deploy/manifests/20-server-rbac.yaml')
+    .replaceAll('matryoshka-system', operatorNamespace)
+    .replaceAll(/name: matryoshka-(server|user)/g, `name: matryoshka-$1-${id}`);
+  for (const document of parseAllDocuments(text)) {
+    const object: KubeObject = document.toJS();
+    const resource = RBAC[object.kind ?? ''];
+    if (!resource) throw new Error(`unexpected kind ${object.kind}`);
+    await admin.create(resource, object);
+    if (!resource.namespaced) made.push([resource, object.metadata.name ?? '']);
+  }
+  const server = `matryoshka-server-${id}`;
+  const bind = (name: string, role: string, subject: { name: string; namespace: string }) =>
+    admin.create(rbac('RoleBinding', 'rolebindings', true), {
+      metadata: { namespace, name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [{ kind: 'ServiceAccount', ...subject }],
+    } satisfies KubeObject & { roleRef: unknown; subjects: unknown });
+  await bind('server', `${server}-served-namespace`, { name: server, namespace: operatorNamespace });
+  for (const name of ['alice', 'bob', 'mallory'])
+    await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace, name } });
+  await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace: operatorNamespace, name: 'runner' } });
+  await bind('alice', `matryoshka-user-${id}`, { name: 'alice', namespace });
+  const clusters = `clusters-${id}`;
+  await admin.create(rbac('ClusterRole', 'clusterroles', false), {
+    metadata: { name: clusters },
+    rules: [{ apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['*'] }],
+  } satisfies KubeObject & { rules: unknown });
+  made.push([rbac('ClusterRole', 'clusterroles', false), clusters]);
+  await bind('bob', clusters, { name: 'bob', namespace });
+
+  const tokenOf = async (where: string, account: string, spec: object = {}): Promise<string> => {
+    const path = `/api/v1/namespaces/${where}/serviceaccounts/${account}/token`;
+    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
+    const answer = z.object({ status: z.object({ token: z.string() }) });
+    return answer.parse(await admin.request('POST', path, body)).status.token;
+  };
+  const serverToken = await tokenOf(operatorNamespace, server);
+  const client = createClient(
+    { ...endpoint, tls: () => endpoint.tls(), headers: () => ({ authorization: `Bearer ${serverToken}` }) },
+    { userAgent: 'matryoshka-server' },
+  );
+  const app = await restApp({
+    client,
+    clock: systemClock,
+    log: createLogger('error'),
+    namespace: operatorNamespace,
+    offer: { versions: ['v1.34.4', 'v1.33.8'] },
+    audiences: ['matryoshka'],
+    runnerServiceAccount: 'runner',
+  });
+  const tokens = {
+    alice: await tokenOf(namespace, 'alice'),
+    bob: await tokenOf(namespace, 'bob'),
+    mallory: await tokenOf(namespace, 'mallory'),
+  };
+
+  return {
+    admin,
+    app,
+    namespace,
+    operatorNamespace,
+    serverUser: `system:serviceaccount:${operatorNamespace}:${server}`,
+    tokens,
+    tokenOf,
+    async call(token, method, url, body, headers = {}) {
+      const answer = await app.inject({
+        method,
+        url: `/api/v1${url}`,
+        headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
+        ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const type = String(answer.headers['content-type'] ?? '');
+      const parsed: unknown = type.includes('json') ? answer.json() : undefined;
+      return { status: answer.statusCode, body: parsed, text: answer.body, headers: answer.headers };
+    },
+    cluster: (name) => admin.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name }),
+    async attempt(job, cluster, sequence = 1) {
+      const marked = {
+        labels: {
+          [labels.purpose]: 'attempt',
+          [labels.clusterId]: 'c1',
+          [labels.sequence]: String(sequence),
+          [labels.attempt]: '1',
+        },
+        annotations: { [marks.cluster]: `${namespace}/${cluster}` },
+      };
+      const object: KubeObject & { spec: unknown } = {
+        metadata: { namespace: operatorNamespace, name: job, ...marked },
+        spec: {
+          backoffLimit: 0,
+          podReplacementPolicy: 'Failed',
+          template: {
+            metadata: marked,
+            spec: {
+              restartPolicy: 'Never',
+              serviceAccountName: 'runner',
+              automountServiceAccountToken: false,
+              containers: [{ name: 'ansibleinit', image: 'runner' }],
+            },
+          },
+        },
+      };
+      await admin.create({ ...core('Job', 'jobs', true), group: 'batch' }, object);
+      const pod = await eventually(async () => {
+        const labelSelector = `batch.kubernetes.io/job-name=${job}`;
+        return (await admin.list<Pod>(PODS, { namespace: operatorNamespace, labelSelector })).items[0];
+      });
+      const { name = '', uid = '' } = pod.metadata;
+      return {
+        job,
+        pod,
+        token: (audience = 'matryoshka-callback') =>
+          tokenOf(operatorNamespace, 'runner', {
+            audiences: [audience],
+            boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid },
+          }),
+      };
+    },
+    async stop() {
+      await app.close();
+      for (const [resource, name] of made) await admin.delete(resource, { namespace: '', name });
+      for (const name of [namespace, operatorNamespace])
+        await admin.delete(NAMESPACES, { namespace: '', name });
+      await client.close();
+      await admin.close();
+    },
+  };
+}

@@ -1,0 +1,306 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { createLogger } from '#base/log.ts';
+import { createServerCertificates } from '#lab/apiserver/certificates.ts';
+import { resolveSpec } from '#operations/resolve.ts';
+import { isAlreadyExists, isApiError, isForbidden } from '#runtime/api-error.ts';
+import { type Client, createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { webhookApp } from './app.ts';
+
+const resource = (group: string, kind: string, plural: string, namespaced = false): Resource => ({
+  group,
+  version: 'v1',
+  kind,
+  plural,
+  namespaced,
+});
+const NAMESPACES = resource('', 'Namespace', 'namespaces');
+const ACCOUNTS = resource('', 'ServiceAccount', 'serviceaccounts', true);
+const CRDS = resource('apiextensions.k8s.io', 'CustomResourceDefinition', 'customresourcedefinitions');
+const HOOKS = resource(
+  'admissionregistration.k8s.io',
+  'ValidatingWebhookConfiguration',
+  'validatingwebhookconfigurations',
+);
+const BINDINGS = resource('rbac.authorization.k8s.io', 'RoleBinding', 'rolebindings', true);
+const ROLES = resource('rbac.authorization.k8s.io', 'Role', 'roles', true);
+
+const id = randomUUID().slice(0, 8);
+const namespace = `hook-${id}`;
+const user = (name: string) => `system:serviceaccount:${namespace}:${name}`;
+const fileText = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+let admin: Client;
+let app: FastifyInstance;
+const clients: Record<'alice' | 'controller' | 'bob', Client> = Object.create(null);
+const offer = { versions: ['v1.34.4'] };
+const calls: string[] = [];
+
+async function clientOf(name: string): Promise<Client> {
+  await admin.create(ACCOUNTS, { metadata: { namespace, name } });
+  await admin.create(BINDINGS, {
+    metadata: { namespace, name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'clusters' },
+    subjects: [{ kind: 'ServiceAccount', name, namespace }],
+  } satisfies KubeObject & { roleRef: unknown; subjects: unknown });
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  const answer = await admin.request('POST', path, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: {},
+  });
+  const { token } = z.object({ status: z.object({ token: z.string() }) }).parse(answer).status;
+  const endpoint = await loadEndpoint({ kubeconfig: inject('kubeconfigPath') });
+  const headers = () => ({ authorization: `Bearer ${token}` });
+  return createClient({ ...endpoint, tls: () => endpoint.tls(), headers }, { userAgent: name });
+}
+
+beforeAll(async () => {
+  const endpoint = await loadEndpoint({ kubeconfig: inject('kubeconfigPath') });
+  admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
+  await admin
+    .create(CRDS, parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')))
+    .catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+  await admin.create(NAMESPACES, { metadata: { name: namespace } });
+  await admin.create(ROLES, {
+    metadata: { namespace, name: 'clusters' },
+    rules: [
+      {
+        apiGroups: ['ecs.yun.com'],
+        resources: ['kubernetesclusters', 'kubernetesclusters/status'],
+        verbs: ['*'],
+      },
+    ],
+  } satisfies KubeObject & { rules: unknown });
+  for (const name of ['alice', 'controller', 'bob'] as const) clients[name] = await clientOf(name);
+
+  const { ca, cert, key } = await createServerCertificates();
+  app = await webhookApp({
+    log: createLogger('error'),
+    offer,
+    controllerUser: user('controller'),
+    serverUser: user('server'),
+    mayGetSecret: async ({ username }, where, name) => {
+      calls.push(`${username} ${where}/${name}`);
+      return username !== user('bob');
+    },
+    tls: { cert, key },
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  // As it is shipped, but for where it is, and that it looks at this namespace alone.
+  const shipped = parse(
+    fileText('deploy/manifests/40-webhook.yaml').replaceAll(
+      'system:serviceaccount:matryoshka-system:matryoshka-controller',
+      user('controller'),
+    ),
+  );
+  await admin.create(HOOKS, {
+    ...shipped,
+    metadata: { name: `matryoshka-${id}` },
+    webhooks: [
+      {
+        ...shipped.webhooks[0],
+        clientConfig: {
+          url: `${url}/validate/kubernetesclusters`,
+          caBundle: Buffer.from(ca).toString('base64'),
+        },
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+      },
+    ],
+  });
+  // The API server takes up a new webhook after a moment.
+  await vi.waitUntil(
+    async () =>
+      (await verdict(clients.alice, object('probe', { cluster: { masterList: [] } }))) !== 'allowed',
+    { timeout: 20_000, interval: 100 },
+  );
+});
+afterAll(async () => {
+  await admin.delete(HOOKS, { namespace: '', name: `matryoshka-${id}` });
+  await admin.delete(NAMESPACES, { namespace: '', name: namespace });
+  await Promise.all([...Object.values(clients), admin].map((client) => client.close()));
+  await app.close();
+});
+
+const host = (last: number) => ({ ip: `10.8.0.${last}` });
+const spec = (more: object = {}, ...nodes: number[]): KubernetesCluster['spec'] => ({
+  cluster: { masterList: [host(1)], nodeList: nodes.map(host), ...more },
+});
+const object = (
+  name: string,
+  wanted: KubernetesCluster['spec'],
+  marked: Record<string, string> = {},
+): KubernetesCluster => ({ metadata: { namespace, name, annotations: marked }, spec: wanted });
+
+/** What the API server said, without making anything. */
+async function verdict(client: Client, cluster: KubernetesCluster): Promise<string> {
+  try {
+    await client.create(KUBERNETES_CLUSTERS, cluster, { dryRun: true });
+    return 'allowed';
+  } catch (error) {
+    if (isApiError(error, 'Invalid', 'Forbidden', 'BadRequest')) return error.message;
+    throw error;
+  }
+}
+
+const key = (name: string) => ({ namespace, name });
+const patch = (who: Client, name: string, change: object, subresource?: string) =>
+  who.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key(name), change, {
+    type: 'merge',
+    ...(subresource === undefined ? {} : { subresource }),
+  });
+const marked = (annotation: string, value: string | null) => ({
+  metadata: { annotations: { [annotation]: value } },
+});
+const word = (value: string) => marked(annotations.operation, value);
+
+/** A cluster that the controller has made. */
+async function created(name: string, ...nodes: number[]): Promise<void> {
+  const { controller } = clients;
+  const wanted = spec({}, ...nodes);
+  await controller.create(
+    KUBERNETES_CLUSTERS,
+    object(name, wanted, {
+      [annotations.operation]: 'create-finished',
+      [annotations.clusterId]: `id-${name}`,
+      [annotations.appliedSpec]: JSON.stringify(resolveSpec(wanted, offer, undefined)),
+    }),
+  );
+}
+
+describe('the webhook, called by the API server', () => {
+  it.each<[string, KubernetesCluster, RegExp]>([
+    [
+      'overlapping CIDRs',
+      object('a', spec({ serviceCIDR: '10.244.0.0/24' })),
+      /spec\.cluster\.serviceCIDR: overlaps/,
+    ],
+    [
+      'an unknown version',
+      object('a', spec({ kubeVersion: 'v1.1.1' })),
+      /spec\.cluster\.kubeVersion: is not offered/,
+    ],
+    ['a type that is not offered', object('a', spec({ clusterType: 'k3s' })), /clusterType: NotOffered/],
+    [
+      'a bad host',
+      object('a', spec({ nodeList: [{ ip: '10.8.0.999' }] })),
+      /spec\.cluster\.nodeList\[0\]\.ip: is no IP/,
+    ],
+    [
+      'a host in a CIDR',
+      object('a', spec({ nodeList: [{ ip: '10.244.0.1' }] })),
+      /nodeList\[0\]\.ip: lies in podCIDR/,
+    ],
+    ['a key in the object', object('a', spec({ authConfig: { privateSSHKey: 'x' } })), /credentialsSecret/],
+    ['a long name', object('a'.repeat(41), spec()), /metadata\.name: is longer than 40/],
+    ['a name with dots', object('a.b', spec()), /metadata\.name: is no DNS label/],
+    ['a word that is none', object('a', spec(), { [annotations.operation]: 'dancing' }), /is no operation/],
+    [
+      'a word that is not offered',
+      object('a', spec(), { [annotations.operation]: 'updating' }),
+      /NotOffered/,
+    ],
+    ['a result', object('a', spec(), { [annotations.operation]: 'create-finished' }), /only the controller/],
+    ['a forged record', object('a', spec(), { [annotations.appliedSpec]: '{}' }), /controller alone/],
+    [
+      'scaling what is not there',
+      object('a', spec(), { [annotations.operation]: 'scaling-up' }),
+      /not created yet/,
+    ],
+  ])('refuses %s', async (_what, cluster, reason) => {
+    expect(await verdict(clients.alice, cluster)).toMatch(reason);
+  });
+
+  it('lets through what is right, a copy with its id, and asks who may read the Secret', async () => {
+    const good = object('good', spec({}, 2), { [annotations.operation]: 'creating' });
+    expect(await verdict(clients.alice, good)).toBe('allowed');
+    const copy = object('copy', spec({}, 2), {
+      [annotations.operation]: 'create-finished',
+      [annotations.clusterId]: 'x',
+      [annotations.appliedSpec]: JSON.stringify(spec()),
+    });
+    expect(await verdict(clients.alice, copy)).toBe('allowed');
+    const naming = object('named', spec({ credentialsSecret: 'keys' }));
+    expect(await verdict(clients.bob, naming)).toMatch(/bob" may not get Secret "keys"/);
+    expect(await verdict(clients.bob, object('silent', spec()))).toMatch(/Secret "silent-ssh"/);
+    expect(calls).toContain(`${user('alice')} ${namespace}/copy-ssh`);
+    await expect(clients.bob.create(KUBERNETES_CLUSTERS, naming)).rejects.toSatisfy(isForbidden);
+  });
+
+  it('holds a scale operation to its workers', async () => {
+    await created('scaled', 2, 3);
+    const { alice } = clients;
+    const scale = (asked: string, change: object) =>
+      patch(alice, 'scaled', { ...word(asked), spec: { cluster: change } });
+    const refused: [string, object, RegExp][] = [
+      ['scaling-up', { masterList: [host(1), host(9)], nodeList: [2, 3, 4].map(host) }, /masterList/],
+      ['scaling-up', { etcdList: [host(4)] }, /etcdList/],
+      ['scaling-up', { externalLoadBalancer: '10.8.0.200' }, /externalLoadBalancer/],
+      ['scaling-up', { podCIDR: '10.50.0.0/16' }, /podCIDR/],
+      ['scaling-up', { serviceCIDR: '10.51.0.0/16' }, /serviceCIDR/],
+      ['scaling-up', { region: 'south' }, /region/],
+      ['scaling-up', { deployMode: 'binary' }, /deployMode/],
+      ['scaling-up', { clusterType: 'kind' }, /clusterType/],
+      ['scaling-up', { nodeList: [host(2)] }, /nodeList.*keeps every present host/],
+      ['scaling-down', { nodeList: [2, 3, 4].map(host) }, /nodeList.*only removes/],
+    ];
+    for (const [asked, change, reason] of refused) await expect(scale(asked, change)).rejects.toThrow(reason);
+    await scale('scaling-up', { nodeList: [2, 3, 4].map(host) });
+  });
+
+  it('keeps results and identity for the controller', async () => {
+    await created('guarded');
+    const { alice, controller } = clients;
+    await expect(patch(alice, 'guarded', word('scale-up-finished'))).rejects.toThrow(/only the controller/);
+    for (const name of [annotations.clusterId, annotations.appliedSpec]) {
+      for (const value of ['other', null])
+        await expect(patch(alice, 'guarded', marked(name, value))).rejects.toThrow(/controller alone/);
+    }
+    // What was there before stays allowed, beside any other change.
+    await patch(alice, 'guarded', { metadata: { labels: { team: 'a' } } });
+    await patch(controller, 'guarded', word('scale-up-finished'));
+  });
+
+  it('lets a word wait for what runs, and never holds up status or deletion', async () => {
+    const { alice } = clients;
+    await alice.create(
+      KUBERNETES_CLUSTERS,
+      object('busy', spec({}, 2), { [annotations.operation]: 'creating' }),
+    );
+    const operation = {
+      id: 'x',
+      name: 'create',
+      sequence: 1,
+      attempt: 1,
+      word: 'creating',
+      requestId: '',
+      specHash: '',
+      generation: 1,
+      spec: resolveSpec(spec({}, 2), offer, undefined),
+      step: 'masters',
+      startedAt: '2026-01-01T00:00:00Z',
+    };
+    await patch(alice, 'busy', { status: { operation } }, 'status');
+    await patch(alice, 'busy', { ...word('scaling-up'), spec: { cluster: { nodeList: [2, 3].map(host) } } });
+    await patch(alice, 'busy', { metadata: { finalizers: ['kubernetescluster.ecs.yun.com/busy'] } });
+    await alice.delete(KUBERNETES_CLUSTERS, key('busy'));
+    await patch(alice, 'busy', { spec: { paused: true } });
+    await patch(alice, 'busy', { metadata: { finalizers: [] } });
+    await expect.poll(() => alice.find(KUBERNETES_CLUSTERS, key('busy'))).toBeUndefined();
+  });
+
+  it('answers probes, and refuses what is no review', async () => {
+    expect((await app.inject('/healthz')).body).toBe('ok');
+    const bad = await app.inject({ method: 'POST', url: '/validate/kubernetesclusters', payload: {} });
+    expect(bad.statusCode).toBe(400);
+  });
+});
