@@ -1,6 +1,7 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
@@ -8,11 +9,17 @@ import type { Service } from '#runtime/manager.ts';
 
 const LOOK_MS = 10_000;
 
-/** Certificate and key of a directory, as kubernetes.io/tls Secrets name them. Throws when they are not there. */
-export const readTls = (certDir: string): { cert: string; key: string } => ({
-  cert: readFileSync(join(certDir, 'tls.crt'), 'utf8'),
-  key: readFileSync(join(certDir, 'tls.key'), 'utf8'),
-});
+/**
+ * Certificate and key of a directory, as kubernetes.io/tls Secrets name them. Throws when they are not there, or do not
+ * belong together: OpenSSL would take such a pair and then fail every handshake.
+ */
+export function readTls(certDir: string): { cert: string; key: string } {
+  const cert = readFileSync(join(certDir, 'tls.crt'), 'utf8');
+  const key = readFileSync(join(certDir, 'tls.key'), 'utf8');
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    throw new Error(`${certDir}: tls.key is not the key of tls.crt`);
+  return { cert, key };
+}
 
 export interface HttpsServiceOptions {
   name: string;
@@ -46,12 +53,11 @@ export function httpsService({
     try {
       const found = readTls(certDir);
       if (found.cert === present.cert && found.key === present.key) return;
-      // A pair that does not fit is one that is being written: throws, and the next look decides.
-      createSecureContext(found);
       if (isTlsServer(app.server)) app.server.setSecureContext({ ...found, minVersion: 'TLSv1.2' });
       present = found;
       log.info({ service: name }, 'took up a new certificate');
     } catch (error) {
+      // A pair that does not fit is mostly one that is being written: the next look decides.
       log.warn(
         { service: name, error: messageOf(error) },
         'the certificate cannot be read; the last one stays',

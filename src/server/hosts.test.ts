@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { laidOver, mergeHosts, mergeLists } from './hosts.ts';
+
+describe('host lists', () => {
+  it('merges entries of one host, however its address is spelled', () => {
+    const { hosts, places, problems } = mergeHosts('nodeList', [
+      { ip: 'fd00::1', port: 22 },
+      { ip: '10.0.0.1' },
+      { ip: 'FD00:0::1', name: 'a', port: undefined },
+    ]);
+    expect(hosts).toEqual([{ ip: 'fd00::1', port: 22, name: 'a' }, { ip: '10.0.0.1' }]);
+    expect(places).toEqual([0, 1]);
+    expect(problems).toEqual([]);
+  });
+
+  it('says where two entries of one host contradict each other', () => {
+    const { problems } = mergeHosts('nodeList', [
+      { ip: '10.0.0.1', name: 'a', labels: { x: 'y' } },
+      { ip: '10.0.0.1', name: 'b', labels: { x: 'y' } },
+    ]);
+    expect(problems).toEqual([
+      { field: 'nodeList[1].name', reason: 'contradicts nodeList[0], which is the same host 10.0.0.1' },
+    ]);
+  });
+
+  it('names places as the client counted them', () => {
+    const { placed } = mergeLists({
+      nodeList: [{ ip: '10.0.0.1' }, { ip: '10.0.0.1' }, { ip: '10.0.0.2' }],
+    });
+    const field = (text: string) => placed({ field: text, reason: '' }).field;
+    expect(field('nodeList[1].ip')).toBe('nodeList[2].ip');
+    expect(field('masterList[1].ip')).toBe('masterList[1].ip');
+    expect(field('podCIDR')).toBe('podCIDR');
+  });
+
+  it('leaves a known host as it is where the new list says nothing', () => {
+    expect(
+      laidOver(
+        [{ ip: '10.0.0.1', name: 'a', port: 2222 }],
+        [{ ip: '10.0.0.1', port: 22 }, { ip: '10.0.0.2' }],
+      ),
+    ).toEqual([{ ip: '10.0.0.1', name: 'a', port: 22 }, { ip: '10.0.0.2' }]);
+  });
+});

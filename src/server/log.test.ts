@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { fitting } from './log-chunk.ts';
+import { lineFrom, textFrom } from './log-lines.ts';
+
+describe('fitting', () => {
+  it.each<[string, number, boolean, number]>([
+    ['a\nb\n', 10, false, 4],
+    ['a\nb\nc', 10, false, 4],
+    ['a\nb\n', 3, false, 2],
+    ['a\nb\n', 0, false, 0],
+    ['aaaa\n', 3, false, 0],
+    ['aaaa\n', 3, true, 3],
+    ['aaaa', 10, false, 4],
+    ['aää', 4, true, 3],
+    ['', 10, true, 0],
+    ['a\n', -5, false, 0],
+  ])('of %j with room for %i (fresh: %s) are %i bytes', (text, room, isFresh, bytes) => {
+    expect(fitting(Buffer.from(text), room, isFresh)).toBe(bytes);
+  });
+});
+
+describe('lines of a log', () => {
+  const time = '2026-01-01T10:11:12.345Z';
+  it.each<[object | string, string]>([
+    [{ time, event: 'play', play: 'Masters' }, '10:11:12  PLAY Masters'],
+    [{ time, event: 'task', task: 'Join' }, '10:11:12  Join'],
+    [
+      { time, event: 'failed', host: 'a', task: 'Join', seconds: 2, message: 'no' },
+      '10:11:12  a  Join  failed  2.0 s  no',
+    ],
+    [
+      { time, event: 'precheck', host: '10.0.0.1', message: 'warning: small' },
+      '10:11:12  10.0.0.1  precheck  warning: small',
+    ],
+    [{ time, event: 'info', message: 'a\u001b[31mb' }, '10:11:12  a[31mb'],
+    [{ time, event: 'new-kind', more: 1 }, '10:11:12  new-kind'],
+    ['no json', 'no json'],
+    ['{"time":7}', '{"time":7}'],
+  ])('%j', (event, line) => {
+    expect(lineFrom(typeof event === 'string' ? event : JSON.stringify(event))).toBe(line);
+  });
+
+  it('keep the beginning of a line until its end comes', () => {
+    expect(textFrom('one\ntw')).toEqual({ text: 'one\n', rest: 'tw' });
+    expect(textFrom('')).toEqual({ text: '', rest: '' });
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { type Change, secretNamedBy, validateKubernetesCluster } from './kubernetes-cluster.ts';
+
+const cluster = (marked: Record<string, string> = {}, more: object = {}): KubernetesCluster => ({
+  metadata: { namespace: 'a', name: 'demo', annotations: marked },
+  spec: { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }], ...more } },
+});
+const record = { [annotations.clusterId]: 'x', [annotations.appliedSpec]: JSON.stringify(cluster().spec) };
+const fields = (old: KubernetesCluster | undefined, next: KubernetesCluster, user = 'alice'): string[] => {
+  const change: Change = { old, next, user, controllerUser: 'controller', offer: { versions: ['v1.34.4'] } };
+  return validateKubernetesCluster(change).map(({ field }) => field);
+};
+const word = (text: string) => ({ [annotations.operation]: text });
+const operation = `metadata.annotations[${annotations.operation}]`;
+const nodes = (...last: number[]) => ({ nodeList: last.map((part) => ({ ip: `10.0.0.${part}` })) });
+
+describe('validateKubernetesCluster', () => {
+  it.each<[string, KubernetesCluster | undefined, KubernetesCluster, string[]]>([
+    ['a new one', undefined, cluster(word('creating')), []],
+    ['a restored one', undefined, cluster({ ...record, ...word('create-finished') }), []],
+    ['a result from nowhere', undefined, cluster(word('create-finished')), [operation]],
+    ['a result', cluster(record), cluster({ ...record, ...word('create-finished') }), [operation]],
+    [
+      'a result that was there',
+      cluster(word('create-failed')),
+      cluster({ ...word('create-failed'), x: 'y' }),
+      [],
+    ],
+    ['a result that is dropped', cluster(word('create-failed')), cluster(), []],
+    ['an unknown word', cluster(), cluster(word('dancing')), [operation]],
+    ['a word that is not offered', cluster(), cluster(word('renewing')), [operation]],
+    ['growing', cluster(record), cluster({ ...record, ...word('scaling-up') }, nodes(2, 3)), []],
+    [
+      'growing by dropping',
+      cluster(record),
+      cluster({ ...record, ...word('scaling-up') }, nodes(3)),
+      ['spec.cluster.nodeList'],
+    ],
+    [
+      'shrinking by adding',
+      cluster(record),
+      cluster({ ...record, ...word('scaling-down') }, nodes(2, 3)),
+      ['spec.cluster.nodeList'],
+    ],
+    ['growing what is not there', cluster(), cluster(word('scaling-up'), nodes(2, 3)), [operation]],
+    ['another region', cluster({}, { region: 'a' }), cluster({}, { region: 'b' }), ['spec.cluster.region']],
+    ['a region that comes late', cluster(), cluster({}, { region: 'b' }), ['spec.cluster.region']],
+    [
+      'an old problem beside a new label',
+      cluster({}, { kubeVersion: 'v1.0.0' }),
+      cluster({ x: 'y' }, { kubeVersion: 'v1.0.0' }),
+      [],
+    ],
+    ['a wrong shape', cluster(), cluster({}, nodes(2, 999)), ['spec.cluster.nodeList[1].ip']],
+    ['a doubled host', cluster(), cluster({}, nodes(2, 2)), ['spec.cluster.nodeList[1].ip']],
+  ])('%s', (_what, old, next, expected) => {
+    expect(fields(old, next)).toEqual(expected);
+  });
+
+  it('lets the controller write what is its own', () => {
+    expect(fields(cluster(), cluster({ ...record, ...word('create-finished') }), 'controller')).toEqual([]);
+    expect(fields(cluster(record), cluster())).toHaveLength(2);
+  });
+
+  it('asks for the Secret that is meant, when it is another than before', () => {
+    const named = cluster({}, { credentialsSecret: 'keys' });
+    expect(secretNamedBy({ old: undefined, next: cluster() })).toBe('demo-ssh');
+    expect(secretNamedBy({ old: undefined, next: named })).toBe('keys');
+    expect(secretNamedBy({ old: cluster(), next: named })).toBe('keys');
+    expect(secretNamedBy({ old: named, next: named })).toBeUndefined();
+  });
+});
