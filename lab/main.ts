@@ -6,6 +6,8 @@ import { startApiServer } from './apiserver/start.ts';
 import { fillArtifacts } from './artifacts/fill.ts';
 import { artifactsDir } from './artifacts/places.ts';
 import { sayOnStderr as say } from './artifacts/progress.ts';
+import { byHand } from './demo/by-hand.ts';
+import { demo } from './demo/demo.ts';
 import { differences, HostSnapshot, snapshotHost } from './host-snapshot.ts';
 import { ensureDocker } from './hosts/daemon.ts';
 import { labDown } from './hosts/down.ts';
@@ -69,6 +71,18 @@ program
     process.stdout.write(changes.map((line) => `${line}\n`).join(''));
     if (changes.length > 0) process.exitCode = 1;
   });
+
+program
+  .command('demo')
+  .description('the whole way: a meta cluster, a cluster made by REST, scaled and deleted')
+  .option(
+    '--stage <n>',
+    '1: playbooks by hand, 2: the meta cluster, 3: by annotation, 4: by REST, 5: all of it',
+    number,
+    5,
+  )
+  .option('--keep', 'stop before the deletion and say how to use what is there', false)
+  .action((options) => (options.stage === 1 ? byHand(say) : demo(options, say)));
 
 program
   .command('apiserver')

@@ -6,7 +6,7 @@ import { UsageError } from '#base/errors.ts';
 import { artifactsDir } from './artifacts/places.ts';
 import { labDir, network } from './hosts/places.ts';
 import { type LabCluster, labInventory } from './inventory.ts';
-import { runnerImage } from './runner-image.ts';
+import { operatorImages } from './operator-images.ts';
 
 const PLAY_TIMEOUT_MS = 30 * 60_000;
 const ansibleDir = join(import.meta.dirname, '..', 'ansible');
@@ -17,7 +17,7 @@ export async function play(
   cluster: Omit<LabCluster, 'artifactsUrl'>,
   say: (line: string) => void,
 ): Promise<void> {
-  const image = await runnerImage(say);
+  const { runner: image } = await operatorImages(say);
   const server = artifactServer(artifactsDir);
   const address = await server.listen({ host: network.gateway, port: 0 });
   try {

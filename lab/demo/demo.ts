@@ -1,0 +1,147 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { SECRETS, secretData } from '#api/core.ts';
+import { nodeNameOf } from '#api/host.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { UsageError } from '#base/errors.ts';
+import { artifactsDir } from '../artifacts/places.ts';
+import type { Say } from '../artifacts/progress.ts';
+import { labDown } from '../hosts/down.ts';
+import { type LabHost, labDir } from '../hosts/places.ts';
+import { clientOf, kubeconfigOf, untilCluster, untilDone } from '../meta/cluster.ts';
+import { type Meta, metaUp } from '../meta/meta.ts';
+import { askService } from '../meta/web.ts';
+import { followHosts } from './progress.ts';
+import { type Timings, timings } from './timings.ts';
+
+const NAME = 'demo';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+const HOSTS = 5;
+const kubectl = join(artifactsDir, 'dl.k8s.io/release/v1.34.4/bin/linux/amd64/kubectl');
+
+export interface DemoOptions {
+  /** 2: the meta cluster; 3: a cluster by annotation; 4: by REST; 5: scaled and deleted as well. */
+  stage: number;
+  /** Stop before the deletion, and say how to use what is there. */
+  keep: boolean;
+}
+
+/** Shows the whole way from bare hosts to a cluster that comes, changes and goes; ends with what took how long. */
+export async function demo({ stage, keep }: DemoOptions, say: Say): Promise<void> {
+  const clock = timings();
+  const meta = await clock.measure('lab, images and meta cluster', () => metaUp(HOSTS, say));
+  try {
+    if (stage >= 3) await cluster(meta, stage, keep, clock);
+    clock.print();
+    if (keep) await tellHowToUse(meta);
+  } finally {
+    await meta.close();
+    if (!keep) await labDown(say);
+  }
+}
+
+const entries = (hosts: readonly LabHost[]): { ip: string }[] => hosts.map(({ ip }) => ({ ip }));
+
+async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings): Promise<void> {
+  const [master, ...workers] = meta.hosts;
+  const spare = workers.pop();
+  if (!master || !spare) throw new UsageError(`the demo needs ${HOSTS} hosts`);
+  const base = { masterList: entries([master]), nodeList: entries(workers) };
+  await clock.measure('create: 1 control plane, 2 workers, to Running', () =>
+    stage === 3
+      ? byAnnotation(meta, base)
+      : asked(meta, 'POST', PATH, { name: NAME, ...base, privateSSHKey: meta.privateKey }),
+  );
+  await clock.measure('a Service answers', () => show(meta, workers[0] ?? master));
+  if (stage < 5) return;
+  await clock.measure('scale up by one worker', () =>
+    asked(meta, 'POST', `${PATH}/scaleup`, { nodeList: entries([...workers, spare]) }),
+  );
+  await clock.measure('scale down by one worker', () =>
+    asked(meta, 'POST', `${PATH}/scaledown`, { nodeList: entries(workers) }),
+  );
+  if (keep) return;
+  await clock.measure('delete', async () => {
+    await post(meta, 'DELETE', PATH);
+    await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
+  });
+}
+
+async function post({ rest }: Meta, method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<void> {
+  const answer = await rest.call(method, path, body);
+  process.stdout.write(`${method} /api/v1${path} → ${answer.status} ${JSON.stringify(answer.body)}\n`);
+  if (answer.status >= 300) throw new UsageError(`the server refused: ${JSON.stringify(answer.body)}`);
+}
+
+/** Asks by REST, shows a line a host while it runs, returns when it is done. */
+async function asked(meta: Meta, method: 'POST', path: string, body: unknown): Promise<void> {
+  await post(meta, method, path, body);
+  await followed(meta);
+}
+
+async function followed(meta: Meta): Promise<void> {
+  const over = new AbortController();
+  const hosts = meta.hosts.map(({ ip }) => nodeNameOf({ ip }));
+  const following = followHosts(meta.rest, PATH, hosts, over.signal);
+  try {
+    await untilDone(meta, NAME, OPERATION_MS);
+  } finally {
+    over.abort(new Error('the operation has ended'));
+    await following;
+  }
+}
+
+async function byAnnotation(
+  meta: Meta,
+  lists: Pick<KubernetesCluster['spec']['cluster'], 'masterList' | 'nodeList'>,
+): Promise<void> {
+  const secret = {
+    metadata: { namespace: 'default', name: 'demo-keys' },
+    data: secretData({ username: 'root', 'ssh-privatekey': meta.privateKey }),
+  };
+  const wanted: KubernetesCluster = {
+    metadata: { namespace: 'default', name: NAME, annotations: { [annotations.operation]: 'creating' } },
+    spec: { cluster: { ...lists, region: 'lab', credentialsSecret: 'demo-keys' } },
+  };
+  const options = { fieldManager: 'demo', force: true };
+  await meta.client.apply(SECRETS, secret, options);
+  await meta.client.apply(KUBERNETES_CLUSTERS, wanted, options);
+  await followed(meta);
+}
+
+const demoKubeconfig = join(labDir, `${NAME}.kubeconfig`);
+
+async function show(meta: Meta, worker: LabHost): Promise<void> {
+  const kubeconfig = await kubeconfigOf(meta, NAME);
+  await writeFile(demoKubeconfig, kubeconfig, { mode: 0o600 });
+  const { stdout } = await execa(kubectl, [
+    '--kubeconfig',
+    demoKubeconfig,
+    'get',
+    'nodes,pods',
+    '-A',
+    '-o',
+    'wide',
+  ]);
+  process.stdout.write(`${stdout}\n\n`);
+  const client = await clientOf(kubeconfig);
+  try {
+    process.stdout.write(`${await askService(client, worker.ip)}\n`);
+  } finally {
+    await client.close();
+  }
+}
+
+async function tellHowToUse(meta: Meta): Promise<void> {
+  process.stdout.write(`
+What is there now:
+  the meta cluster   ${kubectl} --kubeconfig ${meta.kubeconfigPath} get ecs -A
+  the cluster        ${kubectl} --kubeconfig ${demoKubeconfig} get nodes
+  REST and its docs  ${meta.restUrl}/docs (authority: ${join(labDir, 'meta-ca.crt')})
+  a token            ${kubectl} --kubeconfig ${meta.kubeconfigPath} create token lab-user
+  end it all         make lab-down
+`);
+}

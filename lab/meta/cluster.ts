@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SECRETS, type Secret, secretText } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubeObject } from '#api/meta.ts';
+import { annotations, kubeconfigSecretName } from '#api/names.ts';
+import { isResultWord } from '#api/words.ts';
+import { createLogger } from '#base/log.ts';
+import { type Client, createClient } from '#runtime/client.ts';
+import { createInformer } from '#runtime/informer.ts';
+import { parseKubeConfig } from '#runtime/kube-config.ts';
+import type { Meta } from './meta.ts';
+
+const NAMESPACE = 'default';
+
+/** Resolves when the cluster satisfies `holds`, as its watch tells; rejects after `timeoutMs`, saying how it stands. */
+export async function untilCluster(
+  { client }: Pick<Meta, 'client'>,
+  name: string,
+  holds: (cluster: KubernetesCluster | undefined) => boolean,
+  timeoutMs: number,
+): Promise<KubernetesCluster | undefined> {
+  const stop = new AbortController();
+  const selection = { namespace: NAMESPACE, fieldSelector: `metadata.name=${name}` };
+  const informer = createInformer<KubernetesCluster>({
+    client,
+    resource: KUBERNETES_CLUSTERS,
+    selection,
+    log: createLogger('silent'),
+  });
+  const running = informer.run(stop.signal);
+  try {
+    await informer.whenSynced();
+    return await new Promise((resolve, reject) => {
+      const look = () => {
+        const cluster = informer.get({ namespace: NAMESPACE, name });
+        if (holds(cluster)) resolve(cluster);
+      };
+      informer.addHandler({ add: look, update: look, delete: look });
+      look();
+      sleep(timeoutMs, undefined, { signal: stop.signal }).then(
+        () =>
+          reject(
+            new Error(
+              `${name} stands so after ${timeoutMs / 1000} s: ${JSON.stringify(informer.get({ namespace: NAMESPACE, name })?.status)}`,
+            ),
+          ),
+        () => undefined,
+      );
+    });
+  } finally {
+    stop.abort(new Error('seen'));
+    await running;
+  }
+}
+
+const wordOf = (cluster: KubernetesCluster | undefined): string =>
+  cluster?.metadata.annotations?.[annotations.operation] ?? '';
+
+/** Resolves when the operation that was asked has ended and was answered; throws when it failed. */
+export async function untilDone(
+  meta: Pick<Meta, 'client'>,
+  name: string,
+  timeoutMs: number,
+): Promise<KubernetesCluster> {
+  const cluster = await untilCluster(meta, name, (one) => isResultWord(wordOf(one)), timeoutMs);
+  if (!cluster) throw new Error(`${name} is gone`);
+  if (!wordOf(cluster).endsWith('-finished')) {
+    throw new Error(`${wordOf(cluster)}: ${cluster.status?.reason}: ${cluster.status?.message}`);
+  }
+  return cluster;
+}
+
+/** The kubeconfig that the operator keeps for a cluster. */
+export async function kubeconfigOf({ client }: Pick<Meta, 'client'>, name: string): Promise<string> {
+  const secret = await client.get<Secret>(SECRETS, {
+    namespace: NAMESPACE,
+    name: kubeconfigSecretName(name),
+  });
+  const text = secretText(secret, 'value');
+  if (text === undefined) throw new Error(`the kubeconfig of ${name} is empty`);
+  return text;
+}
+
+/** A client of the cluster that was made. */
+export const clientOf = async (kubeconfig: string): Promise<Client> =>
+  createClient(await parseKubeConfig(kubeconfig), { userAgent: 'matryoshka-lab' });
+
+export interface NodeSeen extends KubeObject {
+  status?: { conditions?: { type: string; status: string }[] };
+}
+
+/** Names of a cluster's nodes that are Ready. */
+export async function readyNodes(client: Client): Promise<string[]> {
+  const nodes = await client.list<NodeSeen>({
+    group: '',
+    version: 'v1',
+    kind: 'Node',
+    plural: 'nodes',
+    namespaced: false,
+  });
+  return nodes.items
+    .filter(({ status }) =>
+      status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
+    )
+    .map(({ metadata }) => metadata.name ?? '')
+    .sort();
+}

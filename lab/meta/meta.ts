@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { bootstrap } from '#bootstrap/bootstrap.ts';
+import { type Client, createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { fillArtifacts } from '../artifacts/fill.ts';
+import { artifactsDir } from '../artifacts/places.ts';
+import type { Say } from '../artifacts/progress.ts';
+import { keyPath, type LabHost, labDir } from '../hosts/places.ts';
+import { labUp } from '../hosts/up.ts';
+import { operatorImages } from '../operator-images.ts';
+import { type Rest, restClient } from './rest.ts';
+
+/** A meta cluster on the lab's first host, with the operator in it, and hosts to make clusters of. */
+export interface Meta {
+  /** Hosts that belong to nobody. */
+  hosts: LabHost[];
+  host: LabHost;
+  restUrl: string;
+  artifactsUrl: string;
+  kubeconfigPath: string;
+  client: Client;
+  rest: Rest;
+  /** The key with which hosts are reached, as a REST body takes it. */
+  privateKey: string;
+  token: string;
+  ca: string;
+  close(): Promise<void>;
+}
+
+const kubeconfigPath = join(labDir, 'meta.kubeconfig');
+const caPath = join(labDir, 'meta-ca.crt');
+const TOKEN_SECONDS = 12 * 3600;
+
+/** Builds, starts and installs whatever is not there yet. Run again, it changes nothing. */
+export async function metaUp(hosts: number, say: Say): Promise<Meta> {
+  await fillArtifacts(artifactsDir, say);
+  const [host, ...others] = await labUp(hosts, say);
+  if (!host) throw new Error('the lab has no host');
+  const images = await operatorImages(say);
+  const { restUrl, artifactsUrl } = await bootstrap(
+    {
+      host: host.ip,
+      port: 22,
+      user: 'root',
+      nodeName: 'meta',
+      sshKey: keyPath,
+      artifacts: artifactsDir,
+      inventoryVars: join(import.meta.dirname, '../inventory-vars.yaml'),
+      podCidr: '10.245.0.0/16',
+      serviceCidr: '10.97.0.0/16',
+      servedNamespaces: ['default'],
+      operatorImage: images.operator,
+      runnerImage: images.runner,
+      kubeconfigOut: kubeconfigPath,
+      caOut: caPath,
+    },
+    say,
+  );
+  const client = createClient(await loadEndpoint({ kubeconfig: kubeconfigPath }), {
+    userAgent: 'matryoshka-lab',
+  });
+  const ca = await readFile(caPath, 'utf8');
+  const token = await personToken(client, 'lab-user');
+  const rest = restClient(restUrl, ca, token);
+  const close = async () => {
+    await rest.close();
+    await client.close();
+  };
+  const privateKey = await readFile(keyPath, 'utf8');
+  return {
+    hosts: others,
+    host,
+    restUrl,
+    artifactsUrl,
+    kubeconfigPath,
+    client,
+    rest,
+    privateKey,
+    token,
+    ca,
+    close,
+  };
+}
+
+const SERVICE_ACCOUNTS: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+};
+const ROLE_BINDINGS: Resource = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+  namespaced: true,
+};
+const tokenSchema = z.object({ status: z.object({ token: z.string() }) });
+
+/** The token of an account that may make clusters in `default`, as a person's would. */
+async function personToken(client: Client, name: string): Promise<string> {
+  const namespace = 'default';
+  const account: KubeObject = { metadata: { namespace, name } };
+  const binding: KubeObject & Record<string, unknown> = {
+    metadata: { namespace, name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'matryoshka-user' },
+    subjects: [{ kind: 'ServiceAccount', name, namespace }],
+  };
+  for (const [resource, object] of [
+    [SERVICE_ACCOUNTS, account] as const,
+    [ROLE_BINDINGS, binding] as const,
+  ]) {
+    await client.apply(resource, object, { fieldManager: 'matryoshka-lab', force: true });
+  }
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  const asked = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: TOKEN_SECONDS },
+  };
+  return tokenSchema.parse(await client.request('POST', path, asked)).status.token;
+}
