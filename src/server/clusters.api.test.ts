@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import ssh2 from 'ssh2';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -8,7 +8,7 @@ import { type RestWorld, restWorld } from './rest-world.ts';
 
 let world: RestWorld;
 beforeAll(async () => {
-  world = await restWorld(inject('kubeconfigPath'));
+  world = await restWorld();
 });
 afterAll(() => world.stop());
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   CONFIG_MAPS,
   type ConfigMap,
@@ -19,7 +19,7 @@ let made = 0;
 let attempt: Attempt;
 let token: string;
 beforeAll(async () => {
-  world = await restWorld(inject('kubeconfigPath'));
+  world = await restWorld();
 });
 afterAll(() => world.stop());
 beforeEach(async () => {

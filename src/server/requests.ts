@@ -9,6 +9,7 @@ import {
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
+import { isConflict } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import { conflict, notFound } from './errors.ts';
 import type { User } from './reviews.ts';
@@ -65,23 +66,51 @@ export const requestBy = (person: User): Record<string, string> => ({
   [annotations.requestedBy]: person.username,
 });
 
-/**
- * Asks for an operation: word, new request-id and what it changes of the spec, in one write that fails with Conflict
- * when the object is no longer the one that was judged.
- */
+/** What a request changes: the word, and a part of `spec.cluster`. */
+export interface Asked {
+  word: string;
+  person: User;
+  change?: Partial<ClusterSpec> | undefined;
+}
+
+/** Word, new request-id and what it changes of the spec, in one write to this very object. */
 export function ask(
   client: Client,
   cluster: KubernetesCluster,
-  { word, person, change }: { word: string; person: User; change?: Partial<ClusterSpec> | undefined },
+  { word, person, change }: Asked,
+  resourceVersion?: string | undefined,
 ): Promise<KubernetesCluster> {
-  const { uid, resourceVersion } = cluster.metadata;
+  const { uid } = cluster.metadata;
   const patch = {
     metadata: {
       uid,
-      resourceVersion,
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
       annotations: { ...requestBy(person), [annotations.operation]: word },
     },
     ...(change === undefined ? {} : { spec: { cluster: change } }),
   };
   return client.patch(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge' });
+}
+
+const TRIES = 5;
+
+/**
+ * Judges the cluster as it is, then asks; the write fails when the object is no longer the one that was judged, and
+ * then it is judged anew: the controller writes status at any moment, which is no reason to refuse.
+ */
+export async function judgeAndAsk(
+  client: Client,
+  find: () => Promise<KubernetesCluster>,
+  judge: (cluster: KubernetesCluster) => Promise<Asked> | Asked,
+): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    const cluster = await find();
+    const asked = await judge(cluster);
+    try {
+      await ask(client, cluster, asked, cluster.metadata.resourceVersion);
+      return;
+    } catch (error) {
+      if (!isConflict(error) || tried >= TRIES) throw error;
+    }
+  }
 }

@@ -9,7 +9,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { labels, marks } from '#api/names.ts';
 import { sleep, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { isAlreadyExists } from '#runtime/api-error.ts';
+import { startApiServer } from '#lab/apiserver/start.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
 import { restApp } from './app.ts';
@@ -21,7 +21,7 @@ const core = (kind: string, plural: string, namespaced: boolean): Resource => ({
   plural,
   namespaced,
 });
-export const NAMESPACES = core('Namespace', 'namespaces', false);
+const NAMESPACES = core('Namespace', 'namespaces', false);
 const SERVICE_ACCOUNTS = core('ServiceAccount', 'serviceaccounts', true);
 const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
   ...core(kind, plural, namespaced),
@@ -42,14 +42,6 @@ const CRDS: Resource = {
 const repository = new URL('../../', import.meta.url);
 const fileText = (path: string): string => readFileSync(new URL(path, repository), 'utf8');
 
-async function ensure(client: Client, resource: Resource, object: KubeObject): Promise<void> {
-  try {
-    await client.create(resource, object);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
-}
-
 /** Waits until a call of `ask` answers something. */
 export async function eventually<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (let tried = 0; tried < 100; tried += 1) {
@@ -67,7 +59,7 @@ export interface Attempt {
   token(audience?: string): Promise<string>;
 }
 
-/** The REST API under the rights that its manifests give it, on the run's API server: for tests. */
+/** The REST API under the rights that its manifests give it, on a real API server: for tests. */
 export interface RestWorld {
   /** Cluster admin. */
   admin: Client;
@@ -97,16 +89,17 @@ export interface RestWorld {
   stop(): Promise<void>;
 }
 
-export async function restWorld(kubeconfig: string): Promise<RestWorld> {
-  const endpoint = await loadEndpoint({ kubeconfig });
+/** The API server is its own: on the run's, the controllers of other tests would take up clusters that are made here. */
+export async function restWorld(): Promise<RestWorld> {
+  const apiServer = await startApiServer({ controllerManager: true });
+  const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
   const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
   const id = randomUUID().slice(0, 8);
   const [namespace, operatorNamespace] = [`people-${id}`, `operator-${id}`];
-  await ensure(admin, CRDS, parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')));
+  await admin.create(CRDS, parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')));
   for (const name of [namespace, operatorNamespace])
-    await ensure(admin, NAMESPACES, { metadata: { name, labels: { 'kubernetes.io/metadata.name': name } } });
+    await admin.create(NAMESPACES, { metadata: { name, labels: { 'kubernetes.io/metadata.name': name } } });
 
-  const made: [Resource, string][] = [];
   // The manifests as they are shipped, under names of their own: what they leave out, no test can do.
   const text = fileText('deploy/manifests/20-server-rbac.yaml')
     .replaceAll('matryoshka-system', operatorNamespace)
@@ -116,7 +109,6 @@ export async function restWorld(kubeconfig: string): Promise<RestWorld> {
     const resource = RBAC[object.kind ?? ''];
     if (!resource) throw new Error(`unexpected kind ${object.kind}`);
     await admin.create(resource, object);
-    if (!resource.namespaced) made.push([resource, object.metadata.name ?? '']);
   }
   const server = `matryoshka-server-${id}`;
   const bind = (name: string, role: string, subject: { name: string; namespace: string }) =>
@@ -135,7 +127,6 @@ export async function restWorld(kubeconfig: string): Promise<RestWorld> {
     metadata: { name: clusters },
     rules: [{ apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['*'] }],
   } satisfies KubeObject & { rules: unknown });
-  made.push([rbac('ClusterRole', 'clusterroles', false), clusters]);
   await bind('bob', clusters, { name: 'bob', namespace });
 
   const tokenOf = async (where: string, account: string, spec: object = {}): Promise<string> => {
@@ -228,11 +219,9 @@ export async function restWorld(kubeconfig: string): Promise<RestWorld> {
     },
     async stop() {
       await app.close();
-      for (const [resource, name] of made) await admin.delete(resource, { namespace: '', name });
-      for (const name of [namespace, operatorNamespace])
-        await admin.delete(NAMESPACES, { namespace: '', name });
       await client.close();
       await admin.close();
+      await apiServer.stop();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -9,8 +9,9 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { createLogger } from '#base/log.ts';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
+import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 import { resolveSpec } from '#operations/resolve.ts';
-import { isAlreadyExists, isApiError, isForbidden } from '#runtime/api-error.ts';
+import { isApiError, isForbidden } from '#runtime/api-error.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
 import { webhookApp } from './app.ts';
@@ -37,6 +38,7 @@ const id = randomUUID().slice(0, 8);
 const namespace = `hook-${id}`;
 const user = (name: string) => `system:serviceaccount:${namespace}:${name}`;
 const fileText = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+let apiServer: ApiServer;
 let admin: Client;
 let app: FastifyInstance;
 const clients: Record<'alice' | 'controller' | 'bob', Client> = Object.create(null);
@@ -57,19 +59,17 @@ async function clientOf(name: string): Promise<Client> {
     spec: {},
   });
   const { token } = z.object({ status: z.object({ token: z.string() }) }).parse(answer).status;
-  const endpoint = await loadEndpoint({ kubeconfig: inject('kubeconfigPath') });
+  const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
   const headers = () => ({ authorization: `Bearer ${token}` });
   return createClient({ ...endpoint, tls: () => endpoint.tls(), headers }, { userAgent: name });
 }
 
 beforeAll(async () => {
-  const endpoint = await loadEndpoint({ kubeconfig: inject('kubeconfigPath') });
+  // Its own: on the run's, the controllers of other tests would take up clusters that are made here.
+  apiServer = await startApiServer({ controllerManager: true });
+  const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
   admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
-  await admin
-    .create(CRDS, parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')))
-    .catch((error: unknown) => {
-      if (!isAlreadyExists(error)) throw error;
-    });
+  await admin.create(CRDS, parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')));
   await admin.create(NAMESPACES, { metadata: { name: namespace } });
   await admin.create(ROLES, {
     metadata: { namespace, name: 'clusters' },
@@ -125,10 +125,9 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await admin.delete(HOOKS, { namespace: '', name: `matryoshka-${id}` });
-  await admin.delete(NAMESPACES, { namespace: '', name: namespace });
   await Promise.all([...Object.values(clients), admin].map((client) => client.close()));
   await app.close();
+  await apiServer.stop();
 });
 
 const host = (last: number) => ({ ip: `10.8.0.${last}` });

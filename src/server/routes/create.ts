@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cidrSchema } from '#api/cidr.ts';
+import { LISTS } from '#api/host.ts';
 import {
   type ClusterSpec,
   clusterTypeSchema,
@@ -33,7 +34,16 @@ import { type Credentials, keepCredentials } from '../credentials.ts';
 import { conflict, unprocessable } from '../errors.ts';
 import { laidOver, mergeLists } from '../hosts.ts';
 import { asSpelledByRest } from '../problems.ts';
-import { appliedSpec, ask, clusterIn, keyOf, locationOf, refuseBusy, requestBy } from '../requests.ts';
+import {
+  appliedSpec,
+  ask,
+  clusterIn,
+  judgeAndAsk,
+  keyOf,
+  locationOf,
+  refuseBusy,
+  requestBy,
+} from '../requests.ts';
 import type { User } from '../reviews.ts';
 import { readPrivateKey } from '../ssh-key.ts';
 import type { Room, Routes } from './room.ts';
@@ -154,20 +164,25 @@ async function make(room: Room, person: User, wanted: Wanted): Promise<void> {
   }
 }
 
-async function again(room: Room, person: User, wanted: Wanted, cluster: KubernetesCluster): Promise<void> {
+/** The same again for a creation that failed, with what the body says anew. */
+function again(room: Room, person: User, wanted: Wanted): Promise<void> {
   const { client } = room;
-  const { change, privateKey } = wanted;
-  if (appliedSpec(cluster)) throw conflict(`cluster "${wanted.name}" was created; there is nothing to retry`);
-  refuseBusy(cluster, true);
-  for (const list of ['masterList', 'nodeList', 'etcdList'] as const) {
-    const given = change[list];
-    if (given) change[list] = laidOver(cluster.spec.cluster[list], given);
-  }
-  const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
-  validate(spec, room, wanted.placed);
-  if (privateKey !== undefined)
-    await keepCredentials(client, cluster, credentialsFor({ ...cluster, spec }, privateKey));
-  await ask(client, cluster, { word: WORDS.create.asked, person, change });
+  const { name, region, privateKey } = wanted;
+  const judge = async (cluster: KubernetesCluster) => {
+    if (appliedSpec(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
+    refuseBusy(cluster, true);
+    const change = { ...wanted.change };
+    for (const list of LISTS) {
+      const given = change[list];
+      if (given) change[list] = laidOver(cluster.spec.cluster[list], given);
+    }
+    const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
+    validate(spec, room, wanted.placed);
+    if (privateKey !== undefined)
+      await keepCredentials(client, cluster, credentialsFor({ ...cluster, spec }, privateKey));
+    return { word: WORDS.create.asked, person, change };
+  };
+  return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);
 }
 
 export const createRoutes: Routes = (app, room) => {
@@ -191,7 +206,7 @@ export const createRoutes: Routes = (app, room) => {
       if (found && !body.retry) {
         throw conflict(`there is a cluster "${name}" in namespace "${namespace}"; "retry": true asks again`);
       }
-      if (found) await again(room, person, wanted, await clusterIn(room.client, region, wanted));
+      if (found) await again(room, person, wanted);
       else await make(room, person, wanted);
       return reply.header('location', locationOf(region, wanted)).send(ok());
     },

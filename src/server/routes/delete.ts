@@ -5,7 +5,7 @@ import { isConflict, isNotFound } from '#runtime/api-error.ts';
 import { onClusters } from '../auth.ts';
 import { addressed, addressOf, clusterPath, errorSchema, namespaceQuery, ok, okSchema } from '../bodies.ts';
 import { conflict, notFound } from '../errors.ts';
-import { ask, clusterIn, locationOf } from '../requests.ts';
+import { clusterIn, judgeAndAsk, locationOf } from '../requests.ts';
 import type { Routes } from './room.ts';
 
 export const deleteBody = z
@@ -43,10 +43,16 @@ export const deleteRoutes: Routes = (app, { client, auth }) => {
           throw error;
         }
       } else if (body.retry) {
-        const running = cluster.status?.operation;
-        if (running && running.result === undefined)
-          throw conflict(`cluster "${key.name}" is busy: ${running.word}`);
-        await ask(client, cluster, { word: WORDS.delete.asked, person });
+        await judgeAndAsk(
+          client,
+          () => clusterIn(client, region, key),
+          ({ status }) => {
+            const running = status?.operation;
+            if (running && running.result === undefined)
+              throw conflict(`cluster "${key.name}" is busy: ${running.word}`);
+            return { word: WORDS.delete.asked, person };
+          },
+        );
       }
       return reply.header('location', locationOf(region, key)).send(ok());
     },

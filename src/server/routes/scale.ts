@@ -22,7 +22,7 @@ import {
 import { unprocessable } from '../errors.ts';
 import { laidOver, mergeLists } from '../hosts.ts';
 import { asSpelledByRest } from '../problems.ts';
-import { appliedSpec, ask, clusterIn, locationOf, refuseBusy } from '../requests.ts';
+import { appliedSpec, clusterIn, judgeAndAsk, locationOf, refuseBusy } from '../requests.ts';
 import type { Room, Routes } from './room.ts';
 
 const nodeList = hostsSchema.optional().meta({ description: 'The whole new list of workers.' });
@@ -104,11 +104,16 @@ export const scaleRoutes: Routes = (app, room) => {
           throw unprocessable([{ field: 'nodeList', reason: 'is needed: the whole new list of workers' }]);
         }
         await room.auth.allow(person, onClusters('update', key.namespace, key.name));
-        const cluster = await clusterIn(room.client, region, key);
-        refuseBusy(cluster, body.retry ?? false);
-        const { nodeList: list } = scaled(operation, cluster, body, room).cluster;
-        const change = list === undefined ? {} : { nodeList: list };
-        await ask(room.client, cluster, { word: WORDS[operation.name].asked, person, change });
+        await judgeAndAsk(
+          room.client,
+          () => clusterIn(room.client, region, key),
+          (cluster) => {
+            refuseBusy(cluster, body.retry ?? false);
+            const { nodeList: list } = scaled(operation, cluster, body, room).cluster;
+            const change = list === undefined ? {} : { nodeList: list };
+            return { word: WORDS[operation.name].asked, person, change };
+          },
+        );
         return reply.header('location', locationOf(region, key)).send(ok());
       },
     );

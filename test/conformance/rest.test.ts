@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import ssh2 from 'ssh2';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { z } from 'zod';
+import { SECRETS } from '#api/core.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
+import { restApp } from '#server/app.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
+import type { Ending } from './scripted-jobs.ts';
+
+const rbac: Resource = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+  namespaced: true,
+};
+const accounts: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+};
+let script: (job: string) => Ending;
+let operator: TestOperator;
+let apiServer: ApiServer;
+let app: FastifyInstance;
+let token: string;
+let net = 100;
+
+// Its own: an operator sees the clusters of all namespaces, and of two of them each would take the other's.
+beforeAll(async () => {
+  apiServer = await startApiServer({ controllerManager: true });
+});
+afterAll(() => apiServer.stop());
+beforeEach(async () => {
+  net += 1;
+  script = () => ({ kind: 'report', success: true, kubeconfig: KUBECONFIG });
+  operator = await startOperator(apiServer.kubeconfigPath, (job) => script(job));
+  const { client, namespace, operatorNamespace } = operator;
+  app = await restApp({
+    client,
+    clock: systemClock,
+    log: createLogger('silent'),
+    namespace: operatorNamespace,
+    offer: { versions: ['v1.34.4'] },
+    audiences: [],
+    runnerServiceAccount: 'runner',
+  });
+  await client.create(accounts, { metadata: { namespace, name: 'alice' } });
+  await client.create(rbac, {
+    metadata: { namespace, name: `alice-${randomUUID().slice(0, 8)}` },
+    roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ kind: 'ServiceAccount', namespace, name: 'alice' }],
+  } satisfies KubeObject & { roleRef: unknown; subjects: unknown });
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/alice/token`;
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+  const answer = z.object({ status: z.object({ token: z.string() }) });
+  token = answer.parse(await client.request('POST', path, request)).status.token;
+});
+afterEach(async () => {
+  await app.close();
+  await operator.stop();
+});
+
+const host = (last: number) => ({ ip: `10.${net}.0.${last}` });
+const word = (text: string) =>
+  operator.until('demo', (cluster) => cluster?.metadata.annotations?.[annotations.operation] === text);
+async function call(method: 'POST' | 'DELETE' | 'GET', path: string, body?: object): Promise<number> {
+  const answer = await app.inject({
+    method,
+    url: `/api/v1/region/north/cluster/demo${path}?namespace=${operator.namespace}`,
+    headers: { authorization: `Bearer ${token}` },
+    ...(body === undefined ? {} : { payload: body }),
+  });
+  return answer.statusCode;
+}
+const privateSSHKey = ssh2.utils.generateKeyPairSync('ed25519').private;
+const creation = () => ({ masterList: [host(1)], nodeList: [host(2)], privateSSHKey });
+
+it('a cluster lives its whole life by REST, beside a controller that writes as it likes', async () => {
+  expect(await call('POST', '', creation())).toBe(200);
+  const cluster = await word('create-finished');
+  expect(cluster?.status?.operation).toMatchObject({ sequence: 1, attempt: 1 });
+  expect(cluster?.status?.conditions?.some(({ type }) => type === 'Stalled')).toBe(false);
+  expect(await call('POST', '/scaleup', { nodeList: [host(2), host(3)] })).toBe(200);
+  await word('scale-up-finished');
+  expect(await call('POST', '/scaledown', { nodeList: [host(3)] })).toBe(200);
+  const small = await word('scale-down-finished');
+  expect(small?.status?.hosts?.map(({ ip }) => ip).sort()).toEqual([host(1).ip, host(3).ip]);
+  expect(await call('GET', '/logs')).toBe(200);
+  expect(await call('DELETE', '')).toBe(200);
+  await operator.until('demo', (now) => now === undefined);
+  expect(operator.started.map((job) => job.replace(/-[^-]+-1$/, ''))).toEqual([
+    'create',
+    'scale-up',
+    'scale-down',
+    'delete',
+  ]);
+  // Names are free again at once.
+  expect(await call('POST', '', creation())).toBe(200);
+  await word('create-finished');
+});
+
+it('a creation that failed is asked again with what was wrong put right', async () => {
+  script = () => ({ kind: 'report', success: false, reason: 'HostUnreachable', message: 'away' });
+  expect(await call('POST', '', creation())).toBe(200);
+  await word('create-failed');
+  script = () => ({ kind: 'report', success: true, kubeconfig: KUBECONFIG });
+  expect(await call('POST', '', creation())).toBe(409);
+  expect(await call('POST', '', { retry: true, nodeList: [host(7)] })).toBe(200);
+  const cluster = await word('create-finished');
+  expect(cluster?.status?.operation?.sequence).toBe(2);
+  expect(cluster?.status?.hosts?.map(({ ip }) => ip).sort()).toEqual([host(1).ip, host(7).ip]);
+  const secrets = await operator.client.list(SECRETS, { namespace: operator.namespace });
+  expect(secrets.items.map(({ metadata }) => metadata.name)).toContain('demo-kubeconfig');
+});
