@@ -7,7 +7,7 @@ import { unprocessable } from './errors.ts';
 
 const LABEL_ERROR = 'is no DNS label; use lower-case letters, digits and "-"';
 
-export const nameSchema = z
+const nameSchema = z
   .string()
   .max(MAX_NAME, { error: `is longer than ${MAX_NAME} characters` })
   .regex(DNS_LABEL, { error: LABEL_ERROR });

@@ -44,7 +44,7 @@ export function mergeHosts(list: ListName, given: readonly HostEntry[]): Merged 
 }
 
 /** The entry without fields that are undefined, so that it can be laid over another. */
-export function withoutAbsent(entry: HostEntry): HostEntry {
+function withoutAbsent(entry: HostEntry): HostEntry {
   const { ip, ...rest } = entry;
   return { ip, ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) };
 }

@@ -302,4 +302,19 @@ describe('GET logs', () => {
     const plain = await world.call(world.tokens.alice, 'GET', path, undefined, { accept: 'text/plain' });
     expect(plain.text).toContain('10:00:00  last\n');
   });
+
+  it('ends at once when the server stops', async () => {
+    const { namespace } = world;
+    const name = `stopped${made}`;
+    const cluster: KubernetesCluster = {
+      metadata: { namespace, name, annotations: { [annotations.operation]: 'creating' } },
+      spec: { cluster: { masterList: [{ ip: '10.9.0.1' }] } },
+    };
+    await world.admin.create(KUBERNETES_CLUSTERS, cluster);
+    const path = `/region/default/cluster/${name}/logs?namespace=${namespace}&follow=true`;
+    const following = world.call(world.tokens.alice, 'GET', path);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await world.app.close();
+    expect((await following).text).toBe(`--- ${namespace}/${name}\n`);
+  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createBody } from './creation.ts';
 import { readLeniently, warningOf } from './lenient.ts';
-import { createBody } from './routes/create.ts';
 import { deleteBody } from './routes/delete.ts';
 
 describe('readLeniently', () => {

@@ -1,26 +1,16 @@
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
-import { labels, logConfigMapName, marks } from '#api/names.ts';
+import { logConfigMapName, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import type { Speaker } from './attempts.ts';
 import { HttpError } from './errors.ts';
 import { fitting, fullNotice, PART_BYTES, PARTS, RESERVED_BYTES } from './log-chunk.ts';
+import { endOf, type LogPart, mapOf, partOf } from './log-part.ts';
 
-const KEY = 'events';
 const TRIES = 5;
 /** Last parts that are remembered, so that an append need not read what it wrote before. */
 const REMEMBERED = 32;
-
-/** One part of an attempt's log. */
-export interface LogPart {
-  number: number;
-  /** Where it begins in the whole, in bytes. */
-  offset: number;
-  text: string;
-  /** Why nothing more comes into it: the next part goes on, or the log is full. */
-  closed: 'continued' | 'full' | undefined;
-}
 
 /** Where the next byte of an attempt's log belongs, and whether the chunk was stored. */
 export interface Appended {
@@ -160,49 +150,4 @@ function keep<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value);
   const oldest = map.size > REMEMBERED ? map.keys().next() : undefined;
   if (oldest && !oldest.done) map.delete(oldest.value);
-}
-
-/** Where the part ends in the whole. Only a full log has text of ours behind, and nothing is asked of its end. */
-const endOf = ({ offset, text }: LogPart): number => offset + Buffer.byteLength(text);
-
-function partOf({ metadata, data }: ConfigMap, number: number): LogPart {
-  const closed = metadata.annotations?.[marks.closed];
-  return {
-    number,
-    offset: Number(metadata.annotations?.[marks.offset] ?? 0),
-    text: data?.[KEY] ?? '',
-    closed: closed === 'continued' || closed === 'full' ? closed : undefined,
-  };
-}
-
-function mapOf(
-  { job, clusterId, sequence, attempt, cluster }: Speaker,
-  namespace: string,
-  { number, offset, text, closed }: LogPart,
-  step: string | undefined,
-  before: ConfigMap | undefined,
-): ConfigMap {
-  return {
-    metadata: {
-      ...before?.metadata,
-      namespace,
-      name: logConfigMapName(job, number),
-      labels: {
-        ...before?.metadata.labels,
-        [labels.purpose]: 'log',
-        [labels.clusterId]: clusterId,
-        [labels.sequence]: String(sequence),
-        [labels.attempt]: String(attempt),
-        [labels.job]: job,
-      },
-      annotations: {
-        ...before?.metadata.annotations,
-        [marks.cluster]: `${cluster.namespace}/${cluster.name}`,
-        [marks.offset]: String(offset),
-        ...(closed === undefined ? {} : { [marks.closed]: closed }),
-        ...(step !== undefined && number === 0 ? { [marks.step]: step } : {}),
-      },
-    },
-    data: { [KEY]: text },
-  };
 }

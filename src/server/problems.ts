@@ -8,7 +8,7 @@ const LONGEST_VALUE = 200;
 type Path = readonly PropertyKey[];
 
 /** `['masterList', 0, 'ip']` as people write it: `masterList[0].ip`. */
-export const fieldOf = (path: Path): string =>
+const fieldOf = (path: Path): string =>
   path.reduce<string>(
     (text, part) =>
       typeof part === 'number' ? `${text}[${part}]` : `${text}${text === '' ? '' : '.'}${String(part)}`,

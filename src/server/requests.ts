@@ -16,8 +16,7 @@ import type { User } from './reviews.ts';
 
 /** The region of an object that names none. */
 const NO_REGION = 'default';
-export const regionOf = ({ spec }: Pick<KubernetesCluster, 'spec'>): string =>
-  spec.cluster.region ?? NO_REGION;
+const regionOf = ({ spec }: Pick<KubernetesCluster, 'spec'>): string => spec.cluster.region ?? NO_REGION;
 
 export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
   namespace: metadata.namespace ?? '',

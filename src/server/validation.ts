@@ -4,7 +4,7 @@ import { HttpError, malformed, unprocessable } from './errors.ts';
 import { isAboutShape, problemsFrom } from './problems.ts';
 
 /** `input` as `schema` has it. Throws HttpError 400 for a wrong shape, 422 for a wrong value, with every problem. */
-export function checked<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+function checked<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const problems = problemsFrom(parsed.error.issues, input);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { regionSchema } from '#api/kubernetes-cluster.ts';
 import { addressed, addressOf, clusterPath, errorSchema, namespaceQuery, ok, okSchema } from '../bodies.ts';
 import { conflict, forbidden } from '../errors.ts';
 import { compareReport, keepReport, reportFields, reportIn } from '../reports.ts';
@@ -10,10 +9,9 @@ const address = z
   .max(1000)
   .optional();
 
-export const callbackBody = z
+const callbackBody = z
   .object({
     ...addressed,
-    region: regionSchema.optional(),
     masterList: address,
     nodeList: address,
     etcdList: address,

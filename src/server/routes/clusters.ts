@@ -18,7 +18,7 @@ const listSchema = z.object({
 });
 
 /** The object as people may see it: no credentials, no bookkeeping. */
-export function shownCluster({ metadata, spec, ...rest }: KubernetesCluster): z.infer<typeof clusterSchema> {
+function shownCluster({ metadata, spec, ...rest }: KubernetesCluster): z.infer<typeof clusterSchema> {
   const { managedFields: _fields, annotations = {}, ...kept } = metadata;
   const { [LAST_APPLIED]: _text, ...shown } = annotations;
   const { authConfig: _secret, ...cluster } = spec.cluster;

@@ -1,38 +1,15 @@
-import { z } from 'zod';
-import { cidrSchema } from '#api/cidr.ts';
 import { LISTS } from '#api/host.ts';
-import {
-  type ClusterSpec,
-  clusterTypeSchema,
-  deployModeSchema,
-  endpointSchema,
-  KUBERNETES_CLUSTERS,
-  type KubernetesCluster,
-  registrySchema,
-  timeoutSchema,
-  versionSchema,
-} from '#api/kubernetes-cluster.ts';
-import type { ObjectKey } from '#api/meta.ts';
-import { annotations, credentialsSecretName } from '#api/names.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
-import type { Problem } from '#base/errors.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { isUncertain } from '#runtime/api-error.ts';
 import { onClusters, onSecrets } from '../auth.ts';
-import {
-  addressed,
-  addressOf,
-  clusterPath,
-  errorSchema,
-  hostsSchema,
-  namespaceQuery,
-  ok,
-  okSchema,
-  retrySchema,
-} from '../bodies.ts';
+import { addressOf, clusterPath, errorSchema, namespaceQuery, ok, okSchema } from '../bodies.ts';
+import { type CreateBody, createBody, type Wanted, wantedBy } from '../creation.ts';
 import { type Credentials, keepCredentials } from '../credentials.ts';
 import { conflict, unprocessable } from '../errors.ts';
-import { laidOver, mergeLists } from '../hosts.ts';
+import { laidOver } from '../hosts.ts';
 import { asSpelledByRest } from '../problems.ts';
 import {
   appliedSpec,
@@ -45,69 +22,7 @@ import {
   requestBy,
 } from '../requests.ts';
 import type { User } from '../reviews.ts';
-import { readPrivateKey } from '../ssh-key.ts';
 import type { Room, Routes } from './room.ts';
-
-export const createBody = z
-  .object({
-    ...addressed,
-    timeoutMins: timeoutSchema.optional(),
-    clusterType: clusterTypeSchema.optional(),
-    deployMode: deployModeSchema.optional(),
-    podCIDR: cidrSchema.optional(),
-    serviceCIDR: cidrSchema.optional(),
-    masterList: hostsSchema.optional(),
-    nodeList: hostsSchema.optional(),
-    etcdList: hostsSchema.optional(),
-    externalLoadBalancer: endpointSchema.optional(),
-    kubeVersion: versionSchema.optional(),
-    imagesRegistry: registrySchema.optional(),
-    privateSSHKey: z
-      .string()
-      .max(32_768)
-      .optional()
-      .meta({ description: 'PEM, or base64 of PEM; without a passphrase. It becomes a Secret.' }),
-    credentialsSecret: z
-      .string()
-      .max(253)
-      .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, { error: 'is no name of a Secret' })
-      .optional()
-      .meta({ description: 'A Secret that you may read, instead of privateSSHKey.' }),
-    retry: retrySchema,
-  })
-  .meta({ id: 'CreateCluster' });
-type CreateBody = z.infer<typeof createBody>;
-
-/** The fields of `spec.cluster` that a body says; what it leaves out is not there. */
-function clusterFrom(body: CreateBody, lists: Partial<ClusterSpec>): Partial<ClusterSpec> {
-  const { timeoutMins, privateSSHKey, retry, name, namespace, region, ...rest } = body;
-  const said = { ...rest, ...lists, timeout_mins: timeoutMins };
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
-}
-
-interface Wanted extends ObjectKey {
-  region: string;
-  change: Partial<ClusterSpec>;
-  privateKey: string | undefined;
-  placed(problem: Problem): Problem;
-}
-
-/** What a body asks for, or HttpError 422 with everything that is wrong with it in itself. */
-function wantedBy(body: CreateBody, address: ObjectKey & { region: string }): Wanted {
-  const { lists, problems, placed } = mergeLists(body);
-  const key = body.privateSSHKey === undefined ? undefined : readPrivateKey(body.privateSSHKey);
-  if (key && 'reason' in key) problems.push({ field: 'privateSSHKey', reason: key.reason });
-  if (key && body.credentialsSecret !== undefined) {
-    problems.push({ field: 'credentialsSecret', reason: 'stands beside privateSSHKey; give one of them' });
-  }
-  if (!key && body.credentialsSecret === undefined && !body.retry) {
-    problems.push({ field: 'privateSSHKey', reason: 'is needed, or credentialsSecret' });
-  }
-  if (problems.length > 0) throw unprocessable(problems);
-  const change = clusterFrom(body, lists);
-  if (key) change.credentialsSecret = credentialsSecretName(address.name);
-  return { ...address, change, placed, privateKey: key && 'pem' in key ? key.pem : undefined };
-}
 
 function validate(spec: KubernetesCluster['spec'], { offer }: Room, placed: Wanted['placed']): void {
   const problems = validateSpec(spec, offer);

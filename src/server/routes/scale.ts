@@ -26,8 +26,8 @@ import { appliedSpec, clusterIn, judgeAndAsk, locationOf, refuseBusy } from '../
 import type { Room, Routes } from './room.ts';
 
 const nodeList = hostsSchema.optional().meta({ description: 'The whole new list of workers.' });
-export const scaleUpBody = z.object({ ...addressed, nodeList, retry: retrySchema }).meta({ id: 'ScaleUp' });
-export const scaleDownBody = z
+const scaleUpBody = z.object({ ...addressed, nodeList, retry: retrySchema }).meta({ id: 'ScaleUp' });
+const scaleDownBody = z
   .object({
     ...addressed,
     nodeList,
@@ -41,7 +41,7 @@ const addresses = (hosts: readonly HostEntry[] | undefined): string[] =>
   (hosts ?? []).map(({ ip }) => canonicalIp(ip) ?? ip);
 
 /** What only this request can be wrong about: the rest the operation's own checks say. */
-export function listProblems(
+function listProblems(
   operation: Operation,
   list: readonly HostEntry[],
   { present, allowEmpty }: { present: readonly string[]; allowEmpty: boolean },
