@@ -28,7 +28,11 @@ const common = {
   external: ['cpu-features', 'koffi', '*.node'],
 } as const;
 await build({ ...common, entryPoints: [join(root, 'src/main.ts')], outfile: join(dist, 'matryoshka.js') });
-await build({ ...common, entryPoints: [join(root, 'src/ansibleinit/main.ts')], outfile: join(dist, 'ansibleinit.js') });
+await build({
+  ...common,
+  entryPoints: [join(root, 'src/ansibleinit/main.ts')],
+  outfile: join(dist, 'ansibleinit.js'),
+});
 copyFileSync(join(root, 'node_modules/node/bin/node'), join(dist, 'node'));
 for (const part of ['koffi', '@koromix/koffi-linux-x64']) {
   cpSync(join(root, 'node_modules', part), join(dist, 'node_modules', part), { recursive: true });

@@ -31,8 +31,6 @@ export async function play(
         'run',
         '--rm',
         '--init',
-        '--user=0:0',
-        '--entrypoint=ansible-playbook',
         '--network=host',
         // By hand it is root's key that is used, and the playbook that is run, not the Job's program.
         '--user=0',

@@ -14,7 +14,7 @@ import { timings } from './timings.ts';
 /** The playbooks alone, without operator: hosts, a cluster of them, a Service that answers, and back. */
 export async function byHand(say: Say): Promise<void> {
   const clock = timings();
-  const cluster = { name: 'hand', masters: 1, workers: 2, from: 1, joining: [], leaving: [] };
+  const cluster = { name: 'hand', masters: ['lab-1'], workers: ['lab-2', 'lab-3'], leaving: [], attempt: 1 };
   await clock.measure('artifacts', () => fillArtifacts(artifactsDir, say));
   const hosts = await clock.measure('hosts', () => labUp(3, say));
   try {
@@ -28,7 +28,7 @@ export async function byHand(say: Say): Promise<void> {
     await client.close();
     const leaving = hosts.map(({ name }) => name);
     await clock.measure('terminate.yml', () =>
-      play('terminate.yml', { ...cluster, leaving, sequence: sequence + 1 }, say),
+      play('terminate.yml', { ...cluster, masters: [], workers: [], leaving, sequence: sequence + 1 }, say),
     );
     clock.print();
   } finally {

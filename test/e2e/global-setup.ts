@@ -1,0 +1,23 @@
+import type { TestProject } from 'vitest/node';
+import { labDown } from '#lab/hosts/down.ts';
+import { metaUp } from '#lab/meta/meta.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** How many lab hosts there are; the first is the meta cluster's. */
+    labHosts: number;
+  }
+}
+
+const HOSTS = 5;
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+/** One lab with a meta cluster for a whole run of the `e2e` project. `KEEP=1` leaves it for the next run. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const meta = await metaUp(HOSTS, say);
+  await meta.close();
+  project.provide('labHosts', HOSTS);
+  return async () => {
+    if (process.env['KEEP'] === undefined) await labDown(say);
+  };
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { nodeNameOf } from '#api/host.ts';
+import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
+import { clientOf, kubeconfigOf, readyNodes, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { askService } from '#lab/meta/web.ts';
+import type { Client } from '#runtime/client.ts';
+
+const NAME = 'life';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 8 * 60_000;
+
+let meta: Meta;
+let made: Client | undefined;
+const before = new Map<string, HostSnapshot>();
+
+/** What differs on a host from what it was before any cluster came, but for what is allowed. */
+async function traces(name: string): Promise<string[]> {
+  const was = before.get(name);
+  if (!was) throw new Error(`no snapshot of ${name}`);
+  return differences(was, await snapshotHost(name));
+}
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  for (const { name } of meta.hosts) before.set(name, await snapshotHost(name));
+});
+afterAll(async () => {
+  await made?.close();
+  await meta.close();
+});
+
+const entries = (first: number, last: number) => meta.hosts.slice(first, last).map(({ ip }) => ({ ip }));
+const nodes = (last: number) => entries(0, last).map(nodeNameOf).sort();
+
+describe('the life of a cluster through REST alone', () => {
+  it('is made, with every node Ready and a Service that answers', async () => {
+    const body = {
+      name: NAME,
+      masterList: entries(0, 1),
+      nodeList: entries(1, 3),
+      privateSSHKey: meta.privateKey,
+    };
+    const answer = await meta.rest.call('POST', PATH, body);
+    expect(answer).toMatchObject({ status: 200, body: { code: 'OK', message: 'success' } });
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
+    made = await clientOf(await kubeconfigOf(meta, NAME));
+    expect(await readyNodes(made)).toEqual(nodes(3));
+    expect(await askService(made, meta.hosts[1]?.ip ?? '')).toContain('HTTP 200');
+  });
+
+  it('tells its log, without the key that it was given', async () => {
+    const { body } = await meta.rest.call('GET', `${PATH}/logs`);
+    const log = JSON.stringify(body);
+    expect(log).toContain('kubeadm init');
+    expect(log).not.toContain(meta.privateKey.split('\n')[1]);
+  });
+
+  it('takes one operation at a time', async () => {
+    const grown = await meta.rest.call('POST', `${PATH}/scaleup`, { nodeList: entries(1, 4) });
+    expect(grown.status).toBe(200);
+    const second = await meta.rest.call('POST', `${PATH}/scaledown`, { nodeList: entries(1, 2) });
+    expect(second).toMatchObject({ status: 409, body: { code: 'Conflict' } });
+  });
+
+  it('grows by a worker', async () => {
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(made && (await readyNodes(made))).toEqual(nodes(4));
+  });
+
+  it('shrinks by a worker, whose host is as it was', async () => {
+    await meta.rest.call('POST', `${PATH}/scaledown`, { nodeList: entries(1, 3) });
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(made && (await readyNodes(made))).toEqual(nodes(3));
+    const name = meta.hosts[3]?.name ?? '';
+    expect(await traces(name)).toEqual([]);
+  });
+
+  it('goes, and leaves every host as it was', async () => {
+    const { status } = await meta.rest.call('DELETE', PATH);
+    expect(status).toBe(200);
+    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    for (const { name } of meta.hosts) {
+      expect(await traces(name), name).toEqual([]);
+    }
+    expect((await meta.rest.call('GET', PATH)).status).toBe(404);
+  });
+});

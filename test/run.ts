@@ -1,0 +1,71 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { z } from 'zod';
+
+/**
+ * `make test`: format, lint, types, unused code, unit tests, tests against a real API server, and one whole life of a
+ * cluster on lab hosts. Goes on after a failure, so that one run tells everything; the last line counts.
+ */
+interface Part {
+  name: string;
+  command: readonly [string, ...string[]];
+  /** A vitest project reports its own count; anything else is one check. */
+  project?: string;
+}
+
+const vitest = (project: string, ...more: string[]): Part => ({
+  name: project,
+  project,
+  command: ['vitest', 'run', '--project', project, '--reporter=default', '--reporter=json', ...more],
+});
+
+const parts: readonly Part[] = [
+  { name: 'format and lint', command: ['biome', 'check', '.'] },
+  { name: 'types', command: ['tsc', '--noEmit'] },
+  { name: 'unused code', command: ['knip'] },
+  vitest('unit'),
+  vitest('api'),
+  vitest('e2e', 'test/e2e/life-by-rest.test.ts'),
+];
+
+const reportSchema = z.object({
+  numPassedTests: z.number(),
+  numFailedTests: z.number(),
+  success: z.boolean(),
+});
+
+const scratch = mkdtempSync(join(tmpdir(), 'matryoshka-test-'));
+let passed = 0;
+let failed = 0;
+const rows: string[] = [];
+for (const { name, command, project } of parts) {
+  process.stdout.write(`\n== ${name}\n`);
+  const began = performance.now();
+  const output = join(scratch, `${name}.json`);
+  const [file, ...args] = command;
+  const { exitCode } = await execa(
+    file,
+    project === undefined ? args : [...args, `--outputFile.json=${output}`],
+    {
+      stdio: 'inherit',
+      reject: false,
+      preferLocal: true,
+    },
+  );
+  const ok = exitCode === 0;
+  const report =
+    project !== undefined && existsSync(output)
+      ? reportSchema.parse(JSON.parse(readFileSync(output, 'utf8')))
+      : undefined;
+  passed += report?.numPassedTests ?? (ok ? 1 : 0);
+  // A run that failed outside of any test (a set-up, an unhandled rejection) has failed all the same.
+  failed += Math.max(report?.numFailedTests ?? 0, ok ? 0 : 1);
+  rows.push(
+    `${ok ? 'ok    ' : 'FAILED'}  ${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${name}`,
+  );
+}
+rmSync(scratch, { recursive: true, force: true });
+process.stdout.write(`\n${rows.join('\n')}\n\n${passed} passed, ${failed} failed\n`);
+process.exitCode = failed === 0 ? 0 : 1;
