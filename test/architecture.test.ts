@@ -1,0 +1,224 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { crdFiles } from '../src/crds.ts';
+
+/** Holds the walls of docs/architecture.md. A new room, or a new way between rooms, is a line here and a line there. */
+const root = join(import.meta.dirname, '..');
+
+/** What "client only" means: calling an API server, without caches, queues or controllers. */
+const CLIENT = [
+  'runtime/api-error.ts',
+  'runtime/client-options.ts',
+  'runtime/client.ts',
+  'runtime/endpoint.ts',
+  'runtime/kube-config.ts',
+  'runtime/resource-path.ts',
+  'runtime/scoped-client.ts',
+];
+
+/** Room → the rooms, or single files of rooms, that it may import besides itself. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  api: ['base'],
+  runtime: ['base', 'api/meta.ts'],
+  operations: ['api', 'base'],
+  ssh: ['base'],
+  artifacts: ['base'],
+  precheck: ['ssh', 'api', 'base'],
+  installer: ['operations', ...CLIENT, 'runtime/store.ts', 'api', 'base'],
+  ansibleinit: ['precheck', 'ssh', 'api', 'base'],
+  controller: ['operations', 'installer', 'runtime', 'api', 'base'],
+  server: ['operations', ...CLIENT, 'api', 'base'],
+  webhook: ['operations', ...CLIENT, 'api', 'base'],
+  bootstrap: ['artifacts', 'precheck', 'ssh', ...CLIENT, 'ansibleinit', 'api', 'base'],
+  config: ['base'],
+  crds: ['api'],
+  programs: ['*'],
+  main: ['*'],
+};
+
+/** Stand-ins that tests of several files share; the product never imports them. */
+const SUPPORT = ['base/manual-clock.ts', 'runtime/scripted-caller.ts', 'server/rest-world.ts'];
+/** What else a test beside its file may import. */
+const TESTS_ALSO = ['lab/apiserver', 'base', 'api'];
+/** Rooms without input or output: they import no part of node. */
+const PURE = ['api', 'operations'];
+
+interface Import {
+  /** Below src/. */
+  file: string;
+  /** As it is written. */
+  specifier: string;
+}
+
+const isTest = (file: string): boolean => file.endsWith('.test.ts') || SUPPORT.includes(file);
+const roomOf = (path: string): string => path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
+
+/** What a specifier leads to, below src/ (or below the checkout, for `lab/` and the like); undefined for packages. */
+function targetOf({ file, specifier }: Import): string | undefined {
+  if (specifier.startsWith('#')) return specifier.slice(1);
+  if (!specifier.startsWith('.')) return undefined;
+  const path = relative(join(root, 'src'), join(root, 'src', file, '..', specifier));
+  return path.replace(/^(\.\.\/)+/, '');
+}
+
+const opens = (allowed: readonly string[], target: string): boolean =>
+  allowed.some((one) => one === '*' || one === target || target.startsWith(`${one}/`));
+
+/** Why an import is not allowed, in a sentence; undefined when it is. */
+function objection(one: Import): string | undefined {
+  const { file, specifier } = one;
+  const room = roomOf(file);
+  const says = `src/${file} imports ${specifier}`;
+  const target = targetOf(one);
+  if (target === undefined) {
+    const node = specifier.startsWith('node:') && PURE.includes(room) && !isTest(file);
+    return node ? `${says}: ${room} does no input or output` : undefined;
+  }
+  const allowed = ALLOWED[room];
+  if (!allowed) return `${says}: "${room}" is no room of test/architecture.test.ts`;
+  if (isTest(file) && opens(TESTS_ALSO, target)) return undefined;
+  if (!isTest(file) && SUPPORT.includes(target)) return `${says}: that is for tests`;
+  if (/^(lab|test|bench|deploy)\//.test(target)) return `${says}: nothing under src imports that`;
+  if (roomOf(target) !== room) {
+    if (opens(allowed, target)) return undefined;
+    return `${says}: ${room} may import ${allowed.length === 0 ? 'nothing of ours' : allowed.join(', ')}`;
+  }
+  const [, mine, inside] = file.split('/');
+  const [, theirs] = target.split('/');
+  if (room === 'controller' && inside !== undefined && mine !== theirs)
+    return `${says}: siblings never import each other; they meet in API objects`;
+  return undefined;
+}
+
+const filesUnder = (folder: string, matches: (path: string) => boolean): string[] =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .filter((path) => matches(path) && !/(^|\/)(node_modules|dist|__pycache__)\//.test(path))
+    .sort();
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const sources = filesUnder('src', (path) => path.endsWith('.ts')).map((path) => path.slice('src/'.length));
+const product = sources.filter((file) => !isTest(file));
+
+const importsOf = (file: string, text: string): Import[] =>
+  ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => ({ file, specifier: fileName }));
+
+/** Places where a type is given up: `any`, or a comment that silences the compiler. */
+function untyped(path: string, text: string): string[] {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
+  const at = (position: number) => `${path}:${source.getLineAndCharacterOfPosition(position).line + 1}`;
+  const found = [...text.matchAll(/@ts-(ignore|nocheck|expect-error)/g)].map(({ index }) => at(index));
+  const visit = (node: ts.Node): void => {
+    if (node.kind === ts.SyntaxKind.AnyKeyword) found.push(at(node.getStart(source)));
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+describe('the rooms', () => {
+  it('import only what their walls let through', () => {
+    const imports = sources.flatMap((file) => importsOf(file, read(`src/${file}`)));
+    expect(imports.length).toBeGreaterThan(500);
+    expect(imports.flatMap((one) => objection(one) ?? [])).toEqual([]);
+  });
+
+  it('are all there: no wall without a room', () => {
+    const rooms = new Set(sources.map(roomOf));
+    expect(Object.keys(ALLOWED).filter((room) => !rooms.has(room))).toEqual([]);
+    expect([...rooms].filter((room) => !(room in ALLOWED))).toEqual([]);
+    expect([...CLIENT, ...SUPPORT].filter((file) => !sources.includes(file))).toEqual([]);
+  });
+
+  it.each([
+    ['server/app.ts', '#controller/index.ts', 'server may import operations, runtime/api-error.ts'],
+    ['server/routes/create.ts', '../../webhook/app.ts', 'server may import'],
+    ['webhook/app.ts', '#runtime/informer.ts', 'webhook may import'],
+    ['runtime/client.ts', '#api/kubernetes-cluster.ts', 'runtime may import base, api/meta.ts'],
+    ['base/clock.ts', '#api/meta.ts', 'base may import nothing of ours'],
+    ['operations/create.ts', 'node:fs', 'no input or output'],
+    ['controller/network/room.ts', '../cluster/rules.ts', 'siblings never import each other'],
+    ['programs/server.ts', '#lab/hosts/up.ts', 'nothing under src imports that'],
+    ['precheck/run.test.ts', '#lab/hosts/up.ts', 'nothing under src imports that'],
+    ['programs/server.ts', '#server/rest-world.ts', 'that is for tests'],
+    ['cellar/wine.ts', '#base/clock.ts', '"cellar" is no room'],
+  ])('object when %s imports %s', (file, specifier, why) => {
+    expect(objection({ file, specifier })).toContain(`src/${file} imports ${specifier}`);
+    expect(objection({ file, specifier })).toContain(why);
+  });
+
+  it.each([
+    ['server/app.ts', '#runtime/client.ts'],
+    ['server/routes/create.ts', '../errors.ts'],
+    ['controller/index.ts', './cluster/room.ts'],
+    ['controller/cluster/rules.ts', './settle.ts'],
+    ['webhook/webhook.api.test.ts', '#lab/apiserver/start.ts'],
+    ['main.ts', './programs/server.ts'],
+    ['ssh/connection.ts', 'ssh2'],
+  ])('let %s import %s', (file, specifier) => {
+    expect(objection({ file, specifier })).toBeUndefined();
+  });
+
+  it('are read to the last import: types, re-exports and dynamic imports as well', () => {
+    const text = `import type { A } from './a.ts';\nexport { b } from './b.ts';\nawait import('./c.ts');\nimport './d.ts';`;
+    const specifiers = importsOf('main.ts', text).map(({ specifier }) => specifier);
+    expect(specifiers.sort()).toEqual(['./a.ts', './b.ts', './c.ts', './d.ts']);
+  });
+});
+
+describe('the files', () => {
+  it('of the product have at most 250 lines, those of its tests 400', () => {
+    const lines = (file: string) => read(`src/${file}`).split('\n').length - 1;
+    const long = sources.filter((file) => lines(file) > (isTest(file) ? 400 : 250));
+    expect(long.map((file) => `src/${file}: ${lines(file)} lines`)).toEqual([]);
+  });
+
+  it('are named for what they hold', () => {
+    const vague = /^(utils?|helpers?|commons?|misc|shared|lib)$/;
+    const named = [
+      ...sources.map((file) => `src/${file}`),
+      ...filesUnder('lab', (path) => path.endsWith('.ts')),
+    ];
+    expect(
+      named.filter((path) => path.split('/').some((part) => vague.test(part.replace(/\.ts$/, '')))),
+    ).toEqual([]);
+    expect(named.filter((path) => !/^[a-z0-9]+([-.][a-z0-9]+)*\.ts$/.test(basename(path)))).toEqual([]);
+  });
+
+  it('give up no type', () => {
+    const all = ['src', 'lab', 'deploy', 'test'].flatMap((folder) =>
+      filesUnder(folder, (path) => path.endsWith('.ts')),
+    );
+    expect(all.flatMap((path) => untyped(path, read(path)))).toEqual([]);
+    expect(untyped('made-up.ts', 'const a: number = 1;\nconst b = JSON.parse("1") as any;')).toEqual([
+      'made-up.ts:2',
+    ]);
+  });
+
+  it('have no word of the hosts that we practise on: the product does not know them', () => {
+    const word = /\blab\b|\blab[-_]/i;
+    const texts = [
+      ...product.map((file) => `src/${file}`),
+      ...filesUnder('ansible', (path) => !path.endsWith('.pyc')),
+      ...filesUnder('deploy/manifests', () => true),
+      ...filesUnder('crds', () => true),
+    ];
+    const telling = texts.flatMap((path) =>
+      read(path)
+        .split('\n')
+        .flatMap((line, index) => (word.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+    );
+    expect(telling).toEqual([]);
+  });
+
+  it('under crds/ are those that src/api makes: run "node src/crds.ts"', () => {
+    const found = Object.fromEntries(
+      readdirSync(join(root, 'crds')).map((name) => [name, read(`crds/${name}`)]),
+    );
+    expect(found).toEqual(crdFiles);
+  });
+});

@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import { operations } from '#operations/index.ts';
+import { checks } from '#precheck/index.ts';
+import { jobRoutes, lenientJobRoutes, newRoutes, originalRoutes } from '#server/routes/index.ts';
+import { admissions } from '#webhook/index.ts';
+
+/** Each list of the house against the folder that it lists: a file without its line fails here. */
+const root = join(import.meta.dirname, '..');
+
+const modulesOf = (folder: string): string[] =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && name !== 'index.ts')
+    .sort();
+
+/** What the files of a folder export and `isOne` takes for a member of its list, by `file: name`. */
+async function exportedFrom(
+  folder: string,
+  isOne: (value: unknown, name: string) => boolean,
+): Promise<Map<string, unknown>> {
+  const found = new Map<string, unknown>();
+  for (const file of modulesOf(folder)) {
+    const module: object = await import(join(root, folder, file));
+    for (const [name, value] of Object.entries(module)) {
+      if (isOne(value, name)) found.set(`${folder}/${file}: ${name}`, value);
+    }
+  }
+  return found;
+}
+
+/** Members that the folder has and the list has not, and the other way round. */
+function difference(folder: ReadonlyMap<string, unknown>, list: readonly unknown[]) {
+  const there = new Set(folder.values());
+  return {
+    unlisted: [...folder].filter(([, value]) => !list.includes(value)).map(([where]) => where),
+    strangers: list.filter((value) => !there.has(value)).length,
+    twice: list.length - new Set(list).size,
+  };
+}
+const SAME = { unlisted: [], strangers: 0, twice: 0 };
+
+const matches =
+  (schema: z.ZodType) =>
+  (value: unknown): boolean =>
+    schema.safeParse(value).success;
+const isFunction = z.custom((value) => typeof value === 'function');
+
+describe('the list', () => {
+  it('of operations names every operation', async () => {
+    const isOperation = matches(z.object({ words: z.object({}), playbook: z.string(), check: isFunction }));
+    const found = await exportedFrom('src/operations', isOperation);
+    expect(difference(found, operations)).toEqual(SAME);
+    const names = operations.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    const playbooks = operations.map(({ playbook }) => playbook);
+    const there = readdirSync(join(root, 'ansible'));
+    expect(playbooks.filter((playbook) => !there.includes(playbook))).toEqual([]);
+  });
+
+  it('of checks names every check', async () => {
+    const isCheck = matches(z.object({ name: z.string(), check: isFunction }));
+    expect(difference(await exportedFrom('src/precheck/checks', isCheck), checks)).toEqual(SAME);
+    expect(new Set(checks.map(({ name }) => name)).size).toBe(checks.length);
+  });
+
+  it('of routes names every file of routes', async () => {
+    const isRoutes = (value: unknown, name: string) => typeof value === 'function' && name.endsWith('Routes');
+    const listed = [...originalRoutes, ...newRoutes, ...lenientJobRoutes, ...jobRoutes];
+    expect(difference(await exportedFrom('src/server/routes', isRoutes), listed)).toEqual(SAME);
+  });
+
+  it('of admissions names every kind that has one, under the path that the API server calls', async () => {
+    const isAdmission = (value: unknown, name: string) =>
+      typeof value === 'function' && name.endsWith('Admission');
+    const found = await exportedFrom('src/webhook/admit', isAdmission);
+    expect(difference(found, Object.values(admissions))).toEqual(SAME);
+    expect(modulesOf('src/webhook/validate')).toEqual(modulesOf('src/webhook/admit'));
+    expect(Object.keys(admissions)).toContain(KUBERNETES_CLUSTERS.plural);
+    const paths = Object.keys(admissions).map((plural) => `/validate/${plural}`);
+    expect(calledPaths().sort()).toEqual(paths.sort());
+  });
+
+  it('of controllers names every folder of one', () => {
+    const folders = readdirSync(join(root, 'src/controller'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `./${name}/room.ts`);
+    const text = readFileSync(join(root, 'src/controller/index.ts'), 'utf8');
+    const imported = ts
+      .preProcessFile(text, true, true)
+      .importedFiles.map(({ fileName }) => fileName)
+      .filter((specifier) => specifier.startsWith('.'));
+    expect(imported.sort()).toEqual(folders.sort());
+  });
+
+  it('is told from its folder, or this file would prove nothing', () => {
+    const folder = new Map<string, unknown>([
+      ['a.ts: a', 1],
+      ['b.ts: b', 2],
+    ]);
+    expect(difference(folder, [1, 3, 3])).toEqual({ unlisted: ['b.ts: b'], strangers: 2, twice: 1 });
+  });
+});
+
+const webhookSchema = z.object({
+  kind: z.literal('ValidatingWebhookConfiguration'),
+  webhooks: z.array(z.object({ clientConfig: z.object({ service: z.object({ path: z.string() }) }) })),
+});
+
+/** The paths in the shipped ValidatingWebhookConfiguration. */
+function calledPaths(): string[] {
+  const folder = join(root, 'deploy/manifests');
+  const objects = readdirSync(folder).flatMap((file) =>
+    parseAllDocuments(readFileSync(join(folder, file), 'utf8')).map((document): unknown => document.toJS()),
+  );
+  return objects.flatMap((object) => {
+    const parsed = webhookSchema.safeParse(object);
+    return parsed.success ? parsed.data.webhooks.map(({ clientConfig }) => clientConfig.service.path) : [];
+  });
+}
