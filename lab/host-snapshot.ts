@@ -12,7 +12,7 @@ export type HostSnapshot = z.infer<typeof HostSnapshot>;
  * What may differ after a cluster came and went, and why; one pattern a line of the snapshot. Everything else that
  * differs is a rest of ours.
  */
-export const allowed: readonly { readonly pattern: RegExp; readonly because: string }[] = [
+const allowed: readonly { readonly pattern: RegExp; readonly because: string }[] = [
   {
     pattern: / \/etc\/matryoshka(\/owner\.json)?$/,
     because: 'the fence keeps the last epoch, so that it only grows',

@@ -10,7 +10,7 @@ export interface HostLines {
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(0).padStart(4)} s`;
 
 /** In a terminal a list that is drawn over, elsewhere a plain line whenever a host begins a task. */
-export function hostLines(hosts: readonly string[], terminal: boolean): HostLines {
+function hostLines(hosts: readonly string[], terminal: boolean): HostLines {
   const since = performance.now();
   if (!terminal) {
     const last = new Map<string, string>();

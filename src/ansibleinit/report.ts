@@ -28,7 +28,7 @@ const addresses = (list: string): { ip: string }[] =>
   list === '' ? [] : list.split(',').map((ip) => ({ ip }));
 
 /** The report as the callback's body spells it (docs/contract.md, REST). */
-export function callbackBody(settings: Settings, report: RunReport): string {
+function callbackBody(settings: Settings, report: RunReport): string {
   return JSON.stringify({
     name: settings.CLUSTER_NAME,
     namespace: settings.CLUSTER_NAMESPACE,

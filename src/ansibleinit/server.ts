@@ -17,7 +17,7 @@ export interface Answer {
  * One POST to the server. Token and CA are read anew each time, since both are rotated under us. No redirect is
  * followed: the token goes where we were told and nowhere else.
  */
-export async function post(
+async function post(
   settings: Settings,
   path: string,
   body: string,

@@ -19,7 +19,7 @@ export interface Uplink {
 const answerSchema = z.object({ next: z.number() });
 
 /** One line for people: when, what, where. */
-export const lineOf = ({ time, event, play, task, host, seconds, message }: RunEvent): string =>
+const lineOf = ({ time, event, play, task, host, seconds, message }: RunEvent): string =>
   [
     time.slice(11, 19),
     event.padEnd(8),

@@ -15,7 +15,7 @@ export function canonicalIp(text: string): string | undefined {
 /** DNS label of RFC 1123, as Kubernetes object names and node names have it. */
 export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
-export const ipSchema = z
+const ipSchema = z
   .string()
   .max(45)
   .refine((text) => canonicalIp(text) !== undefined, {
@@ -23,7 +23,7 @@ export const ipSchema = z
   })
   .meta({ description: 'IPv4 or IPv6 address' });
 
-export const taintSchema = z.object({
+const taintSchema = z.object({
   key: z.string().min(1).max(316),
   value: z.string().max(63).optional(),
   effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']),

@@ -56,7 +56,6 @@ export const DEFAULT_LIMITS: Limits = {
 
 export const fine: Findings = { warnings: [], errors: [] };
 export const error = (...errors: string[]): Findings => ({ warnings: [], errors });
-export const warning = (...warnings: string[]): Findings => ({ warnings, errors: [] });
 
 /** Whether the host is to become part of the cluster; one that is part of it or leaves it is not measured again. */
 export const joins = ({ host }: CheckContext): boolean =>

@@ -62,9 +62,6 @@ export const isAlreadyExists = (error: unknown): error is ApiError => isApiError
 export const isExpired = (error: unknown): error is ApiError => isApiError(error, 'Expired');
 export const isInvalid = (error: unknown): error is ApiError => isApiError(error, 'Invalid');
 export const isForbidden = (error: unknown): error is ApiError => isApiError(error, 'Forbidden');
-export const isUnauthorized = (error: unknown): error is ApiError => isApiError(error, 'Unauthorized');
-export const isTooManyRequests = (error: unknown): error is ApiError => isApiError(error, 'TooManyRequests');
-export const isTimeout = (error: unknown): error is ApiError => isApiError(error, 'Timeout');
 
 /**
  * Whether a write that ended so may have been made all the same: read again by name before acting on it

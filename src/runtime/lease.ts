@@ -20,7 +20,7 @@ export interface Lease extends KubeObject {
 }
 
 /** RFC 3339 with microseconds, which Go's MicroTime insists on. */
-export function microTime(date: Date): string {
+function microTime(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
 }
 

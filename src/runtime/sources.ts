@@ -44,7 +44,7 @@ export function shows(
 }
 
 /** The key of the object's controlling owner, where that is of kind `owner`. */
-export function ownerKey(object: KubeObject, owner: Resource): ObjectKey | undefined {
+function ownerKey(object: KubeObject, owner: Resource): ObjectKey | undefined {
   const group = (apiVersion: string) => (apiVersion.includes('/') ? apiVersion.split('/')[0] : '');
   const reference = object.metadata.ownerReferences?.find(
     (candidate) =>

@@ -3,7 +3,7 @@ import { type ItemBackoff, itemBackoff } from './backoff.ts';
 import { createPriorityList } from './priority-list.ts';
 
 /** Fresh news. */
-export const NORMAL = 0;
+const NORMAL = 0;
 /** What a list or a resync brings: it waits behind fresh news (controller-runtime handler.LowPriority). */
 export const LOW = -100;
 

@@ -1,8 +1,7 @@
 /** Host keys as known_hosts writes them (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT); hashed names are not read. */
 
 /** The name under which a host stands: with its port unless that is 22. */
-export const knownHostName = (host: string, port: number): string =>
-  port === 22 ? host : `[${host}]:${port}`;
+const knownHostName = (host: string, port: number): string => (port === 22 ? host : `[${host}]:${port}`);
 
 /** The key type that an SSH public key blob (RFC 4253, 6.6) names in its first string. */
 export const keyTypeOf = (key: Buffer): string => key.subarray(4, 4 + key.readUInt32BE(0)).toString('ascii');

@@ -29,7 +29,7 @@ import { perform } from './perform.ts';
 import { Refusal } from './refusal.ts';
 import { inFlight, type Snapshot } from './snapshot.ts';
 
-export const CLAIMS_BY_CLUSTER = 'clusterId';
+const CLAIMS_BY_CLUSTER = 'clusterId';
 
 /** Index of the claims' informer. */
 export const claimIndexers = {
@@ -64,7 +64,7 @@ const REFUSAL_RETRY_MS = 30_000;
 const AFTER_EFFECTS_MS = 100;
 
 /** The cluster that an object of ours in the operator's namespace belongs to. */
-export function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
+function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
   const [namespace, name] = metadata.annotations?.[marks.cluster]?.split('/') ?? [];
   return namespace && name ? [{ namespace, name }] : [];
 }

@@ -68,7 +68,7 @@ const oneRuns: Row = {
 };
 
 /** The life of a cluster. Record, not Partial: silence is written down. */
-export const lifecycle: Record<Phase, Row> = {
+const lifecycle: Record<Phase, Row> = {
   '': noneRuns,
   Running: noneRuns,
   Failed: noneRuns,

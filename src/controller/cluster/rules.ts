@@ -105,12 +105,12 @@ export const tellEnd: Rule = ({ operation, attempts }) => {
 };
 
 /** What the phase says at a step; a cluster that is being deleted says so from the first moment. */
-export const phaseAt = (operation: Operation, step: string, attempt: number): Phase =>
+const phaseAt = (operation: Operation, step: string, attempt: number): Phase =>
   operation.name !== 'delete' && attempt === 1 && (step === 'starting' || step === 'precheck')
     ? 'Prechecking'
     : operation.phase;
 
-export const situationOf = ({ operation, cluster, applied, claims }: Snapshot): Situation => ({
+const situationOf = ({ operation, cluster, applied, claims }: Snapshot): Situation => ({
   spec: operation?.spec ?? cluster.spec,
   applied,
   claimed: claims,

@@ -42,8 +42,7 @@ export type Signal =
   | 'keyless'
   | 'quiet';
 
-export const isDeleting = ({ cluster }: Snapshot): boolean =>
-  cluster.metadata.deletionTimestamp !== undefined;
+const isDeleting = ({ cluster }: Snapshot): boolean => cluster.metadata.deletionTimestamp !== undefined;
 
 /** Ranks the facts: identity, deletion, how the attempt ended, then what is asked. */
 export function signalOf(snapshot: Snapshot): Signal {

@@ -29,7 +29,7 @@ export interface Inventory {
 }
 
 /** Where clients of the new cluster's API find it: a name that never changes, and the address behind it. */
-export function endpointOf(
+function endpointOf(
   clusterId: string,
   spec: Spec,
   masters: readonly Member[],

@@ -21,7 +21,7 @@ export interface JobSettings {
 }
 
 /** Where ansibleinit finds things in its pod. */
-export const MOUNTS = {
+const MOUNTS = {
   access: '/etc/matryoshka/access',
   ca: '/etc/matryoshka/ca',
   site: '/etc/matryoshka/site',

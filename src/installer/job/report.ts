@@ -5,13 +5,12 @@ import type { Report } from '../installer.ts';
 const hostOutcomeSchema = z.object({ ip: z.string(), ok: z.boolean(), message: z.string().optional() });
 
 /** What ansibleinit leaves in its termination message: the report without what is secret or long. */
-export const verdictSchema = z.object({
+const verdictSchema = z.object({
   success: z.boolean(),
   reason: z.string().optional(),
   message: z.string(),
   hosts: z.array(hostOutcomeSchema),
 });
-export type Verdict = z.infer<typeof verdictSchema>;
 
 const reportSchema = verdictSchema.extend({
   kubeconfig: z.string().optional(),

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { expiryOf } from './access.ts';
+import { mergeKnownHosts } from './anchors.ts';
+
+it('lets the first key of a host and type stand: a later one must not replace what was pinned', () => {
+  const merged = mergeKnownHosts(
+    '10.0.0.1 ssh-ed25519 AAA\n',
+    '# note\n10.0.0.1 ssh-ed25519 BBB\n10.0.0.2 ssh-ed25519 CCC',
+  );
+  expect(merged).toBe('10.0.0.1 ssh-ed25519 AAA\n10.0.0.2 ssh-ed25519 CCC\n');
+  expect(mergeKnownHosts(merged, merged)).toBe(merged);
+});
+
+it('reads no end from a kubeconfig without a certificate, and refuses what is none', () => {
+  expect(expiryOf('users: [{name: a, user: {token: t}}]')).toBeUndefined();
+  expect(() => expiryOf('[]')).toThrow();
+});

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import type { Job, Pod } from '#api/core.ts';
+import { EXIT_UNDELIVERED, judge } from './judge.ts';
+
+const job = (type?: string, reason?: string): Job => ({
+  metadata: { name: 'create-a-1' },
+  status: type ? { conditions: [{ type, status: 'True', ...(reason ? { reason } : {}) }] } : {},
+});
+const pod = (exitCode: number, message = ''): Pod => ({
+  metadata: {},
+  status: { containerStatuses: [{ name: 'ansibleinit', state: { terminated: { exitCode, message } } }] },
+});
+const verdict = (success: boolean) =>
+  JSON.stringify({ success, reason: 'HostUnreachable', message: 'said', hosts: [] });
+const report = { success: true, message: 'done', hosts: [] };
+
+it.each([
+  ['a Job without an end runs', job(), undefined, undefined, { kind: 'running', step: 'nodes' }],
+  ['a complete Job did its work', job('Complete'), pod(0), report, { kind: 'succeeded', report }],
+  ['a lost report does not undo the work', job('Complete'), undefined, undefined, { kind: 'succeeded' }],
+  [
+    'work done but not delivered is work done',
+    job('Failed'),
+    pod(EXIT_UNDELIVERED, verdict(true)),
+    undefined,
+    { kind: 'succeeded' },
+  ],
+  [
+    'a verdict of failure is believed',
+    job('Failed'),
+    pod(1, verdict(false)),
+    undefined,
+    { kind: 'failed', reason: 'HostUnreachable' },
+  ],
+  [
+    'the Job is believed over a report of success',
+    job('Failed'),
+    pod(1),
+    report,
+    { kind: 'failed', reason: 'Contradiction' },
+  ],
+  ['a killed pod says nothing: lost', job('Failed'), pod(137), undefined, { kind: 'lost' }],
+  ['a pod that is gone says nothing: lost', job('Failed'), undefined, undefined, { kind: 'lost' }],
+  [
+    'a deadline is a failure',
+    job('Failed', 'DeadlineExceeded'),
+    undefined,
+    undefined,
+    { kind: 'failed', reason: 'DeadlineExceeded' },
+  ],
+])('%s', (_what, given, last, told, expected) => {
+  expect(judge(given, last, told, 'nodes')).toMatchObject(expected);
+});
