@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { formatSums, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { layout } from '#artifacts/layout.ts';
 import { releases } from '#artifacts/releases.ts';
+import { ensureDocker } from '../hosts/daemon.ts';
+import { ensurePackages } from '../hosts/packages.ts';
 import { sha256OfFile } from './hash.ts';
 import { announced, type Say } from './progress.ts';
 import { recipeFor } from './recipes.ts';
@@ -17,6 +19,9 @@ const Made = z.record(z.string(), z.object({ stamp: z.string(), sha256: z.string
  * them, and writes their sums. What is there and made from the same inputs stays.
  */
 export async function fillArtifacts(dir: string, say: Say): Promise<void> {
+  // A compiler for runc, Docker for the tools in kube-proxy's image; both only where they are not there yet.
+  await ensurePackages({ gcc: 'gcc libc6-dev libseccomp-dev pkg-config' }, say);
+  await ensureDocker(say);
   const stateFile = join(dir, '.made.json');
   await mkdir(dir, { recursive: true });
   const made = Made.parse(JSON.parse(await readFile(stateFile, 'utf8').catch(() => '{}')));
