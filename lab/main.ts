@@ -28,8 +28,6 @@ program
   .action(async ({ dir }) => {
     await mkdir(labDir, { recursive: true });
     const header = existsSync('/usr/include/seccomp.h') ? {} : { 'seccomp.h': 'libseccomp-dev' };
-    await ensurePackages({ gcc: 'gcc libc6-dev', 'pkg-config': 'pkg-config', ...header }, say);
-    await ensureDocker(say);
     await fillArtifacts(dir, say);
     process.stdout.write(`${dir}\n`);
   });
