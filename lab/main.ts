@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { messageOf, UsageError } from '#base/errors.ts';
@@ -10,7 +9,6 @@ import { byHand } from './demo/by-hand.ts';
 import { demo } from './demo/demo.ts';
 import { differences, HostSnapshot, snapshotHost } from './host-snapshot.ts';
 import { labDown } from './hosts/down.ts';
-import { labDir } from './hosts/places.ts';
 import { labUp } from './hosts/up.ts';
 import { play } from './play.ts';
 
@@ -26,8 +24,6 @@ program
   .description('build from source what hosts need, laid out as upstream publishes it')
   .option('--dir <path>', 'where to', artifactsDir)
   .action(async ({ dir }) => {
-    await mkdir(labDir, { recursive: true });
-    const header = existsSync('/usr/include/seccomp.h') ? {} : { 'seccomp.h': 'libseccomp-dev' };
     await fillArtifacts(dir, say);
     process.stdout.write(`${dir}\n`);
   });

@@ -20,7 +20,8 @@ const Made = z.record(z.string(), z.object({ stamp: z.string(), sha256: z.string
  */
 export async function fillArtifacts(dir: string, say: Say): Promise<void> {
   // A compiler for runc, Docker for the tools in kube-proxy's image; both only where they are not there yet.
-  await ensurePackages({ gcc: 'gcc libc6-dev libseccomp-dev pkg-config' }, say);
+  const header = existsSync('/usr/include/seccomp.h') ? {} : { 'seccomp.h': 'libseccomp-dev' };
+  await ensurePackages({ gcc: 'gcc libc6-dev', 'pkg-config': 'pkg-config', ...header }, say);
   await ensureDocker(say);
   const stateFile = join(dir, '.made.json');
   await mkdir(dir, { recursive: true });

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep } from '#base/clock.ts';
 import { UsageError } from '#base/errors.ts';
@@ -16,6 +16,7 @@ export async function ensureDocker(say: Say): Promise<void> {
   await ensurePackages({ docker: 'docker.io', dockerd: 'docker.io' }, say);
   if (process.getuid?.() !== 0) throw new UsageError('no Docker daemon answers, and only root may start one');
   say('starting dockerd …');
+  await mkdir(labDir, { recursive: true });
   const logPath = join(labDir, 'dockerd.log');
   const log = await open(logPath, 'a');
   // It outlives us on purpose, as one that the distribution starts would; so it is no child that execa would end.
