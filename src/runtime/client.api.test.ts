@@ -110,7 +110,10 @@ describe('client', () => {
     const reason = new Error('enough');
     abort.abort(reason);
     await expect(client.list(CONFIG_MAPS, { signal: abort.signal })).rejects.toBe(reason);
-    await expect(client.list(CONFIG_MAPS, { timeoutMs: 0 })).rejects.toMatchObject({ reason: 'Timeout' });
+    // A watch is an answer that takes as long as it was asked to.
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    const slow = client.request('GET', path, undefined, { query: { watch: true, timeoutSeconds: 20 }, timeoutMs: 200 });
+    await expect(slow).rejects.toMatchObject({ reason: 'Timeout' });
   });
 
   it('watches from a version, with bookmarks, until the server ends it', async () => {

@@ -161,6 +161,23 @@ describe('a cluster, by annotation', () => {
     await operator.until('second', (cluster) => word(cluster) === 'create-finished');
   });
 
+  it('fetches the kubeconfig when the report was lost, and again when its Secret is', async () => {
+    script = (job) => (job.startsWith('create') ? { kind: 'undelivered' } : success);
+    await created(2);
+    const key = { namespace: operator.namespace, name: 'demo-kubeconfig' };
+    expect(await operator.client.find(SECRETS, key)).toBeDefined();
+    await operator.client.delete(SECRETS, key);
+    // Any change of the object is a reason to look; without one it is looked at every ten minutes.
+    await operator.client.patch(
+      KUBERNETES_CLUSTERS,
+      { namespace: operator.namespace, name: 'demo' },
+      { metadata: { labels: { look: 'now' } } },
+      { type: 'merge' },
+    );
+    await expect.poll(() => operator.client.find(SECRETS, key), { timeout: 20_000 }).toBeDefined();
+    expect(operator.started.filter((job) => job.startsWith('fetch')).length).toBeGreaterThan(0);
+  });
+
   it('takes no host of another cluster', async () => {
     await created(2);
     await operator.apply('second', { cluster: { masterList: [host(9)], nodeList: [host(2)] } }, 'creating');

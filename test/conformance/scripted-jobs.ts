@@ -40,7 +40,7 @@ export function endJobs(
   pods.addHandler({
     add: (pod) => {
       const job = pod.metadata.labels?.['batch.kubernetes.io/job-name'];
-      if (job === undefined || started.includes(job)) return;
+      if (job === undefined) return;
       started.push(job);
       const hosts = hostsOf(pod);
       void end(client, pod, job, hosts, script(job, hosts));

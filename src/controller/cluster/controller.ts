@@ -25,7 +25,7 @@ import { acceptedOperation, writeStatus } from './finish.ts';
 import { decide } from './lifecycle.ts';
 import { observe } from './observe.ts';
 import type { Outcome } from './outcome.ts';
-import { perform } from './perform.ts';
+import { type Performers, perform } from './perform.ts';
 import { Refusal } from './refusal.ts';
 import { inFlight, type Snapshot } from './snapshot.ts';
 
@@ -98,7 +98,17 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     try {
       if (outcome.kind === 'act') {
         const claims = claimsIn(client, namespace, clock);
-        await perform(outcome.effects, snapshot, { client, namespace, anchors, claims, installer, log });
+        const event: Performers['event'] = (type, reason, message) =>
+          deps.event(cluster, type, reason, message);
+        await perform(outcome.effects, snapshot, {
+          client,
+          namespace,
+          anchors,
+          claims,
+          installer,
+          log,
+          event,
+        });
         // Most effects come back as an event of a cache; those on Secrets do not.
         return { requeueAfterMs: AFTER_EFFECTS_MS };
       }

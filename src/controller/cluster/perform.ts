@@ -20,6 +20,8 @@ export interface Performers {
   claims: Claims;
   installer: Installer;
   log: Logger;
+  /** Tells people what happened to the cluster. */
+  event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
 type Perform<K extends Effect['kind']> = (
@@ -74,8 +76,11 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   join: async ({ hosts }, { clusterId }, { claims }) => {
     for (const ip of hosts) await claims.mark(clusterId, ip, 'joined');
   },
-  taint: async ({ hosts }, { clusterId }, { claims }) => {
-    for (const { ip, why } of hosts) await claims.mark(clusterId, ip, 'unclean', why);
+  taint: async ({ hosts }, { clusterId }, { claims, event }) => {
+    for (const { ip, why } of hosts) {
+      await claims.mark(clusterId, ip, 'unclean', why);
+      event('Warning', 'HostUnclean', `${ip} could not be reset and is remembered as unclean: ${why}`);
+    }
   },
   release: ({ hosts }, { clusterId }, { claims }) => claims.release(clusterId, hosts),
   answer: ({ word, applied }, snapshot, deps) => {

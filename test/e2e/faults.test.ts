@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { LEASES } from '#api/core.ts';
+import { nodeNameOf } from '#api/host.ts';
+import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import { labels, marks } from '#api/names.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
+import { clientOf, kubeconfigOf, readyNodes, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults } from '#lab/meta/faults.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+
+const NAME = 'faulty';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 8 * 60_000;
+
+let meta: Meta;
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+});
+afterAll(() => meta.close());
+
+const host = (index: number): LabHost => {
+  const found = meta.hosts[index];
+  if (!found) throw new Error(`the lab has no host ${index}`);
+  return found;
+};
+const entries = (...indices: number[]) => indices.map((index) => ({ ip: host(index).ip }));
+const body = () => ({
+  name: NAME,
+  masterList: entries(0),
+  nodeList: entries(1, 2),
+  privateSSHKey: meta.privateKey,
+});
+
+/** Awaits something that only the host itself can tell; bounded. */
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 180_000;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`not seen within 180 s: ${what}`);
+    await sleep(100);
+  }
+}
+
+async function readyInCluster(): Promise<string[]> {
+  const client = await clientOf(await kubeconfigOf(meta, NAME));
+  try {
+    return await readyNodes(client);
+  } finally {
+    await client.close();
+  }
+}
+
+describe('when a cable is pulled', () => {
+  it('fails within a minute where a host refuses SSH, names it, and succeeds when asked again', async () => {
+    await faults.stopSsh(host(2));
+    await meta.rest.call('POST', PATH, body());
+    const failed = await untilCluster(meta, NAME, (one) => one?.status?.phase === 'Failed', 60_000);
+    expect(failed?.status).toMatchObject({
+      reason: 'HostUnreachable',
+      message: expect.stringContaining(host(2).ip),
+    });
+    await faults.startSsh(host(2));
+    expect(await meta.rest.call('POST', PATH, { ...body(), retry: true })).toMatchObject({ status: 200 });
+  });
+
+  it('goes on when the operator is killed in the middle of a creation', async () => {
+    await until('containerd on the new host', () => faults.runs(host(0), 'containerd'));
+    expect(await faults.kill(meta.host, 'matryoshka.js controller')).toBe(true);
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status?.operation?.attempt).toBe(1);
+    expect(await readyInCluster()).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
+  });
+
+  it('ends its deletion though a host is away, and says which', async () => {
+    await faults.pause(host(2));
+    try {
+      const key = { namespace: 'default', name: NAME };
+      await meta.client.delete(KUBERNETES_CLUSTERS, key, { propagationPolicy: 'Foreground' });
+      await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
+    } finally {
+      await faults.unpause(host(2));
+    }
+    const claims = await meta.client.list(LEASES, {
+      namespace: 'matryoshka-system',
+      labelSelector: `${labels.purpose}=claim`,
+    });
+    expect(claims.items.map(({ metadata }) => [metadata.name, metadata.annotations?.[marks.state]])).toEqual([
+      [`host-${host(2).ip.replaceAll('.', '-')}`, 'unclean'],
+    ]);
+  });
+
+  it('takes that host for the next cluster, and awaits a step whose pod was killed', async () => {
+    await meta.rest.call('POST', PATH, body());
+    await until('kubeadm init', () => faults.runs(host(0), 'kubeadm init'));
+    expect(await faults.kill(meta.host, 'ansibleinit.js')).toBe(true);
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status?.operation?.attempt).toBe(2);
+    expect(await readyInCluster()).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
+  });
+
+  it('goes on when the host of the meta cluster is restarted in the middle of a scale-up', async () => {
+    await meta.rest.call('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
+    await until('containerd on the new host', () => faults.runs(host(3), 'containerd'));
+    await faults.restart(meta.host);
+    await until('the API server', () =>
+      meta.client.list(KUBERNETES_CLUSTERS).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(await readyInCluster()).toEqual(entries(0, 1, 2, 3).map(nodeNameOf).sort());
+  });
+
+  it('is deleted at last', async () => {
+    await meta.rest.call('DELETE', PATH);
+    await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
+  });
+});
