@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# One control plane and its workers by hand, as somebody who knows kubeadm types it: everything that can go side by
+# side does. What `make bench-create` holds the operator against, so it gets no slower way than we could think of.
+#
+#   by-hand.sh FILES KUBECONFIG_OUT MASTER=IP WORKER=IP…
+#
+# FILES has a line a file: name, path, SHA-256, `all` or `masters`, image or `-`. ARTIFACTS_URL, SSH_KEY, KNOWN_HOSTS:
+# where files come from and how hosts are reached. `mark SECONDS WHAT` lines on standard output tell how far it is.
+set -euo pipefail
+files=$(cat "$1") out=$2; shift 2
+here=$(cd "$(dirname "$0")" && pwd)
+: "${ARTIFACTS_URL:?}" "${SSH_KEY:?}" "${KNOWN_HOSTS:?}"
+names=("${@%%=*}") ips=("${@##*=}")
+master=${ips[0]} workers=("${ips[@]:1}")
+ignore='[SystemVerification, Swap, Mem, NumCPU]'
+control=$(mktemp -d)
+
+on() { # IP COMMAND: one connection a host, opened once
+  local ip=$1; shift
+  ssh -i "$SSH_KEY" -o UserKnownHostsFile="$KNOWN_HOSTS" -o StrictHostKeyChecking=yes -o BatchMode=yes -o LogLevel=ERROR \
+    -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ControlMaster=auto -o ControlPersist=60 -o ControlPath="$control/%h" "root@$ip" "$@"
+}
+close() {
+  for ip in "${ips[@]}"; do ssh -o ControlPath="$control/%h" -O exit "root@$ip" 2> /dev/null || true; done
+  rm -rf "$control"
+}
+# Sends the text of standard input to a host's shell, whole before it runs, so that no command of it eats the rest.
+script() { # IP VARIABLE=VALUE…
+  local ip=$1; shift
+  { for pair in "$@"; do printf '%s=%q\n' "${pair%%=*}" "${pair#*=}"; done; echo 'main() {'; cat; echo '}'; echo 'main < /dev/null'; } |
+    on "$ip" 'timeout 600 bash -s'
+}
+mark() { echo "mark $EPOCHREALTIME $*"; }
+trap close EXIT
+
+prepare() { # IP ROLE
+  script "$1" role="$2" base="$ARTIFACTS_URL" files="$files" < "$here/by-hand-host.sh"
+  mark "$2 prepared"
+}
+
+token=$(openssl rand -hex 3).$(openssl rand -hex 8)
+init() { # on the master; prints its authority
+  script "$master" config="apiVersion: kubeadm.k8s.io/v1beta4
+kind: InitConfiguration
+bootstrapTokens: [{token: $token, ttl: 30m0s}]
+nodeRegistration: {ignorePreflightErrors: $ignore, imagePullPolicy: IfNotPresent}
+localAPIEndpoint: {advertiseAddress: $master}
+---
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+kubernetesVersion: ${KUBE_VERSION:?}
+controlPlaneEndpoint: $master:6443
+networking: {podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/16}
+---
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cgroupDriver: cgroupfs
+failCgroupV1: false
+failSwapOn: false
+oomScoreAdj: 0
+resolvConf: /etc/kubernetes/resolv.conf
+---
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: nftables
+oomScoreAdj: 0
+conntrack: {maxPerCore: 0, min: 0}" <<'HOST'
+umask 077
+echo "$config" > /root/init.yaml
+kubeadm init --config /root/init.yaml > /root/init.log 2>&1 || { grep -v addrConn /root/init.log | tail -20 >&2; exit 1; }
+base64 -w0 /etc/kubernetes/pki/ca.crt
+HOST
+}
+join() { # IP AUTHORITY; with the authority at hand nobody awaits the signature of cluster-info
+  script "$1" config="apiVersion: kubeadm.k8s.io/v1beta4
+kind: JoinConfiguration
+nodeRegistration: {ignorePreflightErrors: $ignore, imagePullPolicy: IfNotPresent}
+discovery: {tlsBootstrapToken: $token, file: {kubeConfigPath: /root/discovery.conf}}" discovery="apiVersion: v1
+kind: Config
+clusters: [{name: '', cluster: {server: 'https://$master:6443', certificate-authority-data: $2}}]" <<'HOST'
+umask 077
+echo "$config" > /root/join.yaml
+echo "$discovery" > /root/discovery.conf
+kubeadm join --config /root/join.yaml > /root/join.log 2>&1 || { grep -v addrConn /root/join.log | tail -20 >&2; exit 1; }
+HOST
+}
+network() { # the product's own manifest, filled in with sed
+  local image manifest
+  image=$(awk '$1 == "flannel" { print $5 }' <<< "$files")
+  manifest=$(sed -e 's|{{ pod_cidr }}|10.244.0.0/16|' -e 's|{{ (kube_proxy_config[^}]*}}|true|' -e "s|{{ flannel_image }}|$image|" \
+    -e "s|{{ control_plane_endpoint_name }}|$master|" -e 's|{{ control_plane_endpoint_port }}|6443|' "$here/../ansible/roles/addons/templates/flannel.yaml.j2")
+  case $manifest in *'{{'*) echo 'the template of flannel has a variable that is not filled in here' >&2; return 1 ;; esac
+  script "$master" manifest="$manifest" <<'HOST'
+export KUBECONFIG=/etc/kubernetes/admin.conf
+for try in $(seq 20); do out=$(kubectl apply --server-side -f - <<< "$manifest" 2>&1) && exit; sleep 0.5; done
+echo "$out" >&2; exit 1
+HOST
+}
+
+preparing=()
+for ip in "${workers[@]}"; do prepare "$ip" worker & preparing+=($!); done
+prepare "$master" master
+authority=$(init)
+mark 'control plane initialised'
+network & network=$!
+joining=()
+for at in "${!workers[@]}"; do
+  wait "${preparing[$at]}"
+  join "${workers[$at]}" "$authority" & joining+=($!)
+done
+for pid in "${joining[@]}"; do wait "$pid"; done
+mark 'workers joined'
+wait "$network"
+# The end is the product's own: its very question when nodes are Ready and pods of the system run.
+script "$master" NODES="${names[*]}" WAIT_SECONDS=300 LABELS= UNTAINT= < "$here/../ansible/roles/addons/files/ready.sh"
+mark 'nodes Ready, system pods running'
+(umask 077; on "$master" cat /etc/kubernetes/admin.conf > "$out")

@@ -1,0 +1,56 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
+import { releases } from '#artifacts/releases.ts';
+import { artifactsDir } from '#lab/artifacts/places.ts';
+import { announced, type Say } from '#lab/artifacts/progress.ts';
+import { keyPath, knownHostsPath, type LabHost, labDir } from '#lab/hosts/places.ts';
+import { nodesReady } from './nodes-ready.ts';
+import type { Milestone, Run } from './run.ts';
+
+const SCRIPT_MS = 8 * 60_000;
+
+/** What the hosts need, as the script reads it: the same files and sums as the operator's. */
+async function fileList(): Promise<string> {
+  const sums = await readFile(join(artifactsDir, SUMS_FILE), 'utf8');
+  return catalogue(releases[0], sums)
+    .map(({ name, path, sha256, hosts, image = '-' }) => `${name} ${path} ${sha256} ${hosts} ${image}\n`)
+    .join('');
+}
+
+/** The last moment at which each thing was reached; of two workers, the later one's. */
+function milestonesIn(output: string, startMs: number): Milestone[] {
+  const last = new Map<string, number>();
+  for (const [, at, what = ''] of output.matchAll(/^mark (\S+) (.+)$/gm)) {
+    const seconds = Number(at) - startMs / 1000;
+    last.set(what, Math.max(seconds, last.get(what) ?? 0));
+  }
+  return [...last].map(([what, at]) => ({ what, at })).sort((a, b) => a.at - b.at);
+}
+
+/** One cluster by `by-hand.sh`, from files at `artifactsUrl`. */
+export async function byHand(artifactsUrl: string, hosts: readonly LabHost[], say: Say): Promise<Run> {
+  const filesPath = join(labDir, 'bench-files');
+  const kubeconfigPath = join(labDir, 'bench-by-hand.kubeconfig');
+  await writeFile(filesPath, await fileList());
+  const args = [filesPath, kubeconfigPath, ...hosts.map(({ name, ip }) => `${name}=${ip}`)];
+  return announced(say, 'by hand', async () => {
+    const startMs = Date.now();
+    const { stdout } = await execa(join(import.meta.dirname, 'by-hand.sh'), args, {
+      env: {
+        ARTIFACTS_URL: artifactsUrl,
+        KUBE_VERSION: releases[0].kubernetes,
+        SSH_KEY: keyPath,
+        KNOWN_HOSTS: knownHostsPath,
+      },
+      stdin: 'ignore',
+      timeout: SCRIPT_MS,
+      forceKillAfterDelay: 5_000,
+    });
+    await nodesReady(kubeconfigPath, hosts.length);
+    const seconds = (Date.now() - startMs) / 1000;
+    const end = { what: 'kubectl sees all nodes Ready', at: seconds };
+    return { seconds, milestones: [...milestonesIn(stdout, startMs), end] };
+  });
+}

@@ -1,0 +1,80 @@
+import { readFile, writeFile } from 'node:fs/promises';
+
+/** One figure as it is printed, and as the baseline keeps it. Less is better in all of them. */
+export interface Figure {
+  readonly name: string;
+  readonly ours: number;
+  /** What ours is held against; absent: ours alone is bounded. */
+  readonly peer?: number;
+  /** The most that `ours`, or its ratio to `peer`, may be. */
+  readonly bound: number;
+}
+
+/** A figure is called worse from here on: below, runs differ by chance. */
+const WORSE = 1.1;
+
+/** The middle one; of an even number the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
+  if (low === undefined || high === undefined) throw new Error('no values, so no median');
+  return (low + high) / 2;
+}
+
+/** `median (least–most)`, for people. */
+export const spread = (values: readonly number[], digits = 1): string =>
+  `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;
+
+const ratioOf = ({ ours, peer }: Figure): number | undefined =>
+  peer === undefined ? undefined : ours / peer;
+
+/** Name, ours, peer, ratio, bound, verdict. */
+export function row(figure: Figure): string {
+  const { name, ours, peer, bound } = figure;
+  const ratio = ratioOf(figure);
+  const verdict = (ratio ?? ours) <= bound ? 'ok' : 'short';
+  return [
+    name,
+    ours.toFixed(2),
+    peer?.toFixed(2) ?? '-',
+    ratio?.toFixed(2) ?? '-',
+    bound.toFixed(1),
+    verdict,
+  ].join('\t');
+}
+
+/** The rows of an earlier run by name: ours and the ratio, `undefined` where there was none. */
+function parsed(text: string): Map<string, { ours: number; ratio: number | undefined }> {
+  const rows = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    rows.map((line) => {
+      const [name = '', ours = '', , ratio = '-'] = line.split('\t');
+      return [name, { ours: Number(ours), ratio: ratio === '-' ? undefined : Number(ratio) }];
+    }),
+  );
+}
+
+/** A line for each figure, or ratio, that is more than a tenth worse than the baseline; none: nothing is. */
+export function worsened(figures: readonly Figure[], baseline: string): string[] {
+  const before = parsed(baseline);
+  return figures.flatMap((figure) => {
+    const was = before.get(figure.name);
+    if (!was) return [];
+    const compared: [string, number, number | undefined][] = [
+      [figure.name, figure.ours, was.ours],
+      [`${figure.name}, ratio`, ratioOf(figure) ?? 0, was.ratio],
+    ];
+    return compared.flatMap(([what, is, old]) =>
+      old !== undefined && is > old * WORSE
+        ? [`worse: ${what}: ${old.toFixed(2)} → ${is.toFixed(2)} (+${((is / old - 1) * 100).toFixed(0)} %)`]
+        : [],
+    );
+  });
+}
+
+/** The committed rows; undefined before the first. */
+export const readBaseline = (path: string): Promise<string | undefined> =>
+  readFile(path, 'utf8').catch(() => undefined);
+
+export const writeBaseline = (path: string, about: string, figures: readonly Figure[]): Promise<void> =>
+  writeFile(path, `# ${about}\n${figures.map((figure) => `${row(figure)}\n`).join('')}`);

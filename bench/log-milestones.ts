@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
+import { labels } from '#api/names.ts';
+import type { Client } from '#runtime/client.ts';
+import type { Milestone } from './run.ts';
+
+const NAMESPACE = 'matryoshka-system';
+
+const eventSchema = z.object({
+  time: z.coerce.date(),
+  event: z.string(),
+  play: z.string().optional(),
+  task: z.string().optional(),
+  host: z.string().optional(),
+});
+type Event = z.infer<typeof eventSchema>;
+
+/** The events of a Job, as they are stored: to the millisecond, which the log for people is not. */
+async function eventsOf(client: Client, job: string): Promise<Event[]> {
+  const labelSelector = `${labels.purpose}=log,${labels.job}=${job}`;
+  const { items } = await client.list<ConfigMap>(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector });
+  return items
+    .sort((a, b) => (a.metadata.name ?? '').localeCompare(b.metadata.name ?? ''))
+    .flatMap(({ data }) =>
+      Object.values(data ?? {})
+        .join('')
+        .split('\n'),
+    )
+    .filter((line) => line !== '')
+    .map((line) => eventSchema.parse(JSON.parse(line)));
+}
+
+/** A moment of a run: the first or last event that is like this. */
+const MOMENTS: readonly {
+  what: string;
+  which: 'first' | 'last';
+  like: (event: Event, master: string) => boolean;
+}[] = [
+  { what: 'runner says its first word', which: 'first', like: () => true },
+  { what: 'precheck over', which: 'last', like: ({ event }) => event === 'precheck' },
+  { what: 'Ansible started', which: 'first', like: ({ event }) => event === 'play' },
+  {
+    what: 'hosts taken',
+    which: 'first',
+    like: ({ event, play }) => event === 'play' && play?.startsWith('Prepare') === true,
+  },
+  { what: 'master prepared', which: 'last', like: ended('Container runtime', true) },
+  { what: 'worker prepared', which: 'last', like: ended('Container runtime', false) },
+  { what: 'control plane initialised', which: 'last', like: ended('Control plane', true) },
+  {
+    what: 'token at hand',
+    which: 'first',
+    like: ({ event, play }) => event === 'play' && play?.startsWith('Workers join') === true,
+  },
+  { what: 'pod network applied', which: 'last', like: ended('Pod network', true) },
+  { what: 'workers joined', which: 'last', like: ended('Join', false) },
+  {
+    what: 'wait for Ready begun',
+    which: 'first',
+    like: ({ event, play }) => event === 'play' && play?.startsWith('Await') === true,
+  },
+  { what: 'nodes Ready, system pods running', which: 'last', like: ended('Nodes ready', true) },
+  { what: 'playbook over', which: 'last', like: ({ event }) => event === 'stats' },
+];
+
+/** The end of a task, on the control plane or on a worker. */
+function ended(task: string, onMaster: boolean): (event: Event, master: string) => boolean {
+  return ({ event, task: name = '', host }, master) =>
+    (event === 'ok' || event === 'changed') && name.includes(task) && (host === master) === onMaster;
+}
+
+/** How far a creation was when, by its own log. Moments that its log does not tell are left out. */
+export async function logMilestones(
+  client: Client,
+  job: string,
+  master: string,
+  startMs: number,
+): Promise<Milestone[]> {
+  const events = await eventsOf(client, job);
+  return MOMENTS.flatMap(({ what, which, like }) => {
+    const found = events.filter((event) => like(event, master));
+    const event = which === 'first' ? found[0] : found.at(-1);
+    return event ? [{ what, at: (event.time.getTime() - startMs) / 1000 }] : [];
+  });
+}

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { releases } from '#artifacts/releases.ts';
+import { sleep } from '#base/clock.ts';
+import { artifactsDir } from '#lab/artifacts/places.ts';
+
+const kubectl = join(artifactsDir, `dl.k8s.io/release/${releases[0].kubernetes}/bin/linux/amd64/kubectl`);
+const CALL_MS = 10_000;
+const WAIT_MS = 120_000;
+const LOOK_MS = 200;
+const QUESTION =
+  'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}';
+
+/** The end of a creation, asked alike of both sides: kubectl here sees so many nodes, every one of them Ready. */
+export async function nodesReady(kubeconfigPath: string, count: number): Promise<void> {
+  const until = performance.now() + WAIT_MS;
+  for (;;) {
+    const args = ['--kubeconfig', kubeconfigPath, 'get', 'nodes', '-o', QUESTION];
+    const { stdout, stderr, failed } = await execa(kubectl, args, {
+      stdin: 'ignore',
+      timeout: CALL_MS,
+      reject: false,
+    });
+    const nodes = stdout.split('\n').filter((line) => line !== '');
+    if (!failed && nodes.length === count && nodes.every((line) => line.endsWith('=True'))) return;
+    if (performance.now() > until)
+      throw new Error(`not ${count} Ready nodes within ${WAIT_MS / 1000} s: ${nodes.join(' ')} ${stderr}`);
+    await sleep(LOOK_MS);
+  }
+}

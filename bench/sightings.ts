@@ -1,0 +1,61 @@
+import { JOBS, type Job, PODS, type Pod, SECRETS } from '#api/core.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { createLogger } from '#base/log.ts';
+import type { Client } from '#runtime/client.ts';
+import { createInformer } from '#runtime/informer.ts';
+
+const NAMESPACE = 'matryoshka-system';
+
+/** When something in the operator's namespace was first seen to be so, in ms since 1970: its own times are whole seconds. */
+export interface Sightings {
+  at(what: Sight): number | undefined;
+  stop(): Promise<void>;
+}
+type Sight = 'pod' | 'pod-ended' | 'report' | 'job-ended';
+
+const isAttempt = (name: string): boolean => name.startsWith('create-');
+
+/** Watches what comes of the next creation. */
+export async function watchSightings(client: Client): Promise<Sightings> {
+  const times = new Map<Sight, number>();
+  const stop = new AbortController();
+  const log = createLogger('silent');
+  const note = (what: Sight, holds: boolean): void => {
+    if (holds && !times.has(what)) times.set(what, Date.now());
+  };
+  const watched = <T extends KubeObject>(resource: Resource, look: (object: T, name: string) => void) => {
+    const informer = createInformer<T>({ client, resource, selection: { namespace: NAMESPACE }, log });
+    const seen = (object: T) => look(object, object.metadata.name ?? '');
+    informer.addHandler({
+      // What lay there before is another creation's.
+      add: (object, { initial }) => {
+        if (!initial) seen(object);
+      },
+      update: (_before, after) => seen(after),
+    });
+    const running = informer.run(stop.signal);
+    return { running, synced: informer.whenSynced() };
+  };
+  const all = [
+    watched<Pod>(PODS, ({ status }, name) => {
+      note('pod', isAttempt(name));
+      note('pod-ended', isAttempt(name) && status?.phase === 'Succeeded');
+    }),
+    watched<Job>(JOBS, ({ status }, name) =>
+      note(
+        'job-ended',
+        isAttempt(name) &&
+          status?.conditions?.some(({ type, status: is }) => type === 'Complete' && is === 'True') === true,
+      ),
+    ),
+    watched(SECRETS, (_secret, name) => note('report', name.startsWith('report-create-'))),
+  ];
+  await Promise.all(all.map(({ synced }) => synced));
+  return {
+    at: (what) => times.get(what),
+    async stop() {
+      stop.abort(new Error('seen enough'));
+      await Promise.all(all.map(({ running }) => running));
+    },
+  };
+}
