@@ -75,10 +75,10 @@ describe('the inventory that Ansible reads', () => {
     });
   });
 
-  it('leaves out hosts that cannot be reached', () => {
+  it('keeps plays off hosts that are away or not ours, though not their nodes', () => {
     const { children } = completeInventory(settings(), new Set(['10.0.0.2'])).all;
-    expect(Object.keys(children.leaving.hosts)).toEqual([]);
-    expect(Object.keys(children['kube-master'].hosts)).toEqual(['a']);
+    expect(Object.keys(children.leaving.hosts)).toEqual(['b']);
+    expect(Object.keys(children.untouched.hosts)).toEqual(['b']);
   });
 
   it('lets no site change how Ansible itself works', () => {

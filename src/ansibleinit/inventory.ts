@@ -18,7 +18,7 @@ export interface PlaybookFiles {
 export function writePlaybookFiles(
   settings: Settings,
   knownHosts: string,
-  unreachable: ReadonlySet<string>,
+  untouched: ReadonlySet<string>,
 ): PlaybookFiles {
   const { WORK_DIR: directory, access } = settings;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -27,7 +27,7 @@ export function writePlaybookFiles(
     knownHosts: join(directory, 'known_hosts'),
     privateKey: access.privateKey === undefined ? undefined : join(directory, 'ssh-privatekey'),
   };
-  const inventory = completeInventory(settings, unreachable);
+  const inventory = completeInventory(settings, untouched);
   const text = JSON.stringify(inventory);
   if (TEMPLATE.test(text))
     throw new Error('the inventory holds template text ({{, {% or {#), which is never data of ours');
@@ -40,36 +40,31 @@ export function writePlaybookFiles(
   return files;
 }
 
-/** The Job's inventory with what the Job's pod adds; hosts that cannot be reached are left out of the plays. */
-export function completeInventory(settings: Settings, unreachable: ReadonlySet<string>) {
+/** The Job's inventory with what the Job's pod adds. */
+export function completeInventory(settings: Settings, untouched: ReadonlySet<string>) {
   const { inventory, artifacts, siteVars } = settings;
   const forbidden = Object.keys(siteVars).filter((name) => name.startsWith('ansible_'));
   if (forbidden.length > 0) throw new Error(`site variables may not set ${forbidden.join(', ')}`);
   const { vars, children } = inventory.all;
   const version = String(vars['kube_version']);
   const release = artifacts.releases[version];
-  if (!release) throw new Error(`there are no artifacts of Kubernetes ${version}`);
-  const reachable = ({ hosts }: (typeof children)['etcd']) => ({
-    hosts: Object.fromEntries(Object.entries(hosts).filter(([, host]) => !unreachable.has(host.ip))),
-  });
+  const installs = settings.OPERATION === 'create' || settings.OPERATION === 'scale-up';
+  if (!release && installs) throw new Error(`there are no artifacts of Kubernetes ${version}`);
+  const left = Object.entries(children.leaving.hosts).filter(([, host]) => untouched.has(host.ip));
   return {
     all: {
       vars: {
         ...siteVars,
         ...vars,
-        ...release,
+        ...(release ?? { artifact_files: {} }),
         artifacts_base_url: artifacts.baseUrl,
         // The epoch that each host compares before every command (ansible/README.md, The fence).
         operation_sequence: settings.SEQUENCE,
         operation_attempt: settings.ATTEMPT,
         pod_uid: settings.POD_UID,
       },
-      children: {
-        'kube-master': reachable(children['kube-master']),
-        'kube-node': reachable(children['kube-node']),
-        etcd: reachable(children.etcd),
-        leaving: reachable(children.leaving),
-      },
+      // Hosts of `leaving` that no play connects to; their nodes are taken out of the cluster all the same.
+      children: { ...children, untouched: { hosts: Object.fromEntries(left.map(([name]) => [name, {}])) } },
     },
   };
 }

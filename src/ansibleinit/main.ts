@@ -9,6 +9,7 @@ import { printing, streaming } from './uplink.ts';
 const EXIT = { done: 0, failed: 1, usage: 64, undelivered: 75 } as const;
 const SIGNALS = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
 const CLOSE_LOG_MS = 10_000;
+const TERMINATION_LOG = '/dev/termination-log';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -27,7 +28,9 @@ async function main(): Promise<number> {
   try {
     settings = readSettings(process.env);
   } catch (error) {
-    print(`the environment of this run is not usable: ${messageOf(error)}`);
+    const message = `the environment of this run is not usable: ${messageOf(error)}`;
+    print(message);
+    leaveVerdict(TERMINATION_LOG, { success: false, reason: 'Misconfigured', message, hosts: [] });
     return EXIT.usage;
   }
   const uplink = settings.SERVER_URL === undefined ? printing(print) : streaming(settings, print);
@@ -36,7 +39,7 @@ async function main(): Promise<number> {
     await uplink.close(CLOSE_LOG_MS);
     const delivered = await deliver(settings, report);
     // Last, so that a run that dies before its report is told is lost, not judged.
-    leaveVerdict(settings, report);
+    leaveVerdict(settings.TERMINATION_LOG, report);
     if (!delivered) print('the report could not be delivered');
     return report.success ? (delivered ? EXIT.done : EXIT.undelivered) : EXIT.failed;
   } catch (error) {

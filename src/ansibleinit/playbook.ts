@@ -24,7 +24,7 @@ export async function runPlaybook(
 ): Promise<PlaybookResult> {
   const { PLAYBOOKS: directory, WORK_DIR: work, access } = settings;
   const failed = new Map<string, string>();
-  let last = '';
+  let cause = '';
   const sshArgs = `-o UserKnownHostsFile=${files.knownHosts} -o StrictHostKeyChecking=yes -o ControlMaster=auto -o ControlPersist=60s -o ConnectTimeout=15 -o ServerAliveInterval=10 -o ServerAliveCountMax=3`;
   const child = execa('ansible-playbook', ['-i', files.inventory, join(directory, name)], {
     cwd: directory,
@@ -53,13 +53,14 @@ export async function runPlaybook(
     if (!event) continue;
     onEvent(event);
     if (event.event === 'failed' || event.event === 'unreachable') {
-      last = `${event.host ?? ''}: ${event.task ?? ''}: ${event.message ?? ''}`;
+      // The first is the cause; what fails later mostly fails because of it.
+      cause ||= `${event.host ?? ''}: ${event.task ?? ''}: ${event.message ?? ''}`;
       if (event.host !== undefined) failed.set(event.host, `${event.task ?? ''}: ${event.message ?? ''}`);
     } else if (event.event === 'info' && /^(ERROR|\[ERROR\])/.test(event.message ?? '')) {
-      last = event.message ?? '';
+      cause ||= event.message ?? '';
     }
   }
   const { exitCode } = await child;
   const ok = exitCode === 0;
-  return { ok, failed, message: ok ? '' : last || `ansible-playbook ended with code ${exitCode}` };
+  return { ok, failed, message: ok ? '' : cause || `ansible-playbook ended with code ${exitCode}` };
 }

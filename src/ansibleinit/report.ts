@@ -62,17 +62,28 @@ export async function deliver(settings: Settings, report: RunReport): Promise<bo
   }
 }
 
-/** Leaves the verdict where the kubelet shows it: without secrets, and within its limit. */
-export function leaveVerdict(settings: Settings, report: RunReport): void {
-  const { success, reason, message, hosts } = report;
-  const short = { success, reason, message: message.slice(0, 1500), hosts };
-  const whole = JSON.stringify(short);
-  const text =
-    whole.length <= MAX_VERDICT
-      ? whole
-      : JSON.stringify({ ...short, hosts: hosts.filter(({ ok }) => !ok).slice(0, 10) });
+/** The verdict as short as it must be: hosts that failed, with as much of why as there is room for. */
+export function verdictOf({ success, reason, message, hosts }: RunReport): string {
+  for (const length of [200, 40, 0]) {
+    const failed = hosts
+      .filter(({ ok }) => !ok)
+      .map(({ ip, message: why = '' }) => ({ ip, ok: false, message: why.slice(0, length) }));
+    const text = JSON.stringify({ success, reason, message: message.slice(0, 1000), hosts: failed });
+    if (Buffer.byteLength(text) <= MAX_VERDICT) return text;
+  }
+  // A verdict that cannot name its hosts must not let any of them pass for clean.
+  return JSON.stringify({
+    success: false,
+    reason: 'TooManyFailures',
+    message: message.slice(0, 1000),
+    hosts: [],
+  });
+}
+
+/** Leaves the verdict where the kubelet shows it, without secrets. */
+export function leaveVerdict(file: string, report: RunReport): void {
   try {
-    writeFileSync(settings.TERMINATION_LOG, text.slice(0, MAX_VERDICT));
+    writeFileSync(file, verdictOf(report));
   } catch {
     // Run by hand there is no such file; the report was printed.
   }

@@ -52,7 +52,12 @@ export async function runAttempt(
       say('precheck', `${severity}: ${check}: ${message}`, ip);
     weigh(found.problems, hosts, failures);
     if (settings.OPERATION !== 'fetch') await work(settings, uplink, signal, found, hosts, failures);
-    const kubeconfig = await kubeconfigFrom(settings, hosts, found);
+    // After a playbook that succeeded, a kubeconfig that cannot be had now is fetched later; only a fetch must bring it.
+    const kubeconfig = await kubeconfigFrom(settings, hosts, found).catch((error: unknown) => {
+      if (settings.OPERATION === 'fetch') throw error;
+      say('info', `the kubeconfig could not be read: ${messageOf(error)}`);
+      return undefined;
+    });
     return {
       success: true,
       message: failures.size === 0 ? 'done' : `done, but for ${[...failures.keys()].join(', ')}`,
@@ -108,10 +113,13 @@ async function work(
   hosts: Hosts,
   failures: Map<string, string>,
 ): Promise<void> {
+  const say = (message: string) => uplink.send({ time: new Date().toISOString(), event: 'info', message });
   signal.throwIfAborted();
-  const unreachable = new Set(hosts.filter(({ ip }) => !found.connections.has(ip)).map(({ ip }) => ip));
+  const untouched = leftAlone(hosts, found, settings.CLUSTER_ID);
+  for (const ip of untouched)
+    if (!failures.has(ip)) say(`${ip} is not this cluster's by its owner file; it is left as it is`);
   const pinned = `${settings.access.knownHosts}\n${found.knownHosts}`;
-  const files = writePlaybookFiles(settings, pinned, unreachable);
+  const files = writePlaybookFiles(settings, pinned, untouched);
   if (settings.OPERATION === 'fetch') return;
   const onEvent = (event: Parameters<Uplink['send']>[0]) => {
     if (event.event === 'play' && event.play !== undefined) uplink.step(event.play);
@@ -125,6 +133,20 @@ async function work(
   // Of hosts that leave, one that fails does not keep the others; the controller remembers it as unclean.
   if (!result.ok && !(result.failed.size > 0 && onlyLeaving))
     throw new Failure(refusalIn(result.message) ?? 'OperationFailed', result.message);
+}
+
+/**
+ * Leaving hosts that no play may touch: those that are away, and those that do not say themselves that they belong to
+ * this cluster. A claim alone is no proof: a host may have been claimed by a mistyped address and then refused.
+ */
+function leftAlone(hosts: Hosts, { facts }: PrecheckResult, clusterId: string): Set<string> {
+  const leaving = hosts.filter(({ role }) => role === 'leaving').map(({ ip }) => ip);
+  return new Set(
+    leaving.filter((ip) => {
+      const owner = facts.get(ip)?.owner;
+      return !owner || owner.released || owner.clusterId !== clusterId;
+    }),
+  );
 }
 
 const outcomes = (hosts: Hosts, failures: ReadonlyMap<string, string>, success: boolean) =>
@@ -147,8 +169,10 @@ async function kubeconfigFrom(
     hosts.find(({ role, ip }) => role === 'present' && isMaster(settings, ip));
   const connection = master && found.connections.get(master.ip);
   if (!connection) throw new Failure('KubeconfigMissing', 'no control plane host answered');
-  const { control_plane_endpoint_address: address } = settings.inventory.all.vars;
-  return fetchKubeconfig(connection, typeof address === 'string' && address !== '' ? address : master.ip);
+  const { control_plane_endpoint_address: address, control_plane_endpoint_name: name } =
+    settings.inventory.all.vars;
+  // Without an address the endpoint's name is one that resolves for everybody.
+  return fetchKubeconfig(connection, String(address || name || master.ip));
 }
 
 const isMaster = ({ inventory }: Settings, ip: string): boolean =>

@@ -4,6 +4,7 @@ import { postUntilAnswered } from './server.ts';
 import type { Settings } from './settings.ts';
 
 const FLUSH_MS = 300;
+const NEWLINE = 10;
 const CHUNK_BYTES = 128 * 1024;
 /** As much as the server keeps of one attempt: 16 parts of 512 KiB. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -57,7 +58,8 @@ export function streaming(settings: Settings, print: (line: string) => void): Up
 
   async function flush(): Promise<void> {
     while (sent < spool.length || step !== toldStep) {
-      const chunk = spool.subarray(sent, sent + CHUNK_BYTES);
+      // Whole lines only: a character that is cut in two would not be the same bytes at the other end.
+      const chunk = spool.subarray(sent, spool.lastIndexOf(NEWLINE, sent + CHUNK_BYTES) + 1);
       const now = step;
       const query = new URLSearchParams({ offset: String(sent), step: now });
       const path = `/api/v1/jobs/${settings.JOB_NAME}/log?${query}`;

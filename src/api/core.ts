@@ -49,7 +49,13 @@ export interface Job extends KubeObject {
     succeeded?: number;
     startTime?: string;
     completionTime?: string;
-    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    conditions?: {
+      type: string;
+      status: string;
+      reason?: string;
+      message?: string;
+      lastTransitionTime?: string;
+    }[];
   };
 }
 

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { releaseOf, releases } from '#artifacts/releases.ts';
 import { siteArtifacts } from '#artifacts/site.ts';
@@ -60,6 +60,8 @@ export async function bootstrap(
     throw new UsageError(
       `--kube-version: ${options.kubeVersion} is not offered; choose of ${releases.map(({ kubernetes }) => kubernetes).join(', ')}`,
     );
+  for (const path of [options.kubeconfigOut, options.caOut])
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const { host, port, user } = options;
   print(`connecting to ${user}@${host}`);
   const connection = await connect({

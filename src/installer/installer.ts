@@ -57,9 +57,9 @@ export type AttemptState =
   | { kind: 'running'; step?: string }
   /** It did its work; `report` is absent when it was lost on the way. */
   | { kind: 'succeeded'; report?: Report }
-  | { kind: 'failed'; reason: string; message: string; report?: Report }
+  | { kind: 'failed'; reason: string; message: string; report?: Report; endedAt?: string }
   /** It left neither report nor verdict; whether its work was done is unknown. */
-  | { kind: 'lost'; why: string };
+  | { kind: 'lost'; why: string; endedAt?: string };
 
 /** The port to whatever installs a cluster. Every call is idempotent. */
 export interface Installer {

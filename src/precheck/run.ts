@@ -1,7 +1,7 @@
 import { messageOf } from '#base/errors.ts';
 import { connect, type SshConnection, SshError, type SshTarget } from '#ssh/connection.ts';
 import type { Check, CheckedHost, Limits } from './check.ts';
-import { factsScript, parseFacts } from './facts.ts';
+import { factsScript, type HostFacts, parseFacts } from './facts.ts';
 
 const FACTS_TIMEOUT_MS = 30_000;
 
@@ -21,6 +21,8 @@ export interface PrecheckResult {
   problems: PrecheckProblem[];
   /** Lines of known_hosts, one a host that answered. */
   knownHosts: string;
+  /** What the hosts that answered said of themselves, by IP. */
+  facts: Map<string, HostFacts>;
   /** Open connections of the hosts that answered, by IP; the caller closes them. */
   connections: Map<string, SshConnection>;
 }
@@ -64,5 +66,6 @@ export async function precheck(
     }
   }
   const knownHosts = [...connections.values()].map(({ hostKeyLine }) => `${hostKeyLine}\n`).join('');
-  return { problems, knownHosts, connections };
+  const facts = new Map(all.map((host) => [host.ip, host.facts]));
+  return { problems, facts, knownHosts, connections };
 }

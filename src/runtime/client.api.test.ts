@@ -112,7 +112,10 @@ describe('client', () => {
     await expect(client.list(CONFIG_MAPS, { signal: abort.signal })).rejects.toBe(reason);
     // A watch is an answer that takes as long as it was asked to.
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
-    const slow = client.request('GET', path, undefined, { query: { watch: true, timeoutSeconds: 20 }, timeoutMs: 200 });
+    const slow = client.request('GET', path, undefined, {
+      query: { watch: true, timeoutSeconds: 20 },
+      timeoutMs: 200,
+    });
     await expect(slow).rejects.toMatchObject({ reason: 'Timeout' });
   });
 

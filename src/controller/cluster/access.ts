@@ -7,8 +7,6 @@ import { knownHostsSecretName, kubeconfigSecretName, labels } from '#api/names.t
 import type { Client } from '#runtime/client.ts';
 import type { Kubeconfig } from './snapshot.ts';
 
-const RENEW_WITHIN_MS = 30 * 24 * 3_600_000;
-
 const kubeconfigSchema = z.object({
   users: z.array(z.object({ user: z.object({ 'client-certificate-data': z.string().optional() }) })),
 });
@@ -19,7 +17,7 @@ export function expiryOf(kubeconfig: string): Date | undefined {
   return data === undefined ? undefined : new X509Certificate(Buffer.from(data, 'base64')).validToDate;
 }
 
-/** The kubeconfig Secret of a cluster, in the cluster's own namespace; one near its end counts as missing. */
+/** The kubeconfig Secret of a cluster, in the cluster's own namespace; one that has ended counts as missing. */
 export async function kubeconfigOf(
   client: Client,
   cluster: KubernetesCluster,
@@ -34,9 +32,7 @@ export async function kubeconfigOf(
   try {
     const expires = expiryOf(text);
     if (expires === undefined) return { kind: 'present' };
-    return expires.getTime() - now.getTime() < RENEW_WITHIN_MS
-      ? { kind: 'missing' }
-      : { kind: 'present', expires };
+    return expires.getTime() <= now.getTime() ? { kind: 'missing' } : { kind: 'present', expires };
   } catch {
     return { kind: 'missing' };
   }

@@ -3,7 +3,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { anchorName, credentialsSecretName, knownHostsSecretName, labels, marks } from '#api/names.ts';
 import type { Access } from '#installer/installer.ts';
-import { isAlreadyExists } from '#runtime/api-error.ts';
+import { isAlreadyExists, isForbidden } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import { Refusal } from './refusal.ts';
 import type { Binding } from './snapshot.ts';
@@ -38,7 +38,8 @@ export function anchorsIn(client: Client, namespace: string): Anchors {
     async bindingOf(clusterId, cluster, carriesId) {
       const anchor = await find(clusterId);
       const to = anchor?.metadata.annotations?.[marks.cluster];
-      if (!anchor) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };
+      const live = anchor?.metadata.labels?.[labels.purpose] === 'anchor';
+      if (!anchor || !live) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };
       if (to !== textOf(cluster)) return { kind: 'foreign', to: to ?? 'nobody' };
       return { kind: 'ours', sequence: Number(secretText(anchor, 'sequence') ?? 0) };
     },
@@ -118,7 +119,16 @@ async function credentialsOf(
 ): Promise<Record<string, string | undefined>> {
   const { namespace = '', name = '' } = cluster.metadata;
   const secretName = cluster.spec.cluster.credentialsSecret ?? credentialsSecretName(name);
-  const secret = await client.find<Secret>(SECRETS, { namespace, name: secretName });
+  let secret: Secret | undefined;
+  try {
+    secret = await client.find<Secret>(SECRETS, { namespace, name: secretName });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    // Of a namespace that is being deleted our rights go before its objects do.
+    if (!cluster.metadata.deletionTimestamp) {
+      throw new Refusal('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
+    }
+  }
   if (!secret) {
     // A namespace that is being deleted loses its Secrets first; the anchor still knows the way to the hosts.
     if (cluster.metadata.deletionTimestamp) return {};

@@ -17,6 +17,7 @@ export type Effect =
   | { kind: 'release'; hosts: readonly string[] }
   | { kind: 'taint'; hosts: readonly { ip: string; why: string }[] }
   | { kind: 'answer'; word: string; applied: boolean }
+  | { kind: 'delete-object' }
   | { kind: 'let-go' };
 
 /** Why nothing will happen without a person. */

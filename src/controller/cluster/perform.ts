@@ -97,6 +97,10 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
       },
     });
   },
+  'delete-object': async (_effect, snapshot, { client }) => {
+    const { uid } = snapshot.cluster.metadata;
+    await client.delete(KUBERNETES_CLUSTERS, keyOf(snapshot), { preconditions: { uid } });
+  },
   'let-go': async (_effect, snapshot, deps) => {
     const { finalizers = [], name = '' } = snapshot.cluster.metadata;
     const { clusterId, claims, binding } = snapshot;

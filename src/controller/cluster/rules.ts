@@ -1,12 +1,13 @@
-import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import type { OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
 import { type Phase, WORDS } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
+import { type Member, membersOf } from '#operations/members.ts';
 import type { Operation, Situation } from '#operations/operation.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { Outcome } from './outcome.ts';
 import { settle } from './settle.ts';
-import { deadlineOf } from './signal.ts';
+import { deadlineOf, deletionRequestId } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export type Rule = (snapshot: Snapshot) => Outcome;
@@ -38,7 +39,8 @@ export const conflict = stall('IdentityConflict', ({ binding, clusterId }) =>
 export const paused = stall('Paused', () => 'spec.paused is set; nothing new starts');
 export const unconfirmed = stall('NeedsConfirmation', ({ applied, cluster }) => {
   const inference = applied ? infer(applied, cluster.spec) : undefined;
-  return inference?.kind === 'needs-confirmation' ? inference.message : 'the change needs a word';
+  if (inference?.kind === 'needs-confirmation') return inference.message;
+  return 'the spec was asked for before; set the operation, with a new request-id, to have it done again';
 });
 export const notOffered = stall('NotOffered', ({ applied, cluster, request }) => {
   if (request) return `the operation "${request.word}" is not implemented`;
@@ -50,15 +52,20 @@ export const letGo: Rule = () => ({ kind: 'act', effects: [{ kind: 'let-go' }] }
 export const bind: Rule = () => ({ kind: 'act', effects: [{ kind: 'bind' }, { kind: 'adopt' }] });
 export const tidy: Rule = ({ attempts }) => ({ kind: 'act', effects: [{ kind: 'discard', attempts }] });
 
+/** `terminating` is a DELETE of the object: hosts are reset only under a deletionTimestamp. */
 export const accept: Rule = ({ request }) =>
-  request?.operation ? { kind: 'accept', operation: request.operation, request } : { kind: 'rest' };
+  request?.operation === 'delete'
+    ? { kind: 'act', effects: [{ kind: 'delete-object' }] }
+    : request?.operation
+      ? { kind: 'accept', operation: request.operation, request }
+      : { kind: 'rest' };
 
-export const acceptDeletion: Rule = ({ request, cluster }) => ({
+export const acceptDeletion: Rule = ({ cluster }) => ({
   kind: 'accept',
   operation: 'delete',
   request: {
     word: WORDS.delete.asked,
-    requestId: request?.requestId ?? '',
+    requestId: deletionRequestId(cluster),
     specHash: specHashOf(cluster.spec),
     operation: 'delete',
   },
@@ -75,17 +82,15 @@ export const acceptDeclared: Rule = ({ applied, cluster }) => {
 };
 
 /** The word of a request that was carried out before, written back; a cluster that exists was created. */
-export const answerAgain: Rule = ({ request, cluster }) => {
+export const answerAgain: Rule = ({ request, cluster, applied }) => {
   const words = request?.operation ? WORDS[request.operation] : undefined;
   if (!request || !words) return { kind: 'rest' };
   const record = cluster.status?.requests?.findLast(
     ({ word, requestId, specHash }) =>
       word === request.word && requestId === request.requestId && specHash === request.specHash,
   );
-  return {
-    kind: 'act',
-    effects: [{ kind: 'answer', word: words[record?.result ?? 'finished'], applied: false }],
-  };
+  const result = applied && request.operation === 'create' ? 'finished' : (record?.result ?? 'finished');
+  return { kind: 'act', effects: [{ kind: 'answer', word: words[result], applied: false }] };
 };
 
 /** The second write of an operation's end; for a deletion, the end of everything. */
@@ -113,8 +118,20 @@ const phaseAt = (operation: Operation, step: string, attempt: number): Phase =>
 const situationOf = ({ operation, cluster, applied, claims }: Snapshot): Situation => ({
   spec: operation?.spec ?? cluster.spec,
   applied,
-  claimed: claims,
+  claimed: claims.map((claim) => ({
+    ...claim,
+    host: reachedAs(claim.host, operation?.spec ?? cluster.spec),
+  })),
 });
+
+/** How to reach a host may change from one operation to the next; a claim only remembers how it was. */
+function reachedAs(host: Member, { cluster }: Spec): Member {
+  const entry = membersOf(cluster).get(host.ip);
+  if (!entry) return host;
+  const { port: _port, user: _user, ...rest } = host;
+  const { port, user } = entry;
+  return { ...rest, ...(port === undefined ? {} : { port }), ...(user === undefined ? {} : { user }) };
+}
 
 interface Current {
   operation: Operation;
@@ -146,9 +163,11 @@ export const start = during((snapshot, { operation, status }) => {
   const held = new Set(claims.map(({ host }) => host.ip));
   const unclaimed = plan.joining.filter(({ ip }) => !held.has(ip));
   if (unclaimed.length > 0) return { kind: 'act', effects: [{ kind: 'claim', hosts: unclaimed }] };
-  const reclaims = new Map(
-    claims.flatMap(({ host, reclaims: id }) => (id === undefined ? [] : [[host.ip, id]])),
-  );
+  // Said by the host's entry now, or found when its claim was taken.
+  const reclaims = new Map([
+    ...claims.flatMap(({ host, reclaims: id }) => (id === undefined ? [] : [[host.ip, id] as const])),
+    ...plan.joining.flatMap(({ ip, reclaim }) => (reclaim === undefined ? [] : [[ip, reclaim] as const])),
+  ]);
   const attempt = {
     clusterId,
     sequence: status.sequence,
@@ -173,10 +192,12 @@ export const start = during((snapshot, { operation, status }) => {
 export const jobName = (prefix: string, { id, attempt }: Pick<OperationStatus, 'id' | 'attempt'>): string =>
   `${prefix}-${id}-${attempt}`;
 
-export const begin = during(({ attempt }, { operation, status }) => {
+export const begin = during(({ attempt, now }, { operation, status }) => {
   const step = attempt.kind === 'running' ? (attempt.step ?? 'precheck') : 'running';
   const to = phaseAt(operation, step, status.attempt);
-  return { kind: 'move', to, because: 'the attempt was seen', operation: { step } };
+  // The deadline is for the work: what was held before its first attempt does not count.
+  const startedAt = status.attempt === 1 ? now.toISOString() : status.startedAt;
+  return { kind: 'move', to, because: 'the attempt was seen', operation: { step, startedAt } };
 });
 
 export const follow = during((snapshot, { operation, status }) => {
@@ -212,6 +233,15 @@ export const giveUp: Rule = (snapshot) => ({
 export const succeed = during((snapshot, { operation, status }) => {
   const plan = operation.hosts(situationOf(snapshot));
   const open = settle(snapshot, plan, operation);
+  const late = snapshot.now.getTime() >= deadlineOf(snapshot);
+  const keyless = operation.needsKubeconfig && snapshot.kubeconfig.kind === 'missing';
+  if (open && late && keyless && open.kind !== 'act') {
+    return {
+      kind: 'fail',
+      reason: 'KubeconfigMissing',
+      message: 'the work was done, but no kubeconfig could be fetched',
+    };
+  }
   if (open) return open;
   return {
     kind: 'move',

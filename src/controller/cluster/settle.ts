@@ -6,7 +6,7 @@ import type { Effect, Outcome } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const FETCH_DEADLINE_SECONDS = 300;
-const FETCH_RETRY_MS = 15_000;
+const FETCH_RETRY_MS = 30_000;
 
 /** What must still be written down before a success counts; undefined when all of it is. */
 export function settle(snapshot: Snapshot, plan: HostPlan, operation: Operation): Outcome | undefined {
@@ -14,13 +14,15 @@ export function settle(snapshot: Snapshot, plan: HostPlan, operation: Operation)
   const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
   const stateOf = (ip: string) => claims.find(({ host }) => host.ip === ip)?.state;
   const failed = new Map(report?.hosts.filter(({ ok }) => !ok).map(({ ip, message }) => [ip, message ?? '']));
-  const joining = plan.joining.map(({ ip }) => ip).filter((ip) => stateOf(ip) === 'held');
-  const leaving = plan.leaving.map(({ ip }) => ip).filter((ip) => stateOf(ip) !== 'unclean');
+  const joining = plan.joining.map(({ ip }) => ip).filter((ip) => stateOf(ip) !== 'joined');
+  // Without a report nobody knows which hosts were reset, and a host that may not be clean must not pass for clean.
+  const whyUnclean = (ip: string) => (report ? failed.get(ip) : 'the report of its reset was lost');
+  const leaving = plan.leaving.map(({ ip }) => ip);
   const unclean = leaving.flatMap((ip) => {
-    const why = failed.get(ip);
-    return why === undefined ? [] : [{ ip, why }];
+    const why = whyUnclean(ip);
+    return why === undefined || stateOf(ip) === 'unclean' ? [] : [{ ip, why }];
   });
-  const released = leaving.filter((ip) => !failed.has(ip));
+  const released = leaving.filter((ip) => whyUnclean(ip) === undefined);
 
   const effects: Effect[] = [];
   if (report?.knownHosts !== undefined && joining.length > 0) effects.push({ kind: 'keep-access', report });
@@ -46,6 +48,9 @@ export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
     reason: 'KubeconfigMissing',
     message: fetch.kind === 'failed' ? fetch.message : 'it is fetched again',
   };
+  const endedAt = 'endedAt' in fetch ? Date.parse(fetch.endedAt ?? '') : Number.NaN;
+  const restMs = endedAt + FETCH_RETRY_MS - snapshot.now.getTime();
+  if (restMs > 0) return { kind: 'wait', ms: restMs, stall };
   if (fetch.kind !== 'absent' && fetches.length > 0) {
     return { kind: 'act', effects: [{ kind: 'discard', attempts: fetches }] };
   }

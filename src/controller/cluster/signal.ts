@@ -55,7 +55,7 @@ export function signalOf(snapshot: Snapshot): Signal {
   }
   if (inFlight(snapshot)) return attemptSignal(snapshot);
   if (operation && !isAnswered(snapshot)) return 'ended';
-  if (isDeleting(snapshot)) return isNew(snapshot) ? 'deleted' : 'quiet';
+  if (isDeleting(snapshot)) return isNewDeletion(snapshot) ? 'deleted' : 'quiet';
   return restSignal(snapshot);
 }
 
@@ -69,8 +69,8 @@ function attemptSignal(snapshot: Snapshot): Signal {
   const { attempt, operation, now, cluster } = snapshot;
   if (operation?.step === 'starting') {
     if (attempt.kind !== 'absent') return 'started';
-    if (now.getTime() >= deadlineOf(snapshot)) return 'overdue';
-    return cluster.spec.paused ? 'paused' : 'starting';
+    if (cluster.spec.paused) return 'paused';
+    return operation.attempt > 1 && now.getTime() >= deadlineOf(snapshot) ? 'overdue' : 'starting';
   }
   if (attempt.kind === 'succeeded' || attempt.kind === 'failed') return attempt.kind;
   if (now.getTime() >= deadlineOf(snapshot)) return 'overdue';
@@ -106,7 +106,11 @@ function restSignal(snapshot: Snapshot): Signal {
   if (inference.kind === 'not-offered') return 'not-offered';
   const hash = specHashOf(cluster.spec);
   const tried = cluster.status?.requests?.some(({ specHash }) => specHash === hash);
-  if (inference.kind === 'operation' && !tried) return cluster.spec.paused ? 'paused' : 'declared';
+  if (inference.kind === 'operation') {
+    // Of one that was tried and failed, its failure says more than that it is not tried again.
+    if (tried) return snapshot.operation?.result === 'failed' ? 'quiet' : 'unconfirmed';
+    return cluster.spec.paused ? 'paused' : 'declared';
+  }
   return kubeconfig.kind === 'missing' ? 'keyless' : 'quiet';
 }
 
@@ -117,6 +121,15 @@ function requestSignal(snapshot: Snapshot): Signal {
   if (cluster.spec.paused) return 'paused';
   return binding.kind === 'unbound' || !snapshot.adopted ? 'unbound' : 'asked';
 }
+
+/** The id of a request to delete: whoever retries a deletion changes it, whatever word stands beside it. */
+export const deletionRequestId = (cluster: Snapshot['cluster']): string =>
+  cluster.metadata.annotations?.[annotations.requestId] ?? '';
+
+const isNewDeletion = ({ cluster }: Snapshot): boolean =>
+  !cluster.status?.requests?.some(
+    ({ word, requestId }) => word === WORDS.delete.asked && requestId === deletionRequestId(cluster),
+  );
 
 /** Whether the request in the annotation was never accepted. */
 function isNew({ request, cluster }: Snapshot): boolean {

@@ -8,6 +8,9 @@ import type { Snapshot } from './snapshot.ts';
 
 /** How many requests of each word are remembered. */
 const REMEMBERED = 20;
+/** Below what the CRD takes, so that no report, however long, can make a status that is refused. */
+const MAX_REASON = 256;
+const MAX_MESSAGE = 3500;
 
 /** What an outcome makes of phase and operation; conditions follow from these. */
 interface Next {
@@ -89,7 +92,8 @@ function progress(old: ClusterStatus, outcome: Outcome, now: Date, accepted?: Op
   if (outcome.kind === 'fail' && old.operation) {
     const operation: OperationStatus = { ...old.operation, result: 'failed', endedAt: now.toISOString() };
     const { reason, message } = outcome;
-    return { phase: 'Failed', operation, requests: withResult(requests, operation), reason, message };
+    const cut = { reason: reason.slice(0, MAX_REASON), message: message.slice(0, MAX_MESSAGE) };
+    return { phase: 'Failed', operation, requests: withResult(requests, operation), ...cut };
   }
   return present;
 }
@@ -128,12 +132,7 @@ function readiness({ cluster, applied }: Snapshot, next: Next): Stated {
   const created =
     applied !== undefined || (next.operation?.name === 'create' && next.operation.result === 'finished');
   if (created)
-    return condition(
-      'Ready',
-      'True',
-      'Created',
-      'the control plane and all hosts answered when last looked at',
-    );
+    return condition('Ready', 'True', 'Created', 'the last operation that succeeded left every node Ready');
   const old = findCondition(cluster.status?.conditions, 'Ready');
   return condition(
     'Ready',

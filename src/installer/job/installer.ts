@@ -106,6 +106,8 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       await gone(client.delete(SECRETS, keyOf(reportSecretName(job))));
       await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
       await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
+      // Once more: a callback may have come between, and without its Job none can any more.
+      await gone(client.delete(SECRETS, keyOf(reportSecretName(job))));
     },
   };
 }

@@ -37,7 +37,8 @@ function endpointOf(
   const balancer = spec.cluster.externalLoadBalancer;
   const first = masters[0]?.ip ?? spec.cluster.masterList?.[0]?.ip ?? '';
   if (balancer === undefined) return { name: `api.${clusterId}.matryoshka.internal`, address: first };
-  return { name: balancer, address: canonicalIp(balancer) ?? first };
+  // A name of the site's own resolves by itself; written to /etc/hosts it would pin the first master.
+  return { name: balancer, address: canonicalIp(balancer) ?? '' };
 }
 
 /**

@@ -29,12 +29,25 @@ export function judge(
   if (conditionOf(job, 'Complete')) return { kind: 'succeeded', ...told };
   const failed = conditionOf(job, 'Failed');
   if (!failed) return { kind: 'running', ...(step === undefined ? {} : { step }) };
+  const ended = failed.lastTransitionTime === undefined ? {} : { endedAt: failed.lastTransitionTime };
   if (failed.reason === 'DeadlineExceeded') {
-    return { kind: 'failed', reason: 'DeadlineExceeded', message: 'the Job ran into its deadline', ...told };
+    return {
+      kind: 'failed',
+      reason: 'DeadlineExceeded',
+      message: 'the Job ran into its deadline',
+      ...told,
+      ...ended,
+    };
   }
   if (terminated?.exitCode === EXIT_UNDELIVERED && verdict?.success) return { kind: 'succeeded', ...told };
   if (verdict && !verdict.success) {
-    return { kind: 'failed', reason: verdict.reason ?? 'OperationFailed', message: verdict.message, ...told };
+    return {
+      kind: 'failed',
+      reason: verdict.reason ?? 'OperationFailed',
+      message: verdict.message,
+      ...told,
+      ...ended,
+    };
   }
   if (verdict) {
     // A report of success from a Job that failed: the Job is believed.
@@ -47,5 +60,5 @@ export function judge(
   const why = terminated
     ? `the pod ended with exit code ${terminated.exitCode}`
     : (pod?.status?.reason ?? 'its pod is gone');
-  return { kind: 'lost', why };
+  return { kind: 'lost', why, ...ended };
 }

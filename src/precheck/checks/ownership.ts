@@ -4,6 +4,8 @@ import { type Check, error, fine, isOurs, joins } from '../check.ts';
 export const owner: Check = {
   name: 'owner',
   check({ host }) {
+    // A host that leaves and is another's is left alone, not complained of.
+    if (host.role === 'leaving') return fine;
     const { owner: found } = host.facts;
     if (!found || found.released || found.clusterId === host.clusterId) return fine;
     if (host.reclaim === found.clusterId) return fine;
