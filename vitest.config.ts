@@ -9,6 +9,9 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'lab/**/*.test.ts', 'test/*.test.ts'],
           exclude: ['**/*.api.test.ts', '**/node_modules/**'],
+          // Milliseconds here; bounds for a machine that does much else at once.
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
         },
       },
       {

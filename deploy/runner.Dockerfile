@@ -1,6 +1,6 @@
 # What a Job's pod runs: ansibleinit as PID 1, ansible-core, OpenSSH, the playbooks.
 # Context: deploy/, ansible/, dist/ of the checkout and, where the way to the package registry has its own
-# authority, ca.crt (`lab/main.ts runner-image` lays it out so).
+# authority, ca.crt.
 
 FROM debian:trixie-slim AS ansible
 RUN apt-get update && apt-get install -y --no-install-recommends python3-venv ca-certificates

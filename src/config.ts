@@ -93,8 +93,8 @@ export const bootstrapConfig = z.object({
   sshKey: z.string().default(join(homedir(), '.ssh/id_ed25519')).describe('Private key to reach it with'),
   knownHosts: z.string().optional().describe('known_hosts with its key; default: taken at first sight'),
   artifacts: z
-    .string({ error: 'is missing; name a directory with SHA256SUMS' })
-    .describe('Directory with what hosts install'),
+    .string({ error: 'is missing; say upstream, a URL or a directory' })
+    .describe('What hosts install: "upstream", the URL of a mirror, or a directory with SHA256SUMS'),
   inventoryVars: z
     .string()
     .optional()

@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { releaseOf, releases } from '#artifacts/releases.ts';
 import { siteArtifacts } from '#artifacts/site.ts';
+import { materialise, parseSource } from '#artifacts/source.ts';
 import { shortHash } from '#base/canonical.ts';
 import { UsageError } from '#base/errors.ts';
 import { createClient } from '#runtime/client.ts';
@@ -50,7 +52,6 @@ export async function bootstrap(
   options: BootstrapOptions,
   print: (line: string) => void,
 ): Promise<Bootstrapped> {
-  const sums = readNeeded(join(options.artifacts, SUMS_FILE), '--artifacts');
   const privateKey = readNeeded(options.sshKey, '--ssh-key');
   const inventoryVars =
     options.inventoryVars === undefined ? '{}' : readNeeded(options.inventoryVars, '--inventory-vars');
@@ -62,6 +63,8 @@ export async function bootstrap(
     );
   for (const path of [options.kubeconfigOut, options.caOut])
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const directory = await artifactsDirectory(options.artifacts, print);
+  const sums = readNeeded(join(directory, SUMS_FILE), '--artifacts');
   const { host, port, user } = options;
   print(`connecting to ${user}@${host}`);
   const connection = await connect({
@@ -74,7 +77,7 @@ export async function bootstrap(
   });
   try {
     const paths = releases.flatMap((one) => catalogue(one, sums).map(({ path }) => path));
-    const copied = await copyArtifacts(connection, options.artifacts, paths, print);
+    const copied = await copyArtifacts(connection, directory, paths, print);
     print(copied === 0 ? 'the host has all artifacts' : `${copied} artifacts copied and checked`);
     const knownHosts = pinned === '' ? `${connection.hostKeyLine}\n` : pinned;
     const report = await runHere(
@@ -132,6 +135,15 @@ async function putOperatorIn(
     await client.close();
   }
   return { restUrl: `https://${options.host}:${REST_PORT}`, artifactsUrl };
+}
+
+/** The directory that `--artifacts` means: itself, or one that is filled from upstream or a mirror and checked. */
+async function artifactsDirectory(setting: string, print: (line: string) => void): Promise<string> {
+  const source = parseSource(setting === 'upstream' || setting.includes('://') ? setting : resolve(setting));
+  if (source.kind === 'directory') return source.path;
+  const directory = join(homedir(), '.matryoshka/artifacts');
+  for (const release of releases) await materialise(source, release, directory, print);
+  return directory;
 }
 
 function readNeeded(path: string, flag: string): string {

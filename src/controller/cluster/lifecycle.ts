@@ -1,4 +1,5 @@
 import type { Phase } from '#api/words.ts';
+import * as attempts from './attempt-rules.ts';
 import type { Outcome } from './outcome.ts';
 import * as rules from './rules.ts';
 import { obtainKubeconfig } from './settle.ts';
@@ -31,13 +32,13 @@ const atRest = {
 
 /** An operation runs: only its attempt counts. */
 const underWay = {
-  overdue: rules.giveUp,
-  starting: rules.start,
-  started: rules.begin,
-  running: rules.follow,
-  lost: rules.retryLost,
-  succeeded: rules.succeed,
-  failed: rules.failAttempt,
+  overdue: attempts.giveUp,
+  starting: attempts.start,
+  started: attempts.begin,
+  running: attempts.follow,
+  lost: attempts.retryLost,
+  succeeded: attempts.succeed,
+  failed: attempts.failAttempt,
 } as const;
 
 const whole: Row = { ...always, ...atRest, ...underWay };

@@ -15,7 +15,7 @@ import { validateSpec } from '#operations/validate.ts';
 import type { Client } from '#runtime/client.ts';
 import { kubeconfigOf } from './access.ts';
 import type { Anchors } from './anchors.ts';
-import { jobName } from './rules.ts';
+import { jobName } from './attempt-rules.ts';
 import { fetchJobName } from './settle.ts';
 import { askedWord } from './signal.ts';
 import type { Kubeconfig, Request, Snapshot } from './snapshot.ts';

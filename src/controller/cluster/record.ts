@@ -9,7 +9,7 @@ import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Client } from '#runtime/client.ts';
-import { jobName } from './rules.ts';
+import { jobName } from './attempt-rules.ts';
 
 /**
  * Writes the record of an operation, a ConfigMap `kube-<operation>-<id>` beside the cluster. It is for people:

@@ -2,8 +2,8 @@ import { findCondition, type Stated, withCondition, withoutCondition } from '#ap
 import type { ClusterStatus, OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
 import type { Phase } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
+import { jobName } from './attempt-rules.ts';
 import type { Outcome, Stall } from './outcome.ts';
-import { jobName } from './rules.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** How many requests of each word are remembered. */
