@@ -8,7 +8,7 @@ import { createManager, type Manager } from '#runtime/manager.ts';
 import { createMetrics } from '#runtime/metrics.ts';
 import { createProbes } from '#runtime/probes.ts';
 import { restApp } from '#server/app.ts';
-import { onSecrets } from '#server/auth.ts';
+import { onClusters, onSecrets } from '#server/auth.ts';
 import { reviewsBy } from '#server/reviews.ts';
 import { webhookApp } from '#webhook/app.ts';
 import type { ServerConfig } from '../config.ts';
@@ -45,6 +45,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     controllerUser,
     serverUser,
     mayGetSecret: (user, where, name) => reviews.may(user, onSecrets('get', where, name)),
+    mayDeleteCluster: (user, where, name) => reviews.may(user, onClusters('delete', where, name)),
     tls,
   });
   const listening = (app: FastifyInstance) => () => (app.server.listening ? undefined : 'not listening');

@@ -19,6 +19,8 @@ export interface WebhookDeps {
   serverUser: string;
   /** Whether somebody may read a Secret, as the API server says. */
   mayGetSecret(user: Requester, namespace: string, name: string): Promise<boolean>;
+  /** Whether somebody may delete a cluster, which is what the word `terminating` does. */
+  mayDeleteCluster(user: Requester, namespace: string, name: string): Promise<boolean>;
   /** Certificate and key; absent: plain HTTP, for tests. */
   tls?: SecureContextOptions | undefined;
 }

@@ -93,6 +93,7 @@ beforeAll(async () => {
       calls.push(`${username} ${where}/${name}`);
       return username !== user('bob');
     },
+    mayDeleteCluster: async ({ username }) => username !== user('bob'),
     tls: { cert, key },
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -233,6 +234,13 @@ describe('the webhook, called by the API server', () => {
     expect(await verdict(clients.bob, object('silent', spec()))).toMatch(/Secret "silent-ssh"/);
     expect(calls).toContain(`${user('alice')} ${namespace}/copy-ssh`);
     await expect(clients.bob.create(KUBERNETES_CLUSTERS, naming)).rejects.toSatisfy(isForbidden);
+  });
+
+  it('asks whoever writes terminating for the right to delete', async () => {
+    const { alice, bob } = clients;
+    await created('doomed', 2);
+    await expect(patch(bob, 'doomed', word('terminating'))).rejects.toThrow(/may not delete the cluster/);
+    await expect(patch(alice, 'doomed', word('terminating'))).resolves.toBeDefined();
   });
 
   it('holds a scale operation to its workers', async () => {

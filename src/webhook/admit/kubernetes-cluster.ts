@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { type Admission, refused } from '../admission.ts';
 import { secretNamedBy, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
@@ -43,13 +45,27 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
   const { username: user } = userInfo;
   const problems = validateKubernetesCluster({ old, next, user, controllerUser, offer });
   if (problems.length > 0) return refused(problems);
-  const secret = user === serverUser || user === controllerUser ? undefined : secretNamedBy({ old, next });
+  const asksToDelete = wordOf(next) === WORDS.delete.asked && wordOf(old) !== WORDS.delete.asked;
+  const trusted = user === serverUser || user === controllerUser;
+  if (
+    asksToDelete &&
+    !trusted &&
+    !(await deps.mayDeleteCluster(userInfo, namespace, next.metadata.name ?? ''))
+  ) {
+    const field = `metadata.annotations[${annotations.operation}]`;
+    const reason = `user "${user}" may not delete the cluster, which is what "terminating" does`;
+    return { allowed: false, status: 403, message: `${field}: ${reason}`, problems: [{ field, reason }] };
+  }
+  const secret = trusted ? undefined : secretNamedBy({ old, next });
   if (secret === undefined || (await deps.mayGetSecret(userInfo, namespace, secret)))
     return { allowed: true };
   const field = 'spec.cluster.credentialsSecret';
   const reason = `user "${user}" may not get Secret "${secret}" in namespace "${namespace}"`;
   return { allowed: false, status: 403, message: `${field}: ${reason}`, problems: [{ field, reason }] };
 };
+
+const wordOf = (cluster: KubernetesCluster | undefined): string | undefined =>
+  cluster?.metadata.annotations?.[annotations.operation];
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
