@@ -66,8 +66,8 @@ async function ensureBase(base: string, say: Say): Promise<void> {
     const work = await mkdtemp(join(tmpdir(), 'matryoshka-base-'));
     try {
       const tar = join(work, 'base.tar');
-      const mirror = 'http://deb.debian.org/debian';
-      await execa('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', suite, tar, mirror], {
+      // Without a mirror named, the distribution's own.
+      await execa('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', suite, tar], {
         timeout: BUILD_TIMEOUT_MS,
         stdin: 'ignore',
       });
