@@ -89,15 +89,13 @@ export function connect(target: SshTarget): Promise<SshConnection> {
         return true;
       },
     };
-    const fail = (error: Error & { level?: string }) => {
+    // One failure may be told twice (a time-out, then the socket's end): the first rejects, and no later one, which
+    // commands learn of through their closing streams, may go unheard and end the process.
+    client.on('error', (error: Error & { level?: string }) => {
       client.destroy();
       reject(describe(error, where, changed));
-    };
-    client.once('error', fail);
+    });
     client.once('ready', () => {
-      client.off('error', fail);
-      // Later errors reach the commands that they break, through their closing streams.
-      client.on('error', () => client.destroy());
       resolve({
         hostKeyLine,
         run: (command, options) => run(client, where, command, options),

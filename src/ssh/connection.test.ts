@@ -1,0 +1,22 @@
+import { createServer, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { connect, SshError } from './connection.ts';
+
+const sockets: Socket[] = [];
+const server = createServer((socket) => sockets.push(socket));
+afterEach(() => {
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
+
+it('gives up once, and quietly, on a host that takes a connection and says nothing', async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const target = { host: '127.0.0.1', port, user: 'root', password: 'x', knownHosts: '', timeoutMs: 200 };
+  const failure = await connect(target).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(SshError);
+  expect(failure).toMatchObject({ reason: 'Unreachable' });
+  // The socket's end is told after the time-out; unheard, it would end this process.
+  await new Promise((resolve) => sockets[0]?.once('close', resolve));
+});

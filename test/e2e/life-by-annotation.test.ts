@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { SECRETS, type Secret, secretData } from '#api/core.ts';
+import { nodeNameOf } from '#api/host.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { clientOf, kubeconfigOf, readyNodes, untilCluster } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+
+const NAME = 'applied';
+const OPERATION_MS = 8 * 60_000;
+
+let meta: Meta;
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  const keys: Secret = {
+    metadata: { namespace: 'default', name: 'applied-keys' },
+    data: secretData({ username: 'root', 'ssh-privatekey': meta.privateKey }),
+  };
+  await meta.client.apply(SECRETS, keys, { fieldManager: 'e2e', force: true });
+});
+afterAll(() => meta.close());
+
+const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+
+/** What a person does with a file: `kubectl apply --server-side`. */
+async function apply(workers: number[], word: string, requestId: string): Promise<void> {
+  const wanted: KubernetesCluster = {
+    metadata: {
+      namespace: 'default',
+      name: NAME,
+      annotations: { [annotations.operation]: word, [annotations.requestId]: requestId },
+    },
+    spec: {
+      cluster: {
+        masterList: entries(0),
+        nodeList: entries(...workers),
+        region: 'lab',
+        credentialsSecret: 'applied-keys',
+      },
+    },
+  };
+  await meta.client.apply(KUBERNETES_CLUSTERS, wanted, { fieldManager: 'e2e', force: true });
+}
+
+const answered = (word: string) =>
+  untilCluster(
+    meta,
+    NAME,
+    (one) => one?.metadata.annotations?.[annotations.operation] === word && one.status?.phase === 'Running',
+    OPERATION_MS,
+  );
+
+async function ready(): Promise<string[]> {
+  const client = await clientOf(await kubeconfigOf(meta, NAME));
+  try {
+    return await readyNodes(client);
+  } finally {
+    await client.close();
+  }
+}
+
+describe('the life of a cluster by apply and annotations alone', () => {
+  it('comes', async () => {
+    await apply([1], 'creating', 'one');
+    await answered('create-finished');
+    expect(await ready()).toEqual(entries(0, 1).map(nodeNameOf).sort());
+  });
+
+  it('runs nothing twice', async () => {
+    const before = (await untilCluster(meta, NAME, Boolean, 10_000))?.status?.operation?.sequence;
+    await apply([1], 'creating', 'one');
+    const after = await answered('create-finished');
+    expect(after?.status?.operation?.sequence).toBe(before);
+  });
+
+  it('grows and shrinks', async () => {
+    await apply([1, 2], 'scaling-up', 'two');
+    await answered('scale-up-finished');
+    expect(await ready()).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
+    await apply([1], 'scaling-down', 'three');
+    await answered('scale-down-finished');
+    expect(await ready()).toEqual(entries(0, 1).map(nodeNameOf).sort());
+  });
+
+  it('goes when the word says so', async () => {
+    await apply([1], 'terminating', 'four');
+    await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
+  });
+});
