@@ -3,7 +3,15 @@ import { afterEach, expect, it } from 'vitest';
 import { connect, SshError } from './connection.ts';
 
 const sockets: Socket[] = [];
-const server = createServer((socket) => sockets.push(socket));
+const closed = Promise.withResolvers<void>();
+const server = createServer((socket) => {
+  sockets.push(socket);
+  // Unread, a socket never learns of its end.
+  socket
+    .resume()
+    .on('error', () => {})
+    .on('close', () => closed.resolve());
+});
 afterEach(() => {
   for (const socket of sockets) socket.destroy();
   server.close();
@@ -18,5 +26,5 @@ it('gives up once, and quietly, on a host that takes a connection and says nothi
   expect(failure).toBeInstanceOf(SshError);
   expect(failure).toMatchObject({ reason: 'Unreachable' });
   // The socket's end is told after the time-out; unheard, it would end this process.
-  await new Promise((resolve) => sockets[0]?.once('close', resolve));
+  await closed.promise;
 });
