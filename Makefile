@@ -6,8 +6,10 @@ STAGE ?= 5
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile
 
+# Under the machine's own, older Node, npm would leave out the packages of binaries that want a newer one, without a word.
+NODE = $(shell node -p 'require("./package.json").devDependencies.node')
 node_modules/.package-lock.json: package-lock.json
-	npm ci --no-fund --no-audit
+	npm exec --yes --loglevel=error --package=node@$(NODE) --package=npm@11.19.1 -- npm ci --no-fund --no-audit
 
 setup: node_modules/.package-lock.json ## install what the checkout needs
 demo: setup ## a meta cluster, a cluster made by REST, scaled and deleted (STAGE=1..5, KEEP=1)
