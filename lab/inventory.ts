@@ -10,6 +10,10 @@ import { labHosts } from './hosts/places.ts';
 /** A cluster of lab hosts, by their names, for playbooks run by hand. */
 export interface LabCluster {
   readonly name: string;
+  /** Default: `lab-<name>`. */
+  readonly id?: string;
+  readonly podCidr?: string;
+  readonly serviceCidr?: string;
   readonly masters: readonly string[];
   /** On a scale-up: only those that come. */
   readonly workers: readonly string[];
@@ -49,12 +53,12 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
       },
       vars: {
         cluster_name: cluster.name,
-        cluster_id: `lab-${cluster.name}`,
+        cluster_id: cluster.id ?? `lab-${cluster.name}`,
         kube_version: release.kubernetes,
         control_plane_endpoint_name: `${cluster.name}.matryoshka.internal`,
         control_plane_endpoint_address: first?.ip ?? '',
-        pod_cidr: '10.244.0.0/16',
-        service_cidr: '10.96.0.0/16',
+        pod_cidr: cluster.podCidr ?? '10.244.0.0/16',
+        service_cidr: cluster.serviceCidr ?? '10.96.0.0/16',
         artifacts_base_url: cluster.artifactsUrl,
         ...playbookVariables(artifacts),
         operation_sequence: cluster.sequence,

@@ -105,3 +105,13 @@ export async function readyNodes(client: Client): Promise<string[]> {
     .map(({ metadata }) => metadata.name ?? '')
     .sort();
 }
+
+/** Names of the Ready nodes of a cluster that was made, asked with its own kubeconfig. */
+export async function readyNodesOf(meta: Pick<Meta, 'client'>, name: string): Promise<string[]> {
+  const client = await clientOf(await kubeconfigOf(meta, name));
+  try {
+    return await readyNodes(client);
+  } finally {
+    await client.close();
+  }
+}

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { docker } from '../hosts/docker.ts';
 import type { LabHost } from '../hosts/places.ts';
 
@@ -27,5 +28,31 @@ export const faults = {
   startSsh: ({ name }: LabHost) => docker(['exec', name, 'systemctl', 'start', 'ssh']),
   pause: ({ name }: LabHost) => docker(['pause', name]),
   unpause: ({ name }: LabHost) => docker(['unpause', name]),
+  /** Pods of the host no longer reach a TCP port of other pods; what lies beside the pod network still does. */
+  cutPods: ({ name }: LabHost, podCidr: string, port: number) =>
+    docker([
+      'exec',
+      name,
+      'nft',
+      `table inet fault { chain cut { type filter hook forward priority -10; ip saddr ${podCidr} tcp dport ${port} drop; }; }`,
+    ]),
+  mendPods: ({ name }: LabHost) => docker(['exec', name, 'nft', 'delete', 'table', 'inet', 'fault']),
   restart: ({ name }: LabHost) => docker(['restart', '-t', '1', name], 120_000),
 };
+
+/** Awaits what no watch tells: a process or a file of a host, or an API server that is away; bounded. */
+export async function seen(
+  what: string,
+  holds: () => Promise<boolean>,
+  { everyMs = 100, boundMs = 180_000 } = {},
+): Promise<void> {
+  const end = performance.now() + boundMs;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`not seen within ${boundMs / 1000} s: ${what}`);
+    await sleep(everyMs);
+  }
+}
+
+/** What the host's fence and its scopes said, in their order. */
+export const fenceJournal = ({ name }: LabHost): Promise<string> =>
+  docker(['exec', name, 'sh', '-c', 'journalctl -o cat --no-pager | grep -i matryoshka; true']);

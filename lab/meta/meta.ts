@@ -32,6 +32,8 @@ export interface Meta {
 
 const kubeconfigPath = join(labDir, 'meta.kubeconfig');
 const caPath = join(labDir, 'meta-ca.crt');
+/** Other than the defaults, which are those of the clusters that it makes. */
+export const META_NETWORKS = { podCidr: '10.245.0.0/16', serviceCidr: '10.97.0.0/16' } as const;
 const TOKEN_SECONDS = 12 * 3600;
 
 /** Builds, starts and installs whatever is not there yet. Run again, it changes nothing. */
@@ -49,8 +51,7 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
       sshKey: keyPath,
       artifacts: artifactsDir,
       inventoryVars: join(import.meta.dirname, '../inventory-vars.yaml'),
-      podCidr: '10.245.0.0/16',
-      serviceCidr: '10.97.0.0/16',
+      ...META_NETWORKS,
       servedNamespaces: ['default'],
       operatorImage: images.operator,
       runnerImage: images.runner,

@@ -122,7 +122,7 @@ async function certificates(client: Client, address: string): Promise<KeyPair> {
 }
 
 /** The rights of controller and server in a namespace in which clusters may be made. */
-function servedNamespace(namespace: string): KubeObject[] {
+export function servedNamespace(namespace: string): KubeObject[] {
   const binding = (name: string, role: string, account: string) => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'RoleBinding',

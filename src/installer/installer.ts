@@ -54,7 +54,8 @@ export interface Report {
 
 export type AttemptState =
   | { kind: 'absent' }
-  | { kind: 'running'; step?: string }
+  /** `endsBy`: it was told to end by then (RFC 3339); past that, its node no longer answers. */
+  | { kind: 'running'; step?: string; endsBy?: string }
   /** It did its work; `report` is absent when it was lost on the way. */
   | { kind: 'succeeded'; report?: Report }
   | { kind: 'failed'; reason: string; message: string; report?: Report; endedAt?: string }

@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { LEASES } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { labels, marks } from '#api/names.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
-import { clientOf, kubeconfigOf, readyNodes, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { faults } from '#lab/meta/faults.ts';
+import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults, seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 
 const NAME = 'faulty';
@@ -32,24 +31,6 @@ const body = () => ({
   privateSSHKey: meta.privateKey,
 });
 
-/** Awaits something that only the host itself can tell; bounded. */
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 180_000;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`not seen within 180 s: ${what}`);
-    await sleep(100);
-  }
-}
-
-async function readyInCluster(): Promise<string[]> {
-  const client = await clientOf(await kubeconfigOf(meta, NAME));
-  try {
-    return await readyNodes(client);
-  } finally {
-    await client.close();
-  }
-}
-
 describe('when a cable is pulled', () => {
   it('fails within a minute where a host refuses SSH, names it, and succeeds when asked again', async () => {
     await faults.stopSsh(host(2));
@@ -64,11 +45,11 @@ describe('when a cable is pulled', () => {
   });
 
   it('goes on when the operator is killed in the middle of a creation', async () => {
-    await until('containerd on the new host', () => faults.runs(host(0), 'containerd'));
+    await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
     expect(await faults.kill(meta.host, 'matryoshka.js controller')).toBe(true);
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
     expect(cluster.status?.operation?.attempt).toBe(1);
-    expect(await readyInCluster()).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
   });
 
   it('ends its deletion though a host is away, and says which', async () => {
@@ -91,25 +72,25 @@ describe('when a cable is pulled', () => {
 
   it('takes that host for the next cluster, and awaits a step whose pod was killed', async () => {
     await meta.rest.call('POST', PATH, body());
-    await until('kubeadm init', () => faults.runs(host(0), 'kubeadm init'));
+    await seen('kubeadm init', () => faults.runs(host(0), 'kubeadm init'));
     expect(await faults.kill(meta.host, 'ansibleinit.js')).toBe(true);
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
     expect(cluster.status?.operation?.attempt).toBe(2);
-    expect(await readyInCluster()).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
   });
 
   it('goes on when the host of the meta cluster is restarted in the middle of a scale-up', async () => {
     await meta.rest.call('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
-    await until('containerd on the new host', () => faults.runs(host(3), 'containerd'));
+    await seen('containerd on the new host', () => faults.runs(host(3), 'containerd'));
     await faults.restart(meta.host);
-    await until('the API server', () =>
+    await seen('the API server', () =>
       meta.client.list(KUBERNETES_CLUSTERS).then(
         () => true,
         () => false,
       ),
     );
     await untilDone(meta, NAME, OPERATION_MS);
-    expect(await readyInCluster()).toEqual(entries(0, 1, 2, 3).map(nodeNameOf).sort());
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2, 3).map(nodeNameOf).sort());
   });
 
   it('is deleted at last', async () => {

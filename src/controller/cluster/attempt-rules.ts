@@ -6,7 +6,7 @@ import type { Operation, Situation } from '#operations/operation.ts';
 import type { Outcome } from './outcome.ts';
 import { type Rule, unexpected } from './rules.ts';
 import { settle } from './settle.ts';
-import { deadlineOf } from './signal.ts';
+import { deadlineOf, lostAt } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const MAX_ATTEMPTS = 3;
@@ -111,11 +111,17 @@ export const follow = during((snapshot, { operation, status }) => {
     const to = phaseAt(operation, step, status.attempt);
     return { kind: 'move', to, because: `step ${step}`, operation: { step } };
   }
-  return { kind: 'wait', ms: Math.max(1_000, deadlineOf(snapshot) - now.getTime()) };
+  const until = Math.min(deadlineOf(snapshot), attempt.kind === 'running' ? lostAt(attempt) : Infinity);
+  return { kind: 'wait', ms: Math.max(1_000, until - now.getTime()) };
 });
 
 export const retryLost = during(({ attempt, now }, { operation, status }) => {
-  const why = attempt.kind === 'lost' ? attempt.why : 'its Job is gone';
+  const why =
+    attempt.kind === 'lost'
+      ? attempt.why
+      : attempt.kind === 'running'
+        ? 'its node does not answer'
+        : 'its Job is gone';
   if (status.attempt >= MAX_ATTEMPTS) {
     return { kind: 'fail', reason: 'Lost', message: `${MAX_ATTEMPTS} attempts were lost; the last: ${why}` };
   }

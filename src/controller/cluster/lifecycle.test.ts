@@ -114,6 +114,17 @@ describe('the life of a cluster', () => {
     });
   });
 
+  it('counts an attempt as lost when its pod outlives its end, because its node is away', () => {
+    const attempt = { kind: 'running' as const, step: 'masters', endsBy: '2026-01-01T00:01:00Z' };
+    const given = { ...creating, claims, attempt, operation: { ...operation, step: 'masters' } };
+    expect(outcome(given)).toEqual({ kind: 'wait', ms: 10_000 });
+    expect(outcome({ ...given, now: new Date('2026-01-01T00:01:10Z') })).toMatchObject({
+      kind: 'move',
+      because: expect.stringContaining('node'),
+      operation: { attempt: 2, step: 'starting' },
+    });
+  });
+
   it('is Running only once the kubeconfig is kept', () => {
     const report = { success: true, message: '', hosts: [], kubeconfig: 'k' };
     const joined = claims.map((claim) => ({ ...claim, state: 'joined' as const }));

@@ -1,6 +1,7 @@
 import { annotations, finalizerOf } from '#api/names.ts';
 import { isResultWord, WORDS } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
+import type { AttemptState } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
@@ -74,8 +75,15 @@ function attemptSignal(snapshot: Snapshot): Signal {
   }
   if (attempt.kind === 'succeeded' || attempt.kind === 'failed') return attempt.kind;
   if (now.getTime() >= deadlineOf(snapshot)) return 'overdue';
-  return attempt.kind === 'running' ? 'running' : 'lost';
+  return attempt.kind === 'running' && now.getTime() < lostAt(attempt) ? 'running' : 'lost';
 }
+
+/** How long past its end a pod may be seen before its node counts as lost. */
+const LATE_MS = 10_000;
+
+/** Milliseconds since 1970 at which a running attempt counts as lost; never, while nobody has ended its pod. */
+export const lostAt = ({ endsBy }: AttemptState & { kind: 'running' }): number =>
+  endsBy === undefined ? Number.POSITIVE_INFINITY : Date.parse(endsBy) + LATE_MS;
 
 /**
  * Whether the second write of the operation's end was made. A word that someone wrote meanwhile stays, but the spec

@@ -42,6 +42,13 @@ it.each([
   ['a killed pod says nothing: lost', job('Failed'), pod(137), undefined, { kind: 'lost' }],
   ['a pod that is gone says nothing: lost', job('Failed'), undefined, undefined, { kind: 'lost' }],
   [
+    'a pod that was told to end says by when',
+    job(),
+    { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } },
+    undefined,
+    { kind: 'running', endsBy: '2026-01-01T00:00:00Z' },
+  ],
+  [
     'a deadline is a failure',
     job('Failed', 'DeadlineExceeded'),
     undefined,

@@ -28,7 +28,14 @@ export function judge(
   const told = report ? { report } : verdict ? { report: verdict } : {};
   if (conditionOf(job, 'Complete')) return { kind: 'succeeded', ...told };
   const failed = conditionOf(job, 'Failed');
-  if (!failed) return { kind: 'running', ...(step === undefined ? {} : { step }) };
+  if (!failed) {
+    const endsBy = terminated ? undefined : pod?.metadata.deletionTimestamp;
+    return {
+      kind: 'running',
+      ...(step === undefined ? {} : { step }),
+      ...(endsBy === undefined ? {} : { endsBy }),
+    };
+  }
   const ended = failed.lastTransitionTime === undefined ? {} : { endedAt: failed.lastTransitionTime };
   if (failed.reason === 'DeadlineExceeded') {
     return {

@@ -32,6 +32,15 @@ const MOUNTS = {
 /** Uid of the runner image's user; fsGroup lets it read the keys without anyone else's. */
 const RUNNER = 10_001;
 const TOKEN_SECONDS = 600;
+const GRACE_SECONDS = 20;
+/** With the grace of the pod and what the controller waits beyond, an attempt is lost 2 minutes after its node. */
+const AWAY_SECONDS = 90;
+const away = ['not-ready', 'unreachable'].map((state) => ({
+  key: `node.kubernetes.io/${state}`,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: AWAY_SECONDS,
+}));
 
 const metadataOf = (attempt: Attempt, namespace: string, name: string, purpose: string) => ({
   namespace,
@@ -107,7 +116,8 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
           serviceAccountName: serviceAccount,
           automountServiceAccountToken: false,
           enableServiceLinks: false,
-          terminationGracePeriodSeconds: 20,
+          terminationGracePeriodSeconds: GRACE_SECONDS,
+          tolerations: away,
           securityContext: {
             runAsNonRoot: true,
             runAsUser: RUNNER,

@@ -1,0 +1,122 @@
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { SECRETS, secretData } from '#api/core.ts';
+import { nodeNameOf } from '#api/host.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { Resource } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { servedNamespace } from '#bootstrap/install.ts';
+import { resourceOf } from '#bootstrap/manifests.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
+import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults, fenceJournal, seen } from '#lab/meta/faults.ts';
+import { META_NETWORKS, type Meta, metaUp } from '#lab/meta/meta.ts';
+import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
+
+const NAME = 'lost';
+const PATH = `/region/lab/cluster/${NAME}`;
+const REST_PORT = 8443;
+const OPERATION_MS = 10 * 60_000;
+const NAMESPACES: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+};
+
+let meta: Meta;
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+});
+afterEach(async () => {
+  await meta.rest.call('DELETE', PATH);
+  await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
+});
+afterAll(() => meta.close());
+
+const host = (index: number): LabHost => {
+  const found = meta.hosts[index];
+  if (!found) throw new Error(`the lab has no host ${index}`);
+  return found;
+};
+const lists = () => ({ masterList: [{ ip: host(0).ip }], nodeList: [{ ip: host(1).ip }] });
+const nodes = () => [host(0), host(1)].map(nodeNameOf).sort();
+const create = () => meta.rest.call('POST', PATH, { name: NAME, ...lists(), privateSSHKey: meta.privateKey });
+
+describe('what is lost on the way', () => {
+  it('is no cluster: the report may be, and the kubeconfig is fetched', async () => {
+    await faults.cutPods(meta.host, META_NETWORKS.podCidr, REST_PORT);
+    try {
+      await create();
+      // It goes on trying for five minutes, and then says so in its last words.
+      await untilCluster(meta, NAME, (one) => one?.status?.hosts?.[0]?.state === 'joined', OPERATION_MS);
+    } finally {
+      await faults.mendPods(meta.host);
+    }
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status).toMatchObject({ phase: 'Running', operation: { attempt: 1 } });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes());
+  });
+
+  it('is an attempt whose node is away: the next one succeeds, and hosts refuse the first when it is back', async () => {
+    const second = host(meta.hosts.length - 1);
+    await joinMeta(meta, second, () => {});
+    await allowPods(meta.client, second.name, true);
+    await allowPods(meta.client, 'meta', false);
+    try {
+      await create();
+      await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
+      await faults.pause(second);
+      await allowPods(meta.client, 'meta', true);
+      await seen('the second attempt at work', async () => (await fenceJournal(host(0))).includes('.1.2.'), {
+        everyMs: 1_000,
+        boundMs: OPERATION_MS,
+      });
+    } finally {
+      await allowPods(meta.client, 'meta', true);
+      await faults.unpause(second);
+      await allowPods(meta.client, second.name, false);
+    }
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status?.operation?.attempt).toBe(2);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes());
+    const id = cluster.metadata.annotations?.[annotations.clusterId] ?? '';
+    for (const one of [host(0), host(1)]) {
+      const journal = await fenceJournal(one);
+      const since = journal.slice(journal.lastIndexOf(`taken ${id} 1.2`));
+      expect(since).not.toMatch(new RegExp(`Started .*${id}\\.1\\.1\\.`));
+      expect(since).toContain('refused: StaleRun: this host is at 1.2, this run is 1.1');
+    }
+  });
+
+  it('is a whole namespace: its hosts are reset all the same', async () => {
+    const namespace = 'tenant';
+    const { client } = meta;
+    await client.create(NAMESPACES, { metadata: { name: namespace } });
+    for (const object of servedNamespace(namespace)) await client.create(resourceOf(object), object);
+    await client.create(SECRETS, {
+      metadata: { namespace, name: 'keys' },
+      data: secretData({ 'ssh-privatekey': meta.privateKey }),
+    });
+    const wanted: KubernetesCluster = {
+      metadata: { namespace, name: 'tenants', annotations: { [annotations.operation]: 'creating' } },
+      spec: { cluster: { ...lists(), credentialsSecret: 'keys' } },
+    };
+    await client.create(KUBERNETES_CLUSTERS, wanted);
+    const key = { namespace, name: 'tenants' };
+    const phase = async () => (await client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key)).status?.phase;
+    const often = { everyMs: 1_000, boundMs: OPERATION_MS };
+    await seen('it is Running', async () => (await phase()) === 'Running', often);
+    await client.delete(NAMESPACES, { namespace: '', name: namespace });
+    await seen(
+      'the namespace is gone',
+      async () => !(await client.find(NAMESPACES, { namespace: '', name: namespace })),
+      often,
+    );
+    for (const { name } of [host(0), host(1)]) {
+      const left = 'ls -d /etc/kubernetes /var/lib/kubelet /etc/containerd 2>/dev/null; true';
+      expect(await docker(['exec', name, 'sh', '-c', left])).toBe('');
+    }
+  });
+});
