@@ -24,7 +24,11 @@ test: setup ## everything but the long e2e and the benches
 	node test/run.ts
 e2e: setup ## whole lives of clusters on lab hosts, with faults
 	vitest run --project e2e
+bench: setup ## the runtime against controller-runtime (RUNS=3, MINUTES=5)
+	node --expose-gc bench/runtime/main.ts
+bench-fleet: setup ## 1,000 clusters at once, 4,000 held (IDLE_MINUTES=10)
+	node bench/fleet/main.ts
 bench-create: setup ## ours against kubeadm by hand
 	node bench/create.ts
 
-.PHONY: help setup demo lint lab-up lab-down test e2e bench-create
+.PHONY: help setup demo lint lab-up lab-down test e2e bench bench-fleet bench-create

@@ -47,6 +47,11 @@ export const controllerConfig = z.object({
     .string()
     .default('matryoshka-site')
     .describe('ConfigMap with artifacts.json and inventory-vars.yaml'),
+  kubeApiQps: z.coerce
+    .number()
+    .min(1)
+    .default(1000)
+    .describe('Calls a second to the Kubernetes API at most; its own priority and fairness come first'),
   workers: z.coerce.number().int().min(1).max(64).default(4).describe('Clusters that are reconciled at once'),
 });
 

@@ -13,8 +13,6 @@ import { createRecorder } from '#runtime/recorder.ts';
 import { scopedClient } from '#runtime/scoped-client.ts';
 import type { ControllerConfig } from '../config.ts';
 
-const CALLS_PER_SECOND = 200;
-
 /** Wires the operator: config → client → manager → rooms. */
 export async function controllerProgram(config: ControllerConfig, log: Logger): Promise<Manager> {
   const { namespace, identity, workers } = config;
@@ -23,7 +21,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
   const endpoint = await loadEndpoint({ kubeconfig: config.kubeconfig });
   const client = createClient(endpoint, {
     userAgent: 'matryoshka-controller',
-    qps: CALLS_PER_SECOND,
+    qps: config.kubeApiQps,
     observe: metrics.client(new URL(endpoint.url).host),
   });
   const recorder = createRecorder({ client, component: 'matryoshka', instance: identity, log });

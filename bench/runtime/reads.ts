@@ -1,0 +1,78 @@
+import { CONFIG_MAPS, type ConfigMap, PODS, type Pod } from '#api/core.ts';
+import type { KubeObject } from '#api/meta.ts';
+import { startApiServer } from '#lab/apiserver/start.ts';
+import { announced, type Say } from '#lab/artifacts/progress.ts';
+import { type Client, createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { type Side, start } from './sides.ts';
+
+const PODS_COUNT = 10_000;
+const POD_BYTES = 4_000;
+const AT_ONCE = 16;
+
+/** What one side took for each of its runs. */
+export interface Reads {
+  listSeconds: number[];
+  listMiB: number[];
+  /** Ours alone: how long the event loop was held up at most, in milliseconds. */
+  blocked: number[];
+  callSeconds: number[];
+}
+
+/** Both sides in turn list 10,000 Pods of 4 KB into a cache, and read one ConfigMap over and over, 16 at once. */
+export async function reads(
+  both: readonly Side[],
+  runs: number,
+  say: Say,
+): Promise<{ sides: Map<string, Reads>; pod: Pod }> {
+  await using server = await startApiServer({ say, flags: ['--disable-admission-plugins=ServiceAccount'] });
+  const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
+    userAgent: 'matryoshka-bench',
+  });
+  let pod: Pod;
+  try {
+    await announced(say, `${PODS_COUNT} Pods`, () => createPods(client));
+    const called: ConfigMap = { metadata: { namespace: 'default', name: 'called' }, data: { a: 'b' } };
+    await client.create(CONFIG_MAPS, called);
+    pod = await client.get<Pod>(PODS, { namespace: 'default', name: 'pod-0' });
+  } finally {
+    await client.close();
+  }
+  const measured = new Map(
+    both.map(({ name }) => [
+      name,
+      { listSeconds: [], listMiB: [], blocked: [], callSeconds: [] } satisfies Reads as Reads,
+    ]),
+  );
+  for (let run = 0; run < runs; run += 1) {
+    for (const side of both) {
+      const one = measured.get(side.name);
+      if (!one) continue;
+      const list = start(side, 'list', server.kubeconfigPath);
+      if (side.name === 'ours') one.blocked.push(Number(await list.line('blocked ')));
+      one.listSeconds.push(Number(await list.line('seconds ')));
+      one.listMiB.push(await list.resident());
+      await list.stop();
+      const calls = start(side, 'calls', server.kubeconfigPath);
+      one.callSeconds.push(Number(await calls.line('seconds ')));
+      await calls.stop();
+    }
+  }
+  return { sides: measured, pod };
+}
+
+async function createPods(client: Client): Promise<void> {
+  let next = 0;
+  const filler = 'x'.repeat(POD_BYTES - 1_200);
+  const worker = async () => {
+    while (next < PODS_COUNT) {
+      const name = `pod-${next++}`;
+      const pod: KubeObject & { spec: unknown } = {
+        metadata: { namespace: 'default', name, annotations: { filler }, labels: { app: 'bench' } },
+        spec: { containers: [{ name: 'main', image: 'nothing' }] },
+      };
+      await client.create(PODS, pod);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
