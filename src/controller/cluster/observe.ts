@@ -49,15 +49,15 @@ export async function observe(cluster: KubernetesCluster, deps: Observers): Prom
   const current =
     operation && descriptor && !operation.result ? refOf(jobName(descriptor.prefix, operation)) : undefined;
   const fetching = operation ? refOf(fetchJobName(clusterId, operation.sequence)) : undefined;
-  // Between operations nothing is asked of a kubeconfig that nobody has made yet.
-  const wantsKubeconfig = !deletionTimestamp && (applied !== undefined || operation !== undefined);
-
-  const [binding, attempts, attempt, kubeconfig] = await Promise.all([
+  const [binding, attempts, attempt] = await Promise.all([
     anchors.bindingOf(clusterId, key, carried !== undefined),
     installer.list(clusterId),
     current ? installer.observe(current) : ABSENT,
-    wantsKubeconfig ? kubeconfigOf(client, cluster, now) : ({ kind: 'missing' } satisfies Kubeconfig),
   ]);
+  // Nothing is asked of a kubeconfig that nobody has made yet; while an attempt runs, nothing needs it.
+  const wantsKubeconfig = current ? attempt.kind === 'succeeded' : (operation ?? applied) !== undefined;
+  const kubeconfig: Kubeconfig =
+    wantsKubeconfig && !deletionTimestamp ? await kubeconfigOf(client, cluster, now) : { kind: 'missing' };
   const fetch =
     fetching && attempts.some(({ job }) => job === fetching.job) ? await installer.observe(fetching) : ABSENT;
   return Object.freeze({
