@@ -75,8 +75,16 @@ describe('the life of a cluster by apply and annotations alone', () => {
       },
       spec: original?.spec ?? { cluster: {} },
     };
-    // Only the controller may write the id; a backup that is restored comes past the webhook as little as this does.
-    await expect(meta.client.create(KUBERNETES_CLUSTERS, copy)).rejects.toThrow(annotations.clusterId);
+    await meta.client.create(KUBERNETES_CLUSTERS, copy);
+    const refused = await untilCluster(
+      meta,
+      'copy',
+      (one) => one?.status?.conditions?.some(({ reason }) => reason === 'IdentityConflict') === true,
+      30_000,
+    );
+    expect(refused?.status?.operation).toBeUndefined();
+    await meta.client.delete(KUBERNETES_CLUSTERS, { namespace: 'default', name: 'copy' });
+    await untilCluster(meta, 'copy', (one) => one === undefined, 30_000);
   });
 
   it('grows and shrinks', async () => {
