@@ -65,6 +65,7 @@ export interface Pod extends KubeObject {
     phase?: string;
     reason?: string;
     message?: string;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
     containerStatuses?: {
       name: string;
       state?: {

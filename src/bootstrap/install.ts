@@ -5,10 +5,10 @@ import { isApiError } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import { createAuthority, createServerCertificate, type KeyPair, stillServes } from './certificates.ts';
 import { fillIn, type Manifest, resourceOf } from './manifests.ts';
+import { deploymentsReady } from './rollout.ts';
 
 const NAMESPACE = 'matryoshka-system';
 const FIELD_MANAGER = 'matryoshka-bootstrap';
-const READY_MS = 180_000;
 const LOOK_MS = 500;
 
 export interface Installation {
@@ -18,16 +18,6 @@ export interface Installation {
   address: string;
   site: Readonly<Record<string, string>>;
   servedNamespaces: readonly string[];
-}
-
-interface Deployment extends KubeObject {
-  status?: {
-    observedGeneration?: number;
-    updatedReplicas?: number;
-    availableReplicas?: number;
-    replicas?: number;
-  };
-  spec?: { replicas?: number };
 }
 
 /** Puts the operator into a cluster; what is there already and equal is left as it is. Answers the CA's PEM. */
@@ -53,6 +43,7 @@ export async function install(
   print('manifests applied; waiting for the deployments');
   await deploymentsReady(
     client,
+    NAMESPACE,
     others.filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => metadata.name),
     print,
   );
@@ -134,45 +125,4 @@ export function servedNamespace(namespace: string): KubeObject[] {
     binding('matryoshka-controller', 'matryoshka-served-namespace', 'matryoshka-controller'),
     binding('matryoshka-server', 'matryoshka-server-served-namespace', 'matryoshka-server'),
   ];
-}
-
-async function deploymentsReady(
-  client: Client,
-  names: readonly string[],
-  print: (line: string) => void,
-): Promise<void> {
-  const resource: Resource = {
-    group: 'apps',
-    version: 'v1',
-    kind: 'Deployment',
-    plural: 'deployments',
-    namespaced: true,
-  };
-  const until = performance.now() + READY_MS;
-  let told = performance.now();
-  for (;;) {
-    const found = await Promise.all(
-      names.map((name) => client.get<Deployment>(resource, { namespace: NAMESPACE, name })),
-    );
-    const waiting = found.filter(({ metadata, spec, status = {} }) => {
-      const replicas = spec?.replicas ?? 1;
-      return (
-        status.observedGeneration !== metadata.generation ||
-        status.updatedReplicas !== replicas ||
-        status.availableReplicas !== replicas ||
-        status.replicas !== replicas
-      );
-    });
-    if (waiting.length === 0) return;
-    const list = waiting.map(({ metadata }) => metadata.name).join(', ');
-    if (performance.now() > until)
-      throw new Error(
-        `not ready after ${READY_MS / 1000} s: ${list}; see "kubectl -n ${NAMESPACE} describe pods"`,
-      );
-    if (performance.now() - told > 5_000) {
-      print(`waiting for ${list}`);
-      told = performance.now();
-    }
-    await sleep(LOOK_MS);
-  }
 }
