@@ -41,7 +41,7 @@ const host = (index: number): LabHost => {
   return found;
 };
 const lists = () => ({ masterList: [{ ip: host(0).ip }], nodeList: [{ ip: host(1).ip }] });
-const nodes = () => [host(0), host(1)].map(nodeNameOf).sort();
+const nodes = () => [host(0), host(1)].map(({ ip }) => nodeNameOf({ ip })).sort();
 const create = () => meta.rest.call('POST', PATH, { name: NAME, ...lists(), privateSSHKey: meta.privateKey });
 
 describe('what is lost on the way', () => {
