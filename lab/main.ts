@@ -96,5 +96,6 @@ try {
   process.stderr.write(
     `lab: ${error instanceof UsageError ? error.message : (error instanceof Error && error.stack) || messageOf(error)}\n`,
   );
-  process.exitCode = 1;
+  // Other parts of a build may be at work still; they end with us.
+  process.exit(1);
 }

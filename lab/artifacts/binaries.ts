@@ -12,6 +12,12 @@ import { stampOf } from './stamp.ts';
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 
 /**
+ * A compiler of one package is gone before it needs to collect garbage, and nobody reads the debugging information:
+ * `-s -w` leaves it out in the end. Without both a build takes two thirds of the time.
+ */
+const HASTE = { flags: ['-gcflags=all=-dwarf=false'], env: { GOGC: 'off', GOMEMLIMIT: '2GiB' } };
+
+/**
  * The folder with a component's binaries, of which those wanted are built where the cache lacks them.
  *
  *     const folder = await ensureBinaries('etcd', ['etcd'], sayOnStderr)
@@ -54,6 +60,7 @@ async function build(component: Component, name: string, path: string): Promise<
         'build',
         '-trimpath',
         '-buildvcs=false',
+        ...HASTE.flags,
         `-tags=${tags.join(',')}`,
         '-ldflags',
         linker,
@@ -64,6 +71,7 @@ async function build(component: Component, name: string, path: string): Promise<
       {
         cwd: join(modulesDir, component.name),
         env: {
+          ...HASTE.env,
           CGO_ENABLED: component.cgo ? '1' : '0',
           GOOS: 'linux',
           GOARCH: 'amd64',

@@ -54,8 +54,17 @@ export async function buildImage(
   return tag;
 }
 
-/** Makes sure of a base image: from a registry, or, for Debian's where no registry answers, from its packages. */
-async function ensureBase(base: string, say: Say): Promise<void> {
+const bases = new Map<string, Promise<void>>();
+
+/** Makes sure of a base image, once for all builds that want it at the same time. */
+function ensureBase(base: string, say: Say): Promise<void> {
+  const made = bases.get(base) ?? makeBase(base, say).finally(() => bases.delete(base));
+  bases.set(base, made);
+  return made;
+}
+
+/** From a registry, or, for Debian's where no registry answers, from its packages. */
+async function makeBase(base: string, say: Say): Promise<void> {
   if ((await dockerOrUndefined(['image', 'inspect', base])) !== undefined) return;
   const suite = /^debian:(\w+)-slim$/.exec(base)?.[1];
   await announced(say, `base image ${base}`, async () => {

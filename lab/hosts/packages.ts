@@ -4,11 +4,20 @@ import { announced, type Say } from '../artifacts/progress.ts';
 
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
+/** apt has one lock, and two parts of a build may want packages at once. */
+let last: Promise<unknown> = Promise.resolve();
+
 /**
  * Makes sure that commands are there; `needs` names the Debian package of each. Installs them where we are root on
  * Debian; otherwise one message names all that is missing.
  */
-export async function ensurePackages(needs: Readonly<Record<string, string>>, say: Say): Promise<void> {
+export function ensurePackages(needs: Readonly<Record<string, string>>, say: Say): Promise<void> {
+  const turn = last.then(() => ensure(needs, say));
+  last = turn.catch(() => {});
+  return turn;
+}
+
+async function ensure(needs: Readonly<Record<string, string>>, say: Say): Promise<void> {
   const missing: string[] = [];
   for (const command of Object.keys(needs)) {
     const found = await execa('sh', ['-c', 'command -v "$1"', 'sh', command], { reject: false });

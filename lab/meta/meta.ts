@@ -8,6 +8,7 @@ import { loadEndpoint } from '#runtime/kube-config.ts';
 import { fillArtifacts } from '../artifacts/fill.ts';
 import { artifactsDir } from '../artifacts/places.ts';
 import type { Say } from '../artifacts/progress.ts';
+import { ensureDocker } from '../hosts/daemon.ts';
 import { keyPath, type LabHost, labDir } from '../hosts/places.ts';
 import { labUp } from '../hosts/up.ts';
 import { operatorImages } from '../operator-images.ts';
@@ -38,10 +39,14 @@ const TOKEN_SECONDS = 12 * 3600;
 
 /** Builds, starts and installs whatever is not there yet. Run again, it changes nothing. */
 export async function metaUp(hosts: number, say: Say): Promise<Meta> {
-  await fillArtifacts(artifactsDir, say);
-  const [host, ...others] = await labUp(hosts, say);
+  await ensureDocker(say);
+  // Compilers want processors, image builds mostly disk and network.
+  const [[host, ...others], images] = await Promise.all([
+    labUp(hosts, say),
+    operatorImages(say),
+    fillArtifacts(artifactsDir, say),
+  ]);
   if (!host) throw new Error('the lab has no host');
-  const images = await operatorImages(say);
   const { restUrl, artifactsUrl } = await bootstrap(
     {
       host: host.ip,
