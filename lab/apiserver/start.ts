@@ -51,15 +51,17 @@ const CONTROLLERS = [
 ];
 
 /**
- * Starts one and waits until it is ready, some three seconds.
+ * Starts one and waits until it is ready, some three seconds. Of the Kubernetes that we install, the oldest that we
+ * support; with MATRYOSHKA_API_SERVER=newest of the newest.
  *
  *     await using server = await startApiServer({ controllerManager: true })
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer & AsyncDisposable> {
   const say = options.say ?? sayOnStderr;
   const etcdBinaries = await ensureBinaries('etcd', ['etcd'], say);
-  const kubernetes = ['kube-apiserver', ...(options.controllerManager ? ['kube-controller-manager'] : [])];
-  const kubernetesBinaries = await ensureBinaries('kubernetes', kubernetes, say);
+  const wanted = ['kube-apiserver', ...(options.controllerManager ? ['kube-controller-manager'] : [])];
+  const kubernetes = process.env['MATRYOSHKA_API_SERVER'] === 'newest' ? 'kubernetes-newest' : 'kubernetes';
+  const kubernetesBinaries = await ensureBinaries(kubernetes, wanted, say);
 
   const dir = options.dir ?? (await createStateDir());
   await mkdir(dir, { recursive: true });

@@ -13,9 +13,12 @@ export interface Component {
 
 const kubernetesVersion = 'v1.34.4';
 
-const kubernetesVariables = (): Record<string, string> => {
-  const [major = '', minor = ''] = kubernetesVersion.slice(1).split('.');
-  const fields = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
+/** Of no release that is offered yet: the runtime is proved against its API server too. */
+const newestKubernetes = 'v1.36.3';
+
+const kubernetesVariables = (version: string): Record<string, string> => {
+  const [major = '', minor = ''] = version.slice(1).split('.');
+  const fields = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
   return Object.fromEntries(
     ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) =>
       Object.entries(fields).map(([field, value]) => [`${path}.${field}`, value]),
@@ -50,7 +53,13 @@ export const components = {
         'kubectl',
       ].map(kubernetesCommand),
     ),
-    variables: kubernetesVariables(),
+    variables: kubernetesVariables(kubernetesVersion),
+  },
+  'kubernetes-newest': {
+    name: 'kubernetes-newest',
+    version: newestKubernetes,
+    binaries: Object.fromEntries(['kube-apiserver', 'kube-controller-manager'].map(kubernetesCommand)),
+    variables: kubernetesVariables(newestKubernetes),
   },
   containerd: {
     name: 'containerd',
