@@ -55,4 +55,4 @@ export async function seen(
 
 /** What the host's fence and its scopes said, in their order. */
 export const fenceJournal = ({ name }: LabHost): Promise<string> =>
-  docker(['exec', name, 'sh', '-c', 'journalctl -o cat --no-pager | grep -i matryoshka; true']);
+  docker(['exec', name, 'sh', '-c', 'journalctl --no-pager | grep matryoshka-; true']);
