@@ -40,7 +40,12 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Stand-ins that tests of several files share; the product never imports them. */
-const SUPPORT = ['base/manual-clock.ts', 'runtime/scripted-caller.ts', 'server/rest-world.ts'];
+const SUPPORT = [
+  'base/manual-clock.ts',
+  'runtime/scripted-caller.ts',
+  'runtime/test-namespace.ts',
+  'server/rest-world.ts',
+];
 /** What else a test beside its file may import. */
 const TESTS_ALSO = ['lab/apiserver', 'base', 'api'];
 /** Rooms without input or output: they import no part of node. */

@@ -1,48 +1,17 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
+import { expect, it } from 'vitest';
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import { type Client, createClient } from './client.ts';
 import { createController } from './controller.ts';
 import { createInformer } from './informer.ts';
-import { loadEndpoint } from './kube-config.ts';
 import { createElection } from './leader.ts';
 import { createManager } from './manager.ts';
-
-interface ConfigMap extends KubeObject {
-  data?: Record<string, string>;
-}
-const CONFIG_MAPS: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-};
-const SECRETS: Resource = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true };
-const NAMESPACES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
+import { CONFIG_MAPS, type ConfigMap, SECRETS, useNamespace } from './test-namespace.ts';
 
 const log = createLogger('silent');
-const namespace = `controller-${randomUUID().slice(0, 8)}`;
-let client: Client;
-
-beforeAll(async () => {
-  client = createClient(await loadEndpoint({ kubeconfig: inject('kubeconfigPath') }), { userAgent: 'test' });
-  await client.create(NAMESPACES, { metadata: { name: namespace } });
-});
-
-afterAll(async () => {
-  await client.delete(NAMESPACES, { namespace: '', name: namespace });
-  await client.close();
-});
+const test = useNamespace('controller');
 
 it('keeps an owned object beside each of its own, reads its writes, and stops in order', async () => {
+  const { client, namespace } = test;
   const maps = createInformer<ConfigMap>({
     client,
     resource: CONFIG_MAPS,

@@ -1,45 +1,21 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { KubeObject, Resource } from '#api/meta.ts';
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import { type Client, createClient } from './client.ts';
+import { createClient } from './client.ts';
 import { createInformer } from './informer.ts';
-import { loadEndpoint } from './kube-config.ts';
-
-const CONFIG_MAPS: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-};
-const NAMESPACES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
+import { CONFIG_MAPS, useNamespace } from './test-namespace.ts';
 
 const log = createLogger('silent');
-let admin: Client;
-
-beforeAll(async () => {
-  admin = createClient(await loadEndpoint({ kubeconfig: inject('kubeconfigPath') }), { userAgent: 'test' });
-});
-afterAll(() => admin.close());
-
 describe.each([
   { http2: true, watchList: true },
   { http2: true, watchList: false },
   { http2: false, watchList: true },
   { http2: false, watchList: false },
 ])('with HTTP/2 $http2 and WatchList $watchList', ({ http2, watchList }) => {
+  const test = useNamespace('informer');
   it('loses no event of 200 changes, and ends with what the server has', async () => {
-    const namespace = `informer-${randomUUID().slice(0, 8)}`;
-    const endpoint = await loadEndpoint({ kubeconfig: inject('kubeconfigPath') });
-    const client = createClient(endpoint, { userAgent: 'test', http2 });
-    await admin.create(NAMESPACES, { metadata: { name: namespace } });
+    const { client: admin, namespace } = test;
+    const client = createClient(test.endpoint, { userAgent: 'test', http2 });
     for (let at = 0; at < 12; at += 1) {
       await admin.create(CONFIG_MAPS, { metadata: { namespace, name: `old-${at}` } });
     }
@@ -97,6 +73,5 @@ describe.each([
     stop.abort();
     await running;
     await client.close();
-    await admin.delete(NAMESPACES, { namespace: '', name: namespace });
   });
 });

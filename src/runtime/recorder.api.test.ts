@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import { type Client, createClient } from './client.ts';
-import { loadEndpoint } from './kube-config.ts';
 import { createRecorder } from './recorder.ts';
+import { CONFIG_MAPS, useNamespace } from './test-namespace.ts';
 
 interface Event extends KubeObject {
   reason: string;
@@ -12,34 +10,11 @@ interface Event extends KubeObject {
   count: number;
 }
 const EVENTS: Resource = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true };
-const CONFIG_MAPS: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-};
-const NAMESPACES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
 
-const namespace = `recorder-${randomUUID().slice(0, 8)}`;
-let client: Client;
-
-beforeAll(async () => {
-  client = createClient(await loadEndpoint({ kubeconfig: inject('kubeconfigPath') }), { userAgent: 'test' });
-  await client.create(NAMESPACES, { metadata: { name: namespace } });
-});
-afterAll(async () => {
-  await client.delete(NAMESPACES, { namespace: '', name: namespace });
-  await client.close();
-});
+const test = useNamespace('recorder');
 
 it('writes Events that are counted, combined and bounded, and flushes them when it stops', async () => {
+  const { client, namespace } = test;
   const about = await client.create<KubeObject>(CONFIG_MAPS, { metadata: { namespace, name: 'a' } });
   const recorder = createRecorder({
     client,
@@ -62,7 +37,7 @@ it('writes Events that are counted, combined and bounded, and flushes them when 
 });
 
 it('never throws, whatever happens to its Events', async () => {
-  const recorder = createRecorder({ client, component: 'test', log: createLogger('silent') });
+  const recorder = createRecorder({ client: test.client, component: 'test', log: createLogger('silent') });
   const nowhere = {
     apiVersion: 'v1',
     kind: 'ConfigMap',

@@ -1,46 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import { connect, createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import type { KubeObject, Resource } from '#api/meta.ts';
+import { expect, it } from 'vitest';
+import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import { type Client, createClient } from './client.ts';
-import type { Endpoint } from './endpoint.ts';
+import { createClient } from './client.ts';
 import { createInformer } from './informer.ts';
-import { loadEndpoint } from './kube-config.ts';
+import { CONFIG_MAPS, useNamespace } from './test-namespace.ts';
 
-const CONFIG_MAPS: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-};
-const NAMESPACES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
-
-const namespace = `transport-${randomUUID().slice(0, 8)}`;
-let endpoint: Endpoint;
-let direct: Client;
-
-beforeAll(async () => {
-  endpoint = await loadEndpoint({ kubeconfig: inject('kubeconfigPath') });
-  direct = createClient(endpoint, { userAgent: 'test' });
-  await direct.create(NAMESPACES, { metadata: { name: namespace } });
-});
-
-afterAll(async () => {
-  await direct.delete(NAMESPACES, { namespace: '', name: namespace });
-  await direct.close();
-});
+const test = useNamespace('transport');
+const { namespace } = test;
 
 /** A proxy that can fall silent: it goes on accepting bytes, as a dead host's NAT would, and passes none on. */
 async function startProxy() {
-  const target = new URL(endpoint.url);
+  const target = new URL(test.endpoint.url);
   const sockets = new Set<Socket>();
   let accepted = 0;
   const server = createServer((near) => {
@@ -61,7 +32,7 @@ async function startProxy() {
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   return {
-    endpoint: { ...endpoint, url: `https://127.0.0.1:${port}` },
+    endpoint: { ...test.endpoint, url: `https://127.0.0.1:${port}` },
     accepted: () => accepted,
     silence() {
       for (const socket of sockets) {
@@ -115,7 +86,7 @@ it('notices a silent connection by its PINGs and goes on, while a quiet healthy 
   const log = createLogger('silent');
   const timing = { userAgent: 'test', pingIntervalMs: 100, silenceMs: 800 };
   const broken = createClient(proxy.endpoint, timing);
-  const healthy = createClient(endpoint, timing);
+  const healthy = createClient(test.endpoint, timing);
   const counts = { broken: 0, healthy: 0 };
   const informers = [
     createInformer({
@@ -146,7 +117,7 @@ it('notices a silent connection by its PINGs and goes on, while a quiet healthy 
   await new Promise((resolve) => setTimeout(resolve, 2000));
   expect(counts).toEqual({ broken: 1, healthy: 1 });
   proxy.silence();
-  await direct.create(CONFIG_MAPS, { metadata: { namespace, name: 'after' } });
+  await test.client.create(CONFIG_MAPS, { metadata: { namespace, name: 'after' } });
   await heard.promise;
   expect(counts).toEqual({ broken: 2, healthy: 1 });
   stop.abort();
