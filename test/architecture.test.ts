@@ -47,7 +47,7 @@ const SUPPORT = [
   'server/rest-world.ts',
 ];
 /** What else a test beside its file may import. */
-const TESTS_ALSO = ['lab/apiserver', 'base', 'api'];
+const TESTS_ALSO = ['lab/apiserver', 'lab/fault-proxy', 'base', 'api'];
 /** Rooms without input or output: they import no part of node. */
 const PURE = ['api', 'operations'];
 

@@ -14,45 +14,69 @@ export interface ServerCertificates {
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 24 * 60 * 60_000;
 
-/** A fresh authority and a certificate for loopback, valid for as long as a test run can last. */
-export async function createServerCertificates(): Promise<ServerCertificates> {
-  const notBefore = new Date(Date.now() - DAY_MS);
-  const notAfter = new Date(Date.now() + 30 * DAY_MS);
+/** What a server shows, as PEM. */
+export interface ServerCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** An authority whose certificate is `pem`, and which issues certificates for loopback. */
+export interface Authority {
+  readonly pem: string;
+  /** Default: valid from yesterday for a month; as long as a test run can last. */
+  issue(validity?: { notBefore: Date; notAfter: Date }): Promise<ServerCertificate>;
+}
+
+const fromYesterday = () => ({
+  notBefore: new Date(Date.now() - DAY_MS),
+  notAfter: new Date(Date.now() + 30 * DAY_MS),
+});
+
+export async function createAuthority(): Promise<Authority> {
   const caKeys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const ca = await x509.X509CertificateGenerator.createSelfSigned({
     name: 'CN=matryoshka-lab',
     keys: caKeys,
-    notBefore,
-    notAfter,
+    ...fromYesterday(),
     signingAlgorithm: ALGORITHM,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
     ],
   });
-  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-  const cert = await x509.X509CertificateGenerator.create({
-    subject: 'CN=kube-apiserver',
-    issuer: ca.subject,
-    publicKey: keys.publicKey,
-    signingKey: caKeys.privateKey,
-    notBefore,
-    notAfter,
-    signingAlgorithm: ALGORITHM,
-    extensions: [
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension([
-        { type: 'ip', value: '127.0.0.1' },
-        { type: 'dns', value: 'localhost' },
-      ]),
-    ],
-  });
+  return {
+    pem: ca.toString('pem'),
+    async issue(validity = fromYesterday()) {
+      const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+      const cert = await x509.X509CertificateGenerator.create({
+        subject: 'CN=kube-apiserver',
+        issuer: ca.subject,
+        publicKey: keys.publicKey,
+        signingKey: caKeys.privateKey,
+        ...validity,
+        signingAlgorithm: ALGORITHM,
+        extensions: [
+          new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature),
+          new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+          new x509.SubjectAlternativeNameExtension([
+            { type: 'ip', value: '127.0.0.1' },
+            { type: 'dns', value: 'localhost' },
+          ]),
+        ],
+      });
+      const key = await crypto.subtle.exportKey('pkcs8', keys.privateKey);
+      return { cert: cert.toString('pem'), key: x509.PemConverter.encode(key, 'PRIVATE KEY') };
+    },
+  };
+}
+
+/** A fresh authority, a certificate of it for loopback, and keys to sign tokens with. */
+export async function createServerCertificates(): Promise<ServerCertificates> {
+  const authority = await createAuthority();
   const signing = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return {
-    ca: ca.toString('pem'),
-    cert: cert.toString('pem'),
-    key: x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY'),
+    ca: authority.pem,
+    ...(await authority.issue()),
     signingKey: signing.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     signingKeyPublic: signing.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
   };

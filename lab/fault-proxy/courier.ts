@@ -1,0 +1,102 @@
+import { ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
+import type { Answer, Fault } from './faults.ts';
+import type { Relay } from './relay.ts';
+
+/** Carries one request to the server and its answer back, or loses either on the way. */
+export interface Courier {
+  carry(request: Http2ServerRequest, response: Http2ServerResponse, fault: Fault | undefined): Promise<void>;
+  /** Ends an answer in the middle, without the end that the protocol has for it. */
+  drop(response: Http2ServerResponse): void;
+}
+
+/** Of one connection, or invented anew at each hop (RFC 9110 7.6.1, RFC 9113 8.2.2). */
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'host']);
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export function createCourier(url: string, upstream: Dispatcher, relay: Relay): Courier {
+  async function forward(request: Http2ServerRequest, response: Http2ServerResponse, body: Buffer) {
+    const abort = new AbortController();
+    response.once('close', () => abort.abort());
+    const method = METHODS.find((one) => one === request.method);
+    if (!method) throw new Error(`${request.method} is not for API servers`);
+    return upstream.request({
+      origin: url,
+      path: request.url,
+      method,
+      headers: endToEnd(request.headers),
+      body: body.length === 0 ? null : body,
+      signal: abort.signal,
+    });
+  }
+
+  function answer(response: Http2ServerResponse, { status, headers = {}, body }: Answer): void {
+    response.writeHead(status, { ...headers });
+    response.end(body);
+  }
+
+  function drop(response: Http2ServerResponse): void {
+    const socket = socketOf(response);
+    // Over HTTP/2 the stream alone, over HTTP/1.1 there is nothing but the connection.
+    if (response.stream?.session) response.stream.close(2);
+    else relay.reset(socket?.remotePort);
+  }
+
+  return {
+    drop,
+    async carry(request, response, fault) {
+      const innerPort = socketOf(response)?.remotePort;
+      response.on('error', () => {});
+      if (fault?.kind === 'reset') return relay.reset(innerPort);
+      if (fault?.kind === 'freeze') return relay.freeze(innerPort);
+      const body = await bytesOf(request);
+      if (fault?.kind === 'answer') return answer(response, fault);
+      if (fault?.kind === 'delay') await sleep(fault.ms);
+      const answered = await forward(request, response, body);
+      if (fault?.kind === 'lose-answer') {
+        await answered.body.text();
+        return fault.instead ? answer(response, fault.instead) : relay.reset(innerPort);
+      }
+      response.writeHead(answered.statusCode, endToEnd(answered.headers));
+      // HTTP/2 sends them at once; HTTP/1.1 would wait for the body.
+      if (response instanceof ServerResponse) response.flushHeaders();
+      if (fault?.kind === 'hold') await fault.until;
+      let left = fault?.kind === 'truncate' ? fault.afterBytes : Number.POSITIVE_INFINITY;
+      for await (const chunk of answered.body) {
+        const part: unknown = chunk;
+        if (!Buffer.isBuffer(part)) throw new Error('a body of bytes was expected');
+        if (response.destroyed) return;
+        if (part.length > left) {
+          await new Promise<void>((resolve) => response.write(part.subarray(0, left), () => resolve()));
+          return drop(response);
+        }
+        left -= part.length;
+        response.write(part);
+      }
+      response.end();
+    },
+  };
+}
+
+function socketOf(response: Http2ServerResponse) {
+  return response.stream?.session?.socket ?? response.socket;
+}
+
+function endToEnd(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name.startsWith(':') || HOP_BY_HOP.has(name)) continue;
+    kept[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return kept;
+}
+
+async function bytesOf(body: Readable): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(Buffer.from(part));
+  return Buffer.concat(parts);
+}
