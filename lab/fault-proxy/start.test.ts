@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTransport, type Transport } from '#runtime/transport.ts';
-import { html, type Rules, refusal } from './faults.ts';
+import { expiredWatch, html, json, type Rules, refusal } from './faults.ts';
 import { type FaultProxy, startFaultProxy } from './start.ts';
 
 /** What reached the server behind the proxy. */
@@ -77,6 +77,10 @@ describe('the fault proxy', () => {
     expect(await send('/b')).toMatchObject({ status: 429, retryAfter: '2' });
     always(html());
     expect((await send('/c')).text).toContain('<html>');
+    always(json('{"older":"list"}'));
+    expect(await send('/c')).toMatchObject({ status: 200, text: '{"older":"list"}' });
+    always(expiredWatch());
+    expect(await read('/c')).toContain('"code":410');
     expect(arrived).toEqual([]);
     always({ kind: 'delay', ms: 30 });
     const began = performance.now();

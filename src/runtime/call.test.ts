@@ -50,6 +50,34 @@ it('waits as long as Retry-After asks, for writes too, since nothing was done', 
   expect(sent).toHaveLength(3);
 });
 
+it('asks its guard before each repetition: what was allowed before a wait may not be after it', async () => {
+  const { clock, sent, caller } = setUp([{ status: 429, retryAfter: '10' }, {}]);
+  let leading = true;
+  const guard = () => {
+    if (!leading) throw new Error('not leading');
+  };
+  const outcome = expect(caller.call({ ...post, guard })).rejects.toThrow('not leading');
+  await clock.advance(5000);
+  leading = false;
+  await clock.advance(5000);
+  await outcome;
+  expect(sent).toHaveLength(1);
+});
+
+it('leaves a longer wait to a caller who has other work', async () => {
+  const { clock, sent, caller } = setUp([
+    { status: 429, retryAfter: '1' },
+    { status: 503, retryAfter: '2' },
+  ]);
+  const outcome = expect(caller.call({ ...post, maxRetryWaitMs: 1000 })).rejects.toMatchObject({
+    reason: 'ServiceUnavailable',
+    retryAfterSeconds: 2,
+  });
+  await clock.advance(1000);
+  await outcome;
+  expect(sent).toHaveLength(2);
+});
+
 it('does not repeat what names no time, nor a conflict', async () => {
   for (const status of [500, 503, 429, 409]) {
     const { sent, caller } = setUp([{ status }, {}]);

@@ -13,6 +13,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** For the whole call, its retries included. Default 30,000; for streams, until the headers. */
   timeoutMs?: number | undefined;
+  /**
+   * A server that asks for a longer wait (Retry-After) is not waited for: the call rejects with what it said.
+   * Default: as long as `timeoutMs` leaves. For callers that have other work meanwhile.
+   */
+  maxRetryWaitMs?: number | undefined;
 }
 
 export interface ApiRequest extends CallOptions {
@@ -23,6 +28,8 @@ export interface ApiRequest extends CallOptions {
   body?: unknown;
   /** Default application/json. */
   contentType?: string | undefined;
+  /** Called right before each exchange, repetitions included, with nothing awaited in between; a throw ends the call. */
+  guard?: (() => void) | undefined;
 }
 
 /** One exchange with the API server: JSON in, parsed JSON out. */
@@ -82,6 +89,7 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
         }
         const waitMs = retryAfterMs(request.method, error);
         if (waitMs === undefined || tried >= MAX_RETRIES) throw error;
+        if (waitMs > (request.maxRetryWaitMs ?? Number.POSITIVE_INFINITY)) throw error;
         await sleep(waitMs, signal, clock);
       }
     }
@@ -106,6 +114,7 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
         withRetries(request, signal, async () => {
           const headers = await headersOf(request);
           signal.throwIfAborted();
+          request.guard?.();
           const answer = await transport.send({ method: request.method, path, headers, body, signal });
           if (answer.status < 200 || answer.status >= 300) {
             throw errorFromAnswer(answer.status, answer.text, answer.retryAfter, what);

@@ -19,9 +19,17 @@ import type {
   WriteOptions,
 } from './client-options.ts';
 import type { Endpoint } from './endpoint.ts';
-import { expectList, expectObject } from './expect-object.ts';
+import { expectList, expectObject, isKubeObject } from './expect-object.ts';
 import { apiVersionOf, type Query, resourcePath } from './resource-path.ts';
 import { streamWatch, type WatchEvent } from './watch-stream.ts';
+
+/** What a delete came to. */
+export interface Deletion {
+  /** Whose; undefined where the server did not say. */
+  uid: string | undefined;
+  /** As the server answered it: still there, held by finalizers or a grace period. Undefined where it is gone. */
+  object: KubeObject | undefined;
+}
 
 /**
  * A Kubernetes API client. Objects go in and out as plain JSON, so that fields that we do not know survive.
@@ -48,7 +56,7 @@ export interface Client {
   ): Promise<T>;
   /** Server-side apply. */
   apply<T extends KubeObject>(resource: Resource, object: KubeObject, options: ApplyOptions): Promise<T>;
-  delete(resource: Resource, key: ObjectKey, options?: DeleteOptions): Promise<void>;
+  delete(resource: Resource, key: ObjectKey, options?: DeleteOptions): Promise<Deletion>;
   /** Any other path: TokenReview, /version, a discovery document. */
   request(
     method: Method,
@@ -160,7 +168,8 @@ export function clientOver(caller: Caller): Client {
         ...options,
         ...(dryRun ? { dryRun: ['All'] } : {}),
       };
-      await caller.call({ method: 'DELETE', path: resourcePath(resource, key), body, signal, timeoutMs });
+      const path = resourcePath(resource, key);
+      return deletionOf(await caller.call({ method: 'DELETE', path, body, signal, timeoutMs }));
     },
     request: (method, path, body, options = {}) => caller.call({ method, path, body, ...options }),
     stream: (path, options = {}) => caller.stream({ method: 'GET', path, ...options }),
@@ -185,6 +194,15 @@ export function clientOver(caller: Caller): Client {
     caller,
   };
   return client;
+}
+
+/** The answer to a DELETE: the object, or a Status whose details name what is gone. */
+function deletionOf(answer: unknown): Deletion {
+  if (!isKubeObject(answer)) return { uid: undefined, object: undefined };
+  if (answer.kind !== 'Status') return { uid: answer.metadata.uid, object: answer };
+  const details = 'details' in answer ? answer.details : undefined;
+  const uid = typeof details === 'object' && details !== null && 'uid' in details ? details.uid : undefined;
+  return { uid: typeof uid === 'string' ? uid : undefined, object: undefined };
 }
 
 function pathOf(resource: Resource, object: KubeObject, subresource: string | undefined): string {

@@ -1,11 +1,12 @@
-import type { KubeObject, ObjectKey } from '#api/meta.ts';
+import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
+import { isApiError } from './api-error.ts';
 import type { Informer } from './informer.ts';
 import { keyFromText, keyText } from './object-key.ts';
 import { createHolds } from './read-your-writes.ts';
-import { type Predicate, shows, subscribe, type Watch } from './sources.ts';
+import { mayShow, type Predicate, shows, subscribe, type Watch } from './sources.ts';
 import { TerminalError } from './terminal-error.ts';
 import { createWorkQueue, LOW, type QueueObserver } from './work-queue.ts';
 
@@ -18,6 +19,16 @@ export interface ReconcileContext {
    * namespace and labels; where none of ours shows it, nothing is waited for.
    */
   wrote(object: KubeObject, informer?: Informer<KubeObject>): void;
+  /**
+   * To be told of every object that a delete left nothing of (`Deletion`), by its uid: the key is not reconciled
+   * again before the informers of that kind have lost it.
+   */
+  deleted(resource: Resource, object: ObjectKey, uid: string): void;
+  /**
+   * For calls: a worker waits no longer for a server that asks for patience (429, 503 with Retry-After). Thrown
+   * out of the reconcile such an error is a wish to come back then, and the worker takes another key.
+   */
+  readonly maxRetryWaitMs: number;
   readonly log: Logger;
 }
 
@@ -50,6 +61,9 @@ export interface ControllerOptions<T extends KubeObject> {
   clock?: Clock | undefined;
   observe?: ControllerObserver | undefined;
 }
+
+/** The API server's own overload asks for 1 s, which is worth waiting for with what was computed so far. */
+const MAX_RETRY_WAIT_MS = 1000;
 
 export interface Controller {
   readonly name: string;
@@ -101,6 +115,12 @@ export function createController<T extends KubeObject>(options: ControllerOption
       wrote(object, informer = informerOf(object)) {
         if (informer) holds.wrote(key, object, informer);
       },
+      deleted(resource, object, uid) {
+        for (const informer of informers) {
+          if (mayShow(informer, resource, object)) holds.deleted(key, object, uid, informer);
+        }
+      },
+      maxRetryWaitMs: MAX_RETRY_WAIT_MS,
       log: log.child({ namespace: objectKey.namespace, object: objectKey.name }),
     };
     const began = clock.monotonicMs();
@@ -116,7 +136,7 @@ export function createController<T extends KubeObject>(options: ControllerOption
       if (stop.aborted) return;
       const terminal = error instanceof TerminalError;
       observe?.reconciled(terminal ? 'terminal' : 'error', seconds());
-      const retryMs = terminal ? undefined : queue.addRateLimited(key, priority);
+      const retryMs = terminal ? undefined : queue.addRateLimited(key, priority, patienceMs(error));
       const stack = error instanceof Error && isBug(error) ? { stack: error.stack } : {};
       context.log.warn({ error: messageOf(error), retryMs, ...stack }, 'reconcile failed');
     } finally {
@@ -170,6 +190,11 @@ export function createController<T extends KubeObject>(options: ControllerOption
       return undefined;
     },
   };
+}
+
+/** How long the server asked to be left alone. */
+function patienceMs(error: unknown): number {
+  return isApiError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
 }
 
 /** Errors of the program itself, for which the stack is worth its lines. */

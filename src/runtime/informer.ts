@@ -1,10 +1,11 @@
-import type { KubeObject, Resource } from '#api/meta.ts';
+import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { orAborted } from './abort.ts';
 import type { Client } from './client.ts';
 import { deepFreeze } from './freeze.ts';
+import { createGoneWaiters } from './gone-waiters.ts';
 import { runReflector, type Selection } from './reflector.ts';
 import { apiVersionOf } from './resource-path.ts';
 import { type Change, createStore, type Indexer, type Lister } from './store.ts';
@@ -54,6 +55,8 @@ export interface Informer<T extends KubeObject> extends Lister<T> {
   hasReached(resourceVersion: string): boolean;
   /** Calls `then` once, when hasReached is or may be taken as true (a list begun after this call). */
   onReached(resourceVersion: string, then: () => void): () => void;
+  /** Calls `then` once, when the cache does not hold that very object (any more). */
+  onGone(key: ObjectKey, uid: string, then: () => void): () => void;
   /** Why it cannot list or watch at present. */
   failure(): string | undefined;
   /** How long ago it last began a list or a watch, saw an event, or failed; 0 before it runs and after. */
@@ -66,6 +69,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   const store = createStore<T>({ indexers: options.indexers });
   const handlers = new Set<Handler<T>>();
   const waiters = createVersionWaiters();
+  const goneWaiters = createGoneWaiters();
   const synced = Promise.withResolvers<void>();
   let isSynced = false;
   let version = '';
@@ -103,6 +107,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   const publish = (change: Change<T>, initial: boolean) => {
     note('event');
     for (const handler of handlers) tell(handler, change, initial);
+    if (change.type !== 'add') goneWaiters.look(store.get);
   };
   // In the sink: the cache first, then the handlers, then who waited: a handler's effects come before his.
   const sink = {
@@ -184,6 +189,11 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     hasReached: (wanted) => isAtLeast(version, wanted),
     onReached(wanted, then) {
       if (!isAtLeast(version, wanted)) return waiters.add(wanted, clock.monotonicMs(), then);
+      then();
+      return () => {};
+    },
+    onGone(key, uid, then) {
+      if (store.get(key)?.metadata.uid === uid) return goneWaiters.add(key, uid, then);
       then();
       return () => {};
     },

@@ -43,6 +43,19 @@ export function shows(
   );
 }
 
+/** Whether an informer may have shown that object, of which nothing but its key is known. */
+export function mayShow(
+  { resource, selection }: Pick<Informer<KubeObject>, 'resource' | 'selection'>,
+  kind: Resource,
+  { namespace }: ObjectKey,
+): boolean {
+  return (
+    resource.group === kind.group &&
+    resource.plural === kind.plural &&
+    (selection.namespace === undefined || selection.namespace === namespace)
+  );
+}
+
 /** The key of the object's controlling owner, where that is of kind `owner`. */
 function ownerKey(object: KubeObject, owner: Resource): ObjectKey | undefined {
   const group = (apiVersion: string) => (apiVersion.includes('/') ? apiVersion.split('/')[0] : '');

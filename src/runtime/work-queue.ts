@@ -25,8 +25,8 @@ export interface WorkQueue {
   add(key: string, priority?: number): void;
   /** Adds it in `ms` milliseconds; of several such wishes the earliest wins. */
   addAfter(key: string, ms: number, priority?: number): void;
-  /** Adds it after the item's own backoff, which grows until `forget`. Answers the milliseconds. */
-  addRateLimited(key: string, priority?: number): number;
+  /** Adds it after the item's own backoff, which grows until `forget`, or `atLeastMs`. Answers the milliseconds. */
+  addRateLimited(key: string, priority?: number, atLeastMs?: number): number;
   forget(key: string): void;
   failures(key: string): number;
   /** The next key, marked as in work; undefined once shut down. */
@@ -116,8 +116,8 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
   return {
     add,
     addAfter,
-    addRateLimited(key, priority = NORMAL) {
-      const ms = backoff.next(key);
+    addRateLimited(key, priority = NORMAL, atLeastMs = 0) {
+      const ms = Math.max(backoff.next(key), atLeastMs);
       observe?.retried();
       addAfter(key, ms, priority);
       return ms;

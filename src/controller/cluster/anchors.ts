@@ -96,7 +96,8 @@ export function anchorsIn(client: Client, namespace: string): Anchors {
       if (!anchor) return;
       if (!keepTombstone) {
         const { uid, resourceVersion } = anchor.metadata;
-        return client.delete(SECRETS, keyOf(clusterId), { preconditions: { uid, resourceVersion } });
+        await client.delete(SECRETS, keyOf(clusterId), { preconditions: { uid, resourceVersion } });
+        return;
       }
       // The id outlives the cluster for as long as a host may carry its remains; the credentials do not.
       const { sequence = '' } = anchor.data ?? {};

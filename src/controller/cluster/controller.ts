@@ -75,12 +75,10 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
   const claimsOf = (clusterId: string) =>
     deps.claims.byIndex(CLAIMS_BY_CLUSTER, clusterId).flatMap((lease) => claimedFrom(lease) ?? []);
 
-  async function reconcile(
-    key: ObjectKey,
-    { signal: abort, wrote, log }: ReconcileContext,
-  ): Promise<ReconcileResult> {
+  async function reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
     // One client a reconcile: no call outlives it, and no write of it is forgotten before the caches have seen it.
-    const client = scopedClient(deps.client, { signal: abort, wrote });
+    const client = scopedClient(deps.client, context);
+    const { log } = context;
     const anchors = anchorsIn(client, namespace);
     const cluster = clusters.get(key);
     if (!cluster) return collectAnchors(key, client, deps, anchors, (id) => claimsOf(id).length > 0);
