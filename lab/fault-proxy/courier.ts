@@ -1,5 +1,5 @@
 import { ServerResponse } from 'node:http';
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
@@ -39,17 +39,16 @@ export function createCourier(url: string, upstream: Dispatcher, relay: Relay): 
     response.end(body);
   }
 
-  function drop(response: Http2ServerResponse): void {
-    const socket = socketOf(response);
+  function drop(response: Http2ServerResponse | ServerResponse): void {
     // Over HTTP/2 the stream alone, over HTTP/1.1 there is nothing but the connection.
-    if (response.stream?.session) response.stream.close(2);
-    else relay.reset(socket?.remotePort);
+    if (response instanceof ServerResponse) response.destroy();
+    else if (!response.stream.destroyed) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
 
   return {
     drop,
     async carry(request, response, fault) {
-      const innerPort = socketOf(response)?.remotePort;
+      const innerPort = portOf(response);
       response.on('error', () => {});
       if (fault?.kind === 'reset') return relay.reset(innerPort);
       if (fault?.kind === 'freeze') return relay.freeze(innerPort);
@@ -82,8 +81,11 @@ export function createCourier(url: string, upstream: Dispatcher, relay: Relay): 
   };
 }
 
-function socketOf(response: Http2ServerResponse) {
-  return response.stream?.session?.socket ?? response.socket;
+/** From which the relay speaks to us: its name for the connection. */
+function portOf(response: Http2ServerResponse): number {
+  const port = (response.stream?.session?.socket ?? response.socket)?.remotePort;
+  if (port === undefined) throw new Error('a request without a connection');
+  return port;
 }
 
 function endToEnd(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {

@@ -20,7 +20,7 @@ export interface Endpoint {
   readonly url: string;
   tls(): TlsMaterial | Promise<TlsMaterial>;
   headers(): Headers | Promise<Headers>;
-  /** Called upon a 401: whatever is cached is read again. */
+  /** Called upon a 401, and where certificates do not fit: whatever is cached is read again. */
   refresh?(): void;
 }
 

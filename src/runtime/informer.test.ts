@@ -160,7 +160,7 @@ describe('an informer', () => {
     start();
     (await caller.next()).fail(failure('NotFound', 404));
     await clock.advance(800);
-    expect(informer.failure()).toBe('NotFound');
+    expect(informer.failure()).toContain('the server has no things.x.io (v1) yet');
     await synced([thing('a', '1')], '5');
     expect(informer.hasSynced()).toBe(true);
   });

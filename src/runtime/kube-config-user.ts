@@ -13,24 +13,30 @@ export interface Files {
 }
 
 /** PEM text given in the file as base64, or by the name of a file that may be rotated. */
-function pem(of: Record_, name: string, at: string, files: Files): (() => string) | undefined {
+function pem(
+  of: Record_,
+  name: string,
+  at: string,
+  files: Files,
+): { read: () => string; forget: () => void } | undefined {
   const data = text(of, `${name}-data`, at);
   if (data !== undefined) {
     const decoded = Buffer.from(data, 'base64').toString('utf8');
     if (!decoded.includes('-----BEGIN')) throw new Error(`${at}: ${name}-data holds no PEM`);
-    return () => decoded;
+    return { read: () => decoded, forget() {} };
   }
   const path = text(of, name, at);
   if (path === undefined) return undefined;
   const file = fileContent(resolve(files.directory, path), `${at}: ${name}`, { clock: files.clock });
-  return () => {
+  const read = () => {
     const content = file.read();
     if (!content.includes('-----BEGIN')) throw new Error(`${at}: ${name} (${path}) holds no PEM`);
     return content;
   };
+  return { read, forget: file.forget };
 }
 
-/** What connections are made with: the cluster's authority, the user's certificate. */
+/** What connections are made with: the cluster's authority, the user's certificate. `refresh`: files are read again. */
 export function materialOf(
   {
     cluster,
@@ -39,7 +45,7 @@ export function materialOf(
     userName,
   }: { cluster: Record_; clusterName: string; user: Record_; userName: string },
   files: Files,
-): () => TlsMaterial {
+): { tls: () => TlsMaterial; refresh: () => void } {
   const at = `cluster '${clusterName}'`;
   const of = `user '${userName}'`;
   const ca = pem(cluster, 'certificate-authority', at, files);
@@ -51,13 +57,18 @@ export function materialOf(
   if (insecure && ca)
     throw new Error(`${at}: certificate-authority and insecure-skip-tls-verify exclude each other`);
   const servername = text(cluster, 'tls-server-name', at);
-  return () => ({
-    ca: checked(ca?.(), `${at}: certificate-authority`),
-    cert: checked(cert?.(), `${of}: client-certificate`),
-    key: key?.(),
-    servername,
-    ...(insecure ? { rejectUnauthorized: false } : {}),
-  });
+  return {
+    tls: () => ({
+      ca: checked(ca?.read(), `${at}: certificate-authority`),
+      cert: checked(cert?.read(), `${of}: client-certificate`),
+      key: key?.read(),
+      servername,
+      ...(insecure ? { rejectUnauthorized: false } : {}),
+    }),
+    refresh() {
+      for (const file of [ca, cert, key]) file?.forget();
+    },
+  };
 }
 
 /** Refuses what OpenSSL would later refuse with a message that names no field. */

@@ -68,12 +68,20 @@ export async function parseKubeConfig(
     return pluginEndpoint(source, { contextName, userName, url, directory: dirname(path) });
   }
   const files = { directory: dirname(path), clock };
-  const tls = materialOf({ cluster, clusterName, user, userName }, files);
+  const material = materialOf({ cluster, clusterName, user, userName }, files);
   const auth = userHeaders(user, userName, files);
   // Asked once now, so that a missing file is an error of start-up and not of the first call.
-  tls();
+  material.tls();
   auth.headers();
-  return { url, tls, headers: auth.headers, refresh: auth.refresh };
+  return {
+    url,
+    tls: material.tls,
+    headers: auth.headers,
+    refresh() {
+      material.refresh();
+      auth.refresh();
+    },
+  };
 }
 
 function parseYaml(source: string): Record_ {

@@ -5,6 +5,7 @@ import type { Logger } from '#base/log.ts';
 import { ApiError, isApiError, isExpired, isTooLargeResourceVersion } from './api-error.ts';
 import { jitteredBackoff } from './backoff.ts';
 import type { Client } from './client.ts';
+import { createDoubt } from './doubt.ts';
 import { createInitialEvents, type InitialEvents } from './initial-events.ts';
 import { listAll } from './list-pages.ts';
 import type { WatchEvent } from './watch-stream.ts';
@@ -59,6 +60,7 @@ export async function runReflector<T extends KubeObject>(
   const { client, resource, selection = {}, sink, each, log } = options;
   const { clock = systemClock, random = Math.random, pageSize = 500, onHealth, observe } = options;
   const backoff = jitteredBackoff({ clock, random });
+  const doubt = createDoubt();
   let failure: string | undefined;
   let version: string | undefined;
   let { watchList = true } = options;
@@ -70,7 +72,7 @@ export async function runReflector<T extends KubeObject>(
   };
   /** Says so once a change, not once a try. */
   const failing = (error: unknown) => {
-    const message = messageOf(error);
+    const message = isApiError(error, 'NotFound') ? absent(resource) : messageOf(error);
     observe?.('failure');
     if (message !== failure)
       log.warn({ error: message }, `${resource.plural}: cannot list or watch, trying on`);
@@ -83,7 +85,12 @@ export async function runReflector<T extends KubeObject>(
     observe?.('list');
     if (watchList) {
       try {
-        return await watch(createInitialEvents<T>((items, at) => sink.replace(items, at, begunMs)));
+        return await watch(
+          createInitialEvents<T>((items, at) => {
+            doubt.list(at);
+            sink.replace(items, at, begunMs);
+          }),
+        );
       } catch (error) {
         if (!isApiError(error, 'Invalid', 'BadRequest')) throw error;
         log.debug({ error: messageOf(error) }, `${resource.plural}: no WatchList here, listing instead`);
@@ -95,6 +102,7 @@ export async function runReflector<T extends KubeObject>(
       signal,
       each,
     });
+    doubt.list(resourceVersion);
     sink.replace(items, resourceVersion, begunMs);
     version = resourceVersion;
     healthy();
@@ -128,6 +136,7 @@ export async function runReflector<T extends KubeObject>(
             if (!initial.complete) return;
             version = versionOf(event);
           } else version = deliver(event, sink, each);
+          doubt.seen(version);
           if (failure !== undefined) healthy();
         },
       );
@@ -152,7 +161,8 @@ export async function runReflector<T extends KubeObject>(
       else await watch();
     } catch (error) {
       if (signal.aborted) return;
-      if (isExpired(error) || isTooLargeResourceVersion(error)) {
+      // A list that is refused so is no reason to list: it fails like any other.
+      if (version !== undefined && (isExpired(error) || isTooLargeResourceVersion(error))) {
         log.info({ error: messageOf(error) }, `${resource.plural}: listing again`);
         observe?.('relist');
         version = undefined;
@@ -166,6 +176,12 @@ export async function runReflector<T extends KubeObject>(
       await sleep(Math.min(waitMs, 60_000), signal, clock).catch(() => {});
     }
   }
+}
+
+/** A 404 for a whole kind: the server's own words name neither the kind nor what is missing. */
+function absent({ plural, group, version }: Resource): string {
+  const kind = group === '' ? plural : `${plural}.${group}`;
+  return `the server has no ${kind} (${version}) yet: waiting for its CustomResourceDefinition`;
 }
 
 function deliver<T extends KubeObject>(event: WatchEvent<T>, sink: Sink<T>, each: (object: T) => T): string {

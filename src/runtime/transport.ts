@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { buildConnector, Pool } from 'undici';
-import { ApiError } from './api-error.ts';
+import { ApiError, isApiError } from './api-error.ts';
 import { type Endpoint, isPromise, type TlsMaterial } from './endpoint.ts';
 import { watchForSilence } from './silence.ts';
 import { errorFromAnswer } from './status-error.ts';
@@ -11,6 +11,7 @@ export interface WireRequest {
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string | undefined;
+  /** Its reason tells a time-out (ApiError Timeout) from a caller that lost interest. */
   signal: AbortSignal;
 }
 
@@ -48,14 +49,17 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
   const { http2 = true, connections = 64, pingIntervalMs = 15_000, silenceMs = 40_000 } = options;
   const url = new URL(endpoint.url);
   const base = url.pathname.replace(/\/$/, '');
-  const calls = new Pool(url.origin, {
-    connections,
-    allowH2: false,
-    keepAliveTimeout: 60_000,
-    connect: connector(endpoint, false, silenceMs),
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const makeCalls = () =>
+    new Pool(url.origin, {
+      connections,
+      allowH2: false,
+      keepAliveTimeout: 60_000,
+      connect: connector(endpoint, false, silenceMs),
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  let calls = makeCalls();
+  const retired = new Set<Pool>();
   const streams = new Pool(url.origin, {
     allowH2: http2,
     keepAliveTimeout: 10_000,
@@ -64,6 +68,18 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+
+  /**
+   * New calls get new connections, those under way keep theirs. Upon a call that nobody answered: the other idle
+   * connections lead to the same silence, and each would cost a call its time-out. Upon a 401: a client certificate
+   * that was rotated counts from the next handshake on (client-go transport/cert_rotation.go).
+   */
+  function retire(pool: Pool) {
+    if (pool !== calls) return;
+    calls = makeCalls();
+    retired.add(pool);
+    void pool.close().finally(() => retired.delete(pool));
+  }
 
   async function request(pool: Pool, { method, path, headers, body, signal }: WireRequest) {
     try {
@@ -75,11 +91,14 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
 
   return {
     async send(wire) {
-      const answer = await request(calls, wire);
+      const pool = calls;
       try {
+        const answer = await request(pool, wire);
         const text = await answer.body.text();
+        if (answer.statusCode === 401) retire(pool);
         return { status: answer.statusCode, retryAfter: header(answer.headers['retry-after']), text };
       } catch (error) {
+        if (isApiError(wire.signal.reason, 'Timeout')) retire(pool);
         throw connectionError(error, wire.signal, `${wire.method} ${wire.path}`);
       }
     },
@@ -91,7 +110,7 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
       throw errorFromAnswer(answer.statusCode, text, header(answer.headers['retry-after']), what);
     },
     async close() {
-      await Promise.all([calls.destroy(), streams.destroy()]);
+      await Promise.all([calls, streams, ...retired].map((pool) => pool.destroy()));
     },
   };
 }
@@ -115,7 +134,9 @@ function connector(endpoint: Endpoint, http2: boolean, silenceMs: number): build
   return (options, callback) => {
     const proceed = (material: TlsMaterial) =>
       made(material)(options, (...result) => {
-        const socket = result[1];
+        const [error, socket] = result;
+        // Perhaps ours are the old ones: the next connection is made with what is there by then.
+        if (error && isAboutCertificates(error)) endpoint.refresh?.();
         if (http2 && socket && 'alpnProtocol' in socket && socket.alpnProtocol === 'h2') {
           watchForSilence(socket, silenceMs);
         }
@@ -131,6 +152,12 @@ function connector(endpoint: Endpoint, http2: boolean, silenceMs: number): build
       refuse(error);
     }
   };
+}
+
+/** The server's certificate was refused, or the server refused ours (OpenSSL's verification codes and alerts). */
+function isAboutCertificates(error: Error): boolean {
+  const code = 'code' in error ? String(error.code) : '';
+  return /^CERT_|_CERT(_|$)|SIGNATURE|^ERR_TLS_CERT|^ERR_SSL_.*ALERT/.test(code);
 }
 
 function sameMaterial(a: TlsMaterial, b: TlsMaterial): boolean {

@@ -52,6 +52,8 @@ export function streamWatch<T extends KubeObject>(
     body.on('data', onData);
     body.once('end', () => {
       if (rest.trim() === '') resolve();
+      // A web page has no event's beginning either; a stream that was cut has.
+      else if (!rest.startsWith('{')) fail(garbage(what, rest));
       else fail(new ApiError('Connection', `${what}: the watch ended within an event`, { status: 0 }));
     });
     body.once('error', (error) =>

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
+import { createClient } from '#runtime/client.ts';
+import { CONFIG_MAPS, useNamespace } from '#runtime/test-namespace.ts';
+import { eventually, recordingLog, runInformers, useProxy } from './world.ts';
+
+const test = useNamespace('half-open');
+const world = useProxy(test);
+const { namespace, key } = test;
+
+// A fiftieth of what holds by default: a PING each 15 s, 40 s of silence in eight looks; noticed within 45 s.
+const timing = { pingIntervalMs: 300, silenceMs: 800 };
+const NOTICED_MS = 900;
+
+it('notices a watch whose connection fell silent, and leaves healthy quiet ones alone (row 5)', async () => {
+  const { proxy } = world;
+  const healthy = createClient(test.endpoint, { userAgent: 'test', ...timing });
+  const { log, lines } = recordingLog();
+  await using caches = runInformers();
+  let watches = 0;
+  const quiet = await caches.start({
+    client: healthy,
+    selection: { namespace },
+    log,
+    observe: (event) => {
+      if (event === 'watch') watches += 1;
+    },
+  });
+  const told = Promise.withResolvers<number>();
+  const broken = await caches.start({
+    client: world.client(timing),
+    selection: { namespace },
+    log: { ...log, warn: () => told.resolve(performance.now()) },
+    random: () => 0,
+  });
+  const lists = proxy.count((request) => request.lists);
+  const frozenMs = performance.now();
+  proxy.freeze();
+  await test.client.create(CONFIG_MAPS, { metadata: key('after') });
+  expect((await told.promise) - frozenMs).toBeLessThan(NOTICED_MS + 400);
+  await eventually(broken, 'what happened meanwhile', () => broken.get(key('after')) !== undefined);
+  await eventually(quiet, 'the same', () => quiet.get(key('after')) !== undefined);
+  expect(proxy.count((request) => request.lists)).toBe(lists);
+  // It was quiet for longer than the bound: only PINGs went over its connection.
+  expect(watches).toBe(1);
+  expect(lines.filter(({ level }) => level !== 'info')).toEqual([]);
+  await healthy.close();
+});
+
+it('costs one call its time-out when all idle connections fell silent, not one each', async () => {
+  const { proxy } = world;
+  const client = world.client();
+  const read = (timeoutMs?: number) => client.list(CONFIG_MAPS, { namespace, timeoutMs });
+  await Promise.all(Array.from({ length: 8 }, () => read()));
+  proxy.freeze();
+  await expect(read(500)).rejects.toMatchObject({ reason: 'Timeout' });
+  const accepted = proxy.accepted();
+  await Promise.all(Array.from({ length: 4 }, () => read(5000)));
+  expect(proxy.accepted()).toBeGreaterThan(accepted);
+});
+
+it('goes on with a new connection when the watched server is gone for good', async () => {
+  const { proxy } = world;
+  await using caches = runInformers();
+  const informer = await caches.start({
+    client: world.client(timing),
+    selection: { namespace },
+    log: createLogger('silent'),
+    random: () => 0,
+  });
+  // Every connection from now on is silent too, for a while: each is noticed by the bound of its headers or PINGs.
+  proxy.setRules(({ watch, nth }) => (watch && nth % 2 === 1 ? { kind: 'freeze' } : undefined));
+  proxy.reset();
+  await test.client.create(CONFIG_MAPS, { metadata: key('later') });
+  await eventually(informer, 'what came', () => informer.get(key('later')) !== undefined);
+});

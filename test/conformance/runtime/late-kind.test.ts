@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, expect, it } from 'vitest';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { createClient } from '#runtime/client.ts';
+import { cachesSynced } from '#runtime/health.ts';
+import { createInformer } from '#runtime/informer.ts';
+import { useNamespace } from '#runtime/test-namespace.ts';
+import { eventually, recordingLog, within } from './world.ts';
+
+const test = useNamespace('late-kind');
+const group = `g${randomUUID().slice(0, 8)}.example.com`;
+const WIDGETS: Resource = { group, version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true };
+const CRDS: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+const crd = {
+  metadata: { name: `widgets.${group}` },
+  spec: {
+    group,
+    scope: 'Namespaced',
+    names: { kind: 'Widget', plural: 'widgets' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
+
+afterAll(() => test.client.delete(CRDS, { namespace: '', name: `widgets.${group}` }));
+
+it('an informer waits for a kind that is not installed, says so once, and starts by itself', async () => {
+  const { log, lines } = recordingLog();
+  const client = createClient(test.endpoint, { userAgent: 'test' });
+  const failed = Promise.withResolvers<void>();
+  let failures = 0;
+  const informer = createInformer<KubeObject>({
+    client,
+    resource: WIDGETS,
+    log,
+    random: () => 0,
+    observe(event) {
+      if (event === 'failure') failures += 1;
+      if (failures === 2) failed.resolve();
+    },
+  });
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  await within(failed.promise, 10_000, 'a second try');
+  const why = `the server has no widgets.${group} (v1) yet: waiting for its CustomResourceDefinition`;
+  expect(lines.map(({ fields }) => fields['error'])).toEqual([why]);
+  expect(cachesSynced([informer])()).toContain(why);
+
+  await test.client.create(CRDS, crd);
+  await within(informer.whenSynced(), 20_000, 'the kind is watched');
+  expect(cachesSynced([informer])()).toBeUndefined();
+  // While the definition is taken up the server may refuse for another reason first, which is news as well.
+  const errors = lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields['error']);
+  expect(new Set(errors).size).toBe(errors.length);
+  expect(lines.at(-1)?.message).toBe('widgets: watching again');
+  await test.client.create(WIDGETS, { metadata: test.key('first') });
+  await eventually(informer, 'the first of its kind', () => informer.size === 1);
+  stop.abort(new Error('over'));
+  await running;
+  await client.close();
+});

@@ -1,0 +1,96 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { createLogger } from '#base/log.ts';
+import { createAuthority } from '#lab/apiserver/certificates.ts';
+import { createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { CONFIG_MAPS, useNamespace } from '#runtime/test-namespace.ts';
+import { eventually, runInformers, useProxy } from './world.ts';
+
+const test = useNamespace('rotation');
+const world = useProxy(test);
+const { namespace, key } = test;
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'rotation-'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** As the kubelet does it: never a half-written file. */
+function put(name: string, text: string) {
+  writeFileSync(join(directory, `${name}.new`), text);
+  renameSync(join(directory, `${name}.new`), join(directory, name));
+}
+
+const token = async () => (await test.endpoint.headers())['authorization']?.replace('Bearer ', '') ?? '';
+
+/** The same server by both ways to find one, each with its authority in a file. */
+const ways: [string, () => ReturnType<typeof loadEndpoint>][] = [
+  [
+    'a ServiceAccount',
+    async () => {
+      put('token', await token());
+      return loadEndpoint({ directory, server: new URL(world.proxy.url).host });
+    },
+  ],
+  [
+    'a kubeconfig',
+    async () => {
+      const config = {
+        clusters: [{ name: 'c', cluster: { server: world.proxy.url, 'certificate-authority': 'ca.crt' } }],
+        users: [{ name: 'u', user: { token: await token() } }],
+        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+        'current-context': 'x',
+      };
+      put('config', stringify(config));
+      return loadEndpoint({ kubeconfig: join(directory, 'config') });
+    },
+  ],
+];
+
+it.each(ways)(
+  'a rotated authority is read again from the file of %s, without a restart (row 26)',
+  async (...way) => {
+    const { proxy } = world;
+    put('ca.crt', proxy.ca);
+    const client = createClient(await way[1](), { userAgent: 'test' });
+    await using caches = runInformers();
+    const log = createLogger('silent');
+    const informer = await caches.start({ client, selection: { namespace }, log, random: () => 0 });
+    const list = () => client.list(CONFIG_MAPS, { namespace });
+    await list();
+
+    const next = await createAuthority();
+    proxy.present(await next.issue());
+    proxy.reset();
+    // Not trusted as long as the file does not say so: once for each connection that broke.
+    await expect(list()).rejects.toThrow(/certificate|signature/);
+    put('ca.crt', next.pem);
+    expect((await list()).metadata.resourceVersion).toBeTruthy();
+    const name = `seen-by-${way[0].replaceAll(/\W+/g, '-').toLowerCase()}`;
+    await test.client.create(CONFIG_MAPS, { metadata: key(name) });
+    await eventually(informer, 'the watch goes on', () => informer.get(key(name)) !== undefined);
+    await client.close();
+  },
+);
+
+it('a 401 gets credentials and a connection of its own: what was rotated counts from the handshake on', async () => {
+  const { proxy } = world;
+  let presented = 'Bearer old';
+  const endpoint = {
+    ...world.endpoint,
+    headers: () => ({ authorization: presented }),
+    refresh() {
+      presented = good;
+    },
+  };
+  const good = `Bearer ${await token()}`;
+  const client = createClient(endpoint, { userAgent: 'test' });
+  const accepted = proxy.accepted();
+  expect((await client.list(CONFIG_MAPS, { namespace })).metadata.resourceVersion).toBeTruthy();
+  expect(proxy.accepted() - accepted).toBe(2);
+  await client.close();
+});
