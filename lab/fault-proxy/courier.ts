@@ -55,6 +55,7 @@ export function createCourier(url: string, upstream: Dispatcher, relay: Relay): 
       const body = await bytesOf(request);
       if (fault?.kind === 'answer') return answer(response, fault);
       if (fault?.kind === 'delay') await sleep(fault.ms);
+      if (fault?.kind === 'wait') await fault.until;
       const answered = await forward(request, response, body);
       if (fault?.kind === 'lose-answer') {
         await answered.body.text();

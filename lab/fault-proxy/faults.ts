@@ -17,6 +17,8 @@ export interface SeenRequest {
 export type Fault =
   /** It reaches the server `ms` later. */
   | { kind: 'delay'; ms: number }
+  /** It reaches the server when the promise is fulfilled. */
+  | { kind: 'wait'; until: Promise<unknown> }
   /** It never reaches the server: its connection is reset. */
   | { kind: 'reset' }
   /** Its connection falls silent in both directions, without a word of closing: as if packets were dropped. */
@@ -24,7 +26,7 @@ export type Fault =
   /** The server gets it and does it; the answer is thrown away and the connection reset, or answered by `instead`. */
   | { kind: 'lose-answer'; instead?: Answer }
   /** The answer's headers pass, its body waits for the promise. */
-  | { kind: 'hold'; until: Promise<void> }
+  | { kind: 'hold'; until: Promise<unknown> }
   /** The answer is cut off after so many bytes of its body. */
   | { kind: 'truncate'; afterBytes: number }
   /** It never reaches the server: we answer. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
 import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
+import { ApiError } from './api-error.ts';
 import { clientOver } from './client.ts';
 import {
   type Controller,
@@ -78,6 +79,26 @@ it('retries a throw with growing delays, and forgets them upon success', async (
   });
   await clock.advance(10_000);
   expect(at).toEqual([0, 5, 15, 35]);
+});
+
+it('comes back when a refusing server asked it to, not before, and works on other keys meanwhile', async () => {
+  const { informer, stream } = await source(THINGS, [thing('a', '1'), thing('b', '1')], '5');
+  const at: string[] = [];
+  run({
+    for: informer,
+    async reconcile({ name }) {
+      at.push(`${name} ${clock.monotonicMs()}`);
+      if (at.length > 1) return;
+      throw new ApiError('ServiceUnavailable', 'busy', { status: 503, retryAfterSeconds: 7 });
+    },
+  });
+  await clock.advance(3000);
+  stream.send('MODIFIED', thing('a', '6'));
+  stream.send('MODIFIED', thing('b', '7'));
+  await clock.advance(3999);
+  expect(at).toEqual(['a 0', 'b 0', 'b 3000']);
+  await clock.advance(1);
+  expect(at).toEqual(['a 0', 'b 0', 'b 3000', 'a 7000']);
 });
 
 it('contains a synchronous throw', async () => {

@@ -93,6 +93,8 @@ export function createController<T extends KubeObject>(options: ControllerOption
   const queue = createWorkQueue({ clock, observe });
   const holds = createHolds();
   const startedMs = new Map<string, number>();
+  /** Until when a key rests that a server has asked to be left alone with: news of its objects does not end that. */
+  const restsUntilMs = new Map<string, number>();
   const informers: readonly Informer<KubeObject>[] = [
     options.for,
     ...owns,
@@ -136,7 +138,9 @@ export function createController<T extends KubeObject>(options: ControllerOption
       if (stop.aborted) return;
       const terminal = error instanceof TerminalError;
       observe?.reconciled(terminal ? 'terminal' : 'error', seconds());
-      const retryMs = terminal ? undefined : queue.addRateLimited(key, priority, patienceMs(error));
+      const restMs = terminal ? 0 : patienceMs(error);
+      if (restMs > 0) restsUntilMs.set(key, clock.monotonicMs() + restMs);
+      const retryMs = terminal ? undefined : queue.addRateLimited(key, priority, restMs);
       const stack = error instanceof Error && isBug(error) ? { stack: error.stack } : {};
       context.log.warn({ error: messageOf(error), retryMs, ...stack }, 'reconcile failed');
     } finally {
@@ -152,7 +156,10 @@ export function createController<T extends KubeObject>(options: ControllerOption
       if (!next) return;
       const { key, priority } = next;
       try {
-        if (holds.passes(key, () => queue.add(key, priority))) {
+        const restMs = (restsUntilMs.get(key) ?? 0) - clock.monotonicMs();
+        if (restMs > 0) queue.addAfter(key, restMs, priority);
+        else if (holds.passes(key, () => queue.add(key, priority))) {
+          restsUntilMs.delete(key);
           observe?.active(startedMs.size + 1);
           await reconcileOne(key, priority, stop);
           observe?.active(startedMs.size);
@@ -192,9 +199,9 @@ export function createController<T extends KubeObject>(options: ControllerOption
   };
 }
 
-/** How long the server asked to be left alone. */
+/** How long the server asked to be left alone; as the client does, no longer than half a minute. */
 function patienceMs(error: unknown): number {
-  return isApiError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+  return isApiError(error) ? Math.min(error.retryAfterSeconds ?? 0, 30) * 1000 : 0;
 }
 
 /** Errors of the program itself, for which the stack is worth its lines. */

@@ -135,6 +135,26 @@ describe('an informer', () => {
     expect(news).toEqual(['delete lost stale', 'update changed initial', 'add new initial']);
   });
 
+  it('asks again for a list older than what it has seen, and believes the third', async () => {
+    start();
+    const watch = await synced([thing('a', '1')], '5');
+    watch.send('MODIFIED', thing('a', '9'));
+    watch.send('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' });
+    for (const waitMs of [800, 1600]) {
+      await clock.advance(waitMs);
+      news.length = 0;
+      (await caller.next()).answer(listOf([thing('a', '3')], '7'));
+      await clock.advance(0);
+      expect(news).toEqual([]);
+      expect(informer.list().map(({ metadata }) => metadata.resourceVersion)).toEqual(['9']);
+      expect(informer.failure()).toContain('as of version 7, older than 9');
+    }
+    await clock.advance(3200);
+    await synced([thing('a', '3')], '7');
+    expect(news).toEqual(['update a initial']);
+    expect(informer.failure()).toBeUndefined();
+  });
+
   it('lists again when the server does not know its version yet', async () => {
     start();
     const watch = await synced([], '500');

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { KubeObject } from '#api/meta.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import type { Fields, Logger } from '#base/log.ts';
 import { type FaultProxy, startFaultProxy } from '#lab/fault-proxy/start.ts';
 import type { CallerOptions } from '#runtime/call.ts';
@@ -62,10 +63,11 @@ export function runInformers() {
     signal: stop.signal,
     async start<T extends KubeObject = ConfigMap>(
       options: Omit<InformerOptions<T>, 'resource'> & Partial<InformerOptions<T>>,
+      withinMs = 10_000,
     ): Promise<Informer<T>> {
       const informer = createInformer<T>({ resource: CONFIG_MAPS, ...options });
       running.push(informer.run(stop.signal));
-      await informer.whenSynced(AbortSignal.timeout(10_000));
+      await informer.whenSynced(AbortSignal.timeout(withinMs));
       return informer;
     },
     /** Anything else that ends with the signal: a controller. */
@@ -79,10 +81,10 @@ export function runInformers() {
   };
 }
 
-/** Resolves when the informer's cache satisfies `holds`; rejects after `ms`, saying what it was waiting for. */
+/** Resolves when the informers' caches satisfy `holds`; rejects after `ms`, saying what it was waiting for. */
 export async function eventually(
-  informer: Informer<KubeObject>,
-  what: string,
+  informers: Informer<KubeObject> | readonly Informer<KubeObject>[],
+  what: string | (() => string),
   holds: () => boolean,
   ms = 15_000,
 ): Promise<void> {
@@ -90,15 +92,19 @@ export async function eventually(
   const look = () => {
     if (holds()) met.resolve();
   };
-  const leave = informer.addHandler({ add: look, update: look, delete: look });
+  const leave = [informers].flat().map((one) => one.addHandler({ add: look, update: look, delete: look }));
   look();
-  await within(met.promise, ms, what).finally(leave);
+  await within(met.promise, ms, what).finally(() => {
+    for (const one of leave) one();
+  });
 }
 
 /** Bounds a wait, and names it. */
-export async function within<A>(promise: Promise<A>, ms: number, what: string): Promise<A> {
+export async function within<A>(promise: Promise<A>, ms: number, what: string | (() => string)): Promise<A> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`not within ${ms} ms: ${what}`)), ms);
+  const timer = setTimeout(() => {
+    late.reject(new Error(`not within ${ms} ms: ${typeof what === 'string' ? what : what()}`));
+  }, ms);
   return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer));
 }
 
@@ -126,6 +132,12 @@ export function recordingLog(): { log: Logger; lines: RecordedLine[] } {
   };
   return { log, lines };
 }
+
+/** A clock whose timers ring so many times as early: for what would wait long, where how long is not the question. */
+export const hurried = (times: number): Clock => ({
+  ...systemClock,
+  after: (ms, run) => systemClock.after(ms / times, run),
+});
 
 /** Numbers in [0, 1), the same ones for the same seed (Lehmer, MINSTD). */
 export function seeded(seed: number): () => number {

@@ -1,0 +1,8 @@
+import { createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { runLedger } from './ledger.ts';
+
+/** The ledger's writer as a process, which a test can stop like any: `node ledger-process.ts <kubeconfig> <namespace>`. */
+const [kubeconfig, namespace = ''] = process.argv.slice(2);
+const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'former' });
+await runLedger(client, { namespace, identity: 'former', signal: new AbortController().signal });

@@ -1,0 +1,47 @@
+import { createLogger } from '#base/log.ts';
+import type { Client } from '#runtime/client.ts';
+import { createController } from '#runtime/controller.ts';
+import { createInformer } from '#runtime/informer.ts';
+import { createElection } from '#runtime/leader.ts';
+import { createManager } from '#runtime/manager.ts';
+import { scopedClient } from '#runtime/scoped-client.ts';
+import { CONFIG_MAPS, type ConfigMap } from '#runtime/test-namespace.ts';
+
+/** A ConfigMap in which whoever leads writes his name, again and again. */
+export const LEDGER = 'ledger';
+
+/**
+ * A program that writes as fast as it can while it leads: each of its writes wakes it for the next. Rejects as the
+ * manager does, with LeadershipLost.
+ */
+export async function runLedger(
+  client: Client,
+  { namespace, identity, signal }: { namespace: string; identity: string; signal: AbortSignal },
+): Promise<void> {
+  const log = createLogger('silent');
+  const selection = { namespace, fieldSelector: `metadata.name=${LEDGER}` };
+  const ledgers = createInformer<ConfigMap>({ client, resource: CONFIG_MAPS, selection, log });
+  const election = createElection({
+    client,
+    lease: { namespace, name: 'writer' },
+    identity,
+    leaseMs: 3000,
+    renewMs: 2000,
+    retryMs: 300,
+    log,
+  });
+  const guarded = scopedClient(client, { mayWrite: election.isLeading });
+  const controller = createController({
+    name: 'ledger',
+    for: ledgers,
+    log,
+    async reconcile(key, context) {
+      const ledger = ledgers.get(key);
+      if (!ledger) return;
+      const entries = Number(ledger.data?.['entries'] ?? 0) + 1;
+      const data = { by: identity, entries: String(entries) };
+      await scopedClient(guarded, context).update<ConfigMap>(CONFIG_MAPS, { ...ledger, data });
+    },
+  });
+  await createManager({ caches: [ledgers], controllers: [controller], election, log }).run(signal);
+}
