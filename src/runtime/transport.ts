@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { buildConnector, Pool } from 'undici';
 import { ApiError, isApiError } from './api-error.ts';
 import { type Endpoint, isPromise, type TlsMaterial } from './endpoint.ts';
+import { hearStreams } from './heard-streams.ts';
 import { watchForSilence } from './silence.ts';
 import { errorFromAnswer } from './status-error.ts';
 
@@ -47,6 +48,7 @@ export interface TransportOptions {
  */
 export function createTransport(endpoint: Endpoint, options: TransportOptions = {}): Transport {
   const { http2 = true, connections = 64, pingIntervalMs = 15_000, silenceMs = 40_000 } = options;
+  if (http2) hearStreams();
   const url = new URL(endpoint.url);
   const base = url.pathname.replace(/\/$/, '');
   const makeCalls = () =>
