@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream';
 import { type Clock, sleep, systemClock } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
 import { ApiError, isApiError } from './api-error.ts';
-import { type Endpoint, isPromise } from './endpoint.ts';
+import { blame } from './blame.ts';
+import { type Endpoint, type Headers, isPromise } from './endpoint.ts';
 import { type RateLimit, tokenBucket } from './rate-limit.ts';
 import { type Query, queryString } from './resource-path.ts';
 import { errorFromAnswer } from './status-error.ts';
@@ -96,9 +98,8 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
   }
 
   async function headersOf(request: ApiRequest): Promise<Record<string, string>> {
-    const own = endpoint.headers();
     return {
-      ...(isPromise(own) ? await own : own),
+      ...(await credentialsOf(endpoint)),
       accept: 'application/json',
       'user-agent': userAgent,
       ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
@@ -117,7 +118,7 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
           request.guard?.();
           const answer = await transport.send({ method: request.method, path, headers, body, signal });
           if (answer.status < 200 || answer.status >= 300) {
-            throw errorFromAnswer(answer.status, answer.text, answer.retryAfter, what);
+            throw blame(errorFromAnswer(answer.status, answer.text, answer.retryAfter, what), endpoint);
           }
           return parse(answer.text, answer.status, what);
         }),
@@ -146,11 +147,21 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
       } catch (error) {
         unfollow();
         if (isApiError(error, 'Unauthorized')) endpoint.refresh?.();
-        throw connectionError(error, life.signal, what);
+        throw blame(connectionError(error, life.signal, what), endpoint);
       }
     },
     close: () => transport.close(),
   };
+}
+
+/** The caller's own headers, whose plugin may fail at any call. */
+async function credentialsOf(endpoint: Endpoint): Promise<Headers> {
+  try {
+    const own = endpoint.headers();
+    return isPromise(own) ? await own : own;
+  } catch (error) {
+    throw new ApiError('Connection', messageOf(error), { status: 0, cause: error });
+  }
 }
 
 /** Runs `work` under a signal that aborts with the caller's, or with a Timeout of our own. */

@@ -11,6 +11,13 @@ export interface TlsMaterial {
 
 export type Headers = Readonly<Record<string, string>>;
 
+/** Which part of the configuration says it: what a person should look at when it does not fit. */
+export interface EndpointParts {
+  readonly server: string;
+  readonly authority: string;
+  readonly credentials: string;
+}
+
 /**
  * Where an API server is and how to speak to it. Everything that can be rotated is asked for anew: `tls` for
  * each connection, `headers` for each request; both may throw an Error of one line.
@@ -20,6 +27,8 @@ export interface Endpoint {
   readonly url: string;
   tls(): TlsMaterial | Promise<TlsMaterial>;
   headers(): Headers | Promise<Headers>;
+  /** For errors; absent where there is no configuration to look at. */
+  readonly parts?: EndpointParts | undefined;
   /** Called upon a 401, and where certificates do not fit: whatever is cached is read again. */
   refresh?(): void;
 }

@@ -31,6 +31,11 @@ export function inClusterEndpoint(options: InClusterOptions = {}): Endpoint {
   ca.read();
   return {
     url: `https://${server}`,
+    parts: {
+      server: `the API server's address ${server}`,
+      authority: `the ServiceAccount's ${join(directory, 'ca.crt')}`,
+      credentials: `the ServiceAccount's ${join(directory, 'token')}`,
+    },
     tls: () => ({ ca: ca.read() }),
     headers: () => ({ authorization: `Bearer ${token.read()}` }),
     refresh: () => {

@@ -1,7 +1,12 @@
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
+import type { Clock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
-import type { Endpoint, Headers, TlsMaterial } from './endpoint.ts';
+import { orAborted } from './abort.ts';
+import type { Endpoint, EndpointParts, Headers, TlsMaterial } from './endpoint.ts';
+
+/** A plugin may ask a person or a far server; a call that it holds up for longer is better ended with its name. */
+const PATIENCE_MS = 60_000;
 
 /**
  * An endpoint whose credentials a plugin gives (exec, auth-provider), through @kubernetes/client-node, which
@@ -14,8 +19,21 @@ export async function pluginEndpoint(
     userName,
     url,
     directory,
-  }: { contextName: string; userName: string; url: string; directory: string },
+    parts,
+    clock,
+    command,
+  }: {
+    contextName: string;
+    userName: string;
+    url: string;
+    directory: string;
+    parts: EndpointParts;
+    clock: Clock;
+    /** Which plugin, for errors. */
+    command: string;
+  },
 ): Promise<Endpoint> {
+  const says = `user '${userName}': the credential plugin ${command}`;
   const load = () => {
     const config = new KubeConfig();
     config.loadFromString(source);
@@ -26,14 +44,21 @@ export async function pluginEndpoint(
   let config = load();
   const ask = async (): Promise<{ tls: TlsMaterial; headers: Headers }> => {
     const options: RequestOptions = {};
+    const patience = new AbortController();
+    const cancel = clock.after(PATIENCE_MS, () => {
+      patience.abort(new Error(`no answer within ${PATIENCE_MS / 1000} s`));
+    });
     try {
-      await config.applyToHTTPSOptions(options);
+      await orAborted(config.applyToHTTPSOptions(options), patience.signal);
     } catch (error) {
-      throw new Error(
-        `user '${userName}': the credential plugin failed: ${messageOf(error).trim().split('\n')[0]}`,
-      );
+      throw new Error(`${says} failed: ${oneLine(error)}`);
+    } finally {
+      cancel();
     }
     const authorization = headerOf(options.headers, 'authorization');
+    if (authorization === undefined && options.cert === undefined) {
+      throw new Error(`${says} gave neither a token nor a certificate`);
+    }
     return {
       tls: {
         ca: pemText(options.ca),
@@ -48,6 +73,7 @@ export async function pluginEndpoint(
   await ask();
   return {
     url,
+    parts,
     tls: async () => (await ask()).tls,
     headers: async () => (await ask()).headers,
     // A new KubeConfig has an empty credential cache.
@@ -55,6 +81,12 @@ export async function pluginEndpoint(
       config = load();
     },
   };
+}
+
+/** A plugin speaks to people, on many lines or on none; one that answers in another format is a bug of its. */
+function oneLine(error: unknown): string {
+  if (error instanceof SyntaxError || error instanceof TypeError) return 'it printed no ExecCredential';
+  return messageOf(error).trim().split('\n')[0] || 'it said nothing';
 }
 
 function pemText(value: unknown): string | undefined {

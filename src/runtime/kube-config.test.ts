@@ -54,6 +54,14 @@ function file(change: { cluster?: object; user?: object; context?: object; top?:
   return path;
 }
 
+/** A user whose credentials a shell script gives. */
+const plugin = (script: string) => ({
+  user: {
+    token: undefined,
+    exec: { command: 'sh', args: ['-c', script], apiVersion: 'client.authentication.k8s.io/v1' },
+  },
+});
+
 it('reads server, authority, certificate and token', async () => {
   const kubeconfig = file({
     cluster: { 'certificate-authority': 'x.crt', 'tls-server-name': 'other' },
@@ -96,9 +104,20 @@ it.each<[string, Parameters<typeof file>[0], RegExp]>([
   [
     'plugin',
     { user: { exec: { command: '/gone/plugin', apiVersion: 'client.authentication.k8s.io/v1' } } },
-    /user 'u': the credential plugin failed/,
+    /user 'u': the credential plugin \/gone\/plugin failed: .*ENOENT/,
   ],
+  ['plugin that refuses', plugin('echo no login >&2; echo more >&2; exit 3'), /plugin sh failed: no login$/],
+  ['plugin that fails without a word', plugin('exit 1'), /plugin sh failed: it said nothing$/],
+  ['plugin that prints garbage', plugin('echo hello'), /plugin sh failed: it printed no ExecCredential$/],
+  ['plugin that prints no status', plugin('echo {}'), /plugin sh failed: it printed no ExecCredential$/],
+  [
+    'plugin that gives nothing',
+    plugin(`echo '{"status": {}}'`),
+    /user 'u': the credential plugin sh gave neither a token nor a certificate$/,
+  ],
+  ['plugin without a command', { user: { exec: {} } }, /plugin without a command failed: No command/],
   ['type', { top: { clusters: 'x' } }, /clusters is no list/],
+  ['entries', { top: { users: [{ name: 'u', user: 'x' }] } }, /user 'u' is no mapping/],
 ])('says which part is wrong: %s', async (_part, change, message) => {
   const kubeconfig = file(change);
   const error = await loadEndpoint({ kubeconfig }).catch((reason: unknown) => reason);

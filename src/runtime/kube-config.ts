@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { messageOf, UsageError } from '#base/errors.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint, EndpointParts } from './endpoint.ts';
 import { type InClusterOptions, inClusterEndpoint, isInCluster } from './in-cluster.ts';
 import { field, list, named, type Record_, record, text } from './kube-config-fields.ts';
 import { materialOf, userHeaders } from './kube-config-user.ts';
@@ -35,10 +35,18 @@ export async function loadEndpoint(options: EndpointOptions = {}): Promise<Endpo
     throw new UsageError(`kubeconfig ${path}: ${messageOf(error)}`);
   }
   try {
-    return await parseKubeConfig(source, { path, context: options.context, clock: options.clock });
+    const endpoint = await parseKubeConfig(source, { path, context: options.context, clock: options.clock });
+    return { ...endpoint, parts: within(path, endpoint.parts) };
   } catch (error) {
     throw new UsageError(`kubeconfig ${path}: ${messageOf(error)}`);
   }
+}
+
+/** The parts' names, with the file in which they are. */
+function within(path: string, parts: EndpointParts | undefined): EndpointParts | undefined {
+  if (!parts) return undefined;
+  const at = (part: string) => `kubeconfig ${path}: ${part}`;
+  return { server: at(parts.server), authority: at(parts.authority), credentials: at(parts.credentials) };
 }
 
 /** The same for a kubeconfig's text, as it stands in a Secret. `path` is what relative file names start from. */
@@ -60,12 +68,24 @@ export async function parseKubeConfig(
   const at = `cluster '${clusterName}'`;
   const url = serverUrl(field(cluster, 'server', at), at);
   if (text(cluster, 'proxy-url', at)) throw new Error(`${at}: proxy-url is not supported`);
+  const server = `${at}: server ${url}`;
+  const authority = `${at}: certificate-authority`;
   const userName = text(chosen, 'user', `context '${contextName}'`) ?? '';
   const user = userName === '' ? {} : named(config, 'users', 'user', userName);
 
   if (user['exec'] !== undefined || user['auth-provider'] !== undefined) {
     const { pluginEndpoint } = await import('./kube-config-plugin.ts');
-    return pluginEndpoint(source, { contextName, userName, url, directory: dirname(path) });
+    const command = commandOf(user);
+    const parts = { server, authority, credentials: `user '${userName}': the credential plugin ${command}` };
+    return pluginEndpoint(source, {
+      contextName,
+      userName,
+      url,
+      directory: dirname(path),
+      parts,
+      clock,
+      command,
+    });
   }
   const files = { directory: dirname(path), clock };
   const material = materialOf({ cluster, clusterName, user, userName }, files);
@@ -75,6 +95,7 @@ export async function parseKubeConfig(
   auth.headers();
   return {
     url,
+    parts: { server, authority, credentials: credentialsOf(user, userName) },
     tls: material.tls,
     headers: auth.headers,
     refresh() {
@@ -82,6 +103,19 @@ export async function parseKubeConfig(
       auth.refresh();
     },
   };
+}
+
+/** The fields by which a user says who he is; none makes him nobody. */
+function credentialsOf(user: Record_, userName: string): string {
+  const fields = ['tokenFile', 'token', 'client-certificate', 'client-certificate-data'];
+  const given = fields.filter((name) => user[name] !== undefined).join(', ');
+  return userName === '' ? 'no user at all' : `user '${userName}': ${given || 'no credentials'}`;
+}
+
+/** A plugin's name for people. */
+function commandOf(user: Record_): string {
+  const command = record(user['exec'])?.['command'] ?? record(user['auth-provider'])?.['name'];
+  return typeof command === 'string' ? command : 'without a command';
 }
 
 function parseYaml(source: string): Record_ {

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { buildConnector, Pool } from 'undici';
 import { ApiError, isApiError } from './api-error.ts';
+import { blame } from './blame.ts';
 import { type Endpoint, isPromise, type TlsMaterial } from './endpoint.ts';
 import { hearStreams } from './heard-streams.ts';
 import { watchForSilence } from './silence.ts';
@@ -87,7 +88,7 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
     try {
       return await pool.request({ method, path: base + path, headers, body: body ?? null, signal });
     } catch (error) {
-      throw connectionError(error, signal, `${method} ${path}`);
+      throw blame(connectionError(error, signal, `${method} ${path}`), endpoint);
     }
   }
 
