@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Three projects, by what they need: nothing; a bare API server; a whole lab. */
+/** Projects, by what they need: nothing; an API server with controllers; one without; a whole lab. */
 export default defineConfig({
   test: {
     projects: [
@@ -20,6 +20,15 @@ export default defineConfig({
           include: ['src/**/*.api.test.ts', 'test/conformance/**/*.test.ts'],
           globalSetup: ['lab/apiserver/global-setup.ts'],
           testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          globalSetup: ['test/faults/global-setup.ts'],
+          testTimeout: 600_000,
           hookTimeout: 120_000,
         },
       },

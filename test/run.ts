@@ -27,6 +27,7 @@ const parts: readonly Part[] = [
   { name: 'unused code', command: ['knip'] },
   vitest('unit'),
   vitest('api'),
+  vitest('faults'),
   vitest('e2e', 'test/e2e/life-by-rest.test.ts'),
 ];
 

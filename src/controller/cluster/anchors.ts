@@ -15,19 +15,22 @@ export interface Anchors {
   bind(clusterId: string, cluster: ObjectKey): Promise<void>;
   /** The next sequence, taken for good; the credentials are refreshed with it. */
   takeSequence(clusterId: string, cluster: KubernetesCluster): Promise<number>;
-  accessOf(clusterId: string): Promise<Access>;
+  /** How to reach the hosts, as of the operation of that sequence or later. */
+  accessOf(clusterId: string, sequence?: number): Promise<Access>;
   keepKnownHosts(clusterId: string, knownHosts: string): Promise<void>;
   drop(clusterId: string, keepTombstone: boolean): Promise<void>;
 }
 
-const textOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
+/** How an anchor and a claim name their cluster. */
+export const textOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
 
 export function anchorsIn(client: Client, namespace: string): Anchors {
   const keyOf = (clusterId: string): ObjectKey => ({ namespace, name: anchorName(clusterId) });
   const find = (clusterId: string) => client.find<Secret>(SECRETS, keyOf(clusterId));
   const need = async (clusterId: string): Promise<Secret> => {
     const anchor = await find(clusterId);
-    if (!anchor) throw new Refusal('IdentityConflict', `cluster-id ${clusterId} has no anchor`);
+    // It was there a moment ago, or is about to be; whether it is gone for good, the next look tells.
+    if (!anchor) throw new Error(`cluster-id ${clusterId} has no anchor`);
     return anchor;
   };
   // The resourceVersion in the object makes each update a compare-and-swap: two leaders cannot take one sequence.
@@ -69,8 +72,11 @@ export function anchorsIn(client: Client, namespace: string): Anchors {
       await save(anchor, { sequence: String(sequence), ...given });
       return sequence;
     },
-    async accessOf(clusterId) {
+    async accessOf(clusterId, sequence = 0) {
       const anchor = await need(clusterId);
+      // An answer from before the operation has the credentials of the one before it, or none.
+      if (Number(secretText(anchor, 'sequence') ?? 0) < sequence)
+        throw new Error(`the anchor of cluster-id ${clusterId} is older than sequence ${sequence}`);
       const privateKey = secretText(anchor, 'ssh-privatekey');
       const password = secretText(anchor, 'password');
       if (privateKey === undefined && password === undefined) {

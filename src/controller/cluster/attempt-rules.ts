@@ -62,7 +62,10 @@ export const start = during((snapshot, { operation, status }) => {
     const message = problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
     return { kind: 'fail', reason: 'InvalidSpec', message };
   }
-  if (attempts.length > 0) return { kind: 'act', effects: [{ kind: 'discard', attempts }] };
+  const job = jobName(operation.prefix, status);
+  // Of this attempt there may be the Secret and, after a crash, not yet the Job.
+  const others = attempts.filter((one) => one.job !== job);
+  if (others.length > 0) return { kind: 'act', effects: [{ kind: 'discard', attempts: others }] };
   const plan = operation.hosts(situation);
   const held = new Set(claims.map(({ host }) => host.ip));
   const unclaimed = plan.joining.filter(({ ip }) => !held.has(ip));
@@ -76,7 +79,7 @@ export const start = during((snapshot, { operation, status }) => {
     clusterId,
     sequence: status.sequence,
     attempt: status.attempt,
-    job: jobName(operation.prefix, status),
+    job,
     cluster: { namespace: cluster.metadata.namespace ?? '', name: cluster.metadata.name ?? '' },
     operation: operation.name,
     spec: status.spec,

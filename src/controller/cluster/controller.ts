@@ -1,9 +1,8 @@
-import { type Lease, SECRETS } from '#api/core.ts';
+import type { Lease } from '#api/core.ts';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { labels, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
-import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
@@ -19,7 +18,7 @@ import {
 import type { Informer } from '#runtime/informer.ts';
 import { scopedClient } from '#runtime/scoped-client.ts';
 import { watching } from '#runtime/sources.ts';
-import { type Anchors, anchorsIn } from './anchors.ts';
+import { anchorsIn } from './anchors.ts';
 import { claimedFrom, claimsIn } from './claims.ts';
 import { acceptedOperation, writeStatus } from './finish.ts';
 import { decide } from './lifecycle.ts';
@@ -28,6 +27,7 @@ import type { Outcome } from './outcome.ts';
 import { type Performers, perform } from './perform.ts';
 import { Refusal } from './refusal.ts';
 import { inFlight, type Snapshot } from './snapshot.ts';
+import { settleVanished } from './vanished.ts';
 
 const CLAIMS_BY_CLUSTER = 'clusterId';
 
@@ -51,7 +51,7 @@ export interface ClusterControllerDeps {
   clusters: Informer<KubernetesCluster>;
   /** Leases of the operator's namespace labelled as claims, with `claimIndexers`. */
   claims: Informer<Lease>;
-  /** Objects marked with a cluster (Jobs, pods, logs) whose changes concern it. */
+  /** Objects marked with a cluster (Jobs, pods, logs, anchors) whose changes concern it. */
   others: readonly Informer<KubeObject>[];
   workers: number;
   observe?: ControllerObserver | undefined;
@@ -81,7 +81,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     const { log } = context;
     const anchors = anchorsIn(client, namespace);
     const cluster = clusters.get(key);
-    if (!cluster) return collectAnchors(key, client, deps, anchors, (id) => claimsOf(id).length > 0);
+    if (!cluster) return settleVanished(key, { client, namespace, anchors, log });
     const installer = deps.installer(client);
     const snapshot = await observe(cluster, {
       client,
@@ -164,25 +164,4 @@ function refused(snapshot: Snapshot, { reason, message }: Refusal): Outcome {
   return inFlight(snapshot)
     ? { kind: 'fail', reason, message }
     : { kind: 'wait', ms: REFUSAL_RETRY_MS, stall: { reason, message } };
-}
-
-/** An anchor without object and without claims is what a crash between two last steps leaves behind. */
-async function collectAnchors(
-  key: ObjectKey,
-  client: Client,
-  { namespace, log }: ClusterControllerDeps,
-  anchors: Anchors,
-  holdsClaims: (clusterId: string) => boolean,
-): Promise<void> {
-  const found = await client.list(SECRETS, { namespace, labelSelector: `${labels.purpose}=anchor` });
-  for (const { metadata } of found.items) {
-    const clusterId = metadata.labels?.[labels.clusterId] ?? '';
-    if (metadata.annotations?.[marks.cluster] !== `${key.namespace}/${key.name}` || holdsClaims(clusterId))
-      continue;
-    try {
-      await anchors.drop(clusterId, false);
-    } catch (error) {
-      log.warn({ clusterId, error: messageOf(error) }, 'an anchor without a cluster could not be removed');
-    }
-  }
 }

@@ -1,6 +1,5 @@
-import { CONFIG_MAPS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { annotations, finalizerOf, labels } from '#api/names.ts';
+import { annotations, finalizerOf } from '#api/names.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
 import { isNotFound } from '#runtime/api-error.ts';
@@ -59,7 +58,10 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   },
   claim: ({ hosts }, snapshot, { claims }) => claims.take(snapshot.clusterId, textOf(snapshot), hosts),
   start: async ({ attempt }, snapshot, { anchors, installer }) =>
-    installer.start({ ...attempt, access: await anchors.accessOf(snapshot.clusterId) }),
+    installer.start({
+      ...attempt,
+      access: await anchors.accessOf(snapshot.clusterId, attempt.sequence),
+    }),
   discard: async ({ attempts }, _snapshot, { installer }) => {
     for (const attempt of attempts) await installer.remove(attempt);
   },
@@ -111,19 +113,10 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
-    if (binding.kind !== 'ours') return;
-    await removeLogs(clusterId, deps);
-    await deps.anchors.drop(clusterId, claims.length > 0);
+    // Should this not be reached: what an object that is gone has left is looked for (vanished.ts).
+    if (binding.kind === 'ours') await deps.anchors.drop(clusterId, claims.length > 0);
   },
 };
-
-/** Logs outlive their attempts, for people; with the cluster they go. */
-async function removeLogs(clusterId: string, { client, namespace }: Performers): Promise<void> {
-  const labelSelector = `${labels.purpose}=log,${labels.clusterId}=${clusterId}`;
-  const { items } = await client.list(CONFIG_MAPS, { namespace, labelSelector });
-  for (const { metadata } of items)
-    await client.delete(CONFIG_MAPS, { namespace, name: metadata.name ?? '' });
-}
 
 /** Runs the effects in order; the first that throws stops the rest, and a repeat starts over. */
 export async function perform(

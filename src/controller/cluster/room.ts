@@ -7,6 +7,8 @@ import {
   type Lease,
   PODS,
   type Pod,
+  SECRETS,
+  type Secret,
 } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
@@ -33,8 +35,8 @@ export interface ClusterRoomDeps {
   observe?: ControllerObserver | undefined;
 }
 
-/** Kept of a log's ConfigMap: that it is there, and its step; never the log itself. */
-const withoutData = ({ data: _data, ...rest }: ConfigMap): ConfigMap => ({
+/** Kept of a log, an anchor or a key: that it is there, and what its metadata say; never what it holds. */
+const withoutData = <T extends ConfigMap | Secret>({ data: _data, ...rest }: T): Omit<T, 'data'> => ({
   ...rest,
   metadata: { ...rest.metadata, managedFields: [] },
 });
@@ -93,14 +95,23 @@ export function clusterRoom(deps: ClusterRoomDeps): {
     selection: ours('log'),
     transform: withoutData,
   });
+  const secrets = createInformer<Secret>({
+    client,
+    log,
+    clock,
+    resource: SECRETS,
+    selection: { namespace, labelSelector: `${labels.purpose} in (anchor,attempt-secret,tombstone)` },
+    transform: withoutData,
+    indexers: { [BY_CLUSTER]: byLabel(labels.clusterId) },
+  });
   const controller = clusterController({
     ...deps,
     namespace,
     clusters,
     claims,
-    others: [jobs, pods, logs],
-    installer: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs }),
+    others: [jobs, pods, logs, secrets],
+    installer: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs, secrets }),
     event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),
   });
-  return { controllers: [controller], caches: [clusters, claims, jobs, pods, logs] };
+  return { controllers: [controller], caches: [clusters, claims, jobs, pods, logs, secrets] };
 }

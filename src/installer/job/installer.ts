@@ -19,6 +19,8 @@ export interface JobCaches {
   /** With index BY_JOB. */
   pods: Lister<Pod>;
   logs: Lister<ConfigMap>;
+  /** With index BY_CLUSTER; without their data. */
+  secrets: Lister<Secret>;
 }
 
 /** The installer that runs Ansible in a Job of the meta cluster. */
@@ -95,12 +97,19 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       return stateOf(job, ref);
     },
     async list(clusterId) {
-      return caches.jobs.byIndex(BY_CLUSTER, clusterId).map(({ metadata }) => ({
-        clusterId,
-        job: metadata.name ?? '',
-        sequence: Number(metadata.labels?.[labels.sequence] ?? 0),
-        attempt: Number(metadata.labels?.[labels.attempt] ?? 0),
-      }));
+      const refs = new Map<string, AttemptRef>();
+      const note = (job: string, marked: Record<string, string> = {}) => {
+        const [sequence, attempt] = [Number(marked[labels.sequence]), Number(marked[labels.attempt])];
+        refs.set(job, { clusterId, job, sequence, attempt });
+      };
+      for (const { metadata } of caches.jobs.byIndex(BY_CLUSTER, clusterId))
+        note(metadata.name ?? '', metadata.labels);
+      // Of a Job that somebody deleted the Secret is left, with the keys to the hosts.
+      for (const { metadata } of caches.secrets.byIndex(BY_CLUSTER, clusterId)) {
+        if (metadata.labels?.[labels.purpose] === 'attempt-secret')
+          note(metadata.name?.slice(attemptSecretName('').length) ?? '', metadata.labels);
+      }
+      return [...refs.values()];
     },
     async remove({ job }) {
       await gone(client.delete(SECRETS, keyOf(reportSecretName(job))));

@@ -1,0 +1,101 @@
+import { CONFIG_MAPS, LEASES, SECRETS } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
+import { annotations, finalizerOf, labels, marks } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import { isAlreadyExists, isForbidden, isNotFound } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import type { ReconcileResult } from '#runtime/controller.ts';
+import { type Anchors, textOf } from './anchors.ts';
+import { claimedFrom } from './claims.ts';
+
+interface Vanished {
+  client: Client;
+  /** The operator's namespace. */
+  namespace: string;
+  anchors: Anchors;
+  log: Logger;
+}
+
+/** How long until a cluster that could not be brought back is tried again. */
+const RETRY_MS = 600_000;
+
+/**
+ * What an object that is gone may have left. An anchor without claims is what a crash between the last two steps of a
+ * deletion leaves; a tombstone without claims has served. An anchor with claims means that somebody stripped the
+ * finalizer: the object comes back, with the word that asks for its deletion, so that its hosts are reset.
+ */
+export async function settleVanished(
+  key: ObjectKey,
+  { client, namespace, anchors, log }: Vanished,
+): Promise<ReconcileResult> {
+  // What follows destroys, and the cache may be behind: the server is asked.
+  if (await client.find(KUBERNETES_CLUSTERS, key)) return undefined;
+  const labelSelector = `${labels.purpose} in (anchor,tombstone)`;
+  for (const anchor of (await client.list(SECRETS, { namespace, labelSelector })).items) {
+    const clusterId = anchor.metadata.labels?.[labels.clusterId] ?? '';
+    if (anchor.metadata.annotations?.[marks.cluster] !== textOf(key)) continue;
+    const claims = await claimsOf(client, namespace, clusterId);
+    const live = anchor.metadata.labels?.[labels.purpose] === 'anchor';
+    if (claims.length === 0) await anchors.drop(clusterId, false);
+    else if (live && claims.every((claim) => claimedFrom(claim)?.state === 'unclean'))
+      await anchors.drop(clusterId, true);
+    else if (live) {
+      try {
+        await bringBack(client, key, clusterId);
+        log.warn(
+          { clusterId, hosts: claims.length },
+          'an object that still had hosts was gone; it is deleted anew',
+        );
+      } catch (error) {
+        // Its namespace is gone or going: the hosts stay claimed, and nobody else gets them.
+        if (!isNotFound(error) && !isForbidden(error)) throw error;
+        log.warn({ clusterId, error: messageOf(error) }, 'an object that still had hosts cannot come back');
+        return { requeueAfterMs: RETRY_MS };
+      }
+    }
+  }
+  await removeLogs(key, client, namespace);
+  return undefined;
+}
+
+/** Logs outlive their attempts, for people; with the cluster they go. */
+async function removeLogs(key: ObjectKey, client: Client, namespace: string): Promise<void> {
+  const { items } = await client.list(CONFIG_MAPS, { namespace, labelSelector: `${labels.purpose}=log` });
+  for (const { metadata } of items) {
+    if (metadata.annotations?.[marks.cluster] !== textOf(key)) continue;
+    try {
+      await client.delete(CONFIG_MAPS, { namespace, name: metadata.name ?? '' });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
+
+const claimsOf = async (client: Client, namespace: string, clusterId: string): Promise<KubeObject[]> => {
+  const labelSelector = `${labels.purpose}=claim,${labels.clusterId}=${clusterId}`;
+  return (await client.list(LEASES, { namespace, labelSelector })).items;
+};
+
+/** The anchor and the claims know all that a deletion needs; the spec is gone and is not needed. */
+async function bringBack(client: Client, key: ObjectKey, clusterId: string): Promise<void> {
+  const cluster: KubernetesCluster = {
+    metadata: {
+      ...key,
+      finalizers: [finalizerOf(key.name)],
+      annotations: {
+        [annotations.clusterId]: clusterId,
+        [annotations.operation]: WORDS.delete.asked,
+        [annotations.requestedBy]: 'finalizer-removed',
+      },
+    },
+    spec: { cluster: {} },
+  };
+  try {
+    await client.create(KUBERNETES_CLUSTERS, cluster);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { runPlans, trace } from './campaign.ts';
+import { type Ground, groundOn } from './ground.ts';
+import { planFrom, textOfPlan } from './plan.ts';
+import { enumeratedPlans, randomPlan, type Trace } from './plans.ts';
+
+let ground: Ground;
+let expected: Trace;
+
+beforeAll(async () => {
+  ground = await groundOn(inject('kubeconfigPath'));
+  expected = await trace(ground, ['create', 'delete']);
+});
+afterAll(() => ground.leave());
+
+describe('creating and deleting a cluster', () => {
+  it('survives a crash before and after every write, and every read that is stale', async () => {
+    const plans = enumeratedPlans(expected);
+    expect(plans.length).toBeGreaterThan(120);
+    const failures: string[] = [];
+    let met = 0;
+    await runPlans(ground, plans, expected, {
+      atOnce: 8,
+      tell: (verdict) => {
+        if (verdict.met) met += 1;
+        if (verdict.problems.length > 0)
+          failures.push(`make faults PLAN=${textOfPlan(verdict.plan)}: ${verdict.problems.join('; ')}`);
+      },
+    });
+    expect(failures).toEqual([]);
+    // A read that was made once more or less, as events came together, has no fault to meet.
+    expect(met).toBeGreaterThan(plans.length * 0.9);
+  });
+});
+
+describe('a plan', () => {
+  it('is what its text says, and what its seed says', () => {
+    for (const seed of [1, 2, 3, 4_711]) {
+      const plan = randomPlan(seed, expected);
+      expect(planFrom(textOfPlan(plan))).toEqual(plan);
+      expect(randomPlan(seed, expected)).toEqual(plan);
+    }
+    expect(() => planFrom('create,bogus@create:run:1')).toThrow('no fault');
+    expect(() => planFrom('sleep')).toThrow('no step');
+  });
+});

@@ -1,0 +1,9 @@
+import type { TestProject } from 'vitest/node';
+import { startServer } from './ground.ts';
+
+/** One API server without controllers: the plans play those parts themselves. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startServer();
+  project.provide('kubeconfigPath', server.kubeconfigPath);
+  return () => server.stop();
+}

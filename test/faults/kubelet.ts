@@ -1,0 +1,279 @@
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { CONFIG_MAPS, JOBS, type Job, PODS, type Pod, SECRETS, type Secret, secretData } from '#api/core.ts';
+import type { KubeObject } from '#api/meta.ts';
+import { labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
+import { isNotFound } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import type { Informer } from '#runtime/informer.ts';
+import { type Hosts, type Run, type Running, STALE_RUN } from './hosts.ts';
+import type { Fault } from './plan.ts';
+import type { Quiet } from './quiet.ts';
+
+const KUBECONFIG = 'apiVersion: v1\nkind: Config\nusers: [{name: a, user: {}}]\n';
+
+/** The Job controller, the kubelet and ansibleinit in one, for Jobs of one namespace. */
+export interface Kubelet {
+  /** Uid of every Job that was seen, by name. */
+  readonly jobs: ReadonlyMap<string, readonly string[]>;
+  /** What should not have happened. */
+  readonly complaints: readonly string[];
+}
+
+interface KubeletDeps {
+  client: Client;
+  jobs: Informer<Job>;
+  hosts: Hosts;
+  quiet: Quiet;
+  /** The fault for the nth run of this step, if any. */
+  faultOf(): Fault | undefined;
+  /** Adds a worker to the spec, as a user does at a bad time. */
+  editSpec(): Promise<void>;
+}
+
+const templateSchema = z.object({
+  template: z.object({
+    metadata: z.object({
+      labels: z.record(z.string(), z.string()),
+      annotations: z.record(z.string(), z.string()),
+    }),
+    spec: z.looseObject({
+      containers: z.array(
+        z.looseObject({ env: z.array(z.object({ name: z.string(), value: z.string().optional() })) }),
+      ),
+    }),
+  }),
+});
+const group = z.object({ hosts: z.record(z.string(), z.object({ ip: z.string() })) });
+const inventorySchema = z.object({
+  all: z.object({ children: z.object({ 'kube-master': group, 'kube-node': group, leaving: group }) }),
+});
+
+interface Work {
+  job: Job;
+  pod: Pod;
+  run: Run;
+  leaving: string[];
+  working: string[];
+  commands: Running[];
+  cut: boolean;
+}
+
+export function runJobs({ client, jobs, hosts, quiet, faultOf, editSpec }: KubeletDeps): Kubelet {
+  const seen = new Map<string, string[]>();
+  const works = new Map<string, Work>();
+  const complaints: string[] = [];
+  /** Runs whose remote commands went on when their pods were killed. */
+  const lingering: { run: Run; ip: string; command: Running }[] = [];
+  const during = (task: Promise<void>) => {
+    const end = quiet.begin();
+    task.catch((error: unknown) => void complaints.push(`kubelet: ${String(error)}`)).finally(end);
+  };
+  const expecting = async <T extends KubeObject>(written: Promise<T>): Promise<T> => {
+    const object = await written;
+    quiet.expect(object);
+    return object;
+  };
+
+  jobs.addHandler({
+    add: (job) => {
+      const { name = '', uid = '' } = job.metadata;
+      const uids = seen.get(name) ?? [];
+      seen.set(name, [...uids, uid]);
+      if (job.status?.conditions === undefined) during(start(job));
+    },
+    delete: (job) => during(clear(job)),
+  });
+
+  async function start(job: Job): Promise<void> {
+    const { namespace = '', name = '', uid = '' } = job.metadata;
+    const { template } = templateSchema.parse(job.spec);
+    const env = new Map(
+      template.spec.containers[0]?.env.map(({ name: key, value }) => [key, value ?? '']) ?? [],
+    );
+    // Only the metadata of a Pod is typed here; its spec is the Job's template as it is.
+    const podSpec: object = { spec: template.spec };
+    const pod = await expecting(
+      client.create<Pod>(PODS, {
+        metadata: {
+          namespace,
+          name: `${name}-${uid.slice(0, 5)}`,
+          labels: { ...template.metadata.labels, 'batch.kubernetes.io/job-name': name },
+          annotations: template.metadata.annotations,
+        },
+        ...podSpec,
+      }),
+    );
+    const { children } = inventorySchema.parse(parse(env.get('HOSTS_YAML') ?? '')).all;
+    const ips = (of: z.infer<typeof group>) => Object.values(of.hosts).map(({ ip }) => ip);
+    const work: Work = {
+      job,
+      pod,
+      run: [
+        env.get('CLUSTER_ID') ?? '',
+        env.get('SEQUENCE') ?? '',
+        env.get('ATTEMPT') ?? '',
+        pod.metadata.uid ?? '',
+      ],
+      leaving: ips(children.leaving),
+      working: [...ips(children['kube-master']), ...ips(children['kube-node'])],
+      commands: [],
+      cut: false,
+    };
+    works.set(name, work);
+    if (env.get('OPERATION') === 'fetch') return end(work, 0, {});
+    await tellStep(work, 'precheck');
+    await carryOut(work, faultOf());
+  }
+
+  async function carryOut(work: Work, fault: Fault | undefined): Promise<void> {
+    const { run, job } = work;
+    if (fault?.kind === 'linger' || fault?.kind === 'pod-killed' || fault?.kind === 'job-deleted') {
+      const [ip = ''] = [...work.working, ...work.leaving];
+      const command = hosts.hang(ip, run);
+      work.commands.push(command);
+      await command.begun;
+      if (fault.kind === 'linger') lingering.push({ run, ip, command });
+      else command.kill();
+      if (fault.kind === 'job-deleted') return removeByHand(job);
+      return end(work, 137);
+    }
+    if (fault?.kind === 'spec-edited') await editSpec();
+    const begin = (ip: string) => (work.leaving.includes(ip) ? hosts.reset(ip, run) : hosts.make(ip, run));
+    work.commands = [...work.working, ...work.leaving].map(begin);
+    const codes = await Promise.all(work.commands.map(({ exit }) => exit));
+    if (fault?.kind === 'double-run') await runTwice(work);
+    await strayRuns();
+    if (work.cut) return;
+    const failed = codes.find((code) => code !== 0);
+    if (failed !== undefined) complaints.push(`${job.metadata.name}: a host answered ${failed}`);
+    if (fault?.kind === 'report-lost') return end(work, 75);
+    return end(work, failed === undefined ? 0 : 1, {});
+  }
+
+  /** The same attempt in a second pod: the fence must refuse it wherever the first has been. */
+  async function runTwice({ run, working, leaving }: Work): Promise<void> {
+    const [cluster, sequence, attempt] = run;
+    for (const ip of [...working, ...leaving]) {
+      const code = await hosts.make(ip, [cluster, sequence, attempt, 'another-pod']).exit;
+      if (code !== STALE_RUN)
+        complaints.push(`a second pod of ${sequence}.${attempt} got ${code} from ${ip}`);
+    }
+  }
+
+  /** What a superseded run left behind must have been ended, and gets nothing more done. */
+  async function strayRuns(): Promise<void> {
+    for (const { run, ip, command } of lingering.splice(0)) {
+      await command.exit;
+      const code = await hosts.stray(ip, run).exit;
+      if (code !== STALE_RUN) complaints.push(`the superseded run ${run.join('.')} got ${code} from ${ip}`);
+    }
+  }
+
+  async function tellStep({ job, run }: Work, step: string): Promise<void> {
+    const { namespace = '', name = '', annotations = {} } = job.metadata;
+    await expecting(
+      client.create(CONFIG_MAPS, {
+        metadata: {
+          namespace,
+          name: logConfigMapName(name, 0),
+          labels: { [labels.purpose]: 'log', [labels.clusterId]: run[0] },
+          annotations: { [marks.cluster]: annotations[marks.cluster] ?? '', [marks.step]: step },
+        },
+      }),
+    );
+  }
+
+  /** Writes what server, kubelet and Job controller write at the end of a pod. */
+  async function end(work: Work, exitCode: number, report?: object): Promise<void> {
+    const { job, pod, working, leaving } = work;
+    const { namespace = '', name = '' } = job.metadata;
+    const told = {
+      success: exitCode === 0 || exitCode === 75,
+      message: exitCode === 1 ? 'a host refused' : 'done',
+      hosts: [...working, ...leaving].map((ip) => ({ ip, ok: exitCode !== 1 })),
+    };
+    if (report) {
+      const full = {
+        ...told,
+        kubeconfig: KUBECONFIG,
+        knownHosts: working.map((ip) => `${ip} ssh-ed25519 AAAA`).join('\n'),
+      };
+      const secret: Secret = {
+        metadata: { namespace, name: reportSecretName(name), labels: { [labels.purpose]: 'report' } },
+        data: secretData({ report: JSON.stringify(full) }),
+      };
+      await client.create(SECRETS, secret);
+    }
+    const now = new Date().toISOString();
+    const message = exitCode === 75 ? JSON.stringify(told) : '';
+    const terminated = {
+      exitCode,
+      message,
+      reason: exitCode === 0 ? 'Completed' : 'Error',
+      startedAt: now,
+      finishedAt: now,
+    };
+    const containerStatuses = [
+      {
+        name: 'ansibleinit',
+        image: 'runner',
+        imageID: '',
+        ready: false,
+        restartCount: 0,
+        state: { terminated },
+      },
+    ];
+    const condition = (type: string) => ({
+      type,
+      status: 'True',
+      reason: 'Scripted',
+      message: '',
+      lastProbeTime: now,
+      lastTransitionTime: now,
+    });
+    const status =
+      exitCode === 0
+        ? {
+            startTime: now,
+            completionTime: now,
+            succeeded: 1,
+            conditions: ['SuccessCriteriaMet', 'Complete'].map(condition),
+          }
+        : { startTime: now, failed: 1, conditions: ['FailureTarget', 'Failed'].map(condition) };
+    const toStatus = { type: 'merge', subresource: 'status' } as const;
+    try {
+      await expecting(
+        client.patch(
+          PODS,
+          { namespace, name: pod.metadata.name ?? '' },
+          { status: { phase: exitCode === 0 ? 'Succeeded' : 'Failed', containerStatuses } },
+          toStatus,
+        ),
+      );
+      await expecting(client.patch(JOBS, { namespace, name }, { status }, toStatus));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async function removeByHand({ metadata: { namespace = '', name = '' } }: Job): Promise<void> {
+    await client.delete(JOBS, { namespace, name }, { propagationPolicy: 'Background' });
+  }
+
+  /** A Job is gone: its pod is ended and goes too. */
+  async function clear({ metadata: { namespace = '', name = '' } }: Job): Promise<void> {
+    const work = works.get(name);
+    if (!work) return;
+    works.delete(name);
+    work.cut = true;
+    if (!lingering.some(({ run }) => run === work.run)) for (const command of work.commands) command.kill();
+    try {
+      await client.delete(PODS, { namespace, name: work.pod.metadata.name ?? '' }, { gracePeriodSeconds: 0 });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  return { jobs: seen, complaints };
+}

@@ -1,0 +1,117 @@
+import { CONFIG_MAPS, JOBS, LEASES, PODS, SECRETS } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations, labels } from '#api/names.ts';
+import type { Client } from '#runtime/client.ts';
+import type { Hosts } from './hosts.ts';
+import type { Kubelet } from './kubelet.ts';
+
+interface World {
+  client: Client;
+  hosts: Hosts;
+  namespace: string;
+  operatorNamespace: string;
+  /** Undefined when it is deleted. */
+  cluster: KubernetesCluster | undefined;
+}
+
+/** O5: at rest there is what the cluster needs and nothing else, in the API and on hosts. */
+export async function judgeLeftovers(world: World, ips: readonly string[]): Promise<string[]> {
+  const { client, operatorNamespace, namespace, cluster, hosts } = world;
+  const problems: string[] = [];
+  const found: string[] = [];
+  for (const resource of [SECRETS, LEASES, JOBS, PODS, CONFIG_MAPS]) {
+    for (const { metadata } of (await client.list(resource, { namespace: operatorNamespace })).items) {
+      found.push(`${metadata.labels?.[labels.purpose] ?? resource.plural} ${metadata.name}`);
+    }
+  }
+  const id = cluster?.metadata.annotations?.[annotations.clusterId] ?? '';
+  const wanted = cluster
+    ? [`anchor cluster-${id}`, ...ips.map((ip) => `claim host-${ip.replaceAll('.', '-')}`)]
+    : [];
+  // Logs are for people and stay as long as the cluster does; the pods of Jobs are the garbage collector's.
+  const ours = found.filter(
+    (one) => !(cluster && one.startsWith('log ')) && !/^(configmaps|attempt) /.test(one),
+  );
+  const jobs = found.filter((one) => one.startsWith('attempt ') && !/-[0-9a-f]{5}$/.test(one));
+  const missing = wanted.filter((one) => !ours.includes(one));
+  const orphans = [...ours.filter((one) => !wanted.includes(one)), ...jobs];
+  if (missing.length > 0) problems.push(`O5: missing ${missing.join(', ')}`);
+  if (orphans.length > 0) problems.push(`O5: left over ${orphans.join(', ')}`);
+  if (cluster) {
+    const { items } = await client.list(SECRETS, { namespace });
+    const names = items.map(({ metadata }) => metadata.name);
+    for (const name of ['demo-kubeconfig', 'demo-known-hosts'])
+      if (!names.includes(name)) problems.push(`O5: Secret ${name} is missing`);
+    for (const ip of ips) {
+      if ((await hosts.owner(ip))?.clusterId !== id) problems.push(`O5: ${ip} is not the cluster's`);
+      if ((await hosts.remains(ip)) !== id) problems.push(`O5: ${ip} was not made`);
+    }
+  }
+  return problems;
+}
+
+interface Past {
+  versions: readonly KubernetesCluster[];
+  kubelet: Kubelet;
+  hosts: Hosts;
+  ips: readonly string[];
+}
+
+/** O2, O3, O4, O6 over everything that happened; O5 on hosts that the cluster has no more. */
+export async function judge({ versions, kubelet, hosts, ips }: Past): Promise<string[]> {
+  const problems = [...kubelet.complaints.map((text) => `O2: ${text}`), ...regressions(versions)];
+  for (const [job, uids] of kubelet.jobs) {
+    if (uids.length > 1 && !job.startsWith('fetch-'))
+      problems.push(`O3: Job ${job} was made ${uids.length} times`);
+  }
+  for (const ip of ips) {
+    const log = await hosts.log(ip);
+    let last = 0;
+    for (const line of log) {
+      const [verb, cluster, sequence, attempt, , , remains] = line.split(' ');
+      const epoch = Number(sequence) * 1_000 + Number(attempt);
+      if (epoch < last) problems.push(`O2: ${ip}: "${line}" came after a later run`);
+      last = Math.max(last, epoch);
+      if (verb === 'reset' && remains && remains !== cluster)
+        problems.push(`O4: ${ip}: "${line}" wiped another cluster`);
+      if (verb === 'stray' || verb === 'woke') problems.push(`O2: ${ip}: "${line}"`);
+    }
+    const resets = log.filter((line) => line.startsWith('reset'));
+    const owner = await hosts.owner(ip);
+    if (resets.length > 0 && log.at(-1)?.startsWith('reset') && owner?.released !== true)
+      problems.push(`O5: ${ip} was reset and not released`);
+  }
+  return problems;
+}
+
+/** O6: sequence and attempt only grow, a result stays, no request is forgotten. */
+function regressions(versions: readonly KubernetesCluster[]): string[] {
+  const problems: string[] = [];
+  for (const [index, { status, metadata }] of versions.entries()) {
+    const before = versions[index - 1]?.status;
+    const old = before?.operation;
+    const now = status?.operation;
+    const at = `O6: at version ${metadata.resourceVersion}`;
+    if (old && !now) problems.push(`${at} the operation vanished`);
+    if (!old || !now) continue;
+    if (now.sequence < old.sequence)
+      problems.push(`${at} sequence fell from ${old.sequence} to ${now.sequence}`);
+    if (now.sequence === old.sequence && now.attempt < old.attempt) problems.push(`${at} the attempt fell`);
+    if (now.sequence === old.sequence && old.result !== undefined && now.result !== old.result)
+      problems.push(`${at} result ${old.result} became ${now.result}`);
+    if (now.sequence > old.sequence && old.result === undefined && now.name !== 'delete')
+      problems.push(`${at} sequence ${now.sequence} began before ${old.sequence} had ended`);
+    if ((status.requests?.length ?? 0) < (before?.requests?.length ?? 0))
+      problems.push(`${at} a request was forgotten`);
+    if ((status.observedGeneration ?? 0) < (before?.observedGeneration ?? 0))
+      problems.push(`${at} observedGeneration fell`);
+    if (before?.phase === 'Creating' && status.phase === 'Prechecking' && now.sequence === old.sequence)
+      problems.push(`${at} phase fell from Creating to Prechecking`);
+    if (
+      status.conditions?.some(({ type }) => type === 'Stalled') &&
+      status.conditions.some(({ type }) => type === 'Reconciling')
+    )
+      problems.push(`${at} both Stalled and Reconciling`);
+  }
+  return problems;
+}

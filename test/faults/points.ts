@@ -1,0 +1,41 @@
+import type { ApiRequest } from '#runtime/call.ts';
+
+/** Ids are made of a hash and differ from run to run (base/canonical.ts has their alphabet). */
+const ID = /(^|[-=])[bcdfghjklmnpqrstvwxz2456789]{10,12}(?=$|-)/g;
+
+/** Each plan has its own addresses; the last part says which host it is. */
+const NET = /host-\d+-\d+-\d+-/;
+
+const nameIn = (body: unknown): string =>
+  typeof body === 'object' &&
+  body !== null &&
+  'metadata' in body &&
+  typeof body.metadata === 'object' &&
+  body.metadata !== null &&
+  'name' in body.metadata &&
+  typeof body.metadata.name === 'string'
+    ? body.metadata.name
+    : '';
+
+/** The resource, name and subresource of a path. */
+export function partsOf(path: string): { plural: string; name: string; subresource: string } {
+  const rest = path.replace(/^\/apis?\/([^/]+\/)?v[^/]+\//, '').replace(/^namespaces\/[^/]+\//, '');
+  const [plural = '', name = '', subresource = ''] = rest.split('/');
+  return { plural, name, subresource };
+}
+
+/**
+ * The name of a call that stays the same from run to run: `POST/jobs/create-X-1`, `PUT/kubernetesclusters/demo/status`,
+ * `GET/secrets?purpose=anchor`.
+ */
+export function pointOf({ method, path, body, query }: ApiRequest): string {
+  const { plural, name, subresource } = partsOf(path);
+  const selector = query?.['labelSelector'];
+  const known = name === '' ? nameIn(body) : name;
+  const which =
+    known === '' && typeof selector === 'string'
+      ? `?${selector.replaceAll(/[a-z.]+\//g, '').replaceAll(',', '+')}`
+      : `/${known}`;
+  const text = `${method}/${plural}${which}${subresource === '' ? '' : `/${subresource}`}`;
+  return text.replaceAll(ID, '$1X').replace(NET, 'host-N-');
+}

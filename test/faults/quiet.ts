@@ -1,0 +1,175 @@
+import type { KubeObject } from '#api/meta.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Informer } from '#runtime/informer.ts';
+import { shows } from '#runtime/sources.ts';
+
+/** How long nothing must have happened before time may jump so far: events of deletions are not counted. */
+const quietMs = (jumpMs: number): number => (jumpMs <= 1_000 ? 4 : jumpMs <= 60_000 ? 40 : 250);
+/** How long nothing must have happened where one hoped to come. */
+const GOAL_MS = 25;
+/** How long a cache is held back: long enough for what a reconcile does 100 ms after its effects. */
+const HELD_MS = 150;
+/** Timers beyond are those of resyncs and of watches that are renewed: a world at rest has them. */
+export const REST_MS = 250_000;
+
+/**
+ * The time of one plan. It runs as time does while anything is under way, and jumps to the next timer when nothing is:
+ * no call, no process, and every cache has seen every write. So plans wait for no clock, and still see every timer.
+ */
+export interface Quiet extends Clock {
+  /** Something begins; the answer ends it. */
+  begin(): () => void;
+  /** `object` was written: caches that show it must see it before time may jump. */
+  expect(object: KubeObject): void;
+  /** Caches to wait for; the answer forgets them. */
+  register(informers: readonly Informer<KubeObject>[]): () => void;
+  /** Called when nothing else can happen: whether it made something possible. */
+  onStandstill(release: () => boolean): void;
+  /** Resolves at a moment of quiet at which `holds`; rejects when there is none. */
+  until(what: string, holds: () => boolean): Promise<void>;
+  /** How long until the next timer. */
+  nextMs(): number;
+  /** Runs timers that were set for exactly so long. */
+  runTimersOf(ms: number): void;
+}
+
+export function createQuiet(limitMs: number, describe: () => string): Quiet {
+  let skippedMs = 0;
+  let active = 0;
+  let awaited: { object: KubeObject; informer: Informer<KubeObject> }[] = [];
+  const caches = new Set<Informer<KubeObject>>();
+  const timers = new Set<{ atMs: number; ms: number; real: NodeJS.Timeout; run: () => void }>();
+  const releases: (() => boolean)[] = [];
+  let wish:
+    | { what: string; holds: () => boolean; resolve: () => void; reject: (error: Error) => void }
+    | undefined;
+  let check: NodeJS.Timeout | undefined;
+  let lastMs = 0;
+
+  const monotonicMs = () => performance.now() + skippedMs;
+  const lagging = () => {
+    awaited = awaited.filter(
+      ({ object, informer }) =>
+        caches.has(informer) && !informer.hasReached(object.metadata.resourceVersion ?? '0'),
+    );
+    return awaited.length > 0;
+  };
+  const next = () => {
+    let first: { atMs: number } | undefined;
+    for (const timer of timers) if (!first || timer.atMs < first.atMs) first = timer;
+    return first === undefined ? Number.POSITIVE_INFINITY : Math.max(0, first.atMs - monotonicMs());
+  };
+  function fire() {
+    const now = monotonicMs();
+    for (const timer of [...timers].sort((a, b) => a.atMs - b.atMs)) {
+      if (timer.atMs > now || !timers.delete(timer)) continue;
+      clearTimeout(timer.real);
+      timer.run();
+    }
+  }
+  function schedule(ms: number) {
+    clearTimeout(check);
+    if (wish) check = setTimeout(look, ms);
+  }
+  const touch = () => {
+    lastMs = performance.now();
+    if (active === 0) schedule(4);
+  };
+
+  function look() {
+    if (!wish || active > 0) return;
+    if (lagging()) {
+      // Only a cache that a fault holds back stays behind for long.
+      if (performance.now() - lastMs < HELD_MS) return schedule(8);
+      if (releases.some((release) => release())) return touch();
+      return performance.now() - lastMs > limitMs ? fail('a cache never saw a write') : schedule(20);
+    }
+    const jumpMs = next();
+    const holds = wish.holds();
+    const wantedMs = holds ? GOAL_MS : quietMs(jumpMs);
+    const quietSince = performance.now() - lastMs;
+    if (quietSince < wantedMs) return schedule(wantedMs - quietSince);
+    if (releases.some((release) => release())) return touch();
+    if (holds) {
+      const { resolve } = wish;
+      wish = undefined;
+      return resolve();
+    }
+    if (skippedMs > limitMs * 1_000 || jumpMs === Number.POSITIVE_INFINITY) return fail('it never came');
+    skippedMs += jumpMs;
+    touch();
+    fire();
+  }
+  function fail(why: string) {
+    wish?.reject(new Error(`${wish.what}: ${why}; ${describe()}`));
+    wish = undefined;
+  }
+
+  return {
+    now: () => new Date(Date.now() + skippedMs),
+    monotonicMs,
+    after(ms, run) {
+      const real = setTimeout(() => {
+        timers.delete(timer);
+        touch();
+        run();
+      }, ms);
+      const timer = { atMs: monotonicMs() + ms, ms, real, run };
+      timers.add(timer);
+      touch();
+      return () => {
+        clearTimeout(real);
+        timers.delete(timer);
+      };
+    },
+    begin() {
+      active += 1;
+      clearTimeout(check);
+      let open = true;
+      return () => {
+        if (!open) return;
+        open = false;
+        active -= 1;
+        touch();
+      };
+    },
+    expect(object) {
+      for (const informer of caches) if (shows(informer, object)) awaited.push({ object, informer });
+      touch();
+    },
+    register(informers) {
+      for (const informer of informers) caches.add(informer);
+      return () => {
+        for (const informer of informers) caches.delete(informer);
+      };
+    },
+    onStandstill: (release) => void releases.push(release),
+    until(what, holds) {
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => fail(`not within ${limitMs / 1000} s`), limitMs);
+        const leave = () => clearTimeout(timer);
+        wish = {
+          what,
+          holds,
+          resolve: () => {
+            leave();
+            resolve();
+          },
+          reject: (error) => {
+            leave();
+            reject(error);
+          },
+        };
+        touch();
+      });
+    },
+    nextMs: next,
+    runTimersOf(ms) {
+      for (const timer of [...timers]) {
+        if (timer.ms !== ms || !timers.delete(timer)) continue;
+        clearTimeout(timer.real);
+        timer.run();
+      }
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { JOBS, type Job, SECRETS, secretData } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { createLogger } from '#base/log.ts';
+import { clusterRoom } from '#controller/cluster/room.ts';
+import { clientOver } from '#runtime/client.ts';
+import { createInformer } from '#runtime/informer.ts';
+import { createManager } from '#runtime/manager.ts';
+import { type Call, createMeddler } from './faulty-caller.ts';
+import type { Ground } from './ground.ts';
+import { createHosts } from './hosts.ts';
+import { runJobs } from './kubelet.ts';
+import { judge, judgeLeftovers } from './oracles.ts';
+import { type Fault, type Plan, RUN_FAULTS } from './plan.ts';
+import { createQuiet, REST_MS } from './quiet.ts';
+import { STEPS_DO, userOf } from './user.ts';
+
+const LIMIT_MS = 30_000;
+const NAMESPACES: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+};
+
+export interface Outcome {
+  /** What the oracles say; empty when the plan held. */
+  problems: string[];
+  calls: readonly Call[];
+  /** Faults that the run never came to. */
+  unmet: Fault[];
+  /** Runs of Jobs in each step. */
+  runs: readonly { step: string; job: string }[];
+  ms: number;
+}
+
+/** Runs one plan in namespaces of its own, from an empty API server's view to an empty one. */
+export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, plan: Plan): Promise<Outcome> {
+  const began = performance.now();
+  const log = createLogger('silent');
+  const id = randomUUID().slice(0, 8);
+  const [namespace, operatorNamespace] = [`user-${id}`, `operator-${id}`];
+  for (const name of [namespace, operatorNamespace]) await client.create(NAMESPACES, { metadata: { name } });
+  await client.create(SECRETS, {
+    metadata: { namespace, name: 'keys' },
+    data: secretData({ username: 'root', 'ssh-privatekey': 'key' }),
+  } satisfies KubeObject & { data: Record<string, string> });
+
+  const problems: string[] = [];
+  const runs: { step: string; job: string }[] = [];
+  const watching = new AbortController();
+  const hosts = await createHosts(dir);
+  const quiet = createQuiet(LIMIT_MS, () => describe());
+  const clusters = createInformer<KubernetesCluster>({
+    client,
+    log,
+    resource: KUBERNETES_CLUSTERS,
+    selection: { namespace },
+  });
+  const jobs = createInformer<Job>({
+    client,
+    log,
+    resource: JOBS,
+    selection: { namespace: operatorNamespace },
+  });
+  const meddler = createMeddler({ inner: client.caller, quiet, faults: plan.faults, namespace });
+  const user = userOf(client, quiet, { namespace, name: 'demo' });
+  const versions: KubernetesCluster[] = [];
+  clusters.addHandler({ add: (one) => versions.push(one), update: (_old, one) => versions.push(one) });
+  const kubelet = runJobs({
+    client,
+    jobs,
+    hosts,
+    quiet,
+    editSpec: user.addWorker,
+    faultOf: () => {
+      const nth = runs.filter(({ step }) => step === meddler.step).length + 1;
+      runs.push({ step: meddler.step, job: '' });
+      const fault = plan.faults.find(
+        (one) => isRunFault(one) && one.step === meddler.step && one.nth === nth,
+      );
+      if (fault) metRuns.add(fault);
+      return fault;
+    },
+  });
+  const metRuns = new Set<Fault>();
+  const present = () => clusters.get({ namespace, name: 'demo' });
+  const describe = () =>
+    JSON.stringify({ status: present()?.status, annotations: present()?.metadata.annotations });
+  const watches = [clusters.run(watching.signal), jobs.run(watching.signal)];
+  await Promise.all([clusters.whenSynced(), jobs.whenSynced()]);
+  quiet.register([clusters, jobs]);
+
+  /** One controller after the other: when one dies, the next begins. */
+  let stopping = false;
+  let stop: () => Promise<void> = async () => {};
+  const failures: unknown[] = [];
+  function startOperator(): void {
+    const starting = quiet.begin();
+    const abort = new AbortController();
+    const process = {
+      alive: true,
+      die: () => {
+        process.alive = false;
+        const restarting = quiet.begin();
+        abort.abort(new Error('killed'));
+        void ended.finally(() => {
+          forget();
+          if (!stopping) startOperator();
+          restarting();
+        });
+      },
+    };
+    const made = clusterRoom({
+      client: clientOver(meddler.callerFor(process)),
+      clock: quiet,
+      log,
+      workers: 2,
+      offer: { versions: ['v1.34.4'] },
+      recorder: { event: () => {}, stop: async () => {} },
+      jobs: {
+        namespace: operatorNamespace,
+        image: 'runner',
+        serviceAccount: 'runner',
+        serverUrl: 'https://server',
+        caConfigMap: 'ca',
+        siteConfigMap: 'site',
+      },
+    });
+    const forget = quiet.register(made.caches);
+    const manager = createManager({ ...made, log });
+    const ended = manager.run(abort.signal).catch((error: unknown) => void failures.push(error));
+    void Promise.all(made.caches.map((cache) => cache.whenSynced(abort.signal)))
+      .catch(() => {})
+      .finally(starting);
+    stop = async () => {
+      stopping = true;
+      process.alive = false;
+      abort.abort(new Error('stop'));
+      await ended;
+      forget();
+    };
+  }
+  const writes = () => meddler.calls.filter(({ write }) => write).length;
+  const atRest = () => quiet.nextMs() >= REST_MS;
+
+  try {
+    startOperator();
+    for (const step of plan.steps) {
+      meddler.step = step;
+      await STEPS_DO[step].ask(user);
+      await quiet.until(step, () => STEPS_DO[step].done(present()) && atRest());
+      // A fault that waited for this very look (a read at rest) may cost writes; the look after it may not.
+      let metBefore = -1;
+      let before = 0;
+      while (metBefore !== meddler.met.size) {
+        metBefore = meddler.met.size;
+        before = writes();
+        quiet.runTimersOf(RESYNC_MS);
+        await quiet.until(`rest after ${step}`, () => STEPS_DO[step].done(present()) && atRest());
+      }
+      if (writes() > before) {
+        const late = meddler.calls.filter(({ write }) => write).slice(before);
+        problems.push(`O1: writes at rest after ${step}: ${late.map(({ point }) => point).join(', ')}`);
+      }
+      const world = { client, hosts, namespace, operatorNamespace, cluster: present() };
+      problems.push(...(await judgeLeftovers(world, user.hosts(step))));
+    }
+  } catch (error) {
+    problems.push(`O1: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  await stop();
+  watching.abort(new Error('stop'));
+  await Promise.all(watches);
+  problems.push(...failures.map((error) => `crashed: ${String(error)}`));
+  problems.push(...(await judge({ versions, kubelet, hosts, ips: user.every() })));
+  await hosts.remove();
+  const unmet = plan.faults.filter((fault) => !meddler.met.has(fault) && !metRuns.has(fault));
+  return { problems, calls: meddler.calls, unmet, runs, ms: performance.now() - began };
+}
+
+/** How often the room hands out every cluster again (src/controller/cluster/room.ts). */
+const RESYNC_MS = 600_000;
+
+const isRunFault = ({ kind }: Fault): boolean => RUN_FAULTS.some((one) => one === kind);

@@ -1,0 +1,78 @@
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { isResultWord } from '#api/words.ts';
+import type { Client } from '#runtime/client.ts';
+import type { Step } from './plan.ts';
+import type { Quiet } from './quiet.ts';
+
+let taken = 0;
+
+/** Who asks for things: one cluster of one master and some workers, at addresses that no other plan has. */
+export interface User {
+  ask(word: string, ...workers: number[]): Promise<void>;
+  remove(): Promise<void>;
+  /** One more worker, declared and not asked for. */
+  addWorker(): Promise<void>;
+  /** Hosts that the cluster has when the step is done. */
+  hosts(step: Step): string[];
+  /** Every host that may have been touched. */
+  every(): string[];
+}
+
+export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
+  taken += 1;
+  const net = taken;
+  const ip = (last: number) => `10.${net >> 8}.${net & 255}.${last}`;
+  const host = (last: number) => ({ ip: ip(last) });
+  let workers: number[] = [];
+  return {
+    async ask(word, ...wanted) {
+      workers = wanted;
+      const nodeList = wanted.map(host);
+      const cluster: KubernetesCluster = {
+        metadata: {
+          ...key,
+          annotations: { [annotations.operation]: word, [annotations.requestId]: word },
+        },
+        spec: {
+          cluster: {
+            masterList: [host(1)],
+            nodeList,
+            credentialsSecret: 'keys',
+            podCIDR: '192.168.0.0/16',
+            serviceCIDR: '172.16.0.0/16',
+          },
+        },
+      };
+      quiet.expect(
+        await client.apply<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster, {
+          fieldManager: 'user',
+          force: true,
+        }),
+      );
+    },
+    remove: () => client.delete(KUBERNETES_CLUSTERS, key),
+    async addWorker() {
+      workers = [...workers, 9];
+      const patch = { spec: { cluster: { nodeList: workers.map(host) } } };
+      quiet.expect(await client.patch(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
+    },
+    hosts: (step) => (step === 'delete' ? [] : [1, ...workers].map(ip)),
+    every: () => [1, 2, 3, 9].map(ip),
+  };
+}
+
+const rests = (cluster: KubernetesCluster | undefined): boolean =>
+  isResultWord(cluster?.metadata.annotations?.[annotations.operation] ?? '') &&
+  cluster?.status?.phase === 'Running' &&
+  cluster.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+
+export const STEPS_DO: Readonly<
+  Record<Step, { ask(user: User): Promise<void>; done(cluster: KubernetesCluster | undefined): boolean }>
+> = {
+  create: { ask: (user) => user.ask('creating', 2), done: rests },
+  up: { ask: (user) => user.ask('scaling-up', 2, 3), done: rests },
+  down: { ask: (user) => user.ask('scaling-down', 2), done: rests },
+  delete: { ask: (user) => user.remove(), done: (cluster) => cluster === undefined },
+};
