@@ -161,6 +161,28 @@ describe('a cluster, by annotation', () => {
     await operator.until('second', (cluster) => word(cluster) === 'create-finished');
   });
 
+  it('resets its hosts though somebody stripped its finalizer', async () => {
+    await created(2);
+    script = () => ({ kind: 'hang' });
+    await remove();
+    await operator.until('demo', (cluster) => cluster?.status?.operation?.step === 'precheck');
+    const { uid } = (await operator.get('demo'))?.metadata ?? {};
+    script = () => success;
+    const key = { namespace: operator.namespace, name: 'demo' };
+    await operator.client.patch(
+      KUBERNETES_CLUSTERS,
+      key,
+      { metadata: { finalizers: null } },
+      { type: 'merge' },
+    );
+    await operator.until('demo', (cluster) => cluster !== undefined && cluster.metadata.uid !== uid);
+    await gone();
+    expect(operator.started.map((job) => job.split('-')[0])).toEqual(['create', 'delete', 'delete']);
+    await expect.poll(() => names(LEASES, 'claim')).toEqual([]);
+    await expect.poll(() => names(SECRETS)).toEqual([]);
+    await expect.poll(() => names(JOBS)).toEqual([]);
+  });
+
   it('fetches the kubeconfig when the report was lost, and again when its Secret is', async () => {
     script = (job) => (job.startsWith('create') ? { kind: 'undelivered' } : success);
     await created(2);
