@@ -4,7 +4,7 @@ import { findOperation } from '#operations/index.ts';
 import { type Member, membersOf } from '#operations/members.ts';
 import type { Operation, Situation } from '#operations/operation.ts';
 import type { Outcome } from './outcome.ts';
-import { type Rule, unexpected } from './rules.ts';
+import { type Rule, textOfProblems, unexpected } from './rules.ts';
 import { settle } from './settle.ts';
 import { deadlineOf, lostAt } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -59,8 +59,7 @@ export const start = during((snapshot, { operation, status }) => {
   const situation = situationOf(snapshot);
   const problems = operation.name === 'delete' ? [] : [...snapshot.problems, ...operation.check(situation)];
   if (problems.length > 0) {
-    const message = problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
-    return { kind: 'fail', reason: 'InvalidSpec', message };
+    return { kind: 'fail', reason: 'InvalidSpec', message: textOfProblems(problems) };
   }
   const job = jobName(operation.prefix, status);
   // Of this attempt there may be the Secret and, after a crash, not yet the Job.

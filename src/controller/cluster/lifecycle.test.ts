@@ -68,6 +68,7 @@ function snapshot({ word = '', requestId = 'r1', cluster, deleted, ...rest }: Gi
     attempts: [],
     kubeconfig: { kind: 'missing' },
     problems: [],
+    malformed: false,
     ...rest,
   };
 }
@@ -176,6 +177,24 @@ describe('the life of a cluster', () => {
     };
     expect(outcome(given)).toMatchObject({ effects: [{}, { kind: 'answer', word: 'create-failed' }] });
     expect(signal({ ...given, requestId: 'r2' })).toBe('asked');
+  });
+
+  it('does not run a request again that others have followed', () => {
+    const request = { word: 'creating', specHash: specHashOf(spec), result: 'failed' as const };
+    const requests = [
+      { ...request, requestId: 'r1', sequence: 1 },
+      { ...request, requestId: 'r2', sequence: 2 },
+    ];
+    const given = {
+      word: 'creating',
+      operation: { ...operation, sequence: 2, requestId: 'r2', result: 'failed' as const },
+      cluster: { status: { phase: 'Failed' as const, requests } },
+    };
+    expect(outcome({ ...given, requestId: 'r1' })).toEqual({
+      kind: 'act',
+      effects: [{ kind: 'answer', word: 'create-failed', applied: false }],
+    });
+    expect(signal({ ...given, requestId: 'r3' })).toBe('asked');
   });
 
   it('infers only what adds, and only once', () => {
@@ -322,5 +341,32 @@ describe('status', () => {
       'Ready=True',
       'Stalled=True',
     ]);
+  });
+
+  it('is Stalled no more once the spec is again what is there', () => {
+    const failed = { ...operation, name: 'scale-up' as const, result: 'failed' as const };
+    const cluster = { status: { phase: 'Failed' as const, operation: failed } };
+    const joined = claims.map((claim) => ({ ...claim, state: 'joined' as const }));
+    const given = { applied: resolved, operation: failed, cluster };
+    const stalled = (claimed: Snapshot['claims']) =>
+      statusAfter(snapshot({ ...given, claims: claimed }), { kind: 'rest' }).conditions?.some(
+        ({ type }) => type === 'Stalled',
+      );
+    expect(stalled(joined)).toBe(false);
+    // A host that the failed operation has claimed is still there.
+    expect(stalled(joined.slice(1))).toBe(true);
+  });
+
+  it('names what is wrong with a spec, without an operation', () => {
+    const problems = [{ field: 'spec.cluster.podCIDR', reason: 'is no CIDR' }];
+    const given = { word: 'creating', problems, malformed: true };
+    expect(outcome(given)).toEqual({
+      kind: 'rest',
+      stall: { reason: 'InvalidSpec', message: 'spec.cluster.podCIDR is no CIDR' },
+    });
+    expect(signal({ ...given, deleted: true })).toBe('deleted');
+    expect(signal({ ...given, malformed: false })).toBe('asked');
+    const edited = { problems, word: 'create-finished', applied: resolved };
+    expect(signal({ ...edited, cluster: { status: { phase: 'Running' } } })).toBe('invalid');
   });
 });

@@ -26,6 +26,7 @@ const atRest = {
   declared: rules.acceptDeclared,
   unconfirmed: rules.unconfirmed,
   'not-offered': rules.notOffered,
+  invalid: rules.invalid,
   keyless: (snapshot: Snapshot) => obtainKubeconfig(snapshot),
   quiet: rules.rest,
 } as const;
@@ -65,6 +66,7 @@ const oneRuns: Row = {
   declared: rules.unexpected,
   unconfirmed: rules.unexpected,
   'not-offered': rules.unexpected,
+  invalid: rules.unexpected,
   keyless: rules.unexpected,
 };
 

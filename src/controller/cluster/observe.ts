@@ -33,9 +33,13 @@ export interface Observers {
 const ABSENT: AttemptState = { kind: 'absent' };
 
 /** Reads everything that a reconcile may look at, once. */
-export async function observe(cluster: KubernetesCluster, deps: Observers): Promise<Snapshot> {
+export async function observe(given: KubernetesCluster, deps: Observers): Promise<Snapshot> {
   const { client, clock, anchors, installer, offer } = deps;
   const now = clock.now();
+  const shape = shapeProblems(given.spec);
+  const malformed = shape.length > 0;
+  // Nothing after this meets a spec that is none; what is deleted needs none.
+  const cluster = malformed ? { ...given, spec: emptyLike(given.spec) } : given;
   const { namespace = '', name = '', uid = '', deletionTimestamp } = cluster.metadata;
   const key: ObjectKey = { namespace, name };
   const carried = cluster.metadata.annotations?.[annotations.clusterId];
@@ -44,6 +48,7 @@ export async function observe(cluster: KubernetesCluster, deps: Observers): Prom
   const applied = appliedSpec(cluster);
   const claims = deps.claimsOf(clusterId);
   const descriptor = findOperation(operation?.name);
+  const inFlight = operation !== undefined && operation.result === undefined;
   const refOf = (job: string): AttemptRef | undefined =>
     operation && { clusterId, sequence: operation.sequence, attempt: operation.attempt, job };
   const current =
@@ -74,10 +79,12 @@ export async function observe(cluster: KubernetesCluster, deps: Observers): Prom
     fetch,
     attempts,
     kubeconfig,
-    problems: problemsOf(
-      operation?.result === undefined ? (operation?.spec ?? cluster.spec) : cluster.spec,
-      offer,
-    ),
+    problems: inFlight
+      ? validateSpec(operation.spec, offer)
+      : malformed
+        ? shape
+        : validateSpec(cluster.spec, offer),
+    malformed,
   });
 }
 
@@ -99,12 +106,15 @@ function appliedSpec(cluster: KubernetesCluster): Spec | undefined {
   }
 }
 
-/** Shape first, then meaning: what the CRD let through may still be no spec. */
-function problemsOf(spec: Spec, offer: Offer): Problem[] {
-  const parsed = specSchema.safeParse(spec);
-  if (parsed.success) return validateSpec(spec, offer);
-  return parsed.error.issues.map(({ path, message }) => ({
+/** What the CRD let through, or let through once, may still be no spec. */
+const shapeProblems = (spec: unknown): Problem[] =>
+  (specSchema.safeParse(spec).error?.issues ?? []).map(({ path, message }) => ({
     field: ['spec', ...path].join('.'),
     reason: message,
   }));
-}
+
+/** A pause is honoured however it is spelt. */
+const emptyLike = (spec: unknown): Spec =>
+  typeof spec === 'object' && spec !== null && 'paused' in spec && spec.paused
+    ? { paused: true, cluster: {} }
+    : { cluster: {} };

@@ -1,4 +1,5 @@
 import { WORDS } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { Outcome } from './outcome.ts';
@@ -18,6 +19,10 @@ export const unexpected: Rule = ({ cluster }) => ({
   },
 });
 
+/** Every problem in one line, as conditions have it. */
+export const textOfProblems = (problems: readonly Problem[]): string =>
+  problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
+
 const stall =
   (reason: string, message: (snapshot: Snapshot) => string): Rule =>
   (snapshot) => ({ kind: 'rest', stall: { reason, message: message(snapshot) } });
@@ -27,6 +32,7 @@ export const conflict = stall('IdentityConflict', ({ binding, clusterId }) =>
     ? `cluster-id ${clusterId} belongs to ${binding.to}; make the copy without the annotation`
     : `cluster-id ${clusterId} has no record in the operator's namespace; nothing is done in its name`,
 );
+export const invalid = stall('InvalidSpec', ({ problems }) => textOfProblems(problems));
 export const paused = stall('Paused', () => 'spec.paused is set; nothing new starts');
 export const unconfirmed = stall('NeedsConfirmation', ({ applied, cluster }) => {
   const inference = applied ? infer(applied, cluster.spec) : undefined;

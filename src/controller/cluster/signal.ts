@@ -39,6 +39,8 @@ export type Signal =
   | 'declared'
   | 'unconfirmed'
   | 'not-offered'
+  /** The spec is no spec, or none that can be carried out. */
+  | 'invalid'
   /** The cluster is there and its kubeconfig Secret is not. */
   | 'keyless'
   | 'quiet';
@@ -107,8 +109,10 @@ function restSignal(snapshot: Snapshot): Signal {
   const { cluster, request, applied, binding, attempts, kubeconfig } = snapshot;
   if (attempts.some(({ job }) => kubeconfig.kind === 'present' || !job.startsWith('fetch-'))) return 'untidy';
   if (binding.kind === 'ours' && !snapshot.adopted) return 'unbound';
+  if (snapshot.malformed) return 'invalid';
   if (request) return requestSignal(snapshot);
   if (!applied) return 'quiet';
+  if (snapshot.problems.length > 0) return 'invalid';
   const inference = infer(applied, cluster.spec);
   if (inference.kind === 'needs-confirmation') return 'unconfirmed';
   if (inference.kind === 'not-offered') return 'not-offered';

@@ -48,6 +48,8 @@ export interface Snapshot {
   kubeconfig: Kubeconfig;
   /** What is wrong with the spec itself. */
   problems: readonly Problem[];
+  /** The spec has not even its shape, and `cluster` stands here with an empty one. */
+  malformed: boolean;
 }
 
 /** Whether an operation was accepted and has not ended. */

@@ -2,6 +2,8 @@ import { findCondition, type Stated, withCondition, withoutCondition } from '#ap
 import type { ClusterStatus, OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
 import type { Phase } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
+import { infer } from '#operations/infer.ts';
+import { membersOf } from '#operations/members.ts';
 import { jobName } from './attempt-rules.ts';
 import type { Outcome, Stall } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -28,14 +30,19 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
   const next = progress(old, outcome, now, accepted);
   const { operation } = next;
   const running = operation !== undefined && operation.result === undefined;
-  const stalled = stallOf(next, 'stall' in outcome ? outcome.stall : undefined, running);
+  const stalled = stallOf(snapshot, next, 'stall' in outcome ? outcome.stall : undefined, running);
   const states: [string, Stated | undefined][] = [
     ['Ready', readiness(snapshot, next)],
     [
       'Reconciling',
       running && !stalled ? condition('Reconciling', 'True', operation.word, operation.step) : undefined,
     ],
-    ['Stalled', stalled ? condition('Stalled', 'True', stalled.reason, stalled.message) : undefined],
+    [
+      'Stalled',
+      stalled
+        ? condition('Stalled', 'True', stalled.reason, stalled.message.slice(0, MAX_MESSAGE))
+        : undefined,
+    ],
   ];
   let conditions = old.conditions ?? [];
   for (const [type, stated] of states) {
@@ -119,10 +126,26 @@ const condition = (type: string, status: 'True' | 'False', reason: string, messa
 });
 
 /** `Stalled` says why nothing will happen without a person: what this reconcile found, or how the last operation ended. */
-function stallOf(next: Next, found: Stall | undefined, running: boolean): Stall | undefined {
+function stallOf(
+  snapshot: Snapshot,
+  { operation, reason, message }: Next,
+  found: Stall | undefined,
+  running: boolean,
+): Stall | undefined {
   if (found) return found;
-  if (running || next.operation?.result !== 'failed') return undefined;
-  return { reason: 'OperationFailed', message: `${next.reason}: ${next.message}` };
+  if (running || operation?.result !== 'failed') return undefined;
+  // What failed is not asked for any more: the spec is what is there again.
+  if (operation.name !== 'delete' && isWhatIsThere(snapshot)) return undefined;
+  return { reason: 'OperationFailed', message: `${reason}: ${message}` };
+}
+
+function isWhatIsThere({ applied, cluster, claims }: Snapshot): boolean {
+  if (!applied || infer(applied, cluster.spec).kind !== 'nothing') return false;
+  const wanted = membersOf(cluster.spec.cluster);
+  return (
+    wanted.size === claims.length &&
+    claims.every(({ host, state }) => state === 'joined' && wanted.has(host.ip))
+  );
 }
 
 /** `Ready` tells the cluster, not the operation: one that was created stays ready through a failed scale-up. */

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster, type Spec } from '#api/kubernetes-cluster.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { isApiError } from '#runtime/api-error.ts';
+import { type Client, createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { type ApiServer, startApiServer } from '../../lab/apiserver/start.ts';
+import { crdFiles } from '../../src/crds.ts';
+import { type Ground, groundOn } from '../faults/ground.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
+import { type Property, propertiesOf, schemaSchema, variantsOf, withValue } from './variants.ts';
+
+/**
+ * Every property of the CRD, given what it may be and what it may not: the API server refuses what it can, and what an
+ * older or edited CRD has let in does not disturb the controller.
+ */
+const crd: KubeObject = parse(crdFiles['kubernetesclusters.ecs.yun.com.yaml'] ?? '');
+const { spec: crdSpec } = z
+  .object({
+    spec: z.looseObject({
+      versions: z.tuple([
+        z.looseObject({
+          schema: z.object({
+            openAPIV3Schema: z.looseObject({
+              properties: z.looseObject({ spec: schemaSchema }),
+            }),
+          }),
+        }),
+      ]),
+    }),
+  })
+  .parse(crd);
+const [version] = crdSpec.versions;
+const { openAPIV3Schema } = version.schema;
+const properties = propertiesOf(openAPIV3Schema.properties.spec);
+const CRDS: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+/** The same kind with a spec of any shape. */
+const openCrd = () => {
+  const anything = { 'x-kubernetes-preserve-unknown-fields': true };
+  const schema = {
+    ...openAPIV3Schema,
+    required: [],
+    properties: { ...openAPIV3Schema.properties, spec: anything },
+  };
+  const versions = [{ ...version, schema: { openAPIV3Schema: schema } }];
+  return { ...crd, spec: { ...crdSpec, versions } };
+};
+
+/** Everything that can be said is said. */
+const full = (net: number): Spec => {
+  const host = (last: number) => ({
+    ip: `10.60.${net}.${last}`,
+    name: `host-${last}`,
+    port: 22,
+    user: 'root',
+    labels: { k: 'v' },
+    taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' as const }],
+    reclaim: 'x',
+  });
+  return {
+    paused: false,
+    cluster: {
+      timeout_mins: '60',
+      clusterType: 'kubernetes',
+      deployMode: 'container',
+      podCIDR: '192.168.0.0/16',
+      serviceCIDR: '172.16.0.0/16',
+      masterList: [{ ...host(1), role: 'control-plane' }],
+      nodeList: [{ ...host(2), role: 'worker' }],
+      etcdList: [{ ...host(1), role: 'control-plane' }],
+      externalLoadBalancer: `10.60.${net}.9`,
+      region: 'north',
+      kubeVersion: 'v1.34.4',
+      imagesRegistry: 'registry.example.com/k8s',
+      authConfig: { username: 'root' },
+      credentialsSecret: 'keys',
+    },
+    addons: { network: 'flannel' },
+  };
+};
+
+let server: ApiServer;
+let operator: TestOperator;
+let strict: Ground;
+
+beforeAll(async () => {
+  // Its own: nobody else wants a kind without a schema.
+  server = await startApiServer({ controllerManager: true });
+  const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
+    userAgent: 'test',
+  });
+  await client.create(CRDS, openCrd());
+  await client.close();
+  operator = await startOperator(server.kubeconfigPath, () => ({
+    kind: 'report',
+    success: true,
+    kubeconfig: KUBECONFIG,
+  }));
+  await create('demo', full(0));
+  await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
+  strict = await groundOn(inject('kubeconfigPath'));
+});
+afterAll(async () => {
+  await operator.stop();
+  await server.stop();
+  await strict.leave();
+});
+
+const word = (cluster: KubernetesCluster | undefined) =>
+  cluster?.metadata.annotations?.[annotations.operation];
+const conditions = (cluster: KubernetesCluster | undefined) =>
+  Object.fromEntries((cluster?.status?.conditions ?? []).map((one) => [one.type, one.reason]));
+const stalled = (cluster: KubernetesCluster | undefined) =>
+  cluster?.status?.conditions?.find(({ type }) => type === 'Stalled');
+
+const objectOf = (name: string, spec: unknown) => ({
+  metadata: { namespace: operator.namespace, name, annotations: { [annotations.operation]: 'creating' } },
+  spec,
+});
+const create = (name: string, spec: unknown) =>
+  operator.client.create(KUBERNETES_CLUSTERS, objectOf(name, spec));
+
+/** Writes a spec and answers how the controller judged it. */
+async function judged(name: string, spec: unknown): Promise<KubernetesCluster | undefined> {
+  const key = { namespace: operator.namespace, name };
+  // A spec that is nothing is taken away.
+  const change =
+    spec === undefined ? { op: 'remove', path: '/spec' } : { op: 'add', path: '/spec', value: spec };
+  const { metadata } = await operator.client.patch(KUBERNETES_CLUSTERS, key, [change], { type: 'json' });
+  const generation = metadata.generation ?? 0;
+  return operator.until(name, (cluster) => (cluster?.status?.observedGeneration ?? 0) >= generation);
+}
+
+const fieldOf = ({ path }: Property) => ['spec', ...path].join('.');
+
+describe.each(properties.map((property) => [fieldOf(property), property] as const))(
+  '%s',
+  (field, property) => {
+    it('is refused by the API server where it is wrong', async () => {
+      for (const { what, value } of variantsOf(property)) {
+        if (what !== 'invalid') continue;
+        const said = await answerOf(strict.client, withValue(full(1), property.path, value));
+        expect(said, JSON.stringify(value)).not.toBe('taken');
+      }
+    });
+
+    it('has one condition that says what is wrong, and heals', async () => {
+      for (const { what, value } of variantsOf(property)) {
+        const cluster = await judged('demo', withValue(full(0), property.path, value));
+        const given = `${what}: ${JSON.stringify(value)?.slice(0, 80)}`;
+        expect(conditions(cluster), given).toMatchObject({ Ready: 'Created' });
+        expect(conditions(cluster), given).not.toHaveProperty('Reconciling');
+        if (what !== 'invalid') continue;
+        expect(stalled(cluster), given).toMatchObject({ reason: 'InvalidSpec' });
+        expect(stalled(cluster)?.message, given).toContain(field);
+      }
+      const healed = await judged('demo', full(0));
+      expect(conditions(healed)).toEqual({ Ready: 'Created' });
+      expect(healed?.status?.phase).toBe('Running');
+    });
+  },
+);
+
+it('a cluster that is asked for with a bad spec is made once that is corrected', async () => {
+  // The hosts of one list stand for those of all: their shape is one.
+  const some = properties.filter(({ path: [, list = ''], path }) => list === 'nodeList' || path.length < 3);
+  const wrong = some.flatMap((property) => {
+    const [first] = variantsOf(property).filter(({ what }) => what === 'invalid');
+    return first ? [{ property, value: first.value }] : [];
+  });
+  const make = async ({ property, value }: (typeof wrong)[number], net: number) => {
+    const name = `bad-${net}`;
+    await create(name, withValue(full(net), property.path, value));
+    const bad = await operator.until(name, (cluster) => stalled(cluster) !== undefined);
+    expect(stalled(bad)?.message).toContain(fieldOf(property));
+    await operator.client.patch(
+      KUBERNETES_CLUSTERS,
+      { namespace: operator.namespace, name },
+      [{ op: 'add', path: '/spec', value: full(net) }],
+      { type: 'json' },
+    );
+    const made = await operator.until(name, (cluster) => word(cluster) === 'create-finished');
+    expect(conditions(made)).toEqual({ Ready: 'Created' });
+  };
+  const queue = wrong.entries();
+  const work = async () => {
+    for (const [index, one] of queue) await make(one, index + 1);
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+}, 180_000);
+
+/** `taken`, or why not. */
+async function answerOf(client: Client, spec: unknown): Promise<string> {
+  try {
+    await client.create(
+      KUBERNETES_CLUSTERS,
+      { metadata: { namespace: 'default', name: 'dry' }, ...Object(spec === undefined ? {} : { spec }) },
+      { dryRun: true },
+    );
+    return 'taken';
+  } catch (error) {
+    if (isApiError(error, 'Invalid', 'BadRequest')) return error.message;
+    throw error;
+  }
+}
