@@ -6,7 +6,7 @@ import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
 import type { Ending } from './scripted-jobs.ts';
 
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
-let script: (job: string) => Ending;
+let script: (job: string) => Ending | Promise<Ending>;
 let operator: TestOperator;
 let net = 0;
 
@@ -76,6 +76,27 @@ describe('a cluster, by annotation', () => {
     await operator.apply('demo', spec(2), 'creating');
     await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
     expect(operator.started).toHaveLength(1);
+  });
+
+  it('keeps a word that comes while it works, and does it next', async () => {
+    script = async (job) => {
+      if (job.startsWith('create')) await operator.apply('demo', spec(2, 3), 'scaling-up', 'meanwhile');
+      return success;
+    };
+    await operator.apply('demo', spec(2), 'creating');
+    const cluster = await operator.until('demo', (now) => word(now) === 'scale-up-finished');
+    expect(cluster?.status?.operation).toMatchObject({ sequence: 2, requestId: 'meanwhile' });
+  });
+
+  it('goes on counting from its anchor when its status is lost', async () => {
+    await created(2);
+    const key = { namespace: operator.namespace, name: 'demo' };
+    const toStatus = { type: 'merge', subresource: 'status' } as const;
+    await operator.client.patch(KUBERNETES_CLUSTERS, key, { status: null }, toStatus);
+    await operator.until('demo', (cluster) => cluster?.status?.operation === undefined);
+    await operator.apply('demo', spec(2, 3), 'scaling-up', 'up');
+    const cluster = await operator.until('demo', (now) => word(now) === 'scale-up-finished');
+    expect(cluster?.status?.operation?.sequence).toBe(2);
   });
 
   it('infers a scale-up, and asks before it removes', async () => {
@@ -156,6 +177,7 @@ describe('a cluster, by annotation', () => {
     await remove();
     await gone();
     expect(await names(LEASES, 'claim')).toEqual([`host-10-${net}-0-2`]);
+    await expect.poll(() => names(SECRETS, 'tombstone')).toHaveLength(1);
     await operator.apply('second', spec(2), 'creating');
     script = () => success;
     await operator.until('second', (cluster) => word(cluster) === 'create-finished');
@@ -208,7 +230,10 @@ describe('a cluster, by annotation', () => {
     expect(operator.started).toHaveLength(1);
   });
 
-  it('does nothing in the name of a copy', async () => {
+  it.each([
+    ['does nothing in the name of a copy', []],
+    ['does nothing in the name of a copy, though it has the finalizer too', [finalizerOf('copy')]],
+  ])('%s', async (_what, finalizers) => {
     const original = await created(2);
     const id = original?.metadata.annotations?.[annotations.clusterId] ?? '';
     await operator.client.create(KUBERNETES_CLUSTERS, {
@@ -217,6 +242,7 @@ describe('a cluster, by annotation', () => {
       metadata: {
         namespace: operator.namespace,
         name: 'copy',
+        finalizers,
         annotations: { [annotations.operation]: 'creating', [annotations.clusterId]: id },
       },
       spec: spec(2),

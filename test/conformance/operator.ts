@@ -67,7 +67,7 @@ export interface TestOperator {
 
 export async function startOperator(
   kubeconfig: string,
-  script: (job: string, hosts: string[]) => Ending,
+  script: (job: string, hosts: string[]) => Ending | Promise<Ending>,
 ): Promise<TestOperator> {
   const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'matryoshka-test' });
   const log = createLogger('silent');

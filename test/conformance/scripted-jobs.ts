@@ -34,7 +34,7 @@ interface Told {
 export function endJobs(
   client: Client,
   pods: Informer<Pod>,
-  script: (job: string, hosts: string[]) => Ending,
+  script: (job: string, hosts: string[]) => Ending | Promise<Ending>,
 ): { started: string[] } {
   const started: string[] = [];
   pods.addHandler({
@@ -43,7 +43,7 @@ export function endJobs(
       if (job === undefined) return;
       started.push(job);
       const hosts = hostsOf(pod);
-      void end(client, pod, job, hosts, script(job, hosts));
+      void Promise.resolve(script(job, hosts)).then((ending) => end(client, pod, job, hosts, ending));
     },
   });
   return { started };
