@@ -1,0 +1,78 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
+const FENCE = 'ansible/files/fence';
+const fenced = (test: string): Witness => unit('lab/fence.test.ts', test);
+
+/** Decisions of docs/contract.md that hosts, the runtime, the installer and the server keep. */
+export const ofItsEdges: readonly Mutant[] = [
+  {
+    name: 'fence checked once a play',
+    file: FENCE,
+    from: 'compare "$1" "$2" "$3" "$4"\n  MATRYOSHKA_RUN=',
+    to: 'MATRYOSHKA_RUN=',
+    witness: fenced('a lower epoch'),
+  },
+  {
+    name: 'owner file not checked at reset',
+    file: FENCE,
+    from: 'else refuse 81 "HostConflict: this host belongs to cluster $held and was not released"',
+    to: 'else :',
+    witness: fenced('another cluster that names a third'),
+  },
+  {
+    name: 'a step that must not be cut is not awaited',
+    file: FENCE,
+    from: 'for scope in $(scopes hold); do',
+    to: 'for scope in; do',
+    witness: fenced('is awaited, while the rest of its run is ended'),
+  },
+  {
+    name: 'superseded runs go on',
+    file: FENCE,
+    from: '*) end "$scope"; echo "ended $scope" ;; esac',
+    to: '*) : ;; esac',
+    witness: { plan: 'create+delete,linger@create:run:1' },
+  },
+  {
+    name: 'callback believed over the Job',
+    file: 'src/installer/job/judge.ts',
+    from: '  if (verdict) {\n',
+    to: "  if (verdict) {\n    return { kind: 'succeeded', ...told };\n",
+    witness: unit('src/installer/job/judge.test.ts', 'the Job is believed over a report of success'),
+  },
+  {
+    name: 'cache read after write',
+    file: 'src/runtime/controller.ts',
+    from: 'if (holds.passes(key, () => queue.add(key, priority))) {',
+    to: 'if (holds.size >= 0) {',
+    witness: unit(
+      'src/runtime/controller.test.ts',
+      'holds a key until the caches have seen what it wrote, and lets others pass',
+    ),
+  },
+  {
+    name: 'requeue lost',
+    file: 'src/runtime/controller.ts',
+    from: 'if (afterMs !== undefined) queue.addAfter(key, Math.max(afterMs, 1), priority);',
+    to: '',
+    witness: unit('src/runtime/controller.test.ts', 'comes back when asked to'),
+  },
+  {
+    name: 'leadership not asked before a write',
+    file: 'src/runtime/scoped-client.ts',
+    from: 'if (mayWrite && !mayWrite()) throw',
+    to: 'if (mayWrite && mayWrite === undefined) throw',
+    witness: unit('src/runtime/scoped-client.test.ts', 'makes no write without leadership'),
+  },
+  {
+    name: 'token audience unchecked',
+    file: 'src/server/reviews.ts',
+    from: 'const meant = audiences === undefined || status.audiences.some((one) => audiences.includes(one));',
+    to: 'const meant = status.authenticated;',
+    witness: unit(
+      'src/server/reviews.test.ts',
+      'takes nobody for the holder of a token for an audience that the answer does not confirm',
+    ),
+  },
+];

@@ -1,0 +1,144 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const CLUSTER = 'src/controller/cluster';
+const life = (test: string): Witness => ({
+  project: 'unit',
+  file: `${CLUSTER}/lifecycle.test.ts`,
+  test,
+});
+const lived = (test: string): Witness => ({
+  project: 'api',
+  file: 'test/conformance/cluster-lifecycle.test.ts',
+  test,
+});
+const meanwhile = (test: string): Witness => ({
+  project: 'api',
+  file: 'test/conformance/preconditions.test.ts',
+  test,
+});
+
+/** Decisions of docs/contract.md that the cluster controller keeps. */
+export const ofTheController: readonly Mutant[] = [
+  {
+    name: 'no precondition on delete',
+    file: `${CLUSTER}/claims.ts`,
+    from: 'await client.delete(LEASES, keyOf(ip), { preconditions: { uid, resourceVersion } });',
+    to: 'await client.delete(LEASES, keyOf(ip), { preconditions: uid && resourceVersion ? {} : {} });',
+    witness: meanwhile('a claim is not released that another cluster took meanwhile'),
+  },
+  {
+    name: 'no precondition on a status write',
+    file: `${CLUSTER}/finish.ts`,
+    from: 'return client.updateStatus<KubernetesCluster>(KUBERNETES_CLUSTERS, { ...cluster, status });',
+    to: `const { namespace = '', name = '' } = cluster.metadata;
+  const fresh = await client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
+  return client.updateStatus<KubernetesCluster>(KUBERNETES_CLUSTERS, { ...fresh, status });`,
+    witness: meanwhile('a status is not written over a word that came meanwhile'),
+  },
+  {
+    name: 'no precondition on a metadata patch',
+    file: `${CLUSTER}/perform.ts`,
+    from: 'const patch = { metadata: { ...metadata, resourceVersion } };',
+    to: 'const patch = { metadata: resourceVersion ? metadata : {} };',
+    witness: meanwhile('a word is not answered over one that came meanwhile'),
+  },
+  {
+    name: 'no precondition on the sequence',
+    file: `${CLUSTER}/anchors.ts`,
+    from: 'client.update(SECRETS, { ...anchor, data: { ...anchor.data, ...secretData(texts) } });',
+    to: 'client.patch(SECRETS, keyOf(anchor.metadata.labels?.[labels.clusterId] ?? ""), { data: secretData(texts) }, { type: "merge" });',
+    witness: meanwhile('a sequence is not taken twice'),
+  },
+  {
+    name: 'claim unchecked',
+    file: `${CLUSTER}/claims.ts`,
+    from: "if (annotations[marks.state] !== 'unclean' || holder === undefined) {",
+    to: 'if (holder === undefined) {',
+    witness: lived('takes no host of another cluster'),
+  },
+  {
+    name: 'request accepted twice',
+    file: `${CLUSTER}/signal.ts`,
+    from: 'if (!isNew(snapshot) || (request?.word === WORDS.create.asked && applied)) return',
+    to: 'if (request?.word === WORDS.create.asked && applied) return',
+    witness: life('does not run a request again that others have followed'),
+  },
+  {
+    name: 'word overwritten at the end',
+    file: `${CLUSTER}/perform.ts`,
+    from: '...(answersOther ? {} : { [annotations.operation]: word }),',
+    to: '...(answersOther ? { [annotations.operation]: word } : { [annotations.operation]: word }),',
+    witness: lived('keeps a word that comes while it works, and does it next'),
+  },
+  {
+    name: 'sequence from status',
+    file: `${CLUSTER}/finish.ts`,
+    from: 'const sequence = await anchors.takeSequence(clusterId, cluster);',
+    to: `await anchors.takeSequence(clusterId, cluster);
+  const sequence = (cluster.status?.operation?.sequence ?? 0) + 1;`,
+    witness: lived('goes on counting from its anchor when its status is lost'),
+  },
+  {
+    name: 'finalizer dropped early',
+    file: `${CLUSTER}/lifecycle.ts`,
+    from: 'deleted: rules.acceptDeletion,',
+    to: 'deleted: rules.letGo,',
+    witness: life('deletes in every phase, and never in the name of another'),
+  },
+  {
+    name: 'hosts reset without a deletion',
+    file: `${CLUSTER}/rules.ts`,
+    from: "? { kind: 'act', effects: [{ kind: 'delete-object' }] }",
+    to: "? { kind: 'accept', operation: 'delete', request }",
+    witness: life('is a DELETE of the object when it is asked by word'),
+  },
+  {
+    name: 'identity conflict ignored',
+    file: `${CLUSTER}/signal.ts`,
+    from: "if (binding.kind === 'foreign' || binding.kind === 'missing') return 'conflict';",
+    to: '',
+    witness: life('deletes in every phase, and never in the name of another'),
+  },
+  {
+    name: 'anchor not consulted',
+    file: `${CLUSTER}/anchors.ts`,
+    from: "if (to !== textOf(cluster)) return { kind: 'foreign', to: to ?? 'nobody' };",
+    to: '',
+    witness: lived('does nothing in the name of a copy, though it has the finalizer too'),
+  },
+  {
+    name: 'attempt number reused',
+    file: `${CLUSTER}/attempt-rules.ts`,
+    from: "operation: { attempt: status.attempt + 1, step: 'starting', notBefore },",
+    to: "operation: { attempt: status.attempt, step: 'starting', notBefore },",
+    witness: { plan: 'create+delete,job-deleted@create:run:1' },
+  },
+  {
+    name: 'lost attempt restarted before its bound',
+    file: `${CLUSTER}/signal.ts`,
+    from: "return attempt.kind === 'running' && now.getTime() < lostAt(attempt) ? 'running' : 'lost';",
+    to: "return attempt.kind === 'running' && attempt.endsBy === undefined ? 'running' : 'lost';",
+    witness: life('counts an attempt as lost when its pod outlives its end, because its node is away'),
+  },
+  {
+    name: 'tombstone not written',
+    file: `${CLUSTER}/perform.ts`,
+    from: 'await deps.anchors.drop(clusterId, claims.length > 0);',
+    to: 'await deps.anchors.drop(clusterId, false);',
+    witness: lived('ends its deletion though a host is away, and remembers that host'),
+  },
+  {
+    name: 'what a vanished object left is left',
+    file: `${CLUSTER}/controller.ts`,
+    from: 'if (!cluster) return settleVanished(key, { client, namespace, anchors, log });',
+    to: 'if (!cluster) return;',
+    witness: { plan: 'create+delete,crash-after@delete:PATCH/kubernetesclusters/demo:1' },
+  },
+  {
+    name: 'status written though nothing is new',
+    file: `${CLUSTER}/finish.ts`,
+    from: 'if (canonicalJson(status) === canonicalJson(cluster.status)) return undefined;',
+    to: '',
+    witness: { plan: 'create+delete' },
+  },
+];
