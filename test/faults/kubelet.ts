@@ -27,6 +27,8 @@ interface KubeletDeps {
   quiet: Quiet;
   /** The fault for the nth run of this step, if any. */
   faultOf(): Fault | undefined;
+  /** Whether hosts refuse what is done to them now. */
+  refuses(): boolean;
   /** Adds a worker to the spec, as a user does at a bad time. */
   editSpec(): Promise<void>;
 }
@@ -59,7 +61,7 @@ interface Work {
   cut: boolean;
 }
 
-export function runJobs({ client, jobs, hosts, quiet, faultOf, editSpec }: KubeletDeps): Kubelet {
+export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec }: KubeletDeps): Kubelet {
   const seen = new Map<string, string[]>();
   const works = new Map<string, Work>();
   const complaints: string[] = [];
@@ -147,6 +149,7 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, editSpec }: Kubel
     if (work.cut) return;
     const failed = codes.find((code) => code !== 0);
     if (failed !== undefined) complaints.push(`${job.metadata.name}: a host answered ${failed}`);
+    if (refuses()) return end(work, 1, {});
     if (fault?.kind === 'report-lost') return end(work, 75);
     return end(work, failed === undefined ? 0 : 1, {});
   }

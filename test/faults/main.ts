@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { runPlans, shrink, trace, type Verdict, verdictOn } from './campaign.ts';
 import { type Ground, groundOn, startServer } from './ground.ts';
+import { liveThroughKills } from './killed.ts';
 import { type Plan, planFrom, type Step, textOfPlan } from './plan.ts';
 import { enumeratedPlans, otherPlans, randomPlan, type Trace } from './plans.ts';
 
@@ -11,8 +12,20 @@ import { enumeratedPlans, otherPlans, randomPlan, type Trace } from './plans.ts'
 const LIVES: readonly (readonly Step[])[] = [
   ['create', 'delete'],
   ['create', 'up', 'down', 'delete'],
+  ['refused', 'create', 'delete'],
 ];
+/** Of a life only what the lives before it have not shown: a creation after a failed one is not that of a new object. */
+const isNew = (steps: readonly Step[], { faults }: Plan): boolean =>
+  faults.every(({ step }) =>
+    steps.includes('up')
+      ? step === 'up' || step === 'down'
+      : steps.includes('refused')
+        ? step !== 'delete'
+        : true,
+  );
 const AT_ONCE = 8;
+/** Processes that are killed in each step of a life; each costs the time of a lease. */
+const DEATHS = 4;
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -73,12 +86,18 @@ try {
     for (const steps of LIVES) {
       const expected = await trace(ground, steps);
       traces.push(expected);
-      const plans = [...enumeratedPlans(expected), ...otherPlans(expected)].filter(
-        // What the shorter life has shown need not be shown again.
-        ({ faults }) => steps.length === 2 || faults.every(({ step }) => step === 'up' || step === 'down'),
+      const plans = [...enumeratedPlans(expected), ...otherPlans(expected)].filter((plan) =>
+        isNew(steps, plan),
       );
       failed += await campaign(ground, steps.join('+'), plans, expected);
     }
+    const { problems, kills } = await liveThroughKills(ground, server.kubeconfigPath, {
+      seed,
+      deaths: DEATHS,
+    });
+    say(`kill -9, seed ${seed}: ${kills} processes, ${problems.length} problems`);
+    for (const problem of problems) say(`        ${problem}`);
+    failed += problems.length;
     say(`seeds ${seed} to ${seed + count - 1}`);
     for (const [index, expected] of traces.entries()) {
       const seeds = Array.from({ length: count }, (_, offset) => seed + offset);

@@ -37,7 +37,8 @@ export const RUN_FAULTS = [
 const KINDS = [...CALL_FAULTS, ...RUN_FAULTS];
 type FaultKind = (typeof KINDS)[number];
 
-export const STEPS = ['create', 'up', 'down', 'delete'] as const;
+/** `refused`: a creation that a host refuses, which is what a later `create` then asks for again. */
+export const STEPS = ['refused', 'create', 'up', 'down', 'delete'] as const;
 /** What a user asks for, one after the other. */
 export type Step = (typeof STEPS)[number];
 

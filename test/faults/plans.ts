@@ -44,8 +44,12 @@ export function otherPlans({ steps, calls }: Trace): Plan[] {
 const LOSING = new Set<Fault['kind']>(['job-deleted', 'pod-killed', 'linger']);
 const MAX_FAULTS = 5;
 
-/** Nobody edits the spec of what is being deleted; and what a scale-down would do about it is another question. */
-const isSensible = ({ kind, step }: Fault): boolean => kind !== 'spec-edited' || step === 'create';
+/**
+ * Nobody edits the spec of what is being deleted, and what a scale-down would do about it is another question; a failure
+ * that cannot be told is a pod that was killed.
+ */
+const isSensible = ({ kind, step }: Fault): boolean =>
+  (kind !== 'spec-edited' || step === 'create') && (kind !== 'report-lost' || step !== 'refused');
 
 /** The plan of a seed: one to five faults at calls that a run makes. */
 export function randomPlan(seed: number, { steps, calls }: Trace): Plan {

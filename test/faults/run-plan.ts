@@ -75,6 +75,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
     hosts,
     quiet,
     editSpec: user.addWorker,
+    refuses: () => meddler.step === 'refused',
     faultOf: () => {
       const nth = runs.filter(({ step }) => step === meddler.step).length + 1;
       runs.push({ step: meddler.step, job: '' });

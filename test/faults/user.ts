@@ -10,7 +10,7 @@ let taken = 0;
 
 /** Who asks for things: one cluster of one master and some workers, at addresses that no other plan has. */
 export interface User {
-  ask(word: string, ...workers: number[]): Promise<void>;
+  ask(word: string, requestId: string, ...workers: number[]): Promise<void>;
   remove(): Promise<void>;
   /** One more worker, declared and not asked for. */
   addWorker(): Promise<void>;
@@ -27,13 +27,13 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   const host = (last: number) => ({ ip: ip(last) });
   let workers: number[] = [];
   return {
-    async ask(word, ...wanted) {
+    async ask(word, requestId, ...wanted) {
       workers = wanted;
       const nodeList = wanted.map(host);
       const cluster: KubernetesCluster = {
         metadata: {
           ...key,
-          annotations: { [annotations.operation]: word, [annotations.requestId]: word },
+          annotations: { [annotations.operation]: word, [annotations.requestId]: requestId },
         },
         spec: {
           cluster: {
@@ -71,8 +71,14 @@ const rests = (cluster: KubernetesCluster | undefined): boolean =>
 export const STEPS_DO: Readonly<
   Record<Step, { ask(user: User): Promise<void>; done(cluster: KubernetesCluster | undefined): boolean }>
 > = {
-  create: { ask: (user) => user.ask('creating', 2), done: rests },
-  up: { ask: (user) => user.ask('scaling-up', 2, 3), done: rests },
-  down: { ask: (user) => user.ask('scaling-down', 2), done: rests },
+  refused: {
+    ask: (user) => user.ask('creating', 'first', 2),
+    done: (cluster) =>
+      cluster?.metadata.annotations?.[annotations.operation] === 'create-failed' &&
+      cluster.status?.phase === 'Failed',
+  },
+  create: { ask: (user) => user.ask('creating', 'again', 2), done: rests },
+  up: { ask: (user) => user.ask('scaling-up', 'up', 2, 3), done: rests },
+  down: { ask: (user) => user.ask('scaling-down', 'down', 2), done: rests },
   delete: { ask: (user) => user.remove(), done: (cluster) => cluster === undefined },
 };
