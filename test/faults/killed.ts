@@ -30,7 +30,7 @@ const MOMENTS = 6;
 
 interface Killed {
   problems: string[];
-  kills: number;
+  killed: number;
 }
 
 /**
@@ -86,7 +86,7 @@ export async function liveThroughKills(
   const versions: KubernetesCluster[] = [];
   clusters.addHandler({ add: (one) => versions.push(one), update: (_old, one) => versions.push(one) });
 
-  let kills = 0;
+  let killed = 0;
   let left = 0;
   let fuse = 0;
   let process_: ChildProcess | undefined;
@@ -98,7 +98,7 @@ export async function liveThroughKills(
     fuse -= 1;
     if (fuse > 0 || left === 0) return;
     left -= 1;
-    kills += 1;
+    killed += 1;
     arm();
     process_?.kill('SIGKILL');
   };
@@ -155,7 +155,7 @@ export async function liveThroughKills(
   problems.push(...(await judge({ versions, kubelet, hosts, ips: user.every() })));
   await hosts.remove();
   await rm(site, { recursive: true, force: true });
-  return { problems, kills };
+  return { problems, killed };
 }
 
 /** The lease of the controller itself belongs there. */

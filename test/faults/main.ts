@@ -6,8 +6,8 @@ import { type Plan, planFrom, type Step, textOfPlan } from './plan.ts';
 import { enumeratedPlans, otherPlans, randomPlan, type Trace } from './plans.ts';
 
 /**
- * `make faults`: everything that can go wrong, one thing at a time, and RANDOM plans of several at once. PLAN, a seed or
- * the text that a failure prints, runs that one plan.
+ * `make faults`: everything that can go wrong, one thing at a time, then real processes that are killed, then RANDOM plans
+ * of several things. PLAN runs one of these: a seed, the text that a failure prints, `kill-SEED`, or `random` for all.
  */
 const LIVES: readonly (readonly Step[])[] = [
   ['create', 'delete'],
@@ -24,6 +24,7 @@ const isNew = (steps: readonly Step[], { faults }: Plan): boolean =>
         : true,
   );
 const AT_ONCE = 8;
+const TELL_MS = 10_000;
 /** Processes that are killed in each step of a life; each costs the time of a lease. */
 const DEATHS = 4;
 
@@ -44,9 +45,16 @@ async function campaign(
   const began = performance.now();
   const failed: Verdict[] = [];
   let unmet = 0;
+  let done = 0;
+  let toldAt = began;
   await runPlans(ground, plans, expected, {
     atOnce: AT_ONCE,
     tell: (verdict) => {
+      done += 1;
+      if (performance.now() > toldAt + TELL_MS) {
+        toldAt = performance.now();
+        say(`${what}: ${done} of ${plans.length}, ${failed.length} failed`);
+      }
       if (!verdict.met) unmet += 1;
       if (verdict.problems.length > 0) failed.push(verdict);
     },
@@ -67,47 +75,68 @@ const seed = Number(process.env['SEED'] || randomInt(1_000_000_000));
 
 await using server = await startServer();
 const ground = await groundOn(server.kubeconfigPath);
-let failed = 0;
-try {
-  if (/^\d+$/.test(wanted)) {
-    // The seeds of a campaign alternate between the lives.
-    const expected = await trace(ground, LIVES[Number(wanted) % LIVES.length] ?? []);
-    const plan = randomPlan(Number(wanted), expected);
-    say(textOfPlan(plan));
-    failed = await campaign(ground, `seed ${wanted}`, [plan], expected);
-  } else if (wanted !== '') {
-    const plan = planFrom(wanted);
-    const verdict = await verdictOn(ground, plan, await trace(ground, plan.steps));
-    if (verdict.problems.length > 0) tellFailure(verdict);
-    else say(`held, ${verdict.met ? '' : 'though a fault never came, '}in ${verdict.ms.toFixed(0)} ms`);
-    failed = verdict.problems.length > 0 ? 1 : 0;
-  } else {
-    const traces: Trace[] = [];
-    for (const steps of LIVES) {
-      const expected = await trace(ground, steps);
-      traces.push(expected);
-      const plans = [...enumeratedPlans(expected), ...otherPlans(expected)].filter((plan) =>
-        isNew(steps, plan),
-      );
-      failed += await campaign(ground, steps.join('+'), plans, expected);
-    }
-    const { problems, kills } = await liveThroughKills(ground, server.kubeconfigPath, {
-      seed,
-      deaths: DEATHS,
-    });
-    say(`kill -9, seed ${seed}: ${kills} processes, ${problems.length} problems`);
-    for (const problem of problems) say(`        ${problem}`);
-    failed += problems.length;
-    say(`seeds ${seed} to ${seed + count - 1}`);
-    for (const [index, expected] of traces.entries()) {
-      const seeds = Array.from({ length: count }, (_, offset) => seed + offset);
-      const plans = seeds
-        .filter((one) => one % LIVES.length === index)
-        .map((one) => randomPlan(one, expected));
-      failed += await campaign(ground, `random ${LIVES[index]?.join('+')}`, plans, expected);
-    }
+
+/** Every way in which one thing can go wrong, in each life. */
+async function enumerated(): Promise<number> {
+  let failed = 0;
+  for (const steps of LIVES) {
+    const expected = await trace(ground, steps);
+    const plans = [...enumeratedPlans(expected), ...otherPlans(expected)];
+    failed += await campaign(
+      ground,
+      steps.join('+'),
+      plans.filter((plan) => isNew(steps, plan)),
+      expected,
+    );
   }
+  return failed;
+}
+
+async function kills(from: number): Promise<number> {
+  const { problems, killed } = await liveThroughKills(ground, server.kubeconfigPath, {
+    seed: from,
+    deaths: DEATHS,
+  });
+  say(`kill -9, again by PLAN=kill-${from}: ${killed} processes, ${problems.length} problems`);
+  for (const problem of problems) say(`        ${problem}`);
+  return problems.length;
+}
+
+/** The seeds of a campaign take the lives in turn. */
+async function random(from: number, many: number): Promise<number> {
+  say(`seeds ${from} to ${from + many - 1}`);
+  let failed = 0;
+  for (const [index, steps] of LIVES.entries()) {
+    const seeds = Array.from({ length: many }, (_, offset) => from + offset).filter(
+      (one) => one % LIVES.length === index,
+    );
+    if (seeds.length === 0) continue;
+    const expected = await trace(ground, steps);
+    const plans = seeds.map((one) => randomPlan(one, expected));
+    failed += await campaign(ground, `random ${steps.join('+')}`, plans, expected);
+  }
+  return failed;
+}
+
+async function onePlan(text: string): Promise<number> {
+  const plan = planFrom(text);
+  const verdict = await verdictOn(ground, plan, await trace(ground, plan.steps));
+  if (verdict.problems.length > 0) tellFailure(verdict);
+  else say(`held, ${verdict.met ? '' : 'though a fault never came, '}in ${verdict.ms.toFixed(0)} ms`);
+  return verdict.problems.length;
+}
+
+async function run(): Promise<number> {
+  const { of } = /^kill-(?<of>\d+)$/.exec(wanted)?.groups ?? {};
+  if (of !== undefined || wanted === 'kill') return kills(Number(of ?? seed));
+  if (wanted === 'random') return random(seed, count);
+  if (/^\d+$/.test(wanted)) return random(Number(wanted), 1);
+  if (wanted !== '') return onePlan(wanted);
+  return (await enumerated()) + (await kills(seed)) + (await random(seed, count));
+}
+
+try {
+  process.exitCode = (await run()) === 0 ? 0 : 1;
 } finally {
   await ground.leave();
 }
-process.exitCode = failed === 0 ? 0 : 1;
