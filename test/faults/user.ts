@@ -52,7 +52,9 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
         }),
       );
     },
-    remove: () => client.delete(KUBERNETES_CLUSTERS, key),
+    async remove() {
+      await client.delete(KUBERNETES_CLUSTERS, key);
+    },
     async addWorker() {
       workers = [...workers, 9];
       const patch = { spec: { cluster: { nodeList: workers.map(host) } } };
