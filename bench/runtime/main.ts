@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '#base/errors.ts';
 import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
 import { type Figure, median, readBaseline, row, spread, worsened, writeBaseline } from '../figures.ts';
+import { halfOpen } from './half-open.ts';
 import { type Reads, reads } from './reads.ts';
 import { type Reconciled, reconciled } from './reconcile.ts';
 import { sides } from './sides.ts';
@@ -24,6 +25,7 @@ async function main(): Promise<void> {
   }
   const { sides: read, pod } = await reads(both, RUNS, say);
   const streamed = await stream(pod, MINUTES, say);
+  const silent = await halfOpen(say);
 
   const of = (name: 'ours' | 'peer') => ({ made: made.get(name) ?? [], read: read.get(name) });
   const [ours, peer] = [of('ours'), of('peer')];
@@ -52,6 +54,8 @@ async function main(): Promise<void> {
     ),
     { name: '1,000 events a second, p99 (ms)', ours: streamed.p99Ms, bound: 50 },
     { name: 'and memory after, to before', ours: streamed.growth, bound: 1.1 },
+    { name: 'half-open watch noticed (s)', ours: silent.seconds, bound: 45 },
+    { name: 'healthy watches begun anew by it', ours: silent.touched, bound: 0 },
   ];
   const about = `${RUNS} runs in turn, medians; ${MINUTES} min of events; ${availableParallelism()} cores`;
   const lines = [

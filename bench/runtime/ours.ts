@@ -37,8 +37,8 @@ async function reconcileSamples(): Promise<void> {
     owns: [configs],
     workers: 4,
     log,
-    async reconcile(key, { signal, wrote }) {
-      const writer = scopedClient(client, { signal, wrote });
+    async reconcile(key, context) {
+      const writer = scopedClient(client, context);
       let sample = samples.get(key);
       if (!sample) return;
       const { finalizers = [], uid = '', name = '' } = sample.metadata;

@@ -38,7 +38,7 @@ export interface TransportOptions {
   connections?: number | undefined;
   /** Between PINGs of an HTTP/2 watch connection. Default 15,000. */
   pingIntervalMs?: number | undefined;
-  /** A watch connection from which nothing came for so long, PINGs' answers included, is cut. Default 40,000. */
+  /** A watch connection from which nothing came for so long, PINGs' answers included, is cut. Default 36,000. */
   silenceMs?: number | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface TransportOptions {
  * PING tells a quiet watch from a dead one. Over HTTP/1.1 TCP keep-alive has to tell them apart.
  */
 export function createTransport(endpoint: Endpoint, options: TransportOptions = {}): Transport {
-  const { http2 = true, connections = 64, pingIntervalMs = 15_000, silenceMs = 40_000 } = options;
+  const { http2 = true, connections = 64, pingIntervalMs = 15_000, silenceMs = 36_000 } = options;
   if (http2) hearStreams();
   const url = new URL(endpoint.url);
   const base = url.pathname.replace(/\/$/, '');

@@ -8,8 +8,8 @@ const test = useNamespace('half-open');
 const world = useProxy(test);
 const { namespace, key } = test;
 
-// A fiftieth of what holds by default: a PING each 15 s, 40 s of silence in eight looks; noticed within 45 s.
-const timing = { pingIntervalMs: 300, silenceMs: 800 };
+// A fiftieth of what holds by default: a PING each 15 s, 36 s of silence in eight looks; noticed within 45 s.
+const timing = { pingIntervalMs: 300, silenceMs: 720 };
 const NOTICED_MS = 900;
 
 it('notices a watch whose connection fell silent, and leaves healthy quiet ones alone (row 5)', async () => {
