@@ -1,6 +1,6 @@
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import type { ObjectKey } from '#api/meta.ts';
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { anchorName, credentialsSecretName, knownHostsSecretName, labels, marks } from '#api/names.ts';
 import type { Access } from '#installer/installer.ts';
 import { isAlreadyExists, isForbidden } from '#runtime/api-error.ts';
@@ -24,13 +24,18 @@ export interface Anchors {
 /** How an anchor and a claim name their cluster. */
 export const textOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
 
-export function anchorsIn(client: Client, namespace: string): Anchors {
+/** Over the client of one reconcile; `cached` answers what the cache knows of a cluster's anchor. */
+export function anchorsIn(
+  client: Client,
+  namespace: string,
+  cached: (clusterId: string) => KubeObject | undefined = () => undefined,
+): Anchors {
   const keyOf = (clusterId: string): ObjectKey => ({ namespace, name: anchorName(clusterId) });
   const find = (clusterId: string) => client.find<Secret>(SECRETS, keyOf(clusterId));
   const need = async (clusterId: string): Promise<Secret> => {
     const anchor = await find(clusterId);
     // It was there a moment ago, or is about to be; whether it is gone for good, the next look tells.
-    if (!anchor) throw new Error(`cluster-id ${clusterId} has no anchor`);
+    if (!anchor || !isLive(anchor)) throw new Error(`cluster-id ${clusterId} has no anchor`);
     return anchor;
   };
   // The resourceVersion in the object makes each update a compare-and-swap: two leaders cannot take one sequence.
@@ -39,12 +44,14 @@ export function anchorsIn(client: Client, namespace: string): Anchors {
 
   return {
     async bindingOf(clusterId, cluster, carriesId) {
+      // A live anchor keeps its cluster until it goes, and whatever is then done in its name asks the server for it.
+      const known = cached(clusterId);
+      if (known && isLive(known) && clusterOf(known) === textOf(cluster)) return { kind: 'ours' };
       const anchor = await find(clusterId);
-      const to = anchor?.metadata.annotations?.[marks.cluster];
-      const live = anchor?.metadata.labels?.[labels.purpose] === 'anchor';
-      if (!anchor || !live) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };
+      if (!anchor || !isLive(anchor)) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };
+      const to = clusterOf(anchor);
       if (to !== textOf(cluster)) return { kind: 'foreign', to: to ?? 'nobody' };
-      return { kind: 'ours', sequence: Number(secretText(anchor, 'sequence') ?? 0) };
+      return { kind: 'ours' };
     },
     async bind(clusterId, cluster) {
       const anchor: Secret = {
@@ -60,7 +67,7 @@ export function anchorsIn(client: Client, namespace: string): Anchors {
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
         const found = await need(clusterId);
-        const to = found.metadata.annotations?.[marks.cluster];
+        const to = clusterOf(found);
         if (to !== textOf(cluster))
           throw new Refusal('IdentityConflict', `cluster-id ${clusterId} belongs to ${to}`);
       }
@@ -118,6 +125,10 @@ export function anchorsIn(client: Client, namespace: string): Anchors {
     },
   };
 }
+
+const clusterOf = ({ metadata }: KubeObject): string | undefined => metadata.annotations?.[marks.cluster];
+/** A tombstone is none. */
+const isLive = ({ metadata }: KubeObject): boolean => metadata.labels?.[labels.purpose] === 'anchor';
 
 /** What the cluster's own Secrets say now; absent texts leave what the anchor has. */
 async function credentialsOf(

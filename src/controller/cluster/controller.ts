@@ -51,6 +51,8 @@ export interface ClusterControllerDeps {
   clusters: Informer<KubernetesCluster>;
   /** Leases of the operator's namespace labelled as claims, with `claimIndexers`. */
   claims: Informer<Lease>;
+  /** What the cache has of a cluster's anchor. */
+  anchorOf(clusterId: string): KubeObject | undefined;
   /** Objects marked with a cluster (Jobs, pods, logs, anchors) whose changes concern it. */
   others: readonly Informer<KubeObject>[];
   workers: number;
@@ -79,7 +81,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     // One client a reconcile: no call outlives it, and no write of it is forgotten before the caches have seen it.
     const client = scopedClient(deps.client, context);
     const { log } = context;
-    const anchors = anchorsIn(client, namespace);
+    const anchors = anchorsIn(client, namespace, deps.anchorOf);
     const cluster = clusters.get(key);
     if (!cluster) return settleVanished(key, { client, namespace, anchors, log });
     const installer = deps.installer(client);

@@ -50,7 +50,7 @@ function snapshot({ word = '', requestId = 'r1', cluster, deleted, ...rest }: Gi
     now: new Date('2026-01-01T00:01:00.000Z'),
     cluster: object,
     clusterId: 'id1',
-    binding: { kind: 'ours', sequence: 1 },
+    binding: { kind: 'ours' },
     adopted: true,
     claims: [],
     applied: undefined,

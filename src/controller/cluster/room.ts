@@ -109,6 +109,10 @@ export function clusterRoom(deps: ClusterRoomDeps): {
     namespace,
     clusters,
     claims,
+    anchorOf: (clusterId) =>
+      secrets
+        .byIndex(BY_CLUSTER, clusterId)
+        .find(({ metadata }) => metadata.labels?.[labels.purpose] === 'anchor'),
     others: [jobs, pods, logs, secrets],
     installer: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs, secrets }),
     event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),

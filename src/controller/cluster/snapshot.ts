@@ -16,7 +16,7 @@ export interface Request {
 /** Whom the object's cluster-id is bound to. */
 export type Binding =
   | { kind: 'unbound' }
-  | { kind: 'ours'; sequence: number }
+  | { kind: 'ours' }
   /** Bound to another object. */
   | { kind: 'foreign'; to: string }
   /** The object carries an id that has no anchor. */
