@@ -83,11 +83,11 @@ export function createMeddler({ inner, quiet, faults, namespace }: MeddlerDeps):
     },
   };
 
-  /** A watch's body that can be held back. */
+  /** A watch's body that can be held back. A new one begins level: it is what a new controller learns the world from. */
   function gated(plural: string, body: Readable): Readable {
     const out = new PassThrough();
     const waiting: (() => void)[] = [];
-    let open = !held.has(plural);
+    let open = true;
     const gate = (now: boolean) => {
       open = now;
       if (open) for (const go of waiting.splice(0)) go();
