@@ -5,7 +5,7 @@ import { PODS, type Pod, SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
-import { systemClock } from '#base/clock.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { rooms } from '#controller/index.ts';
 import { isAlreadyExists } from '#runtime/api-error.ts';
@@ -13,6 +13,7 @@ import { type Client, createClient } from '#runtime/client.ts';
 import { createInformer, type Informer } from '#runtime/informer.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
 import { createManager } from '#runtime/manager.ts';
+import { withinNamespace } from './one-namespace.ts';
 import { type Ending, endJobs } from './scripted-jobs.ts';
 
 const NAMESPACES: Resource = {
@@ -65,9 +66,16 @@ export interface TestOperator {
   stop(): Promise<void>;
 }
 
+export interface TestOperatorOptions {
+  clock?: Clock;
+  /** The client that the controller itself uses, made once the namespaces are there. Default: cluster admin's. */
+  clientOf?(admin: Client, operatorNamespace: string): Promise<Client>;
+}
+
 export async function startOperator(
   kubeconfig: string,
   script: (job: string, hosts: string[]) => Ending | Promise<Ending>,
+  { clock = systemClock, clientOf = async (admin) => admin }: TestOperatorOptions = {},
 ): Promise<TestOperator> {
   const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'matryoshka-test' });
   const log = createLogger('silent');
@@ -112,11 +120,12 @@ export async function startOperator(
   const watches = [clusters.run(watching.signal), pods.run(watching.signal)];
   await Promise.all([clusters.whenSynced(), pods.whenSynced()]);
 
+  const own = withinNamespace(await clientOf(client, operatorNamespace), namespace);
   function run(): { stop(): Promise<void> } {
     const abort = new AbortController();
     const made = rooms({
-      client,
-      clock: systemClock,
+      client: own,
+      clock,
       log,
       workers: 4,
       offer: { versions: ['v1.34.4'] },
@@ -198,6 +207,7 @@ export async function startOperator(
       await operator.stop();
       watching.abort(new Error('stop'));
       await Promise.all(watches);
+      await own.close();
       await client.close();
     },
   };

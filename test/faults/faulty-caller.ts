@@ -3,6 +3,7 @@ import type { KubeObject } from '#api/meta.ts';
 import { ApiError } from '#runtime/api-error.ts';
 import type { ApiRequest, Caller } from '#runtime/call.ts';
 import { isKubeObject } from '#runtime/expect-object.ts';
+import { pathWithin } from '../conformance/one-namespace.ts';
 import type { Fault, Step } from './plan.ts';
 import { partsOf, pointOf } from './points.ts';
 import type { Quiet } from './quiet.ts';
@@ -41,7 +42,6 @@ interface MeddlerDeps {
 }
 
 const dead = () => new ApiError('Connection', 'this process is dead', { status: 0 });
-const CLUSTERS = '/apis/ecs.yun.com/v1/kubernetesclusters';
 
 /** Stands between controllers and the API server, counts their calls, and meddles where the plan says so. */
 export function createMeddler({ inner, quiet, faults, namespace }: MeddlerDeps): Meddler {
@@ -77,7 +77,7 @@ export function createMeddler({ inner, quiet, faults, namespace }: MeddlerDeps):
 
       async function stream(request: ApiRequest): Promise<Readable> {
         if (!process.alive) throw dead();
-        const path = request.path === CLUSTERS ? limited(namespace) : request.path;
+        const path = pathWithin(namespace, request.path);
         return gated(partsOf(path).plural, await inner.stream({ ...request, path }));
       }
     },
@@ -167,7 +167,7 @@ export function createMeddler({ inner, quiet, faults, namespace }: MeddlerDeps):
     process: { alive: boolean; die(): void },
     request: ApiRequest,
   ): Promise<unknown> {
-    const path = request.path === CLUSTERS ? limited(namespace) : request.path;
+    const path = pathWithin(namespace, request.path);
     const known = versions.get(path) ?? [];
     const answer = await inner.call({ ...request, path }).catch((error: unknown) => {
       made.older = known.length > 0;
@@ -188,9 +188,6 @@ export function createMeddler({ inner, quiet, faults, namespace }: MeddlerDeps):
 
   return meddler;
 }
-
-const limited = (namespace: string): string =>
-  CLUSTERS.replace('/kubernetesclusters', `/namespaces/${namespace}/kubernetesclusters`);
 
 function isList(value: unknown): value is { items: unknown[] } {
   return typeof value === 'object' && value !== null && 'items' in value && Array.isArray(value.items);

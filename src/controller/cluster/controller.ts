@@ -6,7 +6,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
-import { isConflict, isNotFound } from '#runtime/api-error.ts';
+import { isApiError, isConflict, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import {
   type Controller,
@@ -23,7 +23,7 @@ import { claimedFrom, claimsIn } from './claims.ts';
 import { acceptedOperation, writeStatus } from './finish.ts';
 import { decide } from './lifecycle.ts';
 import { observe } from './observe.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome, Stall } from './outcome.ts';
 import { type Performers, perform } from './perform.ts';
 import { Refusal } from './refusal.ts';
 import { inFlight, type Snapshot } from './snapshot.ts';
@@ -61,7 +61,7 @@ export interface ClusterControllerDeps {
   event(cluster: KubernetesCluster, type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
-/** How long a refusal that a person must mend is left alone before it is looked at again. */
+/** How long what a person must mend, a refusal or a denial, is left alone before it is looked at again. */
 const REFUSAL_RETRY_MS = 30_000;
 const AFTER_EFFECTS_MS = 100;
 
@@ -121,7 +121,10 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       if (error instanceof Refusal) return finish(client, snapshot, refused(snapshot, error));
       // Somebody wrote meanwhile: their change wakes us, and this decision is void.
       if (isConflict(error) || (isNotFound(error) && !clusters.get(key))) return { requeueAfterMs: 200 };
-      throw error;
+      // A quota, a policy, a right that is missing: it ends nothing, for whoever made the rule can lift it.
+      if (!isApiError(error, 'Forbidden', 'Invalid')) throw error;
+      log.warn({ error: error.message }, 'the API server denies a write');
+      return finish(client, snapshot, stalled({ reason: 'Denied', message: error.message }));
     }
   }
 
@@ -163,7 +166,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
 
 /** What a refused effect means: the end of a running operation, or a wait before one is accepted. */
 function refused(snapshot: Snapshot, { reason, message }: Refusal): Outcome {
-  return inFlight(snapshot)
-    ? { kind: 'fail', reason, message }
-    : { kind: 'wait', ms: REFUSAL_RETRY_MS, stall: { reason, message } };
+  return inFlight(snapshot) ? { kind: 'fail', reason, message } : stalled({ reason, message });
 }
+
+const stalled = (stall: Stall): Outcome => ({ kind: 'wait', ms: REFUSAL_RETRY_MS, stall });

@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, expect, inject, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { findCondition } from '#api/conditions.ts';
+import { JOBS } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { Resource } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
+import { isApiError } from '#runtime/api-error.ts';
+import { type Client, createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
+import type { Ending } from './scripted-jobs.ts';
+
+/** Rules of others that forbid what the operator wants to do (reliability row 24). */
+const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
+/** What is looked at again after half a minute is looked at again after a second. */
+const hasty: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms / 30, run) };
+const spec = { cluster: { masterList: [{ ip: '10.249.0.1' }], nodeList: [{ ip: '10.249.0.2' }] } };
+let operator: TestOperator;
+afterEach(() => operator.stop());
+
+const stalled = (reason: string) => (cluster: KubernetesCluster | undefined) =>
+  findCondition(cluster?.status?.conditions, 'Stalled')?.reason === reason;
+const finished = (cluster: KubernetesCluster | undefined) =>
+  cluster?.metadata.annotations?.[annotations.operation] === 'create-finished';
+
+const admission = (kind: string, plural: string): Resource => ({
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind,
+  plural,
+  namespaced: false,
+});
+const POLICIES = admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies');
+const BINDINGS = admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings');
+
+async function forbidJobs(client: Client, namespace: string): Promise<() => Promise<void>> {
+  const key = { namespace: '', name: `no-jobs-${namespace}` };
+  const jobs = { apiGroups: ['batch'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['jobs'] };
+  const policy = {
+    metadata: { name: key.name },
+    spec: {
+      matchConstraints: { resourceRules: [jobs] },
+      validations: [{ expression: 'false', message: 'no Jobs today', reason: 'Forbidden' }],
+    },
+  };
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } };
+  const binding = {
+    metadata: { name: key.name },
+    spec: {
+      policyName: key.name,
+      validationActions: ['Deny'],
+      matchResources: { namespaceSelector },
+    },
+  };
+  await client.create(POLICIES, policy);
+  await client.create(BINDINGS, binding);
+  // The server takes a policy up when its own watch has brought it.
+  const container = { name: 'a', image: 'a' };
+  const template = { spec: { restartPolicy: 'Never', containers: [container] } };
+  const probe = { metadata: { namespace, name: 'probe' }, spec: { template } };
+  const isInForce = () =>
+    client.create(JOBS, probe, { dryRun: true }).then(
+      () => false,
+      (error: unknown) => isApiError(error, 'Forbidden'),
+    );
+  await expect.poll(isInForce, { timeout: 20_000 }).toBe(true);
+  return async () => {
+    await client.delete(BINDINGS, key);
+    await client.delete(POLICIES, key);
+  };
+}
+
+it('says that a policy denies its Job, and goes on by itself once that is lifted', async () => {
+  operator = await startOperator(inject('kubeconfigPath'), () => success, { clock: hasty });
+  const lift = await forbidJobs(operator.client, operator.operatorNamespace);
+  try {
+    await operator.apply('demo', spec, 'creating');
+    const denied = await operator.until('demo', stalled('Denied'));
+    expect(findCondition(denied?.status?.conditions, 'Stalled')?.message).toContain('no Jobs today');
+    expect(findCondition(denied?.status?.conditions, 'Reconciling')).toBeUndefined();
+    expect(denied?.status?.operation).toMatchObject({ sequence: 1, attempt: 1 });
+  } finally {
+    await lift();
+  }
+  const made = await operator.until('demo', finished);
+  expect(findCondition(made?.status?.conditions, 'Stalled')).toBeUndefined();
+  expect(made?.status?.operation).toMatchObject({ sequence: 1, attempt: 1 });
+});
+
+const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind,
+  plural,
+  namespaced,
+});
+const ROLE_BINDINGS = rbac('RoleBinding', 'rolebindings', true);
+const KINDS: Record<string, Resource> = {
+  ServiceAccount: {
+    group: '',
+    version: 'v1',
+    kind: 'ServiceAccount',
+    plural: 'serviceaccounts',
+    namespaced: true,
+  },
+  ClusterRole: rbac('ClusterRole', 'clusterroles', false),
+  ClusterRoleBinding: rbac('ClusterRoleBinding', 'clusterrolebindings', false),
+  Role: rbac('Role', 'roles', true),
+  RoleBinding: ROLE_BINDINGS,
+};
+const ACCOUNT = 'matryoshka-controller';
+const shipped = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+});
+const tokenSchema = z.object({ status: z.object({ token: z.string() }) });
+
+/** The controller's own account with the rights that we ship, and no namespace served yet. */
+async function asShipped(admin: Client, namespace: string): Promise<Client> {
+  const file = new URL('../../deploy/manifests/10-controller-rbac.yaml', import.meta.url);
+  const text = readFileSync(file, 'utf8')
+    .replaceAll('matryoshka-system', namespace)
+    .replaceAll(
+      /kind: ClusterRoleBinding\nmetadata: \{ name: ([a-z-]+) \}/g,
+      `kind: ClusterRoleBinding\nmetadata: { name: $1-${namespace} }`,
+    );
+  for (const document of parseAllDocuments(text)) {
+    const object = shipped.parse(document.toJS());
+    const resource = KINDS[object.kind];
+    if (!resource) throw new Error(`${object.kind} is no kind of this test`);
+    await admin.apply(resource, object, { fieldManager: 'test', force: true });
+  }
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${ACCOUNT}/token`;
+  const wanted = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+  const { token } = tokenSchema.parse(await admin.request('POST', path, wanted)).status;
+  const endpoint = await loadEndpoint({ kubeconfig: inject('kubeconfigPath') });
+  const headers = () => ({ authorization: `Bearer ${token}` });
+  return createClient({ ...endpoint, headers }, { userAgent: 'matryoshka-test' });
+}
+
+it('does nothing for a namespace that it does not serve, says so, and begins once it does', async () => {
+  operator = await startOperator(inject('kubeconfigPath'), () => success, {
+    clock: hasty,
+    clientOf: asShipped,
+  });
+  const { client, namespace, operatorNamespace } = operator;
+  await operator.apply('demo', spec, 'creating');
+  const refused = await operator.until('demo', stalled('NamespaceNotServed'));
+  expect(findCondition(refused?.status?.conditions, 'Stalled')?.message).toContain(namespace);
+  expect(refused?.status?.operation).toBeUndefined();
+  await client.create(ROLE_BINDINGS, {
+    metadata: { namespace, name: ACCOUNT },
+    roleRef: {
+      apiGroup: 'rbac.authorization.k8s.io',
+      kind: 'ClusterRole',
+      name: 'matryoshka-served-namespace',
+    },
+    subjects: [{ kind: 'ServiceAccount', name: ACCOUNT, namespace: operatorNamespace }],
+  });
+  const made = await operator.until('demo', finished);
+  expect(findCondition(made?.status?.conditions, 'Stalled')).toBeUndefined();
+  await client.delete(KUBERNETES_CLUSTERS, { namespace, name: 'demo' });
+  await operator.until('demo', (cluster) => cluster === undefined);
+});
