@@ -48,6 +48,20 @@ async function startProxy() {
   };
 }
 
+it('keeps its connections from call to call, deletions with preconditions included', async () => {
+  const proxy = await startProxy();
+  const client = createClient(proxy.endpoint, { userAgent: 'test' });
+  for (let round = 0; round < 20; round += 1) {
+    const made: KubeObject = await client.create(CONFIG_MAPS, { metadata: test.key('kept') });
+    await client.delete(CONFIG_MAPS, test.key('kept'), { preconditions: { uid: made.metadata.uid } });
+    expect(await client.find(CONFIG_MAPS, test.key('kept'))).toBeUndefined();
+  }
+  // Not quite one: the pool may take a second before the first is known to be free.
+  expect(proxy.accepted()).toBeLessThan(5);
+  await client.close();
+  proxy.close();
+});
+
 it('runs many watches over few connections, and calls beside them', async () => {
   const proxy = await startProxy();
   const client = createClient(proxy.endpoint, { userAgent: 'test' });

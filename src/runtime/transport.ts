@@ -86,7 +86,15 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
 
   async function request(pool: Pool, { method, path, headers, body, signal }: WireRequest) {
     try {
-      return await pool.request({ method, path: base + path, headers, body: body ?? null, signal });
+      // A DELETE has a body here, which HTTP leaves open: undici would give its connection up after it.
+      return await pool.request({
+        method,
+        path: base + path,
+        headers,
+        body: body ?? null,
+        signal,
+        reset: false,
+      });
     } catch (error) {
       throw blame(connectionError(error, signal, `${method} ${path}`), endpoint);
     }
