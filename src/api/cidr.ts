@@ -5,12 +5,10 @@ export type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /** A CIDR whose address is the network's own (no host bits set); undefined otherwise. */
 export function parseCidr(text: string): Cidr | undefined {
-  if (!ipaddr.isValidCIDR(text)) return undefined;
-  const [address, bits] = ipaddr.parseCIDR(text);
-  const network =
-    address.kind() === 'ipv4'
-      ? ipaddr.IPv4.networkAddressFromCIDR(text)
-      : ipaddr.IPv6.networkAddressFromCIDR(text);
+  const family = text.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4;
+  if (!family.isValidCIDR(text)) return undefined;
+  const [address, bits] = family.parseCIDR(text);
+  const network = family.networkAddressFromCIDR(text);
   return network.toNormalizedString() === address.toNormalizedString() ? [address, bits] : undefined;
 }
 

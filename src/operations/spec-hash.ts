@@ -1,6 +1,7 @@
 import { canonicalIp, LISTS, nodeNameOf } from '#api/host.ts';
 import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson, shortHash } from '#base/canonical.ts';
+import { remembered } from '#base/remembered.ts';
 
 /** Fields that take effect at the next operation and are never compared (docs/contract.md, Requests). */
 const UNCOMPARED = ['authConfig', 'credentialsSecret', 'timeout_mins'] as const;
@@ -22,7 +23,7 @@ export function comparable(spec: Spec): Record<string, unknown> {
 }
 
 /** Equal for specs that ask for the same cluster, whatever the order and spelling of their hosts. */
-export const specHashOf = (spec: Spec): string => shortHash(canonicalJson(comparable(spec)), 16);
+export const specHashOf = remembered((spec: Spec): string => shortHash(canonicalJson(comparable(spec)), 16));
 
 /** A spec as `app.kubernetes.io/spec` keeps it: without credentials. */
 export function withoutCredentials(spec: Spec): Spec {

@@ -6,6 +6,7 @@ import { operationAsked } from '#api/words.ts';
 import { shortHash } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Problem } from '#base/errors.ts';
+import { remembered } from '#base/remembered.ts';
 import type { AttemptRef, AttemptState, Installer } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Claimed } from '#operations/members.ts';
@@ -13,7 +14,7 @@ import type { Offer } from '#operations/resolve.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { validateSpec } from '#operations/validate.ts';
 import type { Client } from '#runtime/client.ts';
-import { kubeconfigOf } from './access.ts';
+import type { Kubeconfigs } from './access.ts';
 import type { Anchors } from './anchors.ts';
 import { jobName } from './attempt-rules.ts';
 import { fetchJobName } from './settle.ts';
@@ -26,6 +27,7 @@ export interface Observers {
   offer: Offer;
   anchors: Anchors;
   installer: Installer;
+  kubeconfigs: Kubeconfigs;
   /** Claims of a cluster, from the cache. */
   claimsOf(clusterId: string): readonly Claimed[];
 }
@@ -34,15 +36,16 @@ const ABSENT: AttemptState = { kind: 'absent' };
 
 /** Reads everything that a reconcile may look at, once. */
 export async function observe(given: KubernetesCluster, deps: Observers): Promise<Snapshot> {
-  const { client, clock, anchors, installer, offer } = deps;
+  const { client, clock, anchors, installer, kubeconfigs, offer } = deps;
   const now = clock.now();
-  const shape = shapeProblems(given.spec);
+  const shape = shapeProblems(given);
   const malformed = shape.length > 0;
   // Nothing after this meets a spec that is none; what is deleted needs none.
   const cluster = malformed ? { ...given, spec: emptyLike(given.spec) } : given;
   const { namespace = '', name = '', uid = '', deletionTimestamp } = cluster.metadata;
   const key: ObjectKey = { namespace, name };
   const carried = cluster.metadata.annotations?.[annotations.clusterId];
+  const hasFinalizer = (cluster.metadata.finalizers ?? []).includes(finalizerOf(name));
   const clusterId = carried ?? shortHash(uid, 12);
   const operation = cluster.status?.operation;
   const applied = appliedSpec(cluster);
@@ -55,14 +58,17 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     operation && descriptor && !operation.result ? refOf(jobName(descriptor.prefix, operation)) : undefined;
   const fetching = operation ? refOf(fetchJobName(clusterId, operation.sequence)) : undefined;
   const [binding, attempts, attempt] = await Promise.all([
-    anchors.bindingOf(clusterId, key, carried !== undefined),
+    anchors.bindingOf(clusterId, key, {
+      carriesId: carried !== undefined,
+      none: carried === undefined && !hasFinalizer && !cluster.status,
+    }),
     installer.list(clusterId),
     current ? installer.observe(current) : ABSENT,
   ]);
   // Nothing is asked of a kubeconfig that nobody has made yet; while an attempt runs, nothing needs it.
   const wantsKubeconfig = current ? attempt.kind === 'succeeded' : (operation ?? applied) !== undefined;
   const kubeconfig: Kubeconfig =
-    wantsKubeconfig && !deletionTimestamp ? await kubeconfigOf(client, cluster, now) : { kind: 'missing' };
+    wantsKubeconfig && !deletionTimestamp ? await kubeconfigs.of(client, cluster, now) : { kind: 'missing' };
   const fetch =
     fetching && attempts.some(({ job }) => job === fetching.job) ? await installer.observe(fetching) : ABSENT;
   return Object.freeze({
@@ -70,7 +76,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     cluster,
     clusterId,
     binding,
-    adopted: carried !== undefined && (cluster.metadata.finalizers ?? []).includes(finalizerOf(name)),
+    adopted: carried !== undefined && hasFinalizer,
     claims,
     applied,
     request: requestOf(cluster),
@@ -80,10 +86,10 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     attempts,
     kubeconfig,
     problems: inFlight
-      ? validateSpec(operation.spec, offer)
+      ? problemsUnder(offer)(operation.spec)
       : malformed
         ? shape
-        : validateSpec(cluster.spec, offer),
+        : problemsUnder(offer)(cluster.spec),
     malformed,
   });
 }
@@ -96,7 +102,7 @@ function requestOf(cluster: KubernetesCluster): Request | undefined {
   return { word, requestId, specHash: specHashOf(cluster.spec), operation: operationAsked(word) };
 }
 
-function appliedSpec(cluster: KubernetesCluster): Spec | undefined {
+const appliedSpec = remembered((cluster: KubernetesCluster): Spec | undefined => {
   const text = cluster.metadata.annotations?.[annotations.appliedSpec];
   if (text === undefined) return undefined;
   try {
@@ -104,14 +110,17 @@ function appliedSpec(cluster: KubernetesCluster): Spec | undefined {
   } catch {
     return undefined;
   }
-}
+});
 
 /** What the CRD let through, or let through once, may still be no spec. */
-const shapeProblems = (spec: unknown): Problem[] =>
+const shapeProblems = remembered(({ spec }: { spec: unknown }): Problem[] =>
   (specSchema.safeParse(spec).error?.issues ?? []).map(({ path, message }) => ({
     field: ['spec', ...path].join('.'),
     reason: message,
-  }));
+  })),
+);
+
+const problemsUnder = remembered((offer: Offer) => remembered((spec: Spec) => validateSpec(spec, offer)));
 
 /** A pause is honoured however it is spelt. */
 const emptyLike = (spec: unknown): Spec =>

@@ -1,0 +1,14 @@
+/**
+ * `make`, called once for each argument: for what is costly to find out about objects that never change, such as those
+ * of a cache. An answer lives as long as its object does.
+ */
+export function remembered<K extends object, V>(make: (of: K) => V): (of: K) => V {
+  const known = new WeakMap<K, { value: V }>();
+  return (of) => {
+    const found = known.get(of);
+    if (found) return found.value;
+    const value = make(of);
+    known.set(of, { value });
+    return value;
+  };
+}
