@@ -6,6 +6,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations, claimName } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { createKubeconfigs } from '#controller/cluster/access.ts';
 import { anchorsIn } from '#controller/cluster/anchors.ts';
 import { claimsIn } from '#controller/cluster/claims.ts';
 import { writeStatus } from '#controller/cluster/finish.ts';
@@ -78,6 +79,7 @@ async function outdated(name: string) {
     offer: { versions: ['v1.34.4'] },
     anchors: anchorsIn(client, namespace),
     installer: idle,
+    kubeconfigs: createKubeconfigs(systemClock),
     claimsOf: () => [],
   });
 }

@@ -130,8 +130,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'what a vanished object left is left',
     file: `${CLUSTER}/controller.ts`,
-    from: 'if (!cluster) return settleVanished(key, { client, namespace, anchors, log });',
-    to: 'if (!cluster) return;',
+    from: 'return settleVanished(key, { client, namespace, anchors, remains: deps.remains, log });',
+    to: 'return undefined;',
     witness: { plan: 'create+delete,crash-after@delete:PATCH/kubernetesclusters/demo:1' },
   },
   {

@@ -3,8 +3,12 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
 import { knownHostsSecretName, kubeconfigSecretName, labels } from '#api/names.ts';
+import type { Clock } from '#base/clock.ts';
 import type { Client } from '#runtime/client.ts';
+import { textOf } from './anchors.ts';
+import { keepObject } from './keep.ts';
 import type { Kubeconfig } from './snapshot.ts';
 
 const kubeconfigSchema = z.object({
@@ -17,12 +21,40 @@ export function expiryOf(kubeconfig: string): Date | undefined {
   return data === undefined ? undefined : new X509Certificate(Buffer.from(data, 'base64')).validToDate;
 }
 
-/** The kubeconfig Secret of a cluster, in the cluster's own namespace; one that has ended counts as missing. */
-export async function kubeconfigOf(
-  client: Client,
-  cluster: KubernetesCluster,
-  now: Date,
-): Promise<Kubeconfig> {
+/** What is known of the kubeconfig Secrets, which lie in namespaces that are not watched. */
+export interface Kubeconfigs {
+  /** In the cluster's own namespace; one that has ended counts as missing. */
+  of(client: Client, cluster: KubernetesCluster, now: Date): Promise<Kubeconfig>;
+  forget(key: ObjectKey): void;
+}
+
+/** How long one that was there counts as there, while nobody touches the object: shorter than the room's resync. */
+const KEPT_MS = 300_000;
+
+export function createKubeconfigs(clock: Clock): Kubeconfigs {
+  const seen = new Map<string, { version: string; atMs: number; kubeconfig: Kubeconfig }>();
+  return {
+    async of(client, cluster, now) {
+      const { namespace = '', name: own = '', resourceVersion: version = '' } = cluster.metadata;
+      const name = textOf({ namespace, name: own });
+      const atMs = clock.monotonicMs();
+      const known = seen.get(name);
+      if (known?.version === version && atMs < known.atMs + KEPT_MS && !hasExpired(known.kubeconfig, now))
+        return known.kubeconfig;
+      seen.delete(name);
+      const found = await read(client, cluster);
+      const kubeconfig: Kubeconfig = hasExpired(found, now) ? { kind: 'missing' } : found;
+      if (kubeconfig.kind === 'present') seen.set(name, { version, atMs, kubeconfig });
+      return kubeconfig;
+    },
+    forget: (key) => void seen.delete(textOf(key)),
+  };
+}
+
+const hasExpired = (kubeconfig: Kubeconfig, now: Date): boolean =>
+  kubeconfig.kind === 'present' && kubeconfig.expires !== undefined && kubeconfig.expires <= now;
+
+async function read(client: Client, cluster: KubernetesCluster): Promise<Kubeconfig> {
   const { namespace = '', name = '' } = cluster.metadata;
   const text = secretText(
     await client.find<Secret>(SECRETS, { namespace, name: kubeconfigSecretName(name) }),
@@ -31,8 +63,7 @@ export async function kubeconfigOf(
   if (text === undefined) return { kind: 'missing' };
   try {
     const expires = expiryOf(text);
-    if (expires === undefined) return { kind: 'present' };
-    return expires.getTime() <= now.getTime() ? { kind: 'missing' } : { kind: 'present', expires };
+    return expires === undefined ? { kind: 'present' } : { kind: 'present', expires };
   } catch {
     return { kind: 'missing' };
   }
@@ -41,7 +72,7 @@ export async function kubeconfigOf(
 /** Writes a Secret of a cluster, owned by it, whatever stood there before. */
 async function keep(client: Client, cluster: KubernetesCluster, name: string, texts: Record<string, string>) {
   const { uid = '', namespace = '', name: owner = '' } = cluster.metadata;
-  const secret: Secret = {
+  const secret = {
     metadata: {
       namespace,
       name,
@@ -51,8 +82,8 @@ async function keep(client: Client, cluster: KubernetesCluster, name: string, te
       ],
     },
     data: secretData(texts),
-  };
-  await client.apply<Secret>(SECRETS, secret, { fieldManager: 'matryoshka', force: true });
+  } satisfies Secret;
+  await keepObject(client, SECRETS, secret, false);
 }
 
 export const keepKubeconfig = (

@@ -10,15 +10,23 @@ import type { Binding } from './snapshot.ts';
 
 /** What the operator remembers of a cluster beside its object, so that a deleted object's hosts can still be reset. */
 export interface Anchors {
-  bindingOf(clusterId: string, cluster: ObjectKey, carriesId: boolean): Promise<Binding>;
+  bindingOf(clusterId: string, cluster: ObjectKey, traces: Traces): Promise<Binding>;
   /** Binds the id to the object; finding it bound so is success. */
   bind(clusterId: string, cluster: ObjectKey): Promise<void>;
   /** The next sequence, taken for good; the credentials are refreshed with it. */
   takeSequence(clusterId: string, cluster: KubernetesCluster): Promise<number>;
   /** How to reach the hosts, as of the operation of that sequence or later. */
   accessOf(clusterId: string, sequence?: number): Promise<Access>;
-  keepKnownHosts(clusterId: string, knownHosts: string): Promise<void>;
+  /** Answers all lines that are known now. */
+  keepKnownHosts(clusterId: string, knownHosts: string): Promise<string>;
   drop(clusterId: string, keepTombstone: boolean): Promise<void>;
+}
+
+/** What an object shows of a former life. */
+export interface Traces {
+  carriesId: boolean;
+  /** Neither id nor finalizer nor status. */
+  none: boolean;
 }
 
 /** How an anchor and a claim name their cluster. */
@@ -43,10 +51,12 @@ export function anchorsIn(
     client.update(SECRETS, { ...anchor, data: { ...anchor.data, ...secretData(texts) } });
 
   return {
-    async bindingOf(clusterId, cluster, carriesId) {
+    async bindingOf(clusterId, cluster, { carriesId, none }) {
       // A live anchor keeps its cluster until it goes, and whatever is then done in its name asks the server for it.
       const known = cached(clusterId);
       if (known && isLive(known) && clusterOf(known) === textOf(cluster)) return { kind: 'ours' };
+      // Should it have an anchor that the cache does not show yet, binding it finds that out.
+      if (none && !known) return { kind: 'unbound' };
       const anchor = await find(clusterId);
       if (!anchor || !isLive(anchor)) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };
       const to = clusterOf(anchor);
@@ -103,6 +113,7 @@ export function anchorsIn(
       const anchor = await need(clusterId);
       const merged = mergeKnownHosts(secretText(anchor, 'known_hosts') ?? '', knownHosts);
       if (merged !== secretText(anchor, 'known_hosts')) await save(anchor, { known_hosts: merged });
+      return merged;
     },
     async drop(clusterId, keepTombstone) {
       const anchor = await find(clusterId);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LEASES, type Lease } from '#api/core.ts';
 import { hostSchema, LISTS } from '#api/host.ts';
+import type { ObjectKey } from '#api/meta.ts';
 import { claimName, labels, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Claimed, Member } from '#operations/members.ts';
@@ -37,8 +38,16 @@ function parseJson(text: string | undefined): unknown {
   }
 }
 
-export function claimsIn(client: Client, namespace: string, clock: Clock): Claims {
+/** Over the client of one reconcile; `cached` answers what the cache has of a claim. */
+export function claimsIn(
+  client: Client,
+  namespace: string,
+  clock: Clock,
+  cached: (key: ObjectKey) => Lease | undefined = () => undefined,
+): Claims {
   const keyOf = (ip: string) => ({ namespace, name: claimName(ip) });
+  // The version goes with each write, so a claim that is not what the cache shows is a conflict, never a mistake.
+  const find = async (ip: string) => cached(keyOf(ip)) ?? (await client.find<Lease>(LEASES, keyOf(ip)));
 
   async function takeOne(clusterId: string, cluster: string, host: Member): Promise<void> {
     const lease: Lease = {
@@ -89,7 +98,7 @@ export function claimsIn(client: Client, namespace: string, clock: Clock): Claim
         await takeOne(clusterId, cluster, host);
     },
     async mark(clusterId, ip, state, message) {
-      const lease = await client.find<Lease>(LEASES, keyOf(ip));
+      const lease = await find(ip);
       if (!lease || lease.spec?.holderIdentity !== clusterId) return;
       const annotations = {
         [marks.state]: state,
@@ -107,7 +116,7 @@ export function claimsIn(client: Client, namespace: string, clock: Clock): Claim
     },
     async release(clusterId, ips) {
       for (const ip of ips) {
-        const lease = await client.find<Lease>(LEASES, keyOf(ip));
+        const lease = await find(ip);
         if (!lease || lease.spec?.holderIdentity !== clusterId) continue;
         const { uid, resourceVersion } = lease.metadata;
         try {

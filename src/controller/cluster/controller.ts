@@ -18,6 +18,7 @@ import {
 import type { Informer } from '#runtime/informer.ts';
 import { scopedClient } from '#runtime/scoped-client.ts';
 import { watching } from '#runtime/sources.ts';
+import { createKubeconfigs } from './access.ts';
 import { anchorsIn } from './anchors.ts';
 import { claimedFrom, claimsIn } from './claims.ts';
 import { acceptedOperation, writeStatus } from './finish.ts';
@@ -27,7 +28,7 @@ import type { Outcome, Stall } from './outcome.ts';
 import { type Performers, perform } from './perform.ts';
 import { Refusal } from './refusal.ts';
 import { inFlight, type Snapshot } from './snapshot.ts';
-import { settleVanished } from './vanished.ts';
+import { type Remains, settleVanished } from './vanished.ts';
 
 const CLAIMS_BY_CLUSTER = 'clusterId';
 
@@ -53,6 +54,7 @@ export interface ClusterControllerDeps {
   claims: Informer<Lease>;
   /** What the cache has of a cluster's anchor. */
   anchorOf(clusterId: string): KubeObject | undefined;
+  remains: Remains;
   /** Objects marked with a cluster (Jobs, pods, logs, anchors) whose changes concern it. */
   others: readonly Informer<KubeObject>[];
   workers: number;
@@ -74,6 +76,7 @@ function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
 /** The controller of KubernetesClusters: observe, signal, table, perform, finish. */
 export function clusterController(deps: ClusterControllerDeps): Controller {
   const { namespace, clock, clusters } = deps;
+  const kubeconfigs = createKubeconfigs(clock);
   const claimsOf = (clusterId: string) =>
     deps.claims.byIndex(CLAIMS_BY_CLUSTER, clusterId).flatMap((lease) => claimedFrom(lease) ?? []);
 
@@ -83,13 +86,17 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     const { log } = context;
     const anchors = anchorsIn(client, namespace, deps.anchorOf);
     const cluster = clusters.get(key);
-    if (!cluster) return settleVanished(key, { client, namespace, anchors, log });
+    if (!cluster) {
+      kubeconfigs.forget(key);
+      return settleVanished(key, { client, namespace, anchors, remains: deps.remains, log });
+    }
     const installer = deps.installer(client);
     const snapshot = await observe(cluster, {
       client,
       clock,
       offer: deps.offer,
       installer,
+      kubeconfigs,
       anchors,
       claimsOf,
     });
@@ -97,7 +104,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     log.debug({ signal, outcome: outcome.kind }, 'decided');
     try {
       if (outcome.kind === 'act') {
-        const claims = claimsIn(client, namespace, clock);
+        const claims = claimsIn(client, namespace, clock, deps.claims.get);
         const event: Performers['event'] = (type, reason, message) =>
           deps.event(cluster, type, reason, message);
         await perform(outcome.effects, snapshot, {

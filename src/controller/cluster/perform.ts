@@ -70,8 +70,8 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   },
   'keep-access': async ({ report }, { cluster, clusterId }, { client, anchors }) => {
     if (report.knownHosts) {
-      await anchors.keepKnownHosts(clusterId, report.knownHosts);
-      await keepKnownHosts(client, cluster, (await anchors.accessOf(clusterId)).knownHosts);
+      const lines = await anchors.keepKnownHosts(clusterId, report.knownHosts);
+      await keepKnownHosts(client, cluster, lines);
     }
     if (report.kubeconfig) await keepKubeconfig(client, cluster, report.kubeconfig);
   },

@@ -10,6 +10,7 @@ import type { Logger } from '#base/log.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Client } from '#runtime/client.ts';
 import { jobName } from './attempt-rules.ts';
+import { keepObject } from './keep.ts';
 
 /**
  * Writes the record of an operation, a ConfigMap `kube-<operation>-<id>` beside the cluster. It is for people:
@@ -24,7 +25,7 @@ export async function writeRecord(
 ): Promise<void> {
   const { uid = '', namespace = '', name = '' } = cluster.metadata;
   const prefix = findOperation(operation.name)?.prefix ?? operation.name;
-  const record: ConfigMap = {
+  const record = {
     metadata: {
       namespace,
       name: `kube-${prefix}-${operation.id}`,
@@ -48,9 +49,9 @@ export async function writeRecord(
       message: result === 'running' ? '' : (cluster.status?.message ?? ''),
       hosts: JSON.stringify(cluster.status?.hosts ?? []),
     },
-  };
+  } satisfies ConfigMap;
   try {
-    await client.apply<ConfigMap>(CONFIG_MAPS, record, { fieldManager: 'matryoshka', force: true });
+    await keepObject(client, CONFIG_MAPS, record, result !== 'running');
   } catch (error) {
     log.warn({ record: record.metadata.name, error: messageOf(error) }, 'the record could not be written');
   }

@@ -12,7 +12,7 @@ import {
 } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
-import { labels } from '#api/names.ts';
+import { labels, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { BY_CLUSTER, BY_JOB, jobInstaller } from '#installer/job/installer.ts';
@@ -47,6 +47,13 @@ const byLabel =
     const value = metadata.labels?.[label];
     return value === undefined ? [] : [value];
   };
+
+const BY_MARK = 'cluster';
+/** By the object that an object of ours is marked with. */
+const byMark = ({ metadata }: KubeObject): string[] => {
+  const cluster = metadata.annotations?.[marks.cluster];
+  return cluster === undefined ? [] : [cluster];
+};
 
 /** The cluster controller with its caches: clusters everywhere, and what is ours in the operator's namespace. */
 export function clusterRoom(deps: ClusterRoomDeps): {
@@ -94,6 +101,7 @@ export function clusterRoom(deps: ClusterRoomDeps): {
     resource: CONFIG_MAPS,
     selection: ours('log'),
     transform: withoutData,
+    indexers: { [BY_MARK]: byMark },
   });
   const secrets = createInformer<Secret>({
     client,
@@ -102,17 +110,21 @@ export function clusterRoom(deps: ClusterRoomDeps): {
     resource: SECRETS,
     selection: { namespace, labelSelector: `${labels.purpose} in (anchor,attempt-secret,tombstone)` },
     transform: withoutData,
-    indexers: { [BY_CLUSTER]: byLabel(labels.clusterId) },
+    indexers: { [BY_CLUSTER]: byLabel(labels.clusterId), [BY_MARK]: byMark },
   });
+  const purposeOf = ({ metadata }: KubeObject) => metadata.labels?.[labels.purpose];
   const controller = clusterController({
     ...deps,
     namespace,
     clusters,
     claims,
     anchorOf: (clusterId) =>
-      secrets
-        .byIndex(BY_CLUSTER, clusterId)
-        .find(({ metadata }) => metadata.labels?.[labels.purpose] === 'anchor'),
+      secrets.byIndex(BY_CLUSTER, clusterId).find((secret) => purposeOf(secret) === 'anchor'),
+    remains: {
+      anchorsOf: (cluster) =>
+        secrets.byIndex(BY_MARK, cluster).filter((secret) => purposeOf(secret) !== 'attempt-secret'),
+      logsOf: (cluster) => logs.byIndex(BY_MARK, cluster),
+    },
     others: [jobs, pods, logs, secrets],
     installer: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs, secrets }),
     event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),

@@ -1,7 +1,7 @@
-import { CONFIG_MAPS, LEASES, SECRETS } from '#api/core.ts';
+import { CONFIG_MAPS, LEASES } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
-import { annotations, finalizerOf, labels, marks } from '#api/names.ts';
+import { annotations, finalizerOf, labels } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
@@ -11,11 +11,19 @@ import type { ReconcileResult } from '#runtime/controller.ts';
 import { type Anchors, textOf } from './anchors.ts';
 import { claimedFrom } from './claims.ts';
 
+/** What the caches have of a cluster's things in the operator's namespace, by the object that they are marked with. */
+export interface Remains {
+  /** Anchors and tombstones. */
+  anchorsOf(cluster: string): readonly KubeObject[];
+  logsOf(cluster: string): readonly KubeObject[];
+}
+
 interface Vanished {
   client: Client;
   /** The operator's namespace. */
   namespace: string;
   anchors: Anchors;
+  remains: Remains;
   log: Logger;
 }
 
@@ -29,14 +37,13 @@ const RETRY_MS = 600_000;
  */
 export async function settleVanished(
   key: ObjectKey,
-  { client, namespace, anchors, log }: Vanished,
+  { client, namespace, anchors, remains, log }: Vanished,
 ): Promise<ReconcileResult> {
   // What follows destroys, and the cache may be behind: the server is asked.
   if (await client.find(KUBERNETES_CLUSTERS, key)) return undefined;
-  const labelSelector = `${labels.purpose} in (anchor,tombstone)`;
-  for (const anchor of (await client.list(SECRETS, { namespace, labelSelector })).items) {
+  // Which anchors there are the cache may say: one that it shows later comes here again.
+  for (const anchor of remains.anchorsOf(textOf(key))) {
     const clusterId = anchor.metadata.labels?.[labels.clusterId] ?? '';
-    if (anchor.metadata.annotations?.[marks.cluster] !== textOf(key)) continue;
     const claims = await claimsOf(client, namespace, clusterId);
     const live = anchor.metadata.labels?.[labels.purpose] === 'anchor';
     if (claims.length === 0) await anchors.drop(clusterId, false);
@@ -57,17 +64,15 @@ export async function settleVanished(
       }
     }
   }
-  await removeLogs(key, client, namespace);
+  await removeLogs(remains.logsOf(textOf(key)), client);
   return undefined;
 }
 
 /** Logs outlive their attempts, for people; with the cluster they go. */
-async function removeLogs(key: ObjectKey, client: Client, namespace: string): Promise<void> {
-  const { items } = await client.list(CONFIG_MAPS, { namespace, labelSelector: `${labels.purpose}=log` });
-  for (const { metadata } of items) {
-    if (metadata.annotations?.[marks.cluster] !== textOf(key)) continue;
+async function removeLogs(logs: readonly KubeObject[], client: Client): Promise<void> {
+  for (const { metadata } of logs) {
     try {
-      await client.delete(CONFIG_MAPS, { namespace, name: metadata.name ?? '' });
+      await client.delete(CONFIG_MAPS, { namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

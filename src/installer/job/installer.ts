@@ -5,7 +5,7 @@ import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import type { Lister } from '#runtime/store.ts';
 import type { AttemptRef, AttemptState, Installer } from '../installer.ts';
-import { hasEnded, judge } from './judge.ts';
+import { hasEnded, isComplete, judge } from './judge.ts';
 import { type JobSettings, jobOf, secretOf } from './manifest.ts';
 import { reportFrom } from './report.ts';
 
@@ -57,8 +57,8 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     const step = caches.logs.get(keyOf(logConfigMapName(name, 0)))?.metadata.annotations?.[marks.step];
     if (!hasEnded(job)) return judge(job, pod, undefined, step);
     const report = reportFrom(await client.find<Secret>(SECRETS, keyOf(reportSecretName(name))));
-    // The pod's last words may reach the cache after the Job's end.
-    const words = pod ?? (await lastPod(name));
+    // The pod's last words may reach the cache after the Job's end; of a success the report says all that they say.
+    const words = pod ?? (report && isComplete(job) ? undefined : await lastPod(name));
     return judge(job, words, report, step);
   }
 

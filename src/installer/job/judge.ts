@@ -8,9 +8,10 @@ export const EXIT_UNDELIVERED = 75;
 const conditionOf = (job: Job, type: string) =>
   job.status?.conditions?.find((condition) => condition.type === type && condition.status === 'True');
 
+export const isComplete = (job: Job): boolean => conditionOf(job, 'Complete') !== undefined;
+
 /** Whether the Job has ended, one way or the other. */
-export const hasEnded = (job: Job): boolean =>
-  Boolean(conditionOf(job, 'Complete') ?? conditionOf(job, 'Failed'));
+export const hasEnded = (job: Job): boolean => isComplete(job) || conditionOf(job, 'Failed') !== undefined;
 
 /**
  * How an attempt stands, from its Job and pod, and at its end from the report. The Job decides; the report only says
@@ -26,7 +27,7 @@ export function judge(
     ?.terminated;
   const verdict = report ?? verdictFrom(terminated?.message);
   const told = report ? { report } : verdict ? { report: verdict } : {};
-  if (conditionOf(job, 'Complete')) return { kind: 'succeeded', ...told };
+  if (isComplete(job)) return { kind: 'succeeded', ...told };
   const failed = conditionOf(job, 'Failed');
   if (!failed) {
     const endsBy = terminated ? undefined : pod?.metadata.deletionTimestamp;
