@@ -77,7 +77,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   let activeMs: number | undefined;
   let running: Promise<void> | undefined;
 
-  const note = (event: 'list' | 'watch' | 'relist' | 'failure' | 'event') => {
+  const note = (event: 'list' | 'watch' | 'relist' | 'failure') => {
     activeMs = clock.monotonicMs();
     options.observe?.(event);
   };
@@ -105,7 +105,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     }
   };
   const publish = (change: Change<T>, initial: boolean) => {
-    note('event');
+    options.observe?.('event');
     for (const handler of handlers) tell(handler, change, initial);
     if (change.type !== 'add') goneWaiters.look(store.get);
   };
@@ -114,6 +114,8 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     replace(items: T[], to: string, begunMs: number) {
       const changes = store.replace(items);
       version = to;
+      // Once for all of them: there may be thousands, and reading the clock costs more than telling of one.
+      activeMs = clock.monotonicMs();
       for (const change of changes) publish(change, true);
       isSynced = true;
       synced.resolve();
@@ -122,12 +124,14 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     upsert(object: T, to: string) {
       const change = store.upsert(object);
       version = to;
+      activeMs = clock.monotonicMs();
       publish(change, false);
       waiters.reach(to);
     },
     remove(object: T, to: string) {
       const known = store.remove(object);
       version = to;
+      activeMs = clock.monotonicMs();
       // The event's object is newer than ours: it is how the object ended.
       if (known) publish({ type: 'delete', before: object }, false);
       waiters.reach(to);

@@ -59,8 +59,7 @@ export function createStore<T extends KubeObject>({ indexers = {} }: StoreOption
     }
   }
 
-  function put(text: string, object: T): Change<T> {
-    const before = objects.get(text);
+  function put(text: string, object: T, before = objects.get(text)): Change<T> {
     if (before) unindex(text, before);
     deepFreeze(object);
     objects.set(text, object);

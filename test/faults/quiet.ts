@@ -1,6 +1,7 @@
 import type { KubeObject } from '#api/meta.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Informer } from '#runtime/informer.ts';
+import { keyOf } from '#runtime/object-key.ts';
 import { shows } from '#runtime/sources.ts';
 
 /** How long nothing must have happened before time may jump so far: events of deletions are not counted. */
@@ -21,6 +22,8 @@ export interface Quiet extends Clock {
   begin(): () => void;
   /** `object` was written: caches that show it must see it before time may jump. */
   expect(object: KubeObject): void;
+  /** `object` is gone: caches that show it must lose it before time may jump. */
+  expectGone(object: KubeObject): void;
   /** Caches to wait for; the answer forgets them. */
   register(informers: readonly Informer<KubeObject>[]): () => void;
   /** Called when nothing else can happen: whether it made something possible. */
@@ -36,7 +39,7 @@ export interface Quiet extends Clock {
 export function createQuiet(limitMs: number, describe: () => string): Quiet {
   let skippedMs = 0;
   let active = 0;
-  let awaited: { object: KubeObject; informer: Informer<KubeObject> }[] = [];
+  let awaited: { informer: Informer<KubeObject>; seen: () => boolean }[] = [];
   const caches = new Set<Informer<KubeObject>>();
   const timers = new Set<{ atMs: number; ms: number; real: NodeJS.Timeout; run: () => void }>();
   const releases: (() => boolean)[] = [];
@@ -48,10 +51,7 @@ export function createQuiet(limitMs: number, describe: () => string): Quiet {
 
   const monotonicMs = () => performance.now() + skippedMs;
   const lagging = () => {
-    awaited = awaited.filter(
-      ({ object, informer }) =>
-        caches.has(informer) && !informer.hasReached(object.metadata.resourceVersion ?? '0'),
-    );
+    awaited = awaited.filter(({ informer, seen }) => caches.has(informer) && !seen());
     return awaited.length > 0;
   };
   const next = () => {
@@ -75,6 +75,12 @@ export function createQuiet(limitMs: number, describe: () => string): Quiet {
     lastMs = performance.now();
     if (active === 0) schedule(4);
   };
+
+  function awaitIn(object: KubeObject, seen: (informer: Informer<KubeObject>) => boolean) {
+    for (const informer of caches)
+      if (shows(informer, object)) awaited.push({ informer, seen: () => seen(informer) });
+    touch();
+  }
 
   function look() {
     if (!wish || active > 0) return;
@@ -133,10 +139,10 @@ export function createQuiet(limitMs: number, describe: () => string): Quiet {
         touch();
       };
     },
-    expect(object) {
-      for (const informer of caches) if (shows(informer, object)) awaited.push({ object, informer });
-      touch();
-    },
+    expect: (object) =>
+      awaitIn(object, (informer) => informer.hasReached(object.metadata.resourceVersion ?? '0')),
+    expectGone: (object) =>
+      awaitIn(object, (informer) => informer.get(keyOf(object))?.metadata.uid !== object.metadata.uid),
     register(informers) {
       for (const informer of informers) caches.add(informer);
       return () => {

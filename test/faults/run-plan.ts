@@ -68,7 +68,11 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
   const meddler = createMeddler({ inner: client.caller, quiet, faults: plan.faults, namespace });
   const user = userOf(client, quiet, { namespace, name: 'demo' });
   const versions: KubernetesCluster[] = [];
-  clusters.addHandler({ add: (one) => versions.push(one), update: (_old, one) => versions.push(one) });
+  clusters.addHandler({
+    add: (one) => versions.push(one),
+    update: (_old, one) => versions.push(one),
+    delete: quiet.expectGone,
+  });
   const kubelet = runJobs({
     client,
     jobs,

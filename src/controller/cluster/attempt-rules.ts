@@ -88,9 +88,10 @@ export const start = during((snapshot, { operation, status }) => {
   };
   return {
     kind: 'act',
+    // The record first: once the Job is there, nothing comes back here for it.
     effects: [
-      { kind: 'start', attempt },
       { kind: 'record', result: 'running' },
+      { kind: 'start', attempt },
     ],
   };
 });

@@ -98,7 +98,7 @@ describe('the life of a cluster', () => {
     });
     expect(outcome({ ...accepted, claims })).toMatchObject({
       kind: 'act',
-      effects: [{ kind: 'start', attempt: { job: 'create-abc-1', attempt: 1 } }, { kind: 'record' }],
+      effects: [{ kind: 'record' }, { kind: 'start', attempt: { job: 'create-abc-1', attempt: 1 } }],
     });
   });
 

@@ -8,6 +8,7 @@ import { annotations, labels } from '#api/names.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { findOperation } from '#operations/index.ts';
+import { isApiError } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import { jobName } from './attempt-rules.ts';
 import { keepObject } from './keep.ts';
@@ -53,6 +54,7 @@ export async function writeRecord(
   try {
     await keepObject(client, CONFIG_MAPS, record, result !== 'running');
   } catch (error) {
+    if (!isApiError(error, 'Forbidden', 'Invalid', 'NotFound')) throw error;
     log.warn({ record: record.metadata.name, error: messageOf(error) }, 'the record could not be written');
   }
 }
