@@ -13,6 +13,8 @@ const AT_ONCE = 16;
 /** What one side took for each of its runs. */
 export interface Reads {
   listSeconds: number[];
+  /** Ours alone: the same as one watch. */
+  watchListSeconds: number[];
   listMiB: number[];
   /** Ours alone: how long the event loop was held up at most, in milliseconds. */
   blocked: number[];
@@ -41,7 +43,13 @@ export async function reads(
   const measured = new Map(
     both.map(({ name }) => [
       name,
-      { listSeconds: [], listMiB: [], blocked: [], callSeconds: [] } satisfies Reads as Reads,
+      {
+        listSeconds: [],
+        watchListSeconds: [],
+        listMiB: [],
+        blocked: [],
+        callSeconds: [],
+      } satisfies Reads as Reads,
     ]),
   );
   for (let run = 0; run < runs; run += 1) {
@@ -53,6 +61,11 @@ export async function reads(
       one.listSeconds.push(Number(await list.line('seconds ')));
       one.listMiB.push(await list.resident());
       await list.stop();
+      if (side.name === 'ours') {
+        const watchList = start(side, 'watchlist', server.kubeconfigPath);
+        one.watchListSeconds.push(Number(await watchList.line('seconds ')));
+        await watchList.stop();
+      }
       const calls = start(side, 'calls', server.kubeconfigPath);
       one.callSeconds.push(Number(await calls.line('seconds ')));
       await calls.stop();

@@ -68,7 +68,7 @@ describe('an informer', () => {
   it('lists in pages, shows nothing before the last, then follows the watch', async () => {
     start();
     const first = await caller.next();
-    expect(first.request.query).toMatchObject({ limit: 500, continue: undefined });
+    expect(first.request.query).toMatchObject({ limit: 250, continue: undefined });
     expect(first.request.query).not.toHaveProperty('resourceVersion');
     first.answer(listOf([thing('a', '1')], '5', 'token'));
     const second = await caller.next();
@@ -295,7 +295,7 @@ describe('WatchList', () => {
     const watch = await synced([], '5');
     watch.send('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: '' });
     await clock.advance(800);
-    expect((await caller.next()).request.query).toMatchObject({ limit: 500 });
+    expect((await caller.next()).request.query).toMatchObject({ limit: 250 });
   });
 
   it('begins again where it broke off', async () => {

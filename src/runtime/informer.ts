@@ -111,7 +111,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   };
   // In the sink: the cache first, then the handlers, then who waited: a handler's effects come before his.
   const sink = {
-    replace(items: T[], to: string, begunMs: number) {
+    replace(items: Map<string, T>, to: string, begunMs: number) {
       const changes = store.replace(items);
       version = to;
       // Once for all of them: there may be thousands, and reading the clock costs more than telling of one.

@@ -13,7 +13,7 @@ export interface InitialEvents<T> {
  * Source: client-go reflector.go watchList, KEP-3157.
  */
 export function createInitialEvents<T extends KubeObject>(
-  done: (items: T[], resourceVersion: string) => void,
+  done: (items: Map<string, T>, resourceVersion: string) => void,
 ): InitialEvents<T> {
   const items = new Map<string, T>();
   let complete = false;
@@ -23,7 +23,7 @@ export function createInitialEvents<T extends KubeObject>(
       if (type === 'BOOKMARK') {
         if (object.metadata.annotations?.['k8s.io/initial-events-end'] !== 'true') return;
         complete = true;
-        done([...items.values()], object.metadata.resourceVersion ?? '');
+        done(items, object.metadata.resourceVersion ?? '');
       } else if (type === 'DELETED') items.delete(keyText(keyOf(object)));
       else items.set(keyText(keyOf(object)), each(object));
     },

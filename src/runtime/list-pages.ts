@@ -2,17 +2,23 @@ import { setImmediate } from 'node:timers/promises';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { isExpired } from './api-error.ts';
 import type { Client } from './client.ts';
+import { keyOf, keyText } from './object-key.ts';
 import type { Selection } from './reflector.ts';
 
 export interface Listed<T> {
-  items: T[];
+  /** By key: gathered page by page, so that nothing is left to be done for all at once. */
+  items: Map<string, T>;
   resourceVersion: string;
 }
 
+/** Objects between two breaths of the event loop. */
+const BREATH = 100;
+
 /**
  * Lists everything, page by page, as of now: no resourceVersion is sent, so the answer is never older than
- * the question, even from a server that lags. Between pages the event loop breathes. A continue token that
- * expired starts again without pages (client-go tools/pager FullListIfExpired).
+ * the question, even from a server that lags. The server makes a page while we work through the one before, and
+ * the event loop breathes every so often. A continue token that expired starts again without pages (client-go
+ * tools/pager FullListIfExpired).
  */
 export async function listAll<T extends KubeObject>(
   client: Client,
@@ -28,20 +34,21 @@ export async function listAll<T extends KubeObject>(
   }
 
   async function pages(limit: number | undefined): Promise<Listed<T>> {
-    const items: T[] = [];
-    let next: string | undefined;
+    const ask = (token: string | undefined) =>
+      client.list<T>(resource, { ...selection, limit, continue: token, signal, timeoutMs: 60_000 });
+    const items = new Map<string, T>();
+    let asked = ask(undefined);
     for (;;) {
-      const page = await client.list<T>(resource, {
-        ...selection,
-        limit,
-        continue: next,
-        signal,
-        timeoutMs: 60_000,
-      });
-      for (const item of page.items) items.push(each(item));
-      next = page.metadata.continue;
-      if (!next) return { items, resourceVersion: page.metadata.resourceVersion ?? '' };
-      await setImmediate();
+      const page = await asked;
+      const token = page.metadata.continue;
+      if (token) asked = ask(token);
+      // Should a throw end this here, nobody awaits it.
+      asked.catch(() => {});
+      for (const [at, item] of page.items.entries()) {
+        if (at % BREATH === 0) await setImmediate();
+        items.set(keyText(keyOf(item)), each(item));
+      }
+      if (!token) return { items, resourceVersion: page.metadata.resourceVersion ?? '' };
     }
   }
 }

@@ -20,8 +20,8 @@ export interface Selection {
 
 /** Where a reflector puts what it sees. Calls are synchronous, in the server's order. */
 export interface Sink<T> {
-  /** Everything there is, as of `resourceVersion`, by a list that was begun at `begunMs` (monotonic). */
-  replace(items: T[], resourceVersion: string, begunMs: number): void;
+  /** Everything there is by key, as of `resourceVersion`, by a list that was begun at `begunMs` (monotonic). */
+  replace(items: Map<string, T>, resourceVersion: string, begunMs: number): void;
   upsert(object: T, resourceVersion: string): void;
   remove(object: T, resourceVersion: string): void;
   /** Nothing new up to here. */
@@ -58,7 +58,7 @@ export async function runReflector<T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, resource, selection = {}, sink, each, log } = options;
-  const { clock = systemClock, random = Math.random, pageSize = 500, onHealth, observe } = options;
+  const { clock = systemClock, random = Math.random, pageSize = 250, onHealth, observe } = options;
   const backoff = jitteredBackoff({ clock, random });
   const doubt = createDoubt();
   let failure: string | undefined;

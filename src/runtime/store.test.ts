@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KubeObject } from '#api/meta.ts';
+import { keyOf, keyText } from './object-key.ts';
 import { createStore } from './store.ts';
 
 interface Thing extends KubeObject {
@@ -10,6 +11,7 @@ const thing = (name: string, resourceVersion: string, color?: string): Thing => 
   ...(color === undefined ? {} : { color }),
 });
 const byColor = { color: ({ color }: Thing) => (color ? [color] : []) };
+const byKey = (...things: Thing[]) => new Map(things.map((one) => [keyText(keyOf(one)), one]));
 const names = (things: Thing[]) => things.map(({ metadata }) => metadata.name);
 
 it('keeps its indices in step with every change', () => {
@@ -21,7 +23,7 @@ it('keeps its indices in step with every change', () => {
   expect(names(store.byIndex('color', 'blue'))).toEqual(['a']);
   store.remove(thing('b', '4'));
   expect(store.byIndex('color', 'red')).toEqual([]);
-  store.replace([thing('c', '5', 'red')]);
+  store.replace(byKey(thing('c', '5', 'red')));
   expect(names(store.byIndex('color', 'red'))).toEqual(['c']);
   expect(store.byIndex('color', 'blue')).toEqual([]);
   expect(() => store.byIndex('size', 'red')).toThrow(/no index/);
@@ -29,16 +31,16 @@ it('keeps its indices in step with every change', () => {
 
 it('tells of a replacement what differs, deletions first', () => {
   const store = createStore<Thing>();
-  store.replace([thing('same', '1'), thing('changed', '1'), thing('gone', '1')]);
-  const changes = store.replace([thing('same', '1'), thing('changed', '2'), thing('new', '2')]);
+  store.replace(byKey(thing('same', '1'), thing('changed', '1'), thing('gone', '1')));
+  const changes = store.replace(byKey(thing('same', '1'), thing('changed', '2'), thing('new', '2')));
   expect(changes.map(({ type }) => type)).toEqual(['delete', 'update', 'add']);
 });
 
 it('takes a namesake of the same version for another object', () => {
   const store = createStore<Thing>();
-  store.replace([thing('a', '1')]);
+  store.replace(byKey(thing('a', '1')));
   const namesake = { metadata: { ...thing('a', '1').metadata, uid: 'other' } };
-  expect(store.replace([namesake]).map(({ type }) => type)).toEqual(['update']);
+  expect(store.replace(byKey(namesake)).map(({ type }) => type)).toEqual(['update']);
 });
 
 it('freezes through and through', () => {

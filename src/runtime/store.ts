@@ -24,8 +24,11 @@ export interface Store<T extends KubeObject> extends Lister<T> {
   upsert(object: T): Change<T>;
   /** Undefined where it was not there. */
   remove(object: T): Change<T> | undefined;
-  /** All at once: no reader ever sees the half of it. Answers what differs, deletions first. */
-  replace(objects: readonly T[]): Change<T>[];
+  /**
+   * All at once, by key: no reader ever sees the half of it. The map is the store's from then on. Answers what
+   * differs, deletions first.
+   */
+  replace(objects: Map<string, T>): Change<T>[];
 }
 
 export interface StoreOptions<T> {
@@ -59,7 +62,8 @@ export function createStore<T extends KubeObject>({ indexers = {} }: StoreOption
     }
   }
 
-  function put(text: string, object: T, before = objects.get(text)): Change<T> {
+  function put(text: string, object: T): Change<T> {
+    const before = objects.get(text);
     if (before) unindex(text, before);
     deepFreeze(object);
     objects.set(text, object);
@@ -90,16 +94,16 @@ export function createStore<T extends KubeObject>({ indexers = {} }: StoreOption
       objects.delete(text);
       return { type: 'delete', before };
     },
-    replace(list) {
+    replace(present) {
       const old = objects;
-      objects = new Map();
+      objects = present;
       for (const { found } of indices.values()) found.clear();
       const here: Change<T>[] = [];
-      for (const object of list) {
-        const text = keyText(keyOf(object));
+      for (const [text, object] of present) {
+        deepFreeze(object);
+        index(text, object);
         const before = old.get(text);
-        const change = put(text, object);
-        if (before === undefined) here.push(change);
+        if (before === undefined) here.push({ type: 'add', after: object });
         // The same version is the same object: nobody needs to hear of it.
         else if (
           before.metadata.resourceVersion !== object.metadata.resourceVersion ||

@@ -42,6 +42,9 @@ export interface TransportOptions {
   silenceMs?: number | undefined;
 }
 
+/** Bytes that the server may send ahead on one watch. */
+const STREAM_WINDOW = 4 * 1024 * 1024;
+
 /**
  * Calls go over a pool of HTTP/1.1 connections (in Node, HTTP/2 streams cost several times as much as
  * requests on a kept-alive connection); watches share HTTP/2 connections where the server offers it, so that a
@@ -66,7 +69,10 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
   const streams = new Pool(url.origin, {
     allowH2: http2,
     keepAliveTimeout: 10_000,
-    h2Options: { pingInterval: pingIntervalMs },
+    // A list that comes as a watch (WatchList) is megabytes at once, and should not stop for each answer of ours.
+    // The stream's window is read from this older name alone, whatever the types say.
+    initialWindowSize: STREAM_WINDOW,
+    h2Options: { pingInterval: pingIntervalMs, connectionWindowSize: 2 * STREAM_WINDOW },
     connect: connector(endpoint, http2, silenceMs),
     headersTimeout: 0,
     bodyTimeout: 0,

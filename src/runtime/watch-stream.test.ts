@@ -39,6 +39,19 @@ it('rejects with the error of an ERROR event, after the events before it', async
   expect(seen).toEqual(['a']);
 });
 
+it('lets the event loop breathe while megabytes come at once', async () => {
+  const line = Buffer.from(`${event('ADDED', 'x'.repeat(64 * 1024))}\n`);
+  let breaths = 0;
+  let handle = setImmediate(function breathe() {
+    breaths += 1;
+    handle = setImmediate(breathe);
+  });
+  const seen = await names(Array.from({ length: 64 }, () => line));
+  clearImmediate(handle);
+  expect(seen).toHaveLength(64);
+  expect(breaths).toBeGreaterThan(10);
+});
+
 it.each([
   ['HTML', '<html>\n</html>\n', 'Unknown'],
   ['another type', '{"type":"NEWS","object":{"metadata":{}}}\n', 'Unknown'],

@@ -12,6 +12,8 @@ export interface WatchEvent<T> {
 
 /** No event is near this size (etcd takes 1.5 MiB); what is larger is no event stream. */
 const MAX_LINE = 32 * 1024 * 1024;
+/** Bytes between two breaths of the event loop: what there is may come as a stream of megabytes (WatchList). */
+const BREATH = 256 * 1024;
 
 /**
  * Parses newline-separated watch events off a body and calls `onEvent` for each, in order. Resolves at the end
@@ -26,6 +28,7 @@ export function streamWatch<T extends KubeObject>(
   return new Promise((resolve, reject) => {
     const decoder = new StringDecoder('utf8');
     let rest = '';
+    let sinceBreath = 0;
     const fail = (error: unknown) => {
       body.off('data', onData);
       // After destroy() a late 'error' must still find a listener.
@@ -45,6 +48,11 @@ export function streamWatch<T extends KubeObject>(
         }
         rest += text.slice(start);
         if (rest.length > MAX_LINE) throw garbage(what, rest);
+        sinceBreath += chunk.length;
+        if (sinceBreath < BREATH) return;
+        sinceBreath = 0;
+        body.pause();
+        setImmediate(() => body.resume());
       } catch (error) {
         fail(error);
       }
