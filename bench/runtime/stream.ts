@@ -88,6 +88,6 @@ export async function stream(recorded: Pod, minutes: number, say: Say): Promise<
 /** What is kept, not what is yet to be collected. */
 function heapMiB(): number {
   if (!globalThis.gc) throw new Error('run with --expose-gc');
-  void globalThis.gc();
+  globalThis.gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   return process.memoryUsage().rss / 1_048_576;
 }

@@ -11,6 +11,8 @@ export interface Listed<T> {
   resourceVersion: string;
 }
 
+/** Most kinds fit into it; of those that do not, the engine learns by it what the pages look like. */
+const FIRST_PAGE = 100;
 /** Objects between two breaths of the event loop. */
 const BREATH = 100;
 
@@ -34,10 +36,19 @@ export async function listAll<T extends KubeObject>(
   }
 
   async function pages(limit: number | undefined): Promise<Listed<T>> {
-    const ask = (token: string | undefined) =>
-      client.list<T>(resource, { ...selection, limit, continue: token, signal, timeoutMs: 60_000 });
+    const ask = (token?: string) => {
+      const first = token === undefined && limit !== undefined;
+      const size = first ? Math.min(limit, FIRST_PAGE) : limit;
+      return client.list<T>(resource, {
+        ...selection,
+        limit: size,
+        continue: token,
+        signal,
+        timeoutMs: 60_000,
+      });
+    };
     const items = new Map<string, T>();
-    let asked = ask(undefined);
+    let asked = ask();
     for (;;) {
       const page = await asked;
       const token = page.metadata.continue;

@@ -3,7 +3,7 @@ import type { Phase } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
 import { type Member, membersOf } from '#operations/members.ts';
 import type { Operation, Situation } from '#operations/operation.ts';
-import type { Outcome } from './outcome.ts';
+import type { Effect, Outcome } from './outcome.ts';
 import { type Rule, textOfProblems, unexpected } from './rules.ts';
 import { settle } from './settle.ts';
 import { deadlineOf, lostAt } from './signal.ts';
@@ -68,7 +68,6 @@ export const start = during((snapshot, { operation, status }) => {
   const plan = operation.hosts(situation);
   const held = new Set(claims.map(({ host }) => host.ip));
   const unclaimed = plan.joining.filter(({ ip }) => !held.has(ip));
-  if (unclaimed.length > 0) return { kind: 'act', effects: [{ kind: 'claim', hosts: unclaimed }] };
   // Said by the host's entry now, or found when its claim was taken.
   const reclaims = new Map([
     ...claims.flatMap(({ host, reclaims: id }) => (id === undefined ? [] : [[host.ip, id] as const])),
@@ -86,13 +85,14 @@ export const start = during((snapshot, { operation, status }) => {
     reclaims,
     deadlineSeconds: Math.max(1, Math.ceil((deadlineOf(snapshot) - now.getTime()) / 1000)),
   };
+  // The record before the Job: once that is there, nothing comes back here for it.
+  const begin: [Effect, Effect] = [
+    { kind: 'record', result: 'running' },
+    { kind: 'start', attempt },
+  ];
   return {
     kind: 'act',
-    // The record first: once the Job is there, nothing comes back here for it.
-    effects: [
-      { kind: 'record', result: 'running' },
-      { kind: 'start', attempt },
-    ],
+    effects: unclaimed.length > 0 ? [{ kind: 'claim', hosts: unclaimed }, ...begin] : begin,
   };
 });
 

@@ -11,8 +11,11 @@ import { Refusal } from './refusal.ts';
 
 /** Which cluster may touch which host: one Lease a host in the operator's namespace, so the API server arbitrates. */
 export interface Claims {
-  /** Takes the hosts. Throws Refusal `HostConflict` when one is another cluster's. */
-  take(clusterId: string, cluster: string, hosts: readonly Member[]): Promise<void>;
+  /**
+   * Takes the hosts; answers whose remains, by cluster-id, are on which. Throws Refusal `HostConflict` when one is
+   * another cluster's.
+   */
+  take(clusterId: string, cluster: string, hosts: readonly Member[]): Promise<Map<string, string>>;
   mark(clusterId: string, ip: string, state: Claimed['state'], message?: string): Promise<void>;
   release(clusterId: string, ips: readonly string[]): Promise<void>;
 }
@@ -49,7 +52,7 @@ export function claimsIn(
   // The version goes with each write, so a claim that is not what the cache shows is a conflict, never a mistake.
   const find = async (ip: string) => cached(keyOf(ip)) ?? (await client.find<Lease>(LEASES, keyOf(ip)));
 
-  async function takeOne(clusterId: string, cluster: string, host: Member): Promise<void> {
+  async function takeOne(clusterId: string, cluster: string, host: Member): Promise<string | undefined> {
     const lease: Lease = {
       metadata: {
         ...keyOf(host.ip),
@@ -66,18 +69,19 @@ export function claimsIn(
     };
     try {
       await client.create(LEASES, lease);
+      return host.reclaim;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      await takeOver(clusterId, host, lease);
+      return takeOver(clusterId, host, lease);
     }
   }
 
   /** A host whose former cluster is gone and could not reset it may be taken; it is reset first. */
-  async function takeOver(clusterId: string, host: Member, wanted: Lease): Promise<void> {
+  async function takeOver(clusterId: string, host: Member, wanted: Lease): Promise<string | undefined> {
     const found = await client.get<Lease>(LEASES, keyOf(host.ip));
     const holder = found.spec?.holderIdentity;
-    if (holder === clusterId) return;
     const annotations = found.metadata.annotations ?? {};
+    if (holder === clusterId) return annotations[marks.reclaims];
     if (annotations[marks.state] !== 'unclean' || holder === undefined) {
       throw new Refusal('HostConflict', `host ${host.ip} belongs to ${annotations[marks.cluster] ?? holder}`);
     }
@@ -89,13 +93,18 @@ export function claimsIn(
         annotations: { ...wanted.metadata.annotations, [marks.reclaims]: holder },
       },
     });
+    return holder;
   }
 
   return {
     async take(clusterId, cluster, hosts) {
       // One after the other, in order of address: two clusters that want the same hosts cannot each hold half.
-      for (const host of [...hosts].sort((a, b) => (a.ip < b.ip ? -1 : 1)))
-        await takeOne(clusterId, cluster, host);
+      const reclaims = new Map<string, string>();
+      for (const host of [...hosts].sort((a, b) => (a.ip < b.ip ? -1 : 1))) {
+        const former = await takeOne(clusterId, cluster, host);
+        if (former !== undefined) reclaims.set(host.ip, former);
+      }
+      return reclaims;
     },
     async mark(clusterId, ip, state, message) {
       const lease = await find(ip);

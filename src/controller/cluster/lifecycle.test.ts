@@ -94,7 +94,7 @@ describe('the life of a cluster', () => {
     const accepted = { ...creating, operation };
     expect(outcome(accepted)).toMatchObject({
       kind: 'act',
-      effects: [{ kind: 'claim', hosts: [{}, {}, {}] }],
+      effects: [{ kind: 'claim', hosts: [{}, {}, {}] }, { kind: 'record' }, { kind: 'start' }],
     });
     expect(outcome({ ...accepted, claims })).toMatchObject({
       kind: 'act',

@@ -23,10 +23,16 @@ export interface Performers {
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
+/** What effects of one reconcile learn for those that follow. */
+interface Learned {
+  reclaims: Map<string, string>;
+}
+
 type Perform<K extends Effect['kind']> = (
   effect: Extract<Effect, { kind: K }>,
   snapshot: Snapshot,
   deps: Performers,
+  learned: Learned,
 ) => Promise<void>;
 
 const keyOf = ({ cluster }: Snapshot) => ({
@@ -56,10 +62,13 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
       finalizers: [...new Set([...finalizers, finalizerOf(name)])],
     });
   },
-  claim: ({ hosts }, snapshot, { claims }) => claims.take(snapshot.clusterId, textOf(snapshot), hosts),
-  start: async ({ attempt }, snapshot, { anchors, installer }) =>
+  claim: async ({ hosts }, snapshot, { claims }, learned) => {
+    learned.reclaims = await claims.take(snapshot.clusterId, textOf(snapshot), hosts);
+  },
+  start: async ({ attempt }, snapshot, { anchors, installer }, { reclaims }) =>
     installer.start({
       ...attempt,
+      reclaims: new Map([...attempt.reclaims, ...reclaims]),
       access: await anchors.accessOf(snapshot.clusterId, attempt.sequence),
     }),
   discard: async ({ attempts }, _snapshot, { installer }) => {
@@ -124,13 +133,15 @@ export async function perform(
   snapshot: Snapshot,
   deps: Performers,
 ): Promise<void> {
-  for (const effect of effects) await performOne(effect, snapshot, deps);
+  const learned: Learned = { reclaims: new Map() };
+  for (const effect of effects) await performOne(effect, snapshot, deps, learned);
 }
 
 function performOne<K extends Effect['kind']>(
   effect: Extract<Effect, { kind: K }> & { kind: K },
   snapshot: Snapshot,
   deps: Performers,
+  learned: Learned,
 ): Promise<void> {
-  return performers[effect.kind](effect, snapshot, deps);
+  return performers[effect.kind](effect, snapshot, deps, learned);
 }

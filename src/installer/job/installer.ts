@@ -112,11 +112,10 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       return [...refs.values()];
     },
     async remove({ job }) {
+      // Without its Job no callback comes any more that could leave a report; by the attempt's Secret this is found again.
+      await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
       await gone(client.delete(SECRETS, keyOf(reportSecretName(job))));
       await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
-      await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
-      // Once more: a callback may have come between, and without its Job none can any more.
-      await gone(client.delete(SECRETS, keyOf(reportSecretName(job))));
     },
   };
 }
