@@ -4,18 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { messageOf } from '#base/errors.ts';
 import { announced, sayOnStderr as say } from '#lab/artifacts/progress.ts';
+import type { Client } from '#runtime/client.ts';
 import { type Figure, readBaseline, row, worsened, writeBaseline } from '../figures.ts';
 import { simulateKubelet } from './kubelet.ts';
 import { startOperator } from './operator.ts';
 import { createClusters, OPERATOR_NAMESPACE, startWorld, writeRate } from './world.ts';
-import { countRequests, mostAsked, writesBetween } from './writes.ts';
+import { type Counts, countRequests, mostAsked, writesBetween } from './writes.ts';
 
 const baselinePath = join(import.meta.dirname, 'baseline.tsv');
 const setting = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
 const ARRIVING = setting('ARRIVING', 1_000);
 const HELD = setting('HELD', 4_000);
 const IDLE_MINUTES = setting('IDLE_MINUTES', 10);
-const SETTLE_MS = 20_000;
+const SETTLE_MS = 10_000;
 const WAIT_MS = 15 * 60_000;
 const JOB_MS = 1_000;
 
@@ -49,11 +50,12 @@ async function measure(): Promise<{ figures: Figure[]; lines: string[] }> {
       await createClusters(client, ARRIVING, HELD - ARRIVING);
       await clusters.running(HELD, WAIT_MS);
     });
-    await sleep(SETTLE_MS);
-    const idleBefore = await countRequests(client);
+    const idleBefore = await announced(say, 'until nothing is written any more', () => atRest(client));
     const cpuBefore = await operator.cpuSeconds();
     await announced(say, `${IDLE_MINUTES} idle minutes`, () => sleep(IDLE_MINUTES * 60_000));
-    const idleWrites = writesBetween(idleBefore, await countRequests(client), false);
+    const idleAfter = await countRequests(client);
+    const idleWrites = writesBetween(idleBefore, idleAfter, false);
+    lines.push(`asked for each of the ${HELD} held: ${mostAsked(idleBefore, idleAfter, HELD)}`);
     const idleCpu = ((await operator.cpuSeconds()) - cpuBefore) / (IDLE_MINUTES * 60);
     const held = await operator.residentMiB();
 
@@ -92,6 +94,19 @@ async function measure(): Promise<{ figures: Figure[]; lines: string[] }> {
     await stopKubelet();
     await world.stop();
   }
+}
+
+/** What is left of the work is tidied up behind it; resolves when a while has passed without a write. */
+async function atRest(client: Client): Promise<Counts> {
+  const end = performance.now() + WAIT_MS;
+  let before = await countRequests(client);
+  while (performance.now() < end) {
+    await sleep(SETTLE_MS);
+    const after = await countRequests(client);
+    if (writesBetween(before, after, false) === 0) return after;
+    before = after;
+  }
+  throw new Error(`writes go on ${WAIT_MS / 60_000} minutes after the last cluster is Running`);
 }
 
 try {

@@ -147,6 +147,26 @@ it('comes back when asked to', async () => {
   expect(at).toEqual([0, 1000, 2000]);
 });
 
+it('takes what is urgent of what is there first, then what is fresh, then what may wait', async () => {
+  const there = ['a', 'b', 'urgent'].map((name) => thing(name, '1'));
+  const { informer } = await source(THINGS, there, '1');
+  const order: string[] = [];
+  run({
+    for: informer,
+    urgent: ({ metadata }) => metadata.name === 'urgent',
+    reconcile: async ({ name }, { behind }) => {
+      order.push(`${name} ${behind ? 'behind' : 'first'}`);
+      if (name === 'urgent' && !behind) return { requeueAfterMs: 100, behind: true };
+      return undefined;
+    },
+  });
+  await clock.advance(0);
+  expect(order).toEqual(['urgent first', 'a behind', 'b behind']);
+  for (const name of ['a', 'b']) controller.enqueue({ namespace: 'n', name });
+  await clock.advance(100);
+  expect(order.slice(3)).toEqual(['a first', 'b first', 'urgent behind']);
+});
+
 it('aborts a reconcile at its deadline, never runs a second beside it, and says that it is stalled', async () => {
   const { informer, stream } = await source(THINGS, [thing('a', '1')], '5');
   const gate = Promise.withResolvers<void>();

@@ -29,12 +29,14 @@ export interface ReconcileContext {
    * out of the reconcile such an error is a wish to come back then, and the worker takes another key.
    */
   readonly maxRetryWaitMs: number;
+  /** The key has waited until nothing fresh was left to do. */
+  readonly behind: boolean;
   readonly log: Logger;
 }
 
-/** Nothing, or when to look again though nothing happens. */
+/** Nothing, or when to look again though nothing happens; `behind`: then, and once nothing fresh is left to do. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a reconcile that ends without a word returns void
-export type ReconcileResult = { requeueAfterMs?: number | undefined } | void;
+export type ReconcileResult = { requeueAfterMs?: number | undefined; behind?: boolean } | void;
 
 export interface ControllerObserver extends QueueObserver {
   reconciled(result: 'success' | 'error' | 'requeue_after' | 'terminal', seconds: number): void;
@@ -47,6 +49,8 @@ export interface ControllerOptions<T extends KubeObject> {
   for: Informer<T>;
   /** Of the `for` kind; an event passes only if all agree. */
   predicates?: readonly Predicate<T>[] | undefined;
+  /** Of those that are there at the start: which are as pressing as fresh news. Default: none; they wait behind it. */
+  urgent?: ((object: T) => boolean) | undefined;
   /** Kinds whose objects name one of ours as their controlling owner. */
   owns?: readonly Informer<KubeObject>[] | undefined;
   /** Kinds whose objects lead to ours some other way; `watching` keeps their types. */
@@ -123,6 +127,7 @@ export function createController<T extends KubeObject>(options: ControllerOption
         }
       },
       maxRetryWaitMs: MAX_RETRY_WAIT_MS,
+      behind: priority <= LOW,
       log: log.child({ namespace: objectKey.namespace, object: objectKey.name }),
     };
     const began = clock.monotonicMs();
@@ -132,7 +137,7 @@ export function createController<T extends KubeObject>(options: ControllerOption
       const result = await options.reconcile(objectKey, context);
       queue.forget(key);
       const afterMs = result?.requeueAfterMs;
-      if (afterMs !== undefined) queue.addAfter(key, Math.max(afterMs, 1), priority);
+      if (afterMs !== undefined) queue.addAfter(key, Math.max(afterMs, 1), result?.behind ? LOW : priority);
       observe?.reconciled(afterMs === undefined ? 'success' : 'requeue_after', seconds());
     } catch (error) {
       if (stop.aborted) return;

@@ -78,17 +78,19 @@ export function subscribe<T extends KubeObject>(
   sources: {
     for: Informer<T>;
     predicates?: readonly Predicate<T>[] | undefined;
+    urgent?: ((object: T) => boolean) | undefined;
     owns: readonly Informer<KubeObject>[];
     watches: readonly Watch[];
   },
   enqueue: (key: ObjectKey, low: boolean) => void,
 ): () => void {
   const { predicates = [] } = sources;
+  const { urgent = () => false } = sources;
   const passes: Predicate<T> = (change) => predicates.every((predicate) => predicate(change));
   const leave = [
     sources.for.addHandler({
       add: (after, { initial }) => {
-        if (passes({ after })) enqueue(keyOf(after), initial);
+        if (passes({ after })) enqueue(keyOf(after), initial && !urgent(after));
       },
       update: (before, after, { initial, resync }) => {
         if (resync || passes({ before, after })) enqueue(keyOf(after), initial || resync);

@@ -1,7 +1,7 @@
 import type { Lease } from '#api/core.ts';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
-import { labels, marks } from '#api/names.ts';
+import { annotations, labels, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
@@ -27,6 +27,7 @@ import { observe } from './observe.ts';
 import type { Outcome, Stall } from './outcome.ts';
 import { type Performers, perform } from './perform.ts';
 import { Refusal } from './refusal.ts';
+import { askedWord } from './signal.ts';
 import { inFlight, type Snapshot } from './snapshot.ts';
 import { type Remains, settleVanished } from './vanished.ts';
 
@@ -102,6 +103,8 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     });
     const { signal, outcome } = decide(snapshot);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
+    // Whoever still waits for a cluster comes before the remains of work that is done.
+    if (signal === 'untidy' && !context.behind) return { requeueAfterMs: AFTER_EFFECTS_MS, behind: true };
     try {
       if (outcome.kind === 'act') {
         const claims = claimsIn(client, namespace, clock, deps.claims.get);
@@ -159,6 +162,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
   return createController({
     name: 'kubernetescluster',
     for: clusters,
+    urgent: isWaitedFor,
     watches: [
       watching(deps.claims, clusterKeyOf),
       ...deps.others.map((informer) => watching(informer, clusterKeyOf)),
@@ -170,6 +174,13 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     reconcile,
   });
 }
+
+/** Something was asked that is not done: at a start such clusters come before those that only exist. */
+const isWaitedFor = ({ metadata, status }: KubernetesCluster): boolean =>
+  metadata.deletionTimestamp !== undefined ||
+  status?.observedGeneration !== metadata.generation ||
+  (status?.operation !== undefined && status.operation.result === undefined) ||
+  askedWord(metadata.annotations?.[annotations.operation]) !== undefined;
 
 /** What a refused effect means: the end of a running operation, or a wait before one is accepted. */
 function refused(snapshot: Snapshot, { reason, message }: Refusal): Outcome {
