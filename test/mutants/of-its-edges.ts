@@ -54,7 +54,7 @@ export const ofItsEdges: readonly Mutant[] = [
   {
     name: 'requeue lost',
     file: 'src/runtime/controller.ts',
-    from: 'if (afterMs !== undefined) queue.addAfter(key, Math.max(afterMs, 1), priority);',
+    from: 'if (afterMs !== undefined) queue.addAfter(key, Math.max(afterMs, 1), result?.behind ? LOW : priority);',
     to: '',
     witness: unit('src/runtime/controller.test.ts', 'comes back when asked to'),
   },
