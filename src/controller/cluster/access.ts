@@ -5,6 +5,7 @@ import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { knownHostsSecretName, kubeconfigSecretName, labels } from '#api/names.ts';
+import { canonicalJson } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Client } from '#runtime/client.ts';
 import { textOf } from './anchors.ts';
@@ -32,24 +33,29 @@ export interface Kubeconfigs {
 const KEPT_MS = 300_000;
 
 export function createKubeconfigs(clock: Clock): Kubeconfigs {
-  const seen = new Map<string, { version: string; atMs: number; kubeconfig: Kubeconfig }>();
+  const seen = new Map<string, { touched: string; atMs: number; kubeconfig: Kubeconfig }>();
   return {
     async of(client, cluster, now) {
-      const { namespace = '', name: own = '', resourceVersion: version = '' } = cluster.metadata;
+      const { namespace = '', name: own = '' } = cluster.metadata;
+      const touched = touchOf(cluster);
       const name = textOf({ namespace, name: own });
       const atMs = clock.monotonicMs();
       const known = seen.get(name);
-      if (known?.version === version && atMs < known.atMs + KEPT_MS && !hasExpired(known.kubeconfig, now))
+      if (known?.touched === touched && atMs < known.atMs + KEPT_MS && !hasExpired(known.kubeconfig, now))
         return known.kubeconfig;
       seen.delete(name);
       const found = await read(client, cluster);
       const kubeconfig: Kubeconfig = hasExpired(found, now) ? { kind: 'missing' } : found;
-      if (kubeconfig.kind === 'present') seen.set(name, { version, atMs, kubeconfig });
+      if (kubeconfig.kind === 'present') seen.set(name, { touched, atMs, kubeconfig });
       return kubeconfig;
     },
     forget: (key) => void seen.delete(textOf(key)),
   };
 }
+
+/** What changes when somebody touches the object, and not when we write its status. */
+const touchOf = ({ metadata: { generation, labels: marked, annotations } }: KubernetesCluster): string =>
+  canonicalJson([generation, marked, annotations]);
 
 const hasExpired = (kubeconfig: Kubeconfig, now: Date): boolean =>
   kubeconfig.kind === 'present' && kubeconfig.expires !== undefined && kubeconfig.expires <= now;

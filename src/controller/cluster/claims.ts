@@ -109,19 +109,19 @@ export function claimsIn(
     async mark(clusterId, ip, state, message) {
       const lease = await find(ip);
       if (!lease || lease.spec?.holderIdentity !== clusterId) return;
+      const {
+        [marks.message]: _said,
+        [marks.reclaims]: reclaims,
+        ...kept
+      } = lease.metadata.annotations ?? {};
       const annotations = {
+        ...kept,
         [marks.state]: state,
         [marks.since]: clock.now().toISOString(),
-        [marks.message]: message?.slice(0, 500) ?? null,
-        ...(state === 'joined' ? { [marks.reclaims]: null } : {}),
+        ...(message === undefined ? {} : { [marks.message]: message.slice(0, 500) }),
+        ...(state === 'joined' || reclaims === undefined ? {} : { [marks.reclaims]: reclaims }),
       };
-      const { resourceVersion } = lease.metadata;
-      await client.patch(
-        LEASES,
-        keyOf(ip),
-        { metadata: { resourceVersion, annotations } },
-        { type: 'merge' },
-      );
+      await client.update(LEASES, { ...lease, metadata: { ...lease.metadata, annotations } });
     },
     async release(clusterId, ips) {
       for (const ip of ips) {

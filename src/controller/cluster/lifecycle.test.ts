@@ -126,6 +126,13 @@ describe('the life of a cluster', () => {
     });
   });
 
+  it('says nothing of a start when the attempt was over before it was seen', () => {
+    const seen = { ...creating, operation, claims };
+    expect(signal({ ...seen, attempt: { kind: 'succeeded' } })).toBe('succeeded');
+    expect(signal({ ...seen, attempt: { kind: 'failed', reason: 'x', message: 'y' } })).toBe('failed');
+    expect(signal({ ...seen, attempt: { kind: 'running' } })).toBe('started');
+  });
+
   it('is Running only once the kubeconfig is kept', () => {
     const report = { success: true, message: '', hosts: [], kubeconfig: 'k' };
     const joined = claims.map((claim) => ({ ...claim, state: 'joined' as const }));

@@ -70,12 +70,13 @@ export function deadlineOf({ operation }: Snapshot): number {
 
 function attemptSignal(snapshot: Snapshot): Signal {
   const { attempt, operation, now, cluster } = snapshot;
+  // Of an attempt that has ended before it was seen there is nothing to say but how.
+  if (attempt.kind === 'succeeded' || attempt.kind === 'failed') return attempt.kind;
   if (operation?.step === 'starting') {
     if (attempt.kind !== 'absent') return 'started';
     if (cluster.spec.paused) return 'paused';
     return operation.attempt > 1 && now.getTime() >= deadlineOf(snapshot) ? 'overdue' : 'starting';
   }
-  if (attempt.kind === 'succeeded' || attempt.kind === 'failed') return attempt.kind;
   if (now.getTime() >= deadlineOf(snapshot)) return 'overdue';
   return attempt.kind === 'running' && now.getTime() < lostAt(attempt) ? 'running' : 'lost';
 }

@@ -4,7 +4,7 @@ import { attemptSecretName, labels, logConfigMapName, marks, reportSecretName } 
 import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import type { Lister } from '#runtime/store.ts';
-import type { AttemptRef, AttemptState, Installer } from '../installer.ts';
+import type { AttemptRef, AttemptState, Installer, Report } from '../installer.ts';
 import { hasEnded, isComplete, judge } from './judge.ts';
 import { type JobSettings, jobOf, secretOf } from './manifest.ts';
 import { reportFrom } from './report.ts';
@@ -22,6 +22,9 @@ export interface JobCaches {
   /** With index BY_CLUSTER; without their data. */
   secrets: Lister<Secret>;
 }
+
+/** Of Jobs that have ended, as the cache has them: the first report stays, so it is asked for once. */
+const reports = new WeakMap<Job, Report>();
 
 /** The installer that runs Ansible in a Job of the meta cluster. */
 export function jobInstaller(client: Client, settings: JobSettings, caches: JobCaches): Installer {
@@ -56,7 +59,9 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     const pod = caches.pods.byIndex(BY_JOB, name)[0];
     const step = caches.logs.get(keyOf(logConfigMapName(name, 0)))?.metadata.annotations?.[marks.step];
     if (!hasEnded(job)) return judge(job, pod, undefined, step);
-    const report = reportFrom(await client.find<Secret>(SECRETS, keyOf(reportSecretName(name))));
+    const report =
+      reports.get(job) ?? reportFrom(await client.find<Secret>(SECRETS, keyOf(reportSecretName(name))));
+    if (report) reports.set(job, report);
     // The pod's last words may reach the cache after the Job's end; of a success the report says all that they say.
     const words = pod ?? (report && isComplete(job) ? undefined : await lastPod(name));
     return judge(job, words, report, step);
