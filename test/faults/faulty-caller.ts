@@ -149,6 +149,9 @@ export function createMeddler({ inner, quiet, faults, namespace }: MeddlerDeps):
       const base = request.path.slice(0, request.path.indexOf(plural) + plural.length);
       meddler.note(`${base}/${name || (answer.metadata.name ?? '')}`, answer);
       quiet.expect(answer);
+    } else if (request.method === 'DELETE') {
+      const { plural, name, namespace: within } = partsOf(request.path);
+      quiet.expectGone(plural, { namespace: within, name });
     }
     if (!process.alive) throw dead();
     if (fault?.kind === 'crash-after') {

@@ -17,11 +17,12 @@ const nameIn = (body: unknown): string =>
     ? body.metadata.name
     : '';
 
-/** The resource, name and subresource of a path. */
-export function partsOf(path: string): { plural: string; name: string; subresource: string } {
-  const rest = path.replace(/^\/apis?\/([^/]+\/)?v[^/]+\//, '').replace(/^namespaces\/[^/]+\//, '');
-  const [plural = '', name = '', subresource = ''] = rest.split('/');
-  return { plural, name, subresource };
+/** The namespace, resource, name and subresource of a path. */
+export function partsOf(path: string) {
+  const all = path.replace(/^\/apis?\/([^/]+\/)?v[^/]+\//, '');
+  const { namespace = '' } = /^namespaces\/(?<namespace>[^/]+)\//.exec(all)?.groups ?? {};
+  const [plural = '', name = '', subresource = ''] = all.replace(/^namespaces\/[^/]+\//, '').split('/');
+  return { namespace, plural, name, subresource };
 }
 
 /**

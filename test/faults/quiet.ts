@@ -1,7 +1,6 @@
-import type { KubeObject } from '#api/meta.ts';
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Informer } from '#runtime/informer.ts';
-import { keyOf } from '#runtime/object-key.ts';
 import { shows } from '#runtime/sources.ts';
 
 /** How long nothing must have happened before time may jump so far: events of deletions are not counted. */
@@ -22,8 +21,8 @@ export interface Quiet extends Clock {
   begin(): () => void;
   /** `object` was written: caches that show it must see it before time may jump. */
   expect(object: KubeObject): void;
-  /** `object` is gone: caches that show it must lose it before time may jump. */
-  expectGone(object: KubeObject): void;
+  /** An object is gone: caches that have it, that uid or any, must lose it before time may jump. */
+  expectGone(plural: string, key: ObjectKey, uid?: string): void;
   /** Caches to wait for; the answer forgets them. */
   register(informers: readonly Informer<KubeObject>[]): () => void;
   /** Called when nothing else can happen: whether it made something possible. */
@@ -75,12 +74,6 @@ export function createQuiet(limitMs: number, describe: () => string): Quiet {
     lastMs = performance.now();
     if (active === 0) schedule(4);
   };
-
-  function awaitIn(object: KubeObject, seen: (informer: Informer<KubeObject>) => boolean) {
-    for (const informer of caches)
-      if (shows(informer, object)) awaited.push({ informer, seen: () => seen(informer) });
-    touch();
-  }
 
   function look() {
     if (!wish || active > 0) return;
@@ -139,10 +132,22 @@ export function createQuiet(limitMs: number, describe: () => string): Quiet {
         touch();
       };
     },
-    expect: (object) =>
-      awaitIn(object, (informer) => informer.hasReached(object.metadata.resourceVersion ?? '0')),
-    expectGone: (object) =>
-      awaitIn(object, (informer) => informer.get(keyOf(object))?.metadata.uid !== object.metadata.uid),
+    expect(object) {
+      for (const informer of caches) {
+        const seen = () => informer.hasReached(object.metadata.resourceVersion ?? '0');
+        if (shows(informer, object)) awaited.push({ informer, seen });
+      }
+      touch();
+    },
+    expectGone(plural, key, uid) {
+      for (const informer of caches) {
+        if (informer.resource.plural !== plural) continue;
+        const there = informer.get(key)?.metadata.uid;
+        if (there === undefined || (uid !== undefined && uid !== there)) continue;
+        awaited.push({ informer, seen: () => informer.get(key)?.metadata.uid !== there });
+      }
+      touch();
+    },
     register(informers) {
       for (const informer of informers) caches.add(informer);
       return () => {

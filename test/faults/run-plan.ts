@@ -66,12 +66,13 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
     selection: { namespace: operatorNamespace },
   });
   const meddler = createMeddler({ inner: client.caller, quiet, faults: plan.faults, namespace });
-  const user = userOf(client, quiet, { namespace, name: 'demo' });
+  const key = { namespace, name: 'demo' };
+  const user = userOf(client, quiet, key);
   const versions: KubernetesCluster[] = [];
   clusters.addHandler({
     add: (one) => versions.push(one),
     update: (_old, one) => versions.push(one),
-    delete: quiet.expectGone,
+    delete: ({ metadata }) => quiet.expectGone(KUBERNETES_CLUSTERS.plural, key, metadata.uid),
   });
   const kubelet = runJobs({
     client,
@@ -91,7 +92,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
     },
   });
   const metRuns = new Set<Fault>();
-  const present = () => clusters.get({ namespace, name: 'demo' });
+  const present = () => clusters.get(key);
   const describe = () =>
     JSON.stringify({ status: present()?.status, annotations: present()?.metadata.annotations });
   const watches = [clusters.run(watching.signal), jobs.run(watching.signal)];
