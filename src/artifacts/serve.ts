@@ -3,6 +3,8 @@ import Fastify, { type FastifyInstance } from 'fastify';
 
 /** What a connection may cost: hosts fetch big files, slowly at worst, but they do not hang. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** A connection that has just been answered when the server closes is waited for so long. */
+const KEEP_ALIVE_MS = 5_000;
 
 /**
  * A server of one directory for hosts: GET and HEAD, ranges, nothing else; no listing, no dotfiles, no way out.
@@ -11,7 +13,11 @@ const REQUEST_TIMEOUT_MS = 30_000;
  *     await app.listen({ host: '0.0.0.0', port: 8080 })
  */
 export function artifactServer(directory: string): FastifyInstance {
-  const app = Fastify({ requestTimeout: REQUEST_TIMEOUT_MS, routerOptions: { maxParamLength: 1024 } });
+  const app = Fastify({
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    routerOptions: { maxParamLength: 1024 },
+  });
   app.get('/healthz', async () => 'ok');
   app.register(fastifyStatic, {
     root: directory,
