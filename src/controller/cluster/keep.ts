@@ -14,11 +14,13 @@ export async function keepObject(
   known: boolean,
 ): Promise<void> {
   const { namespace, name } = object.metadata;
+  const make = () => client.create(resource, object);
   const merge = () => client.patch(resource, { namespace, name }, object, { type: 'merge' });
+  const [first, second, isOtherwise] = known ? [merge, make, isNotFound] : [make, merge, isAlreadyExists];
   try {
-    await (known ? merge() : client.create(resource, object));
+    await first();
   } catch (error) {
-    if (known ? !isNotFound(error) : !isAlreadyExists(error)) throw error;
-    await (known ? client.create(resource, object) : merge());
+    if (!isOtherwise(error)) throw error;
+    await second();
   }
 }
