@@ -74,5 +74,5 @@ async function end(client: Client, job: Job, afterMs: number): Promise<void> {
     uncountedTerminatedPods: {},
     conditions: [condition('SuccessCriteriaMet'), condition('Complete')],
   };
-  await client.patch(JOBS, { namespace, name }, { status }, { type: 'merge', subresource: 'status' });
+  await client.updateStatus<Job>(JOBS, { ...job, status });
 }

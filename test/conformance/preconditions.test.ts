@@ -98,6 +98,7 @@ it('a word is not answered over one that came meanwhile', async () => {
     anchors: anchorsIn(client, namespace),
     claims: claimsIn(client, namespace, systemClock),
     installer: idle,
+    kubeconfigs: createKubeconfigs(systemClock),
     log: createLogger('silent'),
     event: () => {},
   };
@@ -125,7 +126,7 @@ it('a sequence is not taken twice', async () => {
   const { cluster } = await outdated('sequence');
   const anchors = anchorsIn(client, namespace);
   await anchors.bind('id-sequence', { namespace, name: 'sequence' });
-  const late = interrupted('PUT', () => anchors.takeSequence('id-sequence', cluster));
+  const late = interrupted('PATCH', () => anchors.takeSequence('id-sequence', cluster));
   await expect(anchorsIn(late, namespace).takeSequence('id-sequence', cluster)).rejects.toSatisfy(isConflict);
   expect(await anchors.takeSequence('id-sequence', cluster)).toBe(2);
 });

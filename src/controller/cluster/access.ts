@@ -1,31 +1,21 @@
-import { X509Certificate } from 'node:crypto';
-import { parse } from 'yaml';
-import { z } from 'zod';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
-import { knownHostsSecretName, kubeconfigSecretName, labels } from '#api/names.ts';
+import { annotations, knownHostsSecretName, kubeconfigSecretName, labels } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Client } from '#runtime/client.ts';
 import { textOf } from './anchors.ts';
 import { keepObject } from './keep.ts';
+import { hasExpired, kubeconfigIn } from './kubeconfig.ts';
 import type { Kubeconfig } from './snapshot.ts';
-
-const kubeconfigSchema = z.object({
-  users: z.array(z.object({ user: z.object({ 'client-certificate-data': z.string().optional() }) })),
-});
-
-/** When the client certificate in a kubeconfig ends; undefined when it carries none. Throws on what is no kubeconfig. */
-export function expiryOf(kubeconfig: string): Date | undefined {
-  const data = kubeconfigSchema.parse(parse(kubeconfig)).users[0]?.user['client-certificate-data'];
-  return data === undefined ? undefined : new X509Certificate(Buffer.from(data, 'base64')).validToDate;
-}
 
 /** What is known of the kubeconfig Secrets, which lie in namespaces that are not watched. */
 export interface Kubeconfigs {
   /** In the cluster's own namespace; one that has ended counts as missing. */
   of(client: Client, cluster: KubernetesCluster, now: Date): Promise<Kubeconfig>;
+  /** Writes it; what was written is known. */
+  keep(client: Client, cluster: KubernetesCluster, kubeconfig: string): Promise<void>;
   forget(key: ObjectKey): void;
 }
 
@@ -34,31 +24,41 @@ const KEPT_MS = 300_000;
 
 export function createKubeconfigs(clock: Clock): Kubeconfigs {
   const seen = new Map<string, { touched: string; atMs: number; kubeconfig: Kubeconfig }>();
+  const nameOf = ({ metadata: { namespace = '', name = '' } }: KubernetesCluster) =>
+    textOf({ namespace, name });
+  const note = (cluster: KubernetesCluster, kubeconfig: Kubeconfig) => {
+    if (kubeconfig.kind !== 'present') return;
+    seen.set(nameOf(cluster), { touched: touchOf(cluster), atMs: clock.monotonicMs(), kubeconfig });
+  };
   return {
     async of(client, cluster, now) {
-      const { namespace = '', name: own = '' } = cluster.metadata;
-      const touched = touchOf(cluster);
-      const name = textOf({ namespace, name: own });
-      const atMs = clock.monotonicMs();
-      const known = seen.get(name);
-      if (known?.touched === touched && atMs < known.atMs + KEPT_MS && !hasExpired(known.kubeconfig, now))
+      const known = seen.get(nameOf(cluster));
+      if (
+        known?.touched === touchOf(cluster) &&
+        clock.monotonicMs() < known.atMs + KEPT_MS &&
+        !hasExpired(known.kubeconfig, now)
+      )
         return known.kubeconfig;
-      seen.delete(name);
+      seen.delete(nameOf(cluster));
       const found = await read(client, cluster);
       const kubeconfig: Kubeconfig = hasExpired(found, now) ? { kind: 'missing' } : found;
-      if (kubeconfig.kind === 'present') seen.set(name, { touched, atMs, kubeconfig });
+      note(cluster, kubeconfig);
       return kubeconfig;
+    },
+    async keep(client, cluster, text) {
+      const { name = '' } = cluster.metadata;
+      await keep(client, cluster, kubeconfigSecretName(name), { value: text, kubeconfig: text });
+      note(cluster, kubeconfigIn(text));
     },
     forget: (key) => void seen.delete(textOf(key)),
   };
 }
 
-/** What changes when somebody touches the object, and not when we write its status. */
-const touchOf = ({ metadata: { generation, labels: marked, annotations } }: KubernetesCluster): string =>
-  canonicalJson([generation, marked, annotations]);
-
-const hasExpired = (kubeconfig: Kubeconfig, now: Date): boolean =>
-  kubeconfig.kind === 'present' && kubeconfig.expires !== undefined && kubeconfig.expires <= now;
+/** What changes when somebody touches the object, and not when we write its status or answer what was asked. */
+function touchOf({ metadata: { generation, labels: marked, annotations: noted = {} } }: KubernetesCluster) {
+  const { [annotations.operation]: _word, [annotations.appliedSpec]: _applied, ...others } = noted;
+  return canonicalJson([generation, marked, others]);
+}
 
 async function read(client: Client, cluster: KubernetesCluster): Promise<Kubeconfig> {
   const { namespace = '', name = '' } = cluster.metadata;
@@ -66,13 +66,7 @@ async function read(client: Client, cluster: KubernetesCluster): Promise<Kubecon
     await client.find<Secret>(SECRETS, { namespace, name: kubeconfigSecretName(name) }),
     'value',
   );
-  if (text === undefined) return { kind: 'missing' };
-  try {
-    const expires = expiryOf(text);
-    return expires === undefined ? { kind: 'present' } : { kind: 'present', expires };
-  } catch {
-    return { kind: 'missing' };
-  }
+  return text === undefined ? { kind: 'missing' } : kubeconfigIn(text);
 }
 
 /** Writes a Secret of a cluster, owned by it, whatever stood there before. */
@@ -91,13 +85,6 @@ async function keep(client: Client, cluster: KubernetesCluster, name: string, te
   } satisfies Secret;
   await keepObject(client, SECRETS, secret, false);
 }
-
-export const keepKubeconfig = (
-  client: Client,
-  cluster: KubernetesCluster,
-  kubeconfig: string,
-): Promise<void> =>
-  keep(client, cluster, kubeconfigSecretName(cluster.metadata.name ?? ''), { value: kubeconfig, kubeconfig });
 
 export const keepKnownHosts = (client: Client, cluster: KubernetesCluster, lines: string): Promise<void> =>
   keep(client, cluster, knownHostsSecretName(cluster.metadata.name ?? ''), { known_hosts: lines });

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { expiryOf } from './access.ts';
 import { mergeKnownHosts } from './anchors.ts';
 
 it('lets the first key of a host and type stand: a later one must not replace what was pinned', () => {
@@ -9,9 +8,4 @@ it('lets the first key of a host and type stand: a later one must not replace wh
   );
   expect(merged).toBe('10.0.0.1 ssh-ed25519 AAA\n10.0.0.2 ssh-ed25519 CCC\n');
   expect(mergeKnownHosts(merged, merged)).toBe(merged);
-});
-
-it('reads no end from a kubeconfig without a certificate, and refuses what is none', () => {
-  expect(expiryOf('users: [{name: a, user: {token: t}}]')).toBeUndefined();
-  expect(() => expiryOf('[]')).toThrow();
 });

@@ -32,11 +32,11 @@ export interface Traces {
 /** How an anchor and a claim name their cluster. */
 export const textOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
 
-/** Over the client of one reconcile; `cached` answers what the cache knows of a cluster's anchor. */
+/** Over the client of one reconcile; `cached` answers what the cache has of a cluster's anchor: `sequence`, no secret. */
 export function anchorsIn(
   client: Client,
   namespace: string,
-  cached: (clusterId: string) => KubeObject | undefined = () => undefined,
+  cached: (clusterId: string) => Secret | undefined = () => undefined,
 ): Anchors {
   const keyOf = (clusterId: string): ObjectKey => ({ namespace, name: anchorName(clusterId) });
   const find = (clusterId: string) => client.find<Secret>(SECRETS, keyOf(clusterId));
@@ -46,15 +46,22 @@ export function anchorsIn(
     if (!anchor || !isLive(anchor)) throw new Error(`cluster-id ${clusterId} has no anchor`);
     return anchor;
   };
-  // The resourceVersion in the object makes each update a compare-and-swap: two leaders cannot take one sequence.
-  const save = (anchor: Secret, texts: Record<string, string | undefined>) =>
-    client.update(SECRETS, { ...anchor, data: { ...anchor.data, ...secretData(texts) } });
+  // The resourceVersion makes each a compare-and-swap: two leaders cannot take one sequence.
+  const save = (
+    { metadata: { name = '', resourceVersion } }: Secret,
+    texts: Record<string, string | undefined>,
+  ) => {
+    const patch = { metadata: { resourceVersion }, data: secretData(texts) };
+    return client.patch(SECRETS, { namespace, name }, patch, { type: 'merge' });
+  };
+  const oursIn = (cluster: ObjectKey, anchor: Secret | undefined): anchor is Secret =>
+    anchor !== undefined && isLive(anchor) && clusterOf(anchor) === textOf(cluster);
 
   return {
     async bindingOf(clusterId, cluster, { carriesId, none }) {
       // A live anchor keeps its cluster until it goes, and whatever is then done in its name asks the server for it.
       const known = cached(clusterId);
-      if (known && isLive(known) && clusterOf(known) === textOf(cluster)) return { kind: 'ours' };
+      if (oursIn(cluster, known)) return { kind: 'ours' };
       // Should it have an anchor that the cache does not show yet, binding it finds that out.
       if (none && !known) return { kind: 'unbound' };
       const anchor = await find(clusterId);
@@ -83,7 +90,10 @@ export function anchorsIn(
       }
     },
     async takeSequence(clusterId, cluster) {
-      const anchor = await need(clusterId);
+      const { namespace: of = '', name = '' } = cluster.metadata;
+      const known = cached(clusterId);
+      // Should the cache be behind, the save is a conflict.
+      const anchor = oursIn({ namespace: of, name }, known) ? known : await need(clusterId);
       const sequence = Number(secretText(anchor, 'sequence') ?? 0) + 1;
       const given = await credentialsOf(client, cluster);
       await save(anchor, { sequence: String(sequence), ...given });

@@ -1,4 +1,4 @@
-import type { Lease } from '#api/core.ts';
+import type { Lease, Secret } from '#api/core.ts';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { annotations, labels, marks } from '#api/names.ts';
@@ -54,7 +54,7 @@ export interface ClusterControllerDeps {
   /** Leases of the operator's namespace labelled as claims, with `claimIndexers`. */
   claims: Informer<Lease>;
   /** What the cache has of a cluster's anchor. */
-  anchorOf(clusterId: string): KubeObject | undefined;
+  anchorOf(clusterId: string): Secret | undefined;
   remains: Remains;
   /** Objects marked with a cluster (Jobs, pods, logs, anchors) whose changes concern it. */
   others: readonly Informer<KubeObject>[];
@@ -116,12 +116,15 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
           anchors,
           claims,
           installer,
+          kubeconfigs,
           log,
           event,
         });
         // Most effects come back as an event of a cache; those on Secrets do not.
         return { requeueAfterMs: AFTER_EFFECTS_MS };
       }
+      // What is known of it from before an operation says nothing of what that leaves.
+      if (outcome.kind === 'accept') kubeconfigs.forget(key);
       const accepted =
         outcome.kind === 'accept'
           ? await acceptedOperation(snapshot, outcome, { anchors, offer: deps.offer })

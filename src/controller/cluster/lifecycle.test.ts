@@ -134,7 +134,7 @@ describe('the life of a cluster', () => {
   });
 
   it('is Running only once the kubeconfig is kept', () => {
-    const report = { success: true, message: '', hosts: [], kubeconfig: 'k' };
+    const report = { success: true, message: '', hosts: [], kubeconfig: 'users: []' };
     const joined = claims.map((claim) => ({ ...claim, state: 'joined' as const }));
     const done = { ...creating, operation: { ...operation, step: 'nodes' }, claims: joined };
     expect(outcome({ ...done, attempt: { kind: 'succeeded', report } })).toMatchObject({
@@ -311,6 +311,23 @@ it('waits before it fetches a kubeconfig again', () => {
     fetch,
   };
   expect(outcome(given)).toMatchObject({ kind: 'wait', ms: 20_000 });
+});
+
+it('does not keep, over and over, what was fetched and is no kubeconfig', () => {
+  const joined = claims.map((claim) => ({ ...claim, state: 'joined' as const }));
+  const report = { success: true, message: '', hosts: [], kubeconfig: '<html>' };
+  const given = {
+    ...creating,
+    operation: { ...operation, step: 'nodes' },
+    claims: joined,
+    attempt: { kind: 'succeeded' as const, report },
+  };
+  expect(outcome(given)).toMatchObject({ effects: [{ kind: 'start', attempt: { operation: 'fetch' } }] });
+  const fetch = { kind: 'succeeded' as const, report };
+  expect(outcome({ ...given, fetch })).toMatchObject({
+    kind: 'wait',
+    stall: { reason: 'KubeconfigMissing', message: expect.stringContaining('is no kubeconfig') },
+  });
 });
 
 describe('status', () => {

@@ -4,7 +4,7 @@ import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
 import { isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
-import { keepKnownHosts, keepKubeconfig } from './access.ts';
+import { type Kubeconfigs, keepKnownHosts } from './access.ts';
 import type { Anchors } from './anchors.ts';
 import type { Claims } from './claims.ts';
 import type { Effect } from './outcome.ts';
@@ -18,6 +18,7 @@ export interface Performers {
   anchors: Anchors;
   claims: Claims;
   installer: Installer;
+  kubeconfigs: Kubeconfigs;
   log: Logger;
   /** Tells people what happened to the cluster. */
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
@@ -77,12 +78,12 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   record: async ({ result }, { cluster, operation }, { client, log }) => {
     if (operation) await writeRecord(client, cluster, operation, result, log);
   },
-  'keep-access': async ({ report }, { cluster, clusterId }, { client, anchors }) => {
+  'keep-access': async ({ report }, { cluster, clusterId }, { client, anchors, kubeconfigs }) => {
     if (report.knownHosts) {
       const lines = await anchors.keepKnownHosts(clusterId, report.knownHosts);
       await keepKnownHosts(client, cluster, lines);
     }
-    if (report.kubeconfig) await keepKubeconfig(client, cluster, report.kubeconfig);
+    if (report.kubeconfig) await kubeconfigs.keep(client, cluster, report.kubeconfig);
   },
   join: async ({ hosts }, { clusterId }, { claims }) => {
     for (const ip of hosts) await claims.mark(clusterId, ip, 'joined');

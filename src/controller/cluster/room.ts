@@ -41,6 +41,12 @@ const withoutData = <T extends ConfigMap | Secret>({ data: _data, ...rest }: T):
   metadata: { ...rest.metadata, managedFields: [] },
 });
 
+/** Of an anchor also the sequence that was taken last, so that the next can be taken without a look. */
+const withoutSecrets = (secret: Secret): Secret => {
+  const sequence = secret.data?.['sequence'];
+  return { ...withoutData(secret), ...(sequence === undefined ? {} : { data: { sequence } }) };
+};
+
 const byLabel =
   (label: string) =>
   ({ metadata }: KubeObject): string[] => {
@@ -109,7 +115,7 @@ export function clusterRoom(deps: ClusterRoomDeps): {
     clock,
     resource: SECRETS,
     selection: { namespace, labelSelector: `${labels.purpose} in (anchor,attempt-secret,tombstone)` },
-    transform: withoutData,
+    transform: withoutSecrets,
     indexers: { [BY_CLUSTER]: byLabel(labels.clusterId), [BY_MARK]: byMark },
   });
   const purposeOf = ({ metadata }: KubeObject) => metadata.labels?.[labels.purpose];

@@ -2,6 +2,7 @@ import { shortHash } from '#base/canonical.ts';
 import type { Report } from '#installer/installer.ts';
 import { type HostPlan, isMaster } from '#operations/members.ts';
 import type { Operation } from '#operations/operation.ts';
+import { isUsable } from './kubeconfig.ts';
 import type { Effect, Outcome } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -37,10 +38,13 @@ export function settle(snapshot: Snapshot, plan: HostPlan, operation: Operation)
 
 /** From the report if it has one, else by a Job that only fetches it. */
 export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
-  const { fetch, claims, cluster, clusterId, operation, attempts } = snapshot;
-  if (report?.kubeconfig !== undefined) return { kind: 'act', effects: [{ kind: 'keep-access', report }] };
-  if (fetch.kind === 'succeeded' && fetch.report?.kubeconfig !== undefined) {
-    return { kind: 'act', effects: [{ kind: 'keep-access', report: fetch.report }] };
+  const { now, fetch, claims, cluster, clusterId, operation, attempts } = snapshot;
+  const fetched = fetch.kind === 'succeeded' ? fetch.report : undefined;
+  const usable = [report, fetched].find((one) => isUsable(one?.kubeconfig, now));
+  if (usable) return { kind: 'act', effects: [{ kind: 'keep-access', report: usable }] };
+  if (fetched) {
+    const message = `what Job ${fetchJobName(clusterId, operation?.sequence ?? 0)} fetched is no kubeconfig, or has ended`;
+    return { kind: 'wait', ms: FETCH_RETRY_MS, stall: { reason: 'KubeconfigMissing', message } };
   }
   if (fetch.kind === 'running') return { kind: 'wait', ms: FETCH_DEADLINE_SECONDS * 1_000 };
   const fetches = attempts.filter(({ job }) => job.startsWith('fetch-'));
@@ -49,7 +53,7 @@ export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
     message: fetch.kind === 'failed' ? fetch.message : 'it is fetched again',
   };
   const endedAt = 'endedAt' in fetch ? Date.parse(fetch.endedAt ?? '') : Number.NaN;
-  const restMs = endedAt + FETCH_RETRY_MS - snapshot.now.getTime();
+  const restMs = endedAt + FETCH_RETRY_MS - now.getTime();
   if (restMs > 0) return { kind: 'wait', ms: restMs, stall };
   if (fetch.kind !== 'absent' && fetches.length > 0) {
     return { kind: 'act', effects: [{ kind: 'discard', attempts: fetches }] };

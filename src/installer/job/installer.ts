@@ -90,8 +90,14 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       );
     },
     async observe(ref) {
-      // What the cache does not show may only be late: an attempt is called absent on the server's word.
-      const job = caches.jobs.get(keyOf(ref.job)) ?? (await client.find<Job>(JOBS, keyOf(ref.job)));
+      let job = caches.jobs.get(keyOf(ref.job));
+      if (!job) {
+        // What the cache does not show may only be late: an attempt is called absent on the server's word. Its Secret
+        // is made before all else and removed after it.
+        const secret = await client.find<Secret>(SECRETS, keyOf(attemptSecretName(ref.job)));
+        if (!secret) return { kind: 'absent' };
+        job = await client.find<Job>(JOBS, keyOf(ref.job));
+      }
       if (!job) {
         const report = reportFrom(await client.find<Secret>(SECRETS, keyOf(reportSecretName(ref.job))));
         if (!report) return { kind: 'absent' };

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { isUsable, kubeconfigIn } from './kubeconfig.ts';
+
+it('reads no end from a kubeconfig without a certificate, and takes what is none for missing', () => {
+  expect(kubeconfigIn('users: [{name: a, user: {token: t}}]')).toEqual({ kind: 'present' });
+  expect(kubeconfigIn('[]')).toEqual({ kind: 'missing' });
+  const broken = 'users: [{name: a, user: {client-certificate-data: bm9uZQ==}}]';
+  expect(kubeconfigIn(broken)).toEqual({ kind: 'missing' });
+});
+
+it('finds nothing usable in what would be missing again at once', () => {
+  const now = new Date();
+  expect(isUsable('users: [{name: a, user: {token: t}}]', now)).toBe(true);
+  expect(isUsable('{', now)).toBe(false);
+  expect(isUsable(undefined, now)).toBe(false);
+});
