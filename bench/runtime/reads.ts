@@ -18,6 +18,8 @@ export interface Reads {
   listMiB: number[];
   /** Ours alone: how long the event loop was held up at most, in milliseconds. */
   blocked: number[];
+  /** And how much of such a turn our thread itself worked. */
+  worked: number[];
   callSeconds: number[];
 }
 
@@ -48,6 +50,7 @@ export async function reads(
         watchListSeconds: [],
         listMiB: [],
         blocked: [],
+        worked: [],
         callSeconds: [],
       } satisfies Reads as Reads,
     ]),
@@ -57,7 +60,10 @@ export async function reads(
       const one = measured.get(side.name);
       if (!one) continue;
       const list = start(side, 'list', server.kubeconfigPath);
-      if (side.name === 'ours') one.blocked.push(Number(await list.line('blocked ')));
+      if (side.name === 'ours') {
+        one.blocked.push(Number(await list.line('blocked ')));
+        one.worked.push(Number(await list.line('worked ')));
+      }
       one.listSeconds.push(Number(await list.line('seconds ')));
       one.listMiB.push(await list.resident());
       await list.stop();

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { type Clock, sleep, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import { ApiError, isApiError } from './api-error.ts';
@@ -120,6 +121,8 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
           if (answer.status < 200 || answer.status >= 300) {
             throw blame(errorFromAnswer(answer.status, answer.text, answer.retryAfter, what), endpoint);
           }
+          // To receive much, and to parse it, each hold the event loop up.
+          if (answer.text.length > BREATH) await setImmediate();
           return parse(answer.text, answer.status, what);
         }),
       );
@@ -200,6 +203,9 @@ function isReset(cause: unknown): boolean {
   const code = cause instanceof Error && 'code' in cause ? cause.code : '';
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 }
+
+/** Characters of an answer after which the event loop breathes before they are parsed. */
+const BREATH = 256 * 1024;
 
 function parse(text: string, status: number, what: string): unknown {
   if (text === '') return undefined;

@@ -14,7 +14,7 @@ export interface Listed<T> {
 /** Most kinds fit into it; of those that do not, the engine learns by it what the pages look like. */
 const FIRST_PAGE = 100;
 /** Objects between two breaths of the event loop. */
-const BREATH = 100;
+const BREATH = 50;
 
 /**
  * Lists everything, page by page, as of now: no resourceVersion is sent, so the answer is never older than
