@@ -196,7 +196,13 @@ export async function startOperator(
             ),
           );
         }, 30_000);
-        const leave = clusters.addHandler({ add: look, update: look, delete: look });
+        // What a caller waits for may hang on a pod: `started` grows with them.
+        const handlers = [clusters, pods].map((seen) =>
+          seen.addHandler({ add: look, update: look, delete: look }),
+        );
+        const leave = () => {
+          for (const forget of handlers) forget();
+        };
         queueMicrotask(look);
       }),
     restart: async () => {
