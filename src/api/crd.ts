@@ -17,6 +17,7 @@ export function structural(schema: unknown): JsonSchema {
   if (!isObject(schema)) return {};
   const {
     additionalProperties,
+    atomic,
     crdDefault,
     listMapKeys,
     propertyNames: _names,
@@ -40,6 +41,7 @@ export function structural(schema: unknown): JsonSchema {
     out['additionalProperties'] = structural(additionalProperties);
   }
   if (crdDefault !== undefined) out['default'] = crdDefault;
+  if (atomic === true) out['x-kubernetes-map-type'] = 'atomic';
   if (Array.isArray(listMapKeys)) {
     out['x-kubernetes-list-type'] = 'map';
     out['x-kubernetes-list-map-keys'] = listMapKeys;
@@ -75,6 +77,8 @@ const statusSchema = z.object({
       endedAt: text.optional(),
       result: z.enum(['finished', 'failed', 'cancelled']).optional(),
     })
+    // Written whole by one writer: who manages which of its fields is not worth the server's time.
+    .meta({ atomic: true })
     .optional(),
   requests: z
     .array(
