@@ -1,11 +1,12 @@
 import { CONFIG_MAPS } from '#api/core.ts';
 import { createLogger } from '#base/log.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { createInformer } from '#runtime/informer.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
-import { CRDS, SAMPLES, type Sample, sampleCrd } from './sample.ts';
+import { SAMPLES, type Sample, sampleCrd } from './sample.ts';
 import { type Side, start } from './sides.ts';
 
 const TIMED = 1_000;
@@ -27,7 +28,7 @@ export async function reconciled(side: Side, say: Say): Promise<Reconciled> {
   const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
     userAgent: 'matryoshka-bench',
   });
-  await client.create(CRDS, sampleCrd);
+  await client.create(CUSTOM_RESOURCE_DEFINITIONS, sampleCrd);
   await served(client);
   const watch = await watched(client);
   const running = start(side, 'reconcile', server.kubeconfigPath);

@@ -14,14 +14,6 @@ export const SAMPLES: Resource = {
   namespaced: true,
 };
 
-export const CRDS: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
-
 export const FINALIZER = 'bench.example.com/sample';
 
 export const sampleCrd: KubeObject & { spec: unknown } = {

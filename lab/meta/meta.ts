@@ -5,6 +5,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { bootstrap } from '#bootstrap/bootstrap.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
+import { SERVICE_ACCOUNTS } from '../apiserver/kinds.ts';
 import { fillArtifacts } from '../artifacts/fill.ts';
 import { artifactsDir } from '../artifacts/places.ts';
 import type { Say } from '../artifacts/progress.ts';
@@ -91,13 +92,6 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
   };
 }
 
-const SERVICE_ACCOUNTS: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'ServiceAccount',
-  plural: 'serviceaccounts',
-  namespaced: true,
-};
 const ROLE_BINDINGS: Resource = {
   group: 'rbac.authorization.k8s.io',
   version: 'v1',

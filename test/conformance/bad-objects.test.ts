@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster, type Spec } from '#api/kubernetes-cluster.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
+import type { KubeObject } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
 import { isApiError } from '#runtime/api-error.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
@@ -36,14 +37,6 @@ const { spec: crdSpec } = z
 const [version] = crdSpec.versions;
 const { openAPIV3Schema } = version.schema;
 const properties = propertiesOf(openAPIV3Schema.properties.spec);
-const CRDS: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
-
 /** The same kind with a spec of any shape. */
 const openCrd = () => {
   const anything = { 'x-kubernetes-preserve-unknown-fields': true };
@@ -99,7 +92,7 @@ beforeAll(async () => {
   const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
     userAgent: 'test',
   });
-  await client.create(CRDS, openCrd());
+  await client.create(CUSTOM_RESOURCE_DEFINITIONS, openCrd());
   await client.close();
   operator = await startOperator(server.kubeconfigPath, () => ({
     kind: 'report',

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { JOBS, LEASES, SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf, labels } from '#api/names.ts';
+import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
 import type { Ending } from './scripted-jobs.ts';
 
@@ -158,14 +159,7 @@ describe('a cluster, by annotation', () => {
     script = (job) => (job.startsWith('create') ? { kind: 'hang' } : success);
     await operator.apply('demo', spec(2), 'creating');
     await operator.until('demo', (cluster) => cluster?.status?.operation?.step === 'precheck');
-    const namespaces = {
-      group: '',
-      version: 'v1',
-      kind: 'Namespace',
-      plural: 'namespaces',
-      namespaced: false,
-    };
-    await operator.client.delete(namespaces, { namespace: '', name: operator.namespace });
+    await operator.client.delete(NAMESPACES, { namespace: '', name: operator.namespace });
     await gone();
     expect(operator.started.map((job) => job.split('-')[0])).toEqual(['create', 'delete']);
     await expect.poll(() => names(LEASES, 'claim')).toEqual([]);

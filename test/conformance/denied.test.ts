@@ -8,6 +8,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import type { Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
+import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { isApiError } from '#runtime/api-error.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
@@ -100,13 +101,7 @@ const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
 });
 const ROLE_BINDINGS = rbac('RoleBinding', 'rolebindings', true);
 const KINDS: Record<string, Resource> = {
-  ServiceAccount: {
-    group: '',
-    version: 'v1',
-    kind: 'ServiceAccount',
-    plural: 'serviceaccounts',
-    namespaced: true,
-  },
+  ServiceAccount: SERVICE_ACCOUNTS,
   ClusterRole: rbac('ClusterRole', 'clusterroles', false),
   ClusterRoleBinding: rbac('ClusterRoleBinding', 'clusterrolebindings', false),
   Role: rbac('Role', 'roles', true),

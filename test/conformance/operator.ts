@@ -8,6 +8,7 @@ import { annotations } from '#api/names.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { rooms } from '#controller/index.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { isAlreadyExists } from '#runtime/api-error.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { createInformer, type Informer } from '#runtime/informer.ts';
@@ -15,21 +16,6 @@ import { loadEndpoint } from '#runtime/kube-config.ts';
 import { createManager } from '#runtime/manager.ts';
 import { withinNamespace } from './one-namespace.ts';
 import { type Ending, endJobs } from './scripted-jobs.ts';
-
-const NAMESPACES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
-const CRDS: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 
 async function ensure(client: Client, resource: Resource, object: KubeObject): Promise<void> {
   try {
@@ -83,7 +69,7 @@ export async function startOperator(
   const [namespace, operatorNamespace] = [`user-${id}`, `operator-${id}`];
   await ensure(
     client,
-    CRDS,
+    CUSTOM_RESOURCE_DEFINITIONS,
     parse(readFileSync(new URL('../../crds/kubernetesclusters.ecs.yun.com.yaml', import.meta.url), 'utf8')),
   );
   for (const name of [namespace, operatorNamespace]) await ensure(client, NAMESPACES, { metadata: { name } });
@@ -94,14 +80,7 @@ export async function startOperator(
     data: secretData({ username: 'root', 'ssh-privatekey': pem }),
   } satisfies KubeObject & { data: Record<string, string> });
 
-  const serviceAccounts: Resource = {
-    group: '',
-    version: 'v1',
-    kind: 'ServiceAccount',
-    plural: 'serviceaccounts',
-    namespaced: true,
-  };
-  await ensure(client, serviceAccounts, { metadata: { namespace: operatorNamespace, name: 'runner' } });
+  await ensure(client, SERVICE_ACCOUNTS, { metadata: { namespace: operatorNamespace, name: 'runner' } });
 
   const watching = new AbortController();
   const clusters = createInformer<KubernetesCluster>({

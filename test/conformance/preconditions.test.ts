@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { LEASES, type Lease, SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
+import type { KubeObject } from '#api/meta.ts';
 import { annotations, claimName } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
@@ -13,6 +13,7 @@ import { writeStatus } from '#controller/cluster/finish.ts';
 import { observe } from '#controller/cluster/observe.ts';
 import { perform } from '#controller/cluster/perform.ts';
 import type { Installer } from '#installer/installer.ts';
+import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { membersOf } from '#operations/members.ts';
 import { isConflict } from '#runtime/api-error.ts';
 import { type Client, clientOver } from '#runtime/client.ts';
@@ -20,13 +21,6 @@ import { type Ground, groundOn } from '../faults/ground.ts';
 
 /** What is written between a look and the write that follows from it: no write goes over it. */
 const namespace = `meanwhile-${randomUUID().slice(0, 8)}`;
-const NAMESPACES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
 const idle: Installer = {
   start: async () => {},
   observe: async () => ({ kind: 'absent' }),

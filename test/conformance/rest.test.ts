@@ -8,6 +8,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 import { restApp } from '#server/app.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
@@ -18,13 +19,6 @@ const rbac: Resource = {
   version: 'v1',
   kind: 'RoleBinding',
   plural: 'rolebindings',
-  namespaced: true,
-};
-const accounts: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'ServiceAccount',
-  plural: 'serviceaccounts',
   namespaced: true,
 };
 let script: (job: string) => Ending;
@@ -53,7 +47,7 @@ beforeEach(async () => {
     audiences: [],
     runnerServiceAccount: 'runner',
   });
-  await client.create(accounts, { metadata: { namespace, name: 'alice' } });
+  await client.create(SERVICE_ACCOUNTS, { metadata: { namespace, name: 'alice' } });
   await client.create(rbac, {
     metadata: { namespace, name: `alice-${randomUUID().slice(0, 8)}` },
     roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: 'cluster-admin' },

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import { SECRETS, secretData } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import type { Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { servedNamespace } from '#bootstrap/install.ts';
 import { resourceOf } from '#bootstrap/manifests.ts';
+import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
@@ -17,14 +17,6 @@ const NAME = 'lost';
 const PATH = `/region/lab/cluster/${NAME}`;
 const REST_PORT = 8443;
 const OPERATION_MS = 10 * 60_000;
-const NAMESPACES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
-
 let meta: Meta;
 beforeAll(async () => {
   meta = await metaUp(inject('labHosts'), () => {});

@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
+import type { KubeObject } from '#api/meta.ts';
 import { sleep } from '#base/clock.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
@@ -17,14 +18,6 @@ export interface Ground {
   leave(): Promise<void>;
 }
 
-const CRDS: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
-
 /** Pods are made here without a kubelet, and need no account. */
 export const startServer = (): Promise<ApiServer & AsyncDisposable> =>
   startApiServer({ flags: ['--disable-admission-plugins=ServiceAccount'] });
@@ -34,7 +27,7 @@ export async function groundOn(kubeconfig: string): Promise<Ground> {
   const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'faults' });
   try {
     const crd: KubeObject = parse(crdFiles['kubernetesclusters.ecs.yun.com.yaml'] ?? '');
-    await client.create(CRDS, crd);
+    await client.create(CUSTOM_RESOURCE_DEFINITIONS, crd);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }

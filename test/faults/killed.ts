@@ -4,8 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { JOBS, type Job, LEASES, SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
+import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
+import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { createInformer } from '#runtime/informer.ts';
 import type { Ground } from './ground.ts';
 import { createHosts } from './hosts.ts';
@@ -15,13 +16,6 @@ import { createQuiet } from './quiet.ts';
 import { randomFrom } from './random.ts';
 import { STEPS_DO, userOf } from './user.ts';
 
-const NAMESPACES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 /** A successor waits for the lease of the dead, so a step with many deaths takes long. */
 const STEP_LIMIT_MS = 180_000;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { JOBS, type Job, SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
+import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
 import { clusterRoom } from '#controller/cluster/room.ts';
+import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { clientOver } from '#runtime/client.ts';
 import { createInformer } from '#runtime/informer.ts';
 import { createManager } from '#runtime/manager.ts';
@@ -17,14 +18,6 @@ import { createQuiet, REST_MS } from './quiet.ts';
 import { STEPS_DO, userOf } from './user.ts';
 
 const LIMIT_MS = 30_000;
-const NAMESPACES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
-
 export interface Outcome {
   /** What the oracles say; empty when the plan held. */
   problems: string[];

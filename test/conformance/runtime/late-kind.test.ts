@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, it } from 'vitest';
 import type { KubeObject, Resource } from '#api/meta.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
 import { createClient } from '#runtime/client.ts';
 import { cachesSynced } from '#runtime/health.ts';
 import { createInformer } from '#runtime/informer.ts';
@@ -10,13 +11,6 @@ import { eventually, recordingLog, within } from './world.ts';
 const test = useNamespace('late-kind');
 const group = `g${randomUUID().slice(0, 8)}.example.com`;
 const WIDGETS: Resource = { group, version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true };
-const CRDS: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 const crd = {
   metadata: { name: `widgets.${group}` },
   spec: {
@@ -27,7 +21,7 @@ const crd = {
   },
 };
 
-afterAll(() => test.client.delete(CRDS, { namespace: '', name: `widgets.${group}` }));
+afterAll(() => test.client.delete(CUSTOM_RESOURCE_DEFINITIONS, { namespace: '', name: `widgets.${group}` }));
 
 it('an informer waits for a kind that is not installed, says so once, and starts by itself', async () => {
   const { log, lines } = recordingLog();
@@ -51,7 +45,7 @@ it('an informer waits for a kind that is not installed, says so once, and starts
   expect(lines.map(({ fields }) => fields['error'])).toEqual([why]);
   expect(cachesSynced([informer])()).toContain(why);
 
-  await test.client.create(CRDS, crd);
+  await test.client.create(CUSTOM_RESOURCE_DEFINITIONS, crd);
   await within(informer.whenSynced(), 20_000, 'the kind is watched');
   expect(cachesSynced([informer])()).toBeUndefined();
   // While the definition is taken up the server may refuse for another reason first, which is news as well.

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
 import { LEASES, type Lease } from '#runtime/lease.ts';
 import { CONFIG_MAPS, useNamespace } from '#runtime/test-namespace.ts';
 import { packRuntime } from '../../../deploy/pack-runtime.ts';
@@ -29,14 +30,6 @@ const GREETINGS: Resource = {
   plural: 'greetings',
   namespaced: true,
 };
-const CRDS: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
-
 const page = readFileSync(join(root, 'docs/write-a-controller.md'), 'utf8');
 /** The page's block of that language. */
 function block(language: string): string {
@@ -68,7 +61,7 @@ beforeAll(() => {
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
-  await test.client.delete(CRDS, { namespace: '', name: 'greetings.example.com' });
+  await test.client.delete(CUSTOM_RESOURCE_DEFINITIONS, { namespace: '', name: 'greetings.example.com' });
 });
 
 it('the page’s program has the types that it says', () => {
@@ -105,7 +98,7 @@ it('the page’s program greets, heals, reports and ends well, from a packed run
     // Started before its kind is there, as on a new cluster.
     await within(waiting.promise, 20_000, () => `a word of the missing kind; it said: ${said.join('')}`);
     await client.create(
-      CRDS,
+      CUSTOM_RESOURCE_DEFINITIONS,
       z.looseObject({ metadata: z.object({ name: z.string() }) }).parse(parse(block('yaml'))),
     );
     await using caches = runInformers();
