@@ -26,9 +26,11 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   const ip = (last: number) => `10.${net >> 8}.${net & 255}.${last}`;
   const host = (last: number) => ({ ip: ip(last) });
   let workers: number[] = [];
+  /** Declared by somebody else than whoever asks: server-side apply leaves it in the list (SSA, list type map). */
+  let declared: number[] = [];
   return {
     async ask(word, requestId, ...wanted) {
-      workers = wanted;
+      workers = [...wanted, ...declared];
       const nodeList = wanted.map(host);
       const cluster: KubernetesCluster = {
         metadata: {
@@ -56,7 +58,8 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
       await client.delete(KUBERNETES_CLUSTERS, key);
     },
     async addWorker() {
-      workers = [...workers, 9];
+      declared = [9];
+      workers = [...new Set([...workers, ...declared])];
       const patch = { spec: { cluster: { nodeList: workers.map(host) } } };
       quiet.expect(await client.patch(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
     },
