@@ -137,6 +137,22 @@ async function asShipped(admin: Client, namespace: string): Promise<Client> {
   return createClient({ ...endpoint, headers }, { userAgent: 'matryoshka-test' });
 }
 
+const reviewSchema = z.object({ status: z.object({ allowed: z.boolean() }) });
+
+/** What the server thinks of it: a binding that is gone is taken notice of a moment later. */
+async function mayReadSecrets(admin: Client, namespace: string, operatorNamespace: string): Promise<boolean> {
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    spec: {
+      user: `system:serviceaccount:${operatorNamespace}:${ACCOUNT}`,
+      resourceAttributes: { namespace, verb: 'get', resource: 'secrets' },
+    },
+  };
+  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+  return reviewSchema.parse(await admin.request('POST', path, review)).status.allowed;
+}
+
 it('does nothing for a namespace that it does not serve, says so, and begins once it does', async () => {
   operator = await startOperator(inject('kubeconfigPath'), () => success, {
     clock: hasty,
@@ -147,7 +163,7 @@ it('does nothing for a namespace that it does not serve, says so, and begins onc
   const refused = await operator.until('demo', stalled('NamespaceNotServed'));
   expect(findCondition(refused?.status?.conditions, 'Stalled')?.message).toContain(namespace);
   expect(refused?.status?.operation).toBeUndefined();
-  await client.create(ROLE_BINDINGS, {
+  const served = {
     metadata: { namespace, name: ACCOUNT },
     roleRef: {
       apiGroup: 'rbac.authorization.k8s.io',
@@ -155,9 +171,19 @@ it('does nothing for a namespace that it does not serve, says so, and begins onc
       name: 'matryoshka-served-namespace',
     },
     subjects: [{ kind: 'ServiceAccount', name: ACCOUNT, namespace: operatorNamespace }],
-  });
+  };
+  await client.create(ROLE_BINDINGS, served);
   const made = await operator.until('demo', finished);
   expect(findCondition(made?.status?.conditions, 'Stalled')).toBeUndefined();
+
+  await client.delete(ROLE_BINDINGS, { namespace, name: ACCOUNT });
+  await expect.poll(() => mayReadSecrets(client, namespace, operatorNamespace)).toBe(false);
+  const touch = { metadata: { labels: { touched: 'yes' } } };
+  await client.patch(KUBERNETES_CLUSTERS, { namespace, name: 'demo' }, touch, { type: 'merge' });
+  const left = await operator.until('demo', stalled('NamespaceNotServed'));
+  expect(findCondition(left?.status?.conditions, 'Ready')?.status).toBe('True');
+  await client.create(ROLE_BINDINGS, served);
+  await operator.until('demo', (cluster) => !stalled('NamespaceNotServed')(cluster));
   await client.delete(KUBERNETES_CLUSTERS, { namespace, name: 'demo' });
   await operator.until('demo', (cluster) => cluster === undefined);
 });

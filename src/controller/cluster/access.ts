@@ -4,6 +4,7 @@ import type { ObjectKey } from '#api/meta.ts';
 import { annotations, knownHostsSecretName, kubeconfigSecretName, labels } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
+import { isForbidden } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import { textOf } from './anchors.ts';
 import { keepObject } from './keep.ts';
@@ -62,11 +63,14 @@ function touchOf({ metadata: { generation, labels: marked, annotations: noted = 
 
 async function read(client: Client, cluster: KubernetesCluster): Promise<Kubeconfig> {
   const { namespace = '', name = '' } = cluster.metadata;
-  const text = secretText(
-    await client.find<Secret>(SECRETS, { namespace, name: kubeconfigSecretName(name) }),
-    'value',
-  );
-  return text === undefined ? { kind: 'missing' } : kubeconfigIn(text);
+  try {
+    const key = { namespace, name: kubeconfigSecretName(name) };
+    const text = secretText(await client.find<Secret>(SECRETS, key), 'value');
+    return text === undefined ? { kind: 'missing' } : kubeconfigIn(text);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { kind: 'hidden' };
+  }
 }
 
 /** Writes a Secret of a cluster, owned by it, whatever stood there before. */

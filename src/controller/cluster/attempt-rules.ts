@@ -147,7 +147,7 @@ export const succeed = during((snapshot, { operation, status }) => {
   const plan = operation.hosts(situationOf(snapshot));
   const open = settle(snapshot, plan, operation);
   const late = snapshot.now.getTime() >= deadlineOf(snapshot);
-  const keyless = operation.needsKubeconfig && snapshot.kubeconfig.kind === 'missing';
+  const keyless = operation.needsKubeconfig && snapshot.kubeconfig.kind !== 'present';
   if (open && late && keyless && open.kind !== 'act') {
     return {
       kind: 'fail',

@@ -39,6 +39,10 @@ export function settle(snapshot: Snapshot, plan: HostPlan, operation: Operation)
 /** From the report if it has one, else by a Job that only fetches it. */
 export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
   const { now, fetch, claims, cluster, clusterId, operation, attempts } = snapshot;
+  if (snapshot.kubeconfig.kind === 'hidden') {
+    const message = `the operator may not read Secrets of namespace ${cluster.metadata.namespace ?? ''}`;
+    return { kind: 'wait', ms: FETCH_RETRY_MS, stall: { reason: 'NamespaceNotServed', message } };
+  }
   const fetched = fetch.kind === 'succeeded' ? fetch.report : undefined;
   const usable = [report, fetched].find((one) => isUsable(one?.kubeconfig, now));
   if (usable) return { kind: 'act', effects: [{ kind: 'keep-access', report: usable }] };

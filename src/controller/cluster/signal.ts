@@ -41,7 +41,7 @@ export type Signal =
   | 'not-offered'
   /** The spec is no spec, or none that can be carried out. */
   | 'invalid'
-  /** The cluster is there and its kubeconfig Secret is not. */
+  /** The cluster is there and its kubeconfig Secret is not, as far as one may look. */
   | 'keyless'
   | 'quiet';
 
@@ -124,7 +124,7 @@ function restSignal(snapshot: Snapshot): Signal {
     if (tried) return snapshot.operation?.result === 'failed' ? 'quiet' : 'unconfirmed';
     return cluster.spec.paused ? 'paused' : 'declared';
   }
-  return kubeconfig.kind === 'missing' ? 'keyless' : 'quiet';
+  return kubeconfig.kind === 'present' ? 'quiet' : 'keyless';
 }
 
 function requestSignal(snapshot: Snapshot): Signal {

@@ -23,7 +23,11 @@ export type Binding =
   | { kind: 'missing' };
 
 /** Whether the cluster's credentials for people are where they belong. */
-export type Kubeconfig = { kind: 'missing' } | { kind: 'present'; expires?: Date };
+export type Kubeconfig =
+  | { kind: 'missing' }
+  | { kind: 'present'; expires?: Date }
+  /** The operator may not look. */
+  | { kind: 'hidden' };
 
 /** Everything that one reconcile knows; read once, then frozen. */
 export interface Snapshot {
