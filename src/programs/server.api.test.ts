@@ -5,7 +5,7 @@ import { connect } from 'node:tls';
 import Fastify from 'fastify';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { createLogger } from '#base/log.ts';
+import { createLogger, type Logger } from '#base/log.ts';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
 import { freePorts } from '#lab/apiserver/ports.ts';
 import { configFrom, serverConfig } from '../config.ts';
@@ -93,7 +93,17 @@ it('takes up a new certificate while it serves, and never half of one', async ()
   const app = Fastify({
     https: { cert: await text('tls.crt'), key: await text('tls.key') },
   }).withTypeProvider();
-  const service = httpsService({ name: 'test', app, port, host: '127.0.0.1', certDir: dir, log, lookMs: 20 });
+  const refused = Promise.withResolvers<void>();
+  const heard: Logger = Object.assign(createLogger('silent'), { warn: () => refused.resolve() });
+  const service = httpsService({
+    name: 'test',
+    app,
+    port,
+    host: '127.0.0.1',
+    certDir: dir,
+    log: heard,
+    lookMs: 20,
+  });
   await service.start();
   const serial = () =>
     new Promise<string>((resolve, reject) => {
@@ -106,11 +116,34 @@ it('takes up a new certificate while it serves, and never half of one', async ()
   const first = await serial();
   const { cert } = await createServerCertificates();
   await writeFile(join(dir, 'tls.crt'), cert);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await refused.promise;
   expect(await serial()).toBe(first);
   await writePair();
   await expect.poll(serial).not.toBe(first);
   await service.stop();
+});
+
+it('ends with its last answer, though the connection would be kept', async () => {
+  const ca = await writePair();
+  const [port = 0] = await freePorts(1);
+  const app = Fastify({ https: { cert: await text('tls.crt'), key: await text('tls.key') } });
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<string>();
+  app.get('/', () => {
+    asked.resolve();
+    return answer.promise;
+  });
+  const service = httpsService({ name: 'test', app, port, host: '127.0.0.1', certDir: dir, log });
+  await service.start();
+  const dispatcher = new Agent({ connect: { ca }, keepAliveTimeout: 60_000 });
+  const got = request(`https://127.0.0.1:${port}/`, { dispatcher }).then(({ body }) => body.text());
+  await asked.promise;
+  const stopped = service.stop();
+  await expect.poll(() => app.server.listening).toBe(false);
+  answer.resolve('done');
+  expect(await got).toBe('done');
+  await stopped;
+  await dispatcher.close();
 });
 
 async function text(name: string): Promise<string> {
