@@ -1,9 +1,9 @@
 import type { Mutant, Witness } from './mutant.ts';
 
 const CLUSTER = 'src/controller/cluster';
-const life = (test: string): Witness => ({
+const life = (test: string, file = 'lifecycle'): Witness => ({
   project: 'unit',
-  file: `${CLUSTER}/lifecycle.test.ts`,
+  file: `${CLUSTER}/${file}.test.ts`,
   test,
 });
 const lived = (test: string): Witness => ({
@@ -90,7 +90,7 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/rules.ts`,
     from: "? { kind: 'act', effects: [{ kind: 'delete-object' }] }",
     to: "? { kind: 'accept', operation: 'delete', request }",
-    witness: life('is a DELETE of the object when it is asked by word'),
+    witness: life('is a DELETE of the object when it is asked by word', 'deletion'),
   },
   {
     name: 'identity conflict ignored',
