@@ -9,6 +9,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { createLogger } from '#base/log.ts';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 import { resolveSpec } from '#operations/resolve.ts';
 import { isApiError, isForbidden } from '#runtime/api-error.ts';
@@ -23,9 +24,6 @@ const resource = (group: string, kind: string, plural: string, namespaced = fals
   plural,
   namespaced,
 });
-const NAMESPACES = resource('', 'Namespace', 'namespaces');
-const ACCOUNTS = resource('', 'ServiceAccount', 'serviceaccounts', true);
-const CRDS = resource('apiextensions.k8s.io', 'CustomResourceDefinition', 'customresourcedefinitions');
 const HOOKS = resource(
   'admissionregistration.k8s.io',
   'ValidatingWebhookConfiguration',
@@ -46,7 +44,7 @@ const offer = { versions: ['v1.34.4'] };
 const calls: string[] = [];
 
 async function clientOf(name: string): Promise<Client> {
-  await admin.create(ACCOUNTS, { metadata: { namespace, name } });
+  await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace, name } });
   await admin.create(BINDINGS, {
     metadata: { namespace, name },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'clusters' },
@@ -69,7 +67,10 @@ beforeAll(async () => {
   apiServer = await startApiServer({ controllerManager: true });
   const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
   admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
-  await admin.create(CRDS, parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')));
+  await admin.create(
+    CUSTOM_RESOURCE_DEFINITIONS,
+    parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')),
+  );
   await admin.create(NAMESPACES, { metadata: { name: namespace } });
   await admin.create(ROLES, {
     metadata: { namespace, name: 'clusters' },
