@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, inject } from 'vitest';
 import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
+import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { type Client, createClient } from './client.ts';
 import type { Endpoint } from './endpoint.ts';
 import { loadEndpoint } from './kube-config.ts';
 
 /** Kinds that every API server has, to practise on. */
-const core = (kind: string, plural: string, namespaced = true): Resource => ({
+const core = (kind: string, plural: string): Resource => ({
   group: '',
   version: 'v1',
   kind,
   plural,
-  namespaced,
+  namespaced: true,
 });
 export const CONFIG_MAPS = core('ConfigMap', 'configmaps');
 export const SECRETS = core('Secret', 'secrets');
-const NAMESPACES = core('Namespace', 'namespaces', false);
 
 export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;

@@ -9,6 +9,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { labels, marks } from '#api/names.ts';
 import { sleep, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
@@ -21,8 +22,6 @@ const core = (kind: string, plural: string, namespaced: boolean): Resource => ({
   plural,
   namespaced,
 });
-const NAMESPACES = core('Namespace', 'namespaces', false);
-const SERVICE_ACCOUNTS = core('ServiceAccount', 'serviceaccounts', true);
 const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
   ...core(kind, plural, namespaced),
   group: 'rbac.authorization.k8s.io',
@@ -33,10 +32,6 @@ const RBAC: Readonly<Record<string, Resource>> = {
   RoleBinding: rbac('RoleBinding', 'rolebindings', true),
   ClusterRole: rbac('ClusterRole', 'clusterroles', false),
   ClusterRoleBinding: rbac('ClusterRoleBinding', 'clusterrolebindings', false),
-};
-const CRDS: Resource = {
-  ...core('CustomResourceDefinition', 'customresourcedefinitions', false),
-  group: 'apiextensions.k8s.io',
 };
 
 const repository = new URL('../../', import.meta.url);
@@ -96,7 +91,10 @@ export async function restWorld(): Promise<RestWorld> {
   const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
   const id = randomUUID().slice(0, 8);
   const [namespace, operatorNamespace] = [`people-${id}`, `operator-${id}`];
-  await admin.create(CRDS, parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')));
+  await admin.create(
+    CUSTOM_RESOURCE_DEFINITIONS,
+    parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')),
+  );
   for (const name of [namespace, operatorNamespace])
     await admin.create(NAMESPACES, { metadata: { name, labels: { 'kubernetes.io/metadata.name': name } } });
 
