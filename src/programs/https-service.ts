@@ -8,7 +8,6 @@ import type { Logger } from '#base/log.ts';
 import type { Service } from '#runtime/manager.ts';
 
 const LOOK_MS = 10_000;
-const IDLE_MS = 100;
 
 /**
  * Certificate and key of a directory, as kubernetes.io/tls Secrets name them. Throws when they are not there, or do not
@@ -75,13 +74,9 @@ export function httpsService({
     },
     async stop() {
       clearInterval(timer);
-      // A connection whose answer was under way is idle after it, and would be kept for another request for a minute.
-      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS);
-      try {
-        await app.close();
-      } finally {
-        clearInterval(idle);
-      }
+      // A connection whose answer is under way is idle after it, and would be kept for another request for a minute.
+      app.server.keepAliveTimeout = 1;
+      await app.close();
     },
   };
 }
