@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { LEASES, type Lease, SECRETS, secretData } from '#api/core.ts';
+import { LEASES, type Lease, SECRETS, type Secret, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
-import { annotations, claimName } from '#api/names.ts';
+import { anchorName, annotations, claimName } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { createKubeconfigs } from '#controller/cluster/access.ts';
@@ -123,4 +123,24 @@ it('a sequence is not taken twice', async () => {
   const late = interrupted('PATCH', () => anchors.takeSequence('id-sequence', cluster));
   await expect(anchorsIn(late, namespace).takeSequence('id-sequence', cluster)).rejects.toSatisfy(isConflict);
   expect(await anchors.takeSequence('id-sequence', cluster)).toBe(2);
+});
+
+it('a sequence is taken from what the cache has, and from the server where that is behind', async () => {
+  const { cluster } = await outdated('cached');
+  const anchors = anchorsIn(client, namespace);
+  await anchors.bind('id-cached', { namespace, name: 'cached' });
+  const cached = await client.get<Secret>(SECRETS, { namespace, name: anchorName('id-cached') });
+  let looks = 0;
+  const counted = clientOver({
+    ...client.caller,
+    call: (request) => {
+      if (request.method === 'GET' && request.path.endsWith(anchorName('id-cached'))) looks += 1;
+      return client.caller.call(request);
+    },
+  });
+  const fromCache = anchorsIn(counted, namespace, () => cached);
+  expect(await fromCache.takeSequence('id-cached', cluster)).toBe(1);
+  expect(looks).toBe(0);
+  expect(await fromCache.takeSequence('id-cached', cluster)).toBe(2);
+  expect(looks).toBe(1);
 });

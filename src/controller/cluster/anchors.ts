@@ -3,7 +3,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { anchorName, credentialsSecretName, knownHostsSecretName, labels, marks } from '#api/names.ts';
 import type { Access } from '#installer/installer.ts';
-import { isAlreadyExists, isForbidden } from '#runtime/api-error.ts';
+import { isAlreadyExists, isConflict, isForbidden } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import { Refusal } from './refusal.ts';
 import type { Binding } from './snapshot.ts';
@@ -59,7 +59,7 @@ export function anchorsIn(
 
   return {
     async bindingOf(clusterId, cluster, { carriesId, none }) {
-      // A live anchor keeps its cluster until it goes, and whatever is then done in its name asks the server for it.
+      // A live anchor keeps its cluster until it goes, and whatever is done in its name is refused once it has gone.
       const known = cached(clusterId);
       if (oursIn(cluster, known)) return { kind: 'ours' };
       // Should it have an anchor that the cache does not show yet, binding it finds that out.
@@ -90,14 +90,23 @@ export function anchorsIn(
       }
     },
     async takeSequence(clusterId, cluster) {
+      const given = await credentialsOf(client, cluster);
+      const takeFrom = async (anchor: Secret) => {
+        const sequence = Number(secretText(anchor, 'sequence') ?? 0) + 1;
+        await save(anchor, { sequence: String(sequence), ...given });
+        return sequence;
+      };
       const { namespace: of = '', name = '' } = cluster.metadata;
       const known = cached(clusterId);
-      // Should the cache be behind, the save is a conflict.
-      const anchor = oursIn({ namespace: of, name }, known) ? known : await need(clusterId);
-      const sequence = Number(secretText(anchor, 'sequence') ?? 0) + 1;
-      const given = await credentialsOf(client, cluster);
-      await save(anchor, { sequence: String(sequence), ...given });
-      return sequence;
+      if (oursIn({ namespace: of, name }, known)) {
+        try {
+          return await takeFrom(known);
+        } catch (error) {
+          // The cache is behind.
+          if (!isConflict(error)) throw error;
+        }
+      }
+      return takeFrom(await need(clusterId));
     },
     async accessOf(clusterId, sequence = 0) {
       const anchor = await need(clusterId);
