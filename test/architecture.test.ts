@@ -42,6 +42,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 /** Stand-ins that tests of several files share; the product never imports them. */
 const SUPPORT = [
   'base/manual-clock.ts',
+  'controller/cluster/given.ts',
   'runtime/scripted-caller.ts',
   'runtime/test-namespace.ts',
   'server/rest-world.ts',

@@ -57,7 +57,7 @@ export type AttemptState =
   /** `endsBy`: it was told to end by then (RFC 3339); past that, its node no longer answers. */
   | { kind: 'running'; step?: string; endsBy?: string }
   /** It did its work; `report` is absent when it was lost on the way. */
-  | { kind: 'succeeded'; report?: Report }
+  | { kind: 'succeeded'; report?: Report; endedAt?: string }
   | { kind: 'failed'; reason: string; message: string; report?: Report; endedAt?: string }
   /** It left neither report nor verdict; whether its work was done is unknown. */
   | { kind: 'lost'; why: string; endedAt?: string };

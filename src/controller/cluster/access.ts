@@ -28,7 +28,7 @@ export function createKubeconfigs(clock: Clock): Kubeconfigs {
   const nameOf = ({ metadata: { namespace = '', name = '' } }: KubernetesCluster) =>
     textOf({ namespace, name });
   const note = (cluster: KubernetesCluster, kubeconfig: Kubeconfig) => {
-    if (kubeconfig.kind !== 'present') return;
+    if (kubeconfig.kind !== 'present') return void seen.delete(nameOf(cluster));
     seen.set(nameOf(cluster), { touched: touchOf(cluster), atMs: clock.monotonicMs(), kubeconfig });
   };
   return {
@@ -40,7 +40,6 @@ export function createKubeconfigs(clock: Clock): Kubeconfigs {
         !hasExpired(known.kubeconfig, now)
       )
         return known.kubeconfig;
-      seen.delete(nameOf(cluster));
       const found = await read(client, cluster);
       const kubeconfig: Kubeconfig = hasExpired(found, now) ? { kind: 'missing' } : found;
       note(cluster, kubeconfig);
@@ -55,7 +54,10 @@ export function createKubeconfigs(clock: Clock): Kubeconfigs {
   };
 }
 
-/** What changes when somebody touches the object, and not when we write its status or answer what was asked. */
+/**
+ * What changes when somebody touches the object, and not when we write its status or answer what was asked. Nor when
+ * somebody asks: an operation forgets what was known anyway.
+ */
 function touchOf({ metadata: { generation, labels: marked, annotations: noted = {} } }: KubernetesCluster) {
   const { [annotations.operation]: _word, [annotations.appliedSpec]: _applied, ...others } = noted;
   return canonicalJson([generation, marked, others]);

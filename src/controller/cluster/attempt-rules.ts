@@ -149,11 +149,11 @@ export const succeed = during((snapshot, { operation, status }) => {
   const late = snapshot.now.getTime() >= deadlineOf(snapshot);
   const keyless = operation.needsKubeconfig && snapshot.kubeconfig.kind !== 'present';
   if (open && late && keyless && open.kind !== 'act') {
-    return {
-      kind: 'fail',
-      reason: 'KubeconfigMissing',
-      message: 'the work was done, but no kubeconfig could be fetched',
-    };
+    const why =
+      snapshot.kubeconfig.kind === 'hidden'
+        ? { reason: 'NamespaceNotServed', message: 'the Secrets of its namespace may not be read any more' }
+        : { reason: 'KubeconfigMissing', message: 'no kubeconfig could be fetched' };
+    return { kind: 'fail', reason: why.reason, message: `the work was done, but ${why.message}` };
   }
   if (open) return open;
   return {

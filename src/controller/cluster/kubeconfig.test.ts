@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { createServerCertificates } from '#lab/apiserver/certificates.ts';
 import { isUsable, kubeconfigIn } from './kubeconfig.ts';
 
 it('reads no end from a kubeconfig without a certificate, and takes what is none for missing', () => {
@@ -13,4 +14,15 @@ it('finds nothing usable in what would be missing again at once', () => {
   expect(isUsable('users: [{name: a, user: {token: t}}]', now)).toBe(true);
   expect(isUsable('{', now)).toBe(false);
   expect(isUsable(undefined, now)).toBe(false);
+});
+
+it('finds nothing usable in what has ended', async () => {
+  const { cert } = await createServerCertificates();
+  const data = Buffer.from(cert).toString('base64');
+  const text = `users: [{name: a, user: {client-certificate-data: ${data}}}]`;
+  const kubeconfig = kubeconfigIn(text);
+  if (kubeconfig.kind !== 'present' || !kubeconfig.expires) throw new Error('it has no end');
+  const end = kubeconfig.expires.getTime();
+  expect(isUsable(text, new Date(end - 1_000))).toBe(true);
+  expect(isUsable(text, new Date(end))).toBe(false);
 });

@@ -7,6 +7,7 @@ import type { Client } from '#runtime/client.ts';
 import { type Kubeconfigs, keepKnownHosts } from './access.ts';
 import type { Anchors } from './anchors.ts';
 import type { Claims } from './claims.ts';
+import { isUsable } from './kubeconfig.ts';
 import type { Effect } from './outcome.ts';
 import { writeRecord } from './record.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -78,12 +79,13 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   record: async ({ result }, { cluster, operation }, { client, log }) => {
     if (operation) await writeRecord(client, cluster, operation, result, log);
   },
-  'keep-access': async ({ report }, { cluster, clusterId }, { client, anchors, kubeconfigs }) => {
+  'keep-access': async ({ report }, { cluster, clusterId, now }, { client, anchors, kubeconfigs }) => {
     if (report.knownHosts) {
       const lines = await anchors.keepKnownHosts(clusterId, report.knownHosts);
       await keepKnownHosts(client, cluster, lines);
     }
-    if (report.kubeconfig) await kubeconfigs.keep(client, cluster, report.kubeconfig);
+    if (report.kubeconfig !== undefined && isUsable(report.kubeconfig, now))
+      await kubeconfigs.keep(client, cluster, report.kubeconfig);
   },
   join: async ({ hosts }, { clusterId }, { claims }) => {
     for (const ip of hosts) await claims.mark(clusterId, ip, 'joined');

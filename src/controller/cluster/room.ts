@@ -35,7 +35,7 @@ export interface ClusterRoomDeps {
   observe?: ControllerObserver | undefined;
 }
 
-/** Kept of a log, an anchor or a key: that it is there, and what its metadata say; never what it holds. */
+/** Kept of a log or a key: that it is there, and what its metadata say; never what it holds. */
 const withoutData = <T extends ConfigMap | Secret>({ data: _data, ...rest }: T): Omit<T, 'data'> => ({
   ...rest,
   metadata: { ...rest.metadata, managedFields: [] },

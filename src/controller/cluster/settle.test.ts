@@ -33,9 +33,13 @@ it('does not keep, over and over, what was fetched and is no kubeconfig', () => 
     attempt: { kind: 'succeeded' as const, report },
   };
   expect(outcome(given)).toMatchObject({ effects: [{ kind: 'start', attempt: { operation: 'fetch' } }] });
-  const fetch = { kind: 'succeeded' as const, report };
+  const fetch = { kind: 'succeeded' as const, report, endedAt: '2026-01-01T00:00:50.000Z' };
   expect(outcome({ ...given, fetch })).toMatchObject({
     kind: 'wait',
+    ms: 20_000,
     stall: { reason: 'KubeconfigMissing', message: expect.stringContaining('is no kubeconfig') },
   });
+  const attempts = [{ clusterId: 'id1', sequence: 1, attempt: 1, job: 'fetch-x-1' }];
+  const later = { ...given, attempts, fetch: { ...fetch, endedAt: '2026-01-01T00:00:10.000Z' } };
+  expect(outcome(later)).toMatchObject({ effects: [{ kind: 'discard', attempts }] });
 });

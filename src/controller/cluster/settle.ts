@@ -46,15 +46,16 @@ export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
   const fetched = fetch.kind === 'succeeded' ? fetch.report : undefined;
   const usable = [report, fetched].find((one) => isUsable(one?.kubeconfig, now));
   if (usable) return { kind: 'act', effects: [{ kind: 'keep-access', report: usable }] };
-  if (fetched) {
-    const message = `what Job ${fetchJobName(clusterId, operation?.sequence ?? 0)} fetched is no kubeconfig, or has ended`;
-    return { kind: 'wait', ms: FETCH_RETRY_MS, stall: { reason: 'KubeconfigMissing', message } };
-  }
   if (fetch.kind === 'running') return { kind: 'wait', ms: FETCH_DEADLINE_SECONDS * 1_000 };
   const fetches = attempts.filter(({ job }) => job.startsWith('fetch-'));
   const stall = {
     reason: 'KubeconfigMissing',
-    message: fetch.kind === 'failed' ? fetch.message : 'it is fetched again',
+    message:
+      fetch.kind === 'failed'
+        ? fetch.message
+        : fetched?.kubeconfig === undefined
+          ? 'it is fetched again'
+          : 'what was fetched is no kubeconfig, or has ended; it is fetched again',
   };
   const endedAt = 'endedAt' in fetch ? Date.parse(fetch.endedAt ?? '') : Number.NaN;
   const restMs = endedAt + FETCH_RETRY_MS - now.getTime();

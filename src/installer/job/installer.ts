@@ -19,7 +19,7 @@ export interface JobCaches {
   /** With index BY_JOB. */
   pods: Lister<Pod>;
   logs: Lister<ConfigMap>;
-  /** With index BY_CLUSTER; without their data. */
+  /** With index BY_CLUSTER; without what is secret. */
   secrets: Lister<Secret>;
 }
 

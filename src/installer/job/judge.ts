@@ -27,7 +27,14 @@ export function judge(
     ?.terminated;
   const verdict = report ?? verdictFrom(terminated?.message);
   const told = report ? { report } : verdict ? { report: verdict } : {};
-  if (isComplete(job)) return { kind: 'succeeded', ...told };
+  if (isComplete(job)) {
+    const { completionTime } = job.status ?? {};
+    return {
+      kind: 'succeeded',
+      ...told,
+      ...(completionTime === undefined ? {} : { endedAt: completionTime }),
+    };
+  }
   const failed = conditionOf(job, 'Failed');
   if (!failed) {
     const endsBy = terminated ? undefined : pod?.metadata.deletionTimestamp;
@@ -47,7 +54,8 @@ export function judge(
       ...ended,
     };
   }
-  if (terminated?.exitCode === EXIT_UNDELIVERED && verdict?.success) return { kind: 'succeeded', ...told };
+  if (terminated?.exitCode === EXIT_UNDELIVERED && verdict?.success)
+    return { kind: 'succeeded', ...told, ...ended };
   if (verdict && !verdict.success) {
     return {
       kind: 'failed',

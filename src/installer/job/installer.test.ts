@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import { type Job, type Secret, secretData } from '#api/core.ts';
+import { attemptSecretName, labels, reportSecretName } from '#api/names.ts';
+import { ApiError } from '#runtime/api-error.ts';
+import { clientOver } from '#runtime/client.ts';
+import { jobInstaller } from './installer.ts';
+
+const NONE = { get: () => undefined, byIndex: () => [], list: () => [], size: 0 };
+const settings = {
+  namespace: 'system',
+  image: 'runner',
+  serviceAccount: 'runner',
+  serverUrl: 'https://server',
+  caConfigMap: 'ca',
+  siteConfigMap: 'site',
+};
+const ref = { clusterId: 'id', sequence: 1, attempt: 1, job: 'create-x-1' };
+
+/** An installer whose caches show nothing, over a server that has these objects; and what it was asked for. */
+function overServer(objects: Record<string, Job | Secret>) {
+  const asked: string[] = [];
+  const client = clientOver({
+    async call({ path }) {
+      const name = path.split('/').at(-1) ?? '';
+      asked.push(name);
+      const found = objects[name];
+      if (!found) throw new ApiError('NotFound', `${name} is not there`, { status: 404 });
+      return found;
+    },
+    stream: () => Promise.reject(new Error('not here')),
+    close: async () => {},
+  });
+  const caches = { jobs: NONE, pods: NONE, logs: NONE, secrets: NONE };
+  return { asked, installer: jobInstaller(client, settings, caches) };
+}
+const secret: Secret = { metadata: {} };
+
+it('calls an attempt absent when the server has not even its Secret, which is made first and goes last', async () => {
+  const { asked, installer } = overServer({});
+  expect(await installer.observe(ref)).toEqual({ kind: 'absent' });
+  expect(asked).toEqual([attemptSecretName(ref.job)]);
+});
+
+it('finds on the server what the cache does not show yet', async () => {
+  const job: Job = { metadata: { name: ref.job, labels: { [labels.clusterId]: 'id' } } };
+  const { installer } = overServer({ [attemptSecretName(ref.job)]: secret, [ref.job]: job });
+  expect(await installer.observe(ref)).toEqual({ kind: 'running' });
+});
+
+it('believes the report of a Job that somebody deleted', async () => {
+  const report = { success: true, message: 'done', hosts: [] };
+  const { installer } = overServer({
+    [attemptSecretName(ref.job)]: secret,
+    [reportSecretName(ref.job)]: { metadata: {}, data: secretData({ report: JSON.stringify(report) }) },
+  });
+  expect(await installer.observe(ref)).toEqual({ kind: 'succeeded', report });
+});
