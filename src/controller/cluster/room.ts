@@ -118,6 +118,7 @@ export function clusterRoom(deps: ClusterRoomDeps): {
     transform: withoutSecrets,
     indexers: { [BY_CLUSTER]: byLabel(labels.clusterId), [BY_MARK]: byMark },
   });
+  const made = new Set<string>();
   const purposeOf = ({ metadata }: KubeObject) => metadata.labels?.[labels.purpose];
   const controller = clusterController({
     ...deps,
@@ -132,7 +133,7 @@ export function clusterRoom(deps: ClusterRoomDeps): {
       logsOf: (cluster) => logs.byIndex(BY_MARK, cluster),
     },
     others: [jobs, pods, logs, secrets],
-    installer: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs, secrets }),
+    installer: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs, secrets, made }),
     event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),
   });
   return { controllers: [controller], caches: [clusters, claims, jobs, pods, logs, secrets] };

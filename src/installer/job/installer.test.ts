@@ -30,8 +30,8 @@ function overServer(objects: Record<string, Job | Secret>) {
     stream: () => Promise.reject(new Error('not here')),
     close: async () => {},
   });
-  const caches = { jobs: NONE, pods: NONE, logs: NONE, secrets: NONE };
-  return { asked, installer: jobInstaller(client, settings, caches) };
+  const caches = { jobs: NONE, pods: NONE, logs: NONE, secrets: NONE, made: new Set<string>() };
+  return { asked, made: caches.made, installer: jobInstaller(client, settings, caches) };
 }
 const secret: Secret = { metadata: {} };
 
@@ -39,6 +39,13 @@ it('calls an attempt absent when the server has not even its Secret, which is ma
   const { asked, installer } = overServer({});
   expect(await installer.observe(ref)).toEqual({ kind: 'absent' });
   expect(asked).toEqual([attemptSecretName(ref.job)]);
+});
+
+it('calls one lost that it made itself and that somebody deleted: its number is taken', async () => {
+  const { made, installer } = overServer({ [attemptSecretName(ref.job)]: secret });
+  expect(await installer.observe(ref)).toEqual({ kind: 'absent' });
+  made.add(ref.job);
+  expect(await installer.observe(ref)).toEqual({ kind: 'lost', why: 'its Job is gone' });
 });
 
 it('finds on the server what the cache does not show yet', async () => {

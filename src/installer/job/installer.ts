@@ -21,6 +21,8 @@ export interface JobCaches {
   logs: Lister<ConfigMap>;
   /** With index BY_CLUSTER; without what is secret. */
   secrets: Lister<Secret>;
+  /** Jobs that this process has made and not removed: one that is not there was deleted by somebody else. */
+  made: Set<string>;
 }
 
 /** Of Jobs that have ended, as the cache has them: the first report stays, so it is asked for once. */
@@ -88,19 +90,24 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
         () => client.create(JOBS, job),
         () => client.get(JOBS, keyOf(attempt.job)),
       );
+      caches.made.add(attempt.job);
     },
     async observe(ref) {
       let job = caches.jobs.get(keyOf(ref.job));
+      // The pod of one that was made and deleted may run on: its place in the order of attempts is taken.
+      const nothing: AttemptState = caches.made.has(ref.job)
+        ? { kind: 'lost', why: 'its Job is gone' }
+        : { kind: 'absent' };
       if (!job) {
         // What the cache does not show may only be late: an attempt is called absent on the server's word. Its Secret
         // is made before all else and removed after it.
         const secret = await client.find<Secret>(SECRETS, keyOf(attemptSecretName(ref.job)));
-        if (!secret) return { kind: 'absent' };
+        if (!secret) return nothing;
         job = await client.find<Job>(JOBS, keyOf(ref.job));
       }
       if (!job) {
         const report = reportFrom(await client.find<Secret>(SECRETS, keyOf(reportSecretName(ref.job))));
-        if (!report) return { kind: 'absent' };
+        if (!report) return nothing;
         const { success, message, reason = 'OperationFailed' } = report;
         return success ? { kind: 'succeeded', report } : { kind: 'failed', reason, message, report };
       }
@@ -127,6 +134,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
       await gone(client.delete(SECRETS, keyOf(reportSecretName(job))));
       await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
+      caches.made.delete(job);
     },
   };
 }
