@@ -35,6 +35,13 @@ export const ofItsEdges: readonly Mutant[] = [
     witness: { plan: 'create+delete,linger@create:run:1' },
   },
   {
+    name: 'a number given twice to attempts',
+    file: 'src/installer/job/installer.ts',
+    from: 'const nothing: AttemptState = caches.made.has(ref.job)',
+    to: "const nothing: AttemptState = caches.made.has('')",
+    witness: { plan: 'create+delete,job-deleted@create:run:1,lag@create:POST/jobs/create-X-1:1' },
+  },
+  {
     name: 'callback believed over the Job',
     file: 'src/installer/job/judge.ts',
     from: '  if (verdict) {\n',
