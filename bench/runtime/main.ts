@@ -64,6 +64,7 @@ async function main(): Promise<void> {
     `1,000 objects: ours ${spread(ours.made.map(({ seconds }) => seconds))} s, controller-runtime ${spread(peer.made.map(({ seconds }) => seconds))} s`,
     `10,000 Pods kept: ours ${spread(ours.read?.listMiB ?? [])} MiB, controller-runtime ${spread(peer.read?.listMiB ?? [])} MiB`,
     `10,000 Pods listed: ours ${spread(ours.read?.listSeconds ?? [])} s, as a WatchList ${spread(ours.read?.watchListSeconds ?? [])} s, controller-runtime ${spread(peer.read?.listSeconds ?? [])} s`,
+    `8,000 calls: ours ${spread(ours.read?.callSeconds ?? [])} s, controller-runtime ${spread(peer.read?.callSeconds ?? [])} s`,
     `events: ${streamed.events} of ${streamed.sent} in order, longest ${streamed.maxMs.toFixed(1)} ms`,
   ];
   const baseline = await readBaseline(baselinePath);
