@@ -3,7 +3,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Informer } from '#runtime/informer.ts';
 import { shows } from '#runtime/sources.ts';
 
-/** How long nothing must have happened before time may jump so far: events of deletions are not counted. */
+/** How long nothing must have happened before time may jump so far: what the server does by itself is not awaited. */
 const quietMs = (jumpMs: number): number => (jumpMs <= 1_000 ? 4 : jumpMs <= 60_000 ? 40 : 250);
 /** How long nothing must have happened where one hoped to come. */
 const GOAL_MS = 25;
