@@ -9,7 +9,8 @@ import { type Side, start } from './sides.ts';
 const PODS_COUNT = 10_000;
 const POD_BYTES = 4_000;
 const AT_ONCE = 16;
-const CALL_TURNS = 3;
+/** Of so short things one sample a run says little, on cores that are shared with the server. */
+const TURNS = 3;
 
 /** What one side took for each of its runs. */
 export interface Reads {
@@ -57,7 +58,7 @@ export async function reads(
     ]),
   );
   for (let run = 0; run < runs; run += 1) {
-    for (const side of both) {
+    for (const side of inTurn(both)) {
       const one = measured.get(side.name);
       if (!one) continue;
       const list = start(side, 'list', server.kubeconfigPath);
@@ -74,16 +75,17 @@ export async function reads(
         await watchList.stop();
       }
     }
-    // Of so short a thing one sample a run says little on cores that are shared with the server.
-    for (let turn = 0; turn < CALL_TURNS; turn += 1) {
-      for (const side of both) {
-        const calls = start(side, 'calls', server.kubeconfigPath);
-        measured.get(side.name)?.callSeconds.push(Number(await calls.line('seconds ')));
-        await calls.stop();
-      }
+    for (const side of inTurn(both)) {
+      const calls = start(side, 'calls', server.kubeconfigPath);
+      measured.get(side.name)?.callSeconds.push(Number(await calls.line('seconds ')));
+      await calls.stop();
     }
   }
   return { sides: measured, pod };
+}
+
+function inTurn(both: readonly Side[]): Side[] {
+  return Array.from({ length: TURNS }, () => both).flat();
 }
 
 async function createPods(client: Client): Promise<void> {

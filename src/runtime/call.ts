@@ -1,14 +1,20 @@
 import type { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import { type Clock, sleep, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import { ApiError, isApiError } from './api-error.ts';
 import { blame } from './blame.ts';
 import { type Endpoint, type Headers, isPromise } from './endpoint.ts';
+import { parseAnswer, parseListAnswer } from './json-answer.ts';
 import { type RateLimit, tokenBucket } from './rate-limit.ts';
 import { type Query, queryString } from './resource-path.ts';
 import { errorFromAnswer } from './status-error.ts';
-import { connectionError, createTransport, type Transport, type TransportOptions } from './transport.ts';
+import {
+  connectionError,
+  createTransport,
+  type Transport,
+  type TransportOptions,
+  type WireRequest,
+} from './transport.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -33,6 +39,8 @@ export interface ApiRequest extends CallOptions {
   contentType?: string | undefined;
   /** Called right before each exchange, repetitions included, with nothing awaited in between; a throw ends the call. */
   guard?: (() => void) | undefined;
+  /** Whether the answer is a list, and may be long: it is parsed as it comes. */
+  list?: boolean | undefined;
 }
 
 /** One exchange with the API server: JSON in, parsed JSON out. */
@@ -112,18 +120,19 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
       const path = request.path + queryString(request.query ?? {});
       const what = `${request.method} ${path}`;
       const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+      const read: WireRequest['read'] = request.list
+        ? (chunks, status) => parseListAnswer(chunks, status, what)
+        : undefined;
       return bounded(request, what, clock, (signal) =>
         withRetries(request, signal, async () => {
           const headers = await headersOf(request);
           signal.throwIfAborted();
           request.guard?.();
-          const answer = await transport.send({ method: request.method, path, headers, body, signal });
+          const answer = await transport.send({ method: request.method, path, headers, body, signal, read });
           if (answer.status < 200 || answer.status >= 300) {
             throw blame(errorFromAnswer(answer.status, answer.text, answer.retryAfter, what), endpoint);
           }
-          // To receive much, and to parse it, each hold the event loop up.
-          if (answer.text.length > BREATH) await setImmediate();
-          return parse(answer.text, answer.status, what);
+          return answer.value ?? parseAnswer(answer.text, answer.status, what);
         }),
       );
     },
@@ -202,17 +211,4 @@ function retryAfterMs(method: Method, error: ApiError): number | undefined {
 function isReset(cause: unknown): boolean {
   const code = cause instanceof Error && 'code' in cause ? cause.code : '';
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
-}
-
-/** Characters of an answer after which the event loop breathes before they are parsed. */
-const BREATH = 256 * 1024;
-
-function parse(text: string, status: number, what: string): unknown {
-  if (text === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const snippet = text.replace(/\s+/g, ' ').slice(0, 80);
-    throw new ApiError('Unknown', `${what}: the answer is no JSON: ${snippet}`, { status, cause: error });
-  }
 }

@@ -133,7 +133,7 @@ export function clientOver(caller: Caller): Client {
     async list<T extends KubeObject>(resource: Resource, options: ListOptions = {}) {
       const { namespace, signal, timeoutMs, ...query } = options;
       const path = resourcePath(resource, { namespace });
-      const answer = await caller.call({ method: 'GET', path, query, signal, timeoutMs });
+      const answer = await caller.call({ method: 'GET', path, query, signal, timeoutMs, list: true });
       return expectList<T>(answer, resource, path);
     },
     create(resource, object, options = {}) {

@@ -68,11 +68,11 @@ describe('an informer', () => {
   it('lists in pages, shows nothing before the last, then follows the watch', async () => {
     start();
     const first = await caller.next();
-    expect(first.request.query).toMatchObject({ limit: 100, continue: undefined });
+    expect(first.request.query).toMatchObject({ limit: 5000, continue: undefined });
     expect(first.request.query).not.toHaveProperty('resourceVersion');
     first.answer(listOf([thing('a', '1')], '5', 'token'));
     const second = await caller.next();
-    expect(second.request.query).toMatchObject({ limit: 250, continue: 'token' });
+    expect(second.request.query).toMatchObject({ limit: 5000, continue: 'token' });
     expect([informer.size, informer.hasSynced()]).toEqual([0, false]);
     second.answer(listOf([thing('b', '2')], '5'));
     const watch = (await caller.next()).open();
@@ -295,7 +295,7 @@ describe('WatchList', () => {
     const watch = await synced([], '5');
     watch.send('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: '' });
     await clock.advance(800);
-    expect((await caller.next()).request.query).toMatchObject({ limit: 100 });
+    expect((await caller.next()).request.query).toMatchObject({ limit: 5000 });
   });
 
   it('begins again where it broke off', async () => {

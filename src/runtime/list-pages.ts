@@ -11,8 +11,6 @@ export interface Listed<T> {
   resourceVersion: string;
 }
 
-/** Most kinds fit into it; of those that do not, the engine learns by it what the pages look like. */
-const FIRST_PAGE = 100;
 /** Objects between two breaths of the event loop. */
 const BREATH = 50;
 
@@ -36,17 +34,8 @@ export async function listAll<T extends KubeObject>(
   }
 
   async function pages(limit: number | undefined): Promise<Listed<T>> {
-    const ask = (token?: string) => {
-      const first = token === undefined && limit !== undefined;
-      const size = first ? Math.min(limit, FIRST_PAGE) : limit;
-      return client.list<T>(resource, {
-        ...selection,
-        limit: size,
-        continue: token,
-        signal,
-        timeoutMs: 60_000,
-      });
-    };
+    const ask = (token?: string) =>
+      client.list<T>(resource, { ...selection, limit, continue: token, signal, timeoutMs: 60_000 });
     const items = new Map<string, T>();
     let asked = ask();
     for (;;) {

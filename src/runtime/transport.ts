@@ -15,12 +15,16 @@ export interface WireRequest {
   body?: string | undefined;
   /** Its reason tells a time-out (ApiError Timeout) from a caller that lost interest. */
   signal: AbortSignal;
+  /** Takes the body of a success as it comes, which is not gathered as the answer's `text` then. */
+  read?: ((body: AsyncIterable<Buffer>, status: number) => Promise<unknown>) | undefined;
 }
 
 export interface WireAnswer {
   status: number;
   retryAfter: string | undefined;
   text: string;
+  /** What the request's `read` made of the body. */
+  value?: unknown;
 }
 
 /** Moves bytes: knows HTTP and TLS, nothing of objects. Rejects with ApiError Connection, or the signal's reason. */
@@ -111,9 +115,13 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
       const pool = calls;
       try {
         const answer = await request(pool, wire);
-        const text = await answer.body.text();
-        if (answer.statusCode === 401) retire(pool);
-        return { status: answer.statusCode, retryAfter: header(answer.headers['retry-after']), text };
+        const { statusCode: status, body } = answer;
+        const retryAfter = header(answer.headers['retry-after']);
+        if (wire.read && isSuccess(status))
+          return { status, retryAfter, text: '', value: await wire.read(body, status) };
+        const text = await body.text();
+        if (status === 401) retire(pool);
+        return { status, retryAfter, text };
       } catch (error) {
         if (isApiError(wire.signal.reason, 'Timeout')) retire(pool);
         throw connectionError(error, wire.signal, `${wire.method} ${wire.path}`);
@@ -121,7 +129,7 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
     },
     async open(wire) {
       const answer = await request(streams, wire);
-      if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body;
+      if (isSuccess(answer.statusCode)) return answer.body;
       const what = `${wire.method} ${wire.path}`;
       const text = await answer.body.text().catch(() => '');
       throw errorFromAnswer(answer.statusCode, text, header(answer.headers['retry-after']), what);
@@ -198,6 +206,10 @@ function firstCause(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(firstCause).join('; ');
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${firstCause(error.cause)}` : error.message;
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
 }
 
 function header(value: string | string[] | undefined): string | undefined {
