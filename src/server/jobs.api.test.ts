@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   CONFIG_MAPS,
@@ -312,9 +313,14 @@ describe('GET logs', () => {
     };
     await world.admin.create(KUBERNETES_CLUSTERS, cluster);
     const path = `/region/default/cluster/${name}/logs?namespace=${namespace}&follow=true`;
-    const following = world.call(world.tokens.alice, 'GET', path);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    // It answers with its headers as soon as it follows.
+    const following = await world.app.inject({
+      method: 'GET',
+      url: `/api/v1${path}`,
+      headers: { authorization: `Bearer ${world.tokens.alice}` },
+      payloadAsStream: true,
+    });
     await world.app.close();
-    expect((await following).text).toBe(`--- ${namespace}/${name}\n`);
+    expect(await text(following.stream())).toBe(`--- ${namespace}/${name}\n`);
   });
 });
