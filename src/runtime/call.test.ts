@@ -138,3 +138,13 @@ it.each(['<html></html>', '{"half'])('calls %j by its name', async (text) => {
   const { caller } = setUp([{ text }]);
   await expect(caller.call(get)).rejects.toMatchObject({ reason: 'Unknown' });
 });
+
+it('lets the event loop breathe before it parses much', async () => {
+  const { caller } = setUp([{ text: JSON.stringify({ much: 'x'.repeat(300_000) }) }]);
+  let breathed = false;
+  setImmediate(() => {
+    breathed = true;
+  });
+  await caller.call(get);
+  expect(breathed).toBe(true);
+});

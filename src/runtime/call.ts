@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { type Clock, sleep, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import { ApiError, isApiError } from './api-error.ts';
@@ -65,6 +66,8 @@ export interface CallerOptions extends TransportOptions {
 }
 
 const MAX_RETRIES = 10;
+/** Characters of an answer after which the event loop breathes before they are parsed. */
+const BREATH = 256 * 1024;
 
 /**
  * Calls with authentication, rate limit, timeout and retries. Retried are: 429 and 5xx that carry Retry-After
@@ -132,7 +135,10 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
           if (answer.status < 200 || answer.status >= 300) {
             throw blame(errorFromAnswer(answer.status, answer.text, answer.retryAfter, what), endpoint);
           }
-          return answer.value ?? parseAnswer(answer.text, answer.status, what);
+          if (answer.value !== undefined) return answer.value;
+          // To receive much, and to parse it, each hold the event loop up.
+          if (answer.text.length > BREATH) await setImmediate();
+          return parseAnswer(answer.text, answer.status, what);
         }),
       );
     },

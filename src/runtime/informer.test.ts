@@ -65,14 +65,26 @@ afterEach(async () => {
 });
 
 describe('an informer', () => {
+  it('asks for longer pages while they come soon', async () => {
+    start();
+    const limits: unknown[] = [];
+    for (const tookMs of [0, 100, 3_000, 0, 0, 0, 0, 0]) {
+      const page = await caller.next();
+      limits.push(page.request.query?.['limit']);
+      await clock.advance(tookMs);
+      page.answer(listOf([], '5', 'token'));
+    }
+    expect(limits).toEqual([500, 1000, 2000, 500, 1000, 2000, 4000, 5000]);
+  });
+
   it('lists in pages, shows nothing before the last, then follows the watch', async () => {
     start();
     const first = await caller.next();
-    expect(first.request.query).toMatchObject({ limit: 5000, continue: undefined });
+    expect(first.request.query).toMatchObject({ limit: 500, continue: undefined });
     expect(first.request.query).not.toHaveProperty('resourceVersion');
     first.answer(listOf([thing('a', '1')], '5', 'token'));
     const second = await caller.next();
-    expect(second.request.query).toMatchObject({ limit: 5000, continue: 'token' });
+    expect(second.request.query).toMatchObject({ limit: 1000, continue: 'token' });
     expect([informer.size, informer.hasSynced()]).toEqual([0, false]);
     second.answer(listOf([thing('b', '2')], '5'));
     const watch = (await caller.next()).open();
@@ -295,7 +307,7 @@ describe('WatchList', () => {
     const watch = await synced([], '5');
     watch.send('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: '' });
     await clock.advance(800);
-    expect((await caller.next()).request.query).toMatchObject({ limit: 5000 });
+    expect((await caller.next()).request.query).toMatchObject({ limit: 500 });
   });
 
   it('begins again where it broke off', async () => {

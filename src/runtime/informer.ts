@@ -30,6 +30,7 @@ export interface InformerOptions<T extends KubeObject> {
   transform?: ((object: T) => T) | undefined;
   /** Every so often each object is handed to the handlers again, from the cache. Absent: never. */
   resyncMs?: number | undefined;
+  /** Objects of a page, at most. Default 5,000. */
   pageSize?: number | undefined;
   watchList?: boolean | undefined;
   log: Logger;

@@ -15,14 +15,20 @@ export function parseAnswer(text: string, status: number, what: string): unknown
 
 /** Characters of a list that are parsed at once, at least; after them the event loop breathes. */
 const PIECE = 64 * 1024;
-/** How API servers begin a list, up to its items, and how the first of these begins. */
-const HEAD = /^(\{(?:"(?:kind|apiVersion)":"[^"\\]*",|"metadata":\{[^[\]{}]*\},)*"items":\[)(\{"[^"\\]*":)/;
+/**
+ * How API servers begin a list whose metadata is flat: all up to its items, and how the first of these begins. Both
+ * stand as apimachinery's serializer/json/collections.go writes them. An item's own kind is taken in, for an object
+ * within one (an owner, an entry of managedFields) may well begin with an apiVersion.
+ */
+const HEAD =
+  /^(\{(?:"(?:kind|apiVersion)":"[^"\\]*",|"metadata":\{[^[\]{}]*\},)*"items":\[)(\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"[^"\\]*":)/;
 
 /**
- * The same of a list, whose items are parsed in pieces as they come: while the server makes the rest, and with no
- * turn of the event loop that has all of them to parse. A piece ends where an item seems to begin as the first one
- * did. Was that within an item, then the piece is no JSON, and a longer one is tried. Answers of another look are
- * parsed whole.
+ * The value of a list as `parseAnswer` would give it, its items parsed in pieces as they come: while the server makes
+ * the rest, and with no long turn of the event loop. A piece ends where the next item seems to begin as the first one
+ * did. Were that within an item, or within a string, something would be left open, and the piece be no JSON: what
+ * parses ends between two items. What does not is tried again at twice the length. An answer that does not begin as
+ * lists do (another object, a list in an unusual order) is parsed whole.
  */
 export async function parseListAnswer(
   body: AsyncIterable<Buffer>,
@@ -32,33 +38,33 @@ export async function parseListAnswer(
   const decoder = new StringDecoder('utf8');
   const items: unknown[] = [];
   let text = '';
-  let head: string | undefined;
-  let border = '';
-  let enough = PIECE;
+  let tryAt = PIECE;
+  /** Of the list, once there was enough of it; without a border it is parsed whole. */
+  let look: { listStart: string; border: string | undefined } | undefined;
   for await (const chunk of body) {
     text += decoder.write(chunk);
-    if (text.length < enough) continue;
-    if (head === undefined) {
-      const [, start = '', begin = ''] = HEAD.exec(text) ?? [];
-      head = start;
-      border = `},${begin}`;
-      text = text.slice(head.length);
+    if (text.length < tryAt) continue;
+    if (!look) {
+      const [, listStart = '', itemStart] = HEAD.exec(text) ?? [];
+      look = { listStart, border: itemStart && `},${itemStart}` };
+      text = text.slice(listStart.length);
     }
-    const end = head === '' ? -1 : text.lastIndexOf(border) + 1;
+    const end = look.border ? text.lastIndexOf(look.border) + 1 : 0;
     const piece = end > 0 ? arrayOf(text.slice(0, end)) : undefined;
     if (!piece) {
-      enough = text.length * 2;
+      tryAt = text.length * 2;
       continue;
     }
     for (const item of piece) items.push(item);
     text = text.slice(end + 1);
-    enough = PIECE;
+    tryAt = PIECE;
     await setImmediate();
   }
-  const last = parseAnswer((head ?? '') + text + decoder.end(), status, what);
-  if (!isList(last)) return last;
-  for (const item of last.items) items.push(item);
-  return { ...last, items };
+  const where = items.length > 0 ? `${what}, after ${items.length} items` : what;
+  const rest = parseAnswer((look?.listStart ?? '') + text + decoder.end(), status, where);
+  if (!isList(rest)) return rest;
+  for (const item of rest.items) items.push(item);
+  return { ...rest, items };
 }
 
 function arrayOf(text: string): unknown[] | undefined {

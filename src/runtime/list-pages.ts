@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { KubeObject, Resource } from '#api/meta.ts';
+import type { Clock } from '#base/clock.ts';
 import { isExpired } from './api-error.ts';
 import type { Client } from './client.ts';
 import { keyOf, keyText } from './object-key.ts';
@@ -11,6 +12,18 @@ export interface Listed<T> {
   resourceVersion: string;
 }
 
+export interface ListingOptions<T> {
+  /** Objects of a page, at most. */
+  pageSize: number;
+  signal: AbortSignal;
+  each: (object: T) => T;
+  clock: Clock;
+}
+
+/** Objects of the first page, as of client-go's tools/pager. */
+const FIRST_PAGE = 500;
+/** Each page costs the server some 10 ms by itself: where one came so soon, the next is twice as long. */
+const SOON_MS = 2_000;
 /** Objects between two breaths of the event loop. */
 const BREATH = 50;
 
@@ -24,24 +37,35 @@ export async function listAll<T extends KubeObject>(
   client: Client,
   resource: Resource,
   selection: Selection,
-  { pageSize, signal, each }: { pageSize: number; signal: AbortSignal; each: (object: T) => T },
+  { pageSize, signal, each, clock }: ListingOptions<T>,
 ): Promise<Listed<T>> {
   try {
-    return await pages(pageSize);
+    return await pages(Math.min(FIRST_PAGE, pageSize));
   } catch (error) {
     if (!isExpired(error)) throw error;
     return pages(undefined);
   }
 
-  async function pages(limit: number | undefined): Promise<Listed<T>> {
-    const ask = (token?: string) =>
-      client.list<T>(resource, { ...selection, limit, continue: token, signal, timeoutMs: 60_000 });
+  async function pages(first: number | undefined): Promise<Listed<T>> {
+    const ask = async (limit: number | undefined, token?: string) => {
+      const askedMs = clock.monotonicMs();
+      const page = await client.list<T>(resource, {
+        ...selection,
+        limit,
+        continue: token,
+        signal,
+        timeoutMs: 60_000,
+      });
+      return { page, tookMs: clock.monotonicMs() - askedMs };
+    };
     const items = new Map<string, T>();
-    let asked = ask();
+    let limit = first;
+    let asked = ask(limit);
     for (;;) {
-      const page = await asked;
+      const { page, tookMs } = await asked;
       const token = page.metadata.continue;
-      if (token) asked = ask(token);
+      if (limit !== undefined) limit = Math.min(tookMs < SOON_MS ? limit * 2 : FIRST_PAGE, pageSize);
+      if (token) asked = ask(limit, token);
       // Should a throw end this here, nobody awaits it.
       asked.catch(() => {});
       for (const [at, item] of page.items.entries()) {

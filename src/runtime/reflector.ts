@@ -36,7 +36,7 @@ export interface ReflectorOptions<T> {
   log: Logger;
   /** Applied to each object before it is kept. */
   each: (object: T) => T;
-  /** Objects a page. Default 5,000: each page costs the server some 10 ms by itself. */
+  /** Objects of a page, at most. Default 5,000. */
   pageSize?: number | undefined;
   /** Whether to ask for what there is by a watch, where the server can (1.32 on); else by pages. Default true. */
   watchList?: boolean | undefined;
@@ -102,6 +102,7 @@ export async function runReflector<T extends KubeObject>(
       pageSize,
       signal,
       each,
+      clock,
     });
     doubt.list(resourceVersion);
     sink.replace(items, resourceVersion, begunMs);

@@ -15,7 +15,7 @@ export interface WireRequest {
   body?: string | undefined;
   /** Its reason tells a time-out (ApiError Timeout) from a caller that lost interest. */
   signal: AbortSignal;
-  /** Takes the body of a success as it comes, which is not gathered as the answer's `text` then. */
+  /** Reads the body of a success to its end, or throws; it is not gathered as the answer's `text` then. */
   read?: ((body: AsyncIterable<Buffer>, status: number) => Promise<unknown>) | undefined;
 }
 
