@@ -12,6 +12,7 @@ import { errorFromAnswer } from './status-error.ts';
 import {
   connectionError,
   createTransport,
+  isSuccess,
   type Transport,
   type TransportOptions,
   type WireRequest,
@@ -132,7 +133,7 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
           signal.throwIfAborted();
           request.guard?.();
           const answer = await transport.send({ method: request.method, path, headers, body, signal, read });
-          if (answer.status < 200 || answer.status >= 300) {
+          if (!isSuccess(answer.status)) {
             throw blame(errorFromAnswer(answer.status, answer.text, answer.retryAfter, what), endpoint);
           }
           if (answer.value !== undefined) return answer.value;

@@ -208,7 +208,7 @@ function firstCause(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${firstCause(error.cause)}` : error.message;
 }
 
-function isSuccess(status: number): boolean {
+export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
