@@ -8,12 +8,15 @@ import type { Offer } from './resolve.ts';
 
 const at = (field: string): string => `spec.cluster.${field}`;
 
-/** Everything that is wrong with a spec in itself, whatever operation asks for it; all problems at once. */
-export function validateSpec(spec: Spec, offer: Offer): Problem[] {
-  return [...offered(spec, offer), ...networks(spec), ...hosts(spec), ...controlPlane(spec)];
+/**
+ * Everything that is wrong with a spec in itself, whatever operation asks for it; all problems at once. `present` is
+ * the version that the cluster has: what is there can be managed, whether or not it can still be installed.
+ */
+export function validateSpec(spec: Spec, offer: Offer, present?: string): Problem[] {
+  return [...offered(spec, offer, present), ...networks(spec), ...hosts(spec), ...controlPlane(spec)];
 }
 
-function offered({ cluster }: Spec, offer: Offer): Problem[] {
+function offered({ cluster }: Spec, offer: Offer, present: string | undefined): Problem[] {
   const problems: Problem[] = [];
   const { clusterType = DEFAULTS.clusterType, deployMode = DEFAULTS.deployMode, kubeVersion } = cluster;
   if (clusterType !== 'kubernetes') {
@@ -26,7 +29,7 @@ function offered({ cluster }: Spec, offer: Offer): Problem[] {
   if (deployMode !== 'container') {
     problems.push({ field: at('deployMode'), value: deployMode, reason: 'NotOffered: only "container" is' });
   }
-  if (kubeVersion !== undefined && !offer.versions.includes(kubeVersion)) {
+  if (kubeVersion !== undefined && kubeVersion !== present && !offer.versions.includes(kubeVersion)) {
     const versions = offer.versions.join(', ');
     problems.push({
       field: at('kubeVersion'),

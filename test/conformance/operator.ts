@@ -47,8 +47,8 @@ export interface TestOperator {
     name: string,
     holds: (cluster: KubernetesCluster | undefined) => boolean,
   ): Promise<KubernetesCluster | undefined>;
-  /** Tears the controller down and builds a new one, as a restart would. */
-  restart(): Promise<void>;
+  /** Tears the controller down and builds a new one, as a restart would; it may offer other versions. */
+  restart(versions?: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -100,14 +100,14 @@ export async function startOperator(
   await Promise.all([clusters.whenSynced(), pods.whenSynced()]);
 
   const own = withinNamespace(await clientOf(client, operatorNamespace), namespace);
-  function run(): { stop(): Promise<void> } {
+  function run(versions: readonly string[] = ['v1.34.4']): { stop(): Promise<void> } {
     const abort = new AbortController();
     const made = rooms({
       client: own,
       clock,
       log,
       workers: 4,
-      offer: { versions: ['v1.34.4'] },
+      offer: { versions },
       recorder: { event: () => {}, stop: async () => {} },
       jobs: {
         namespace: operatorNamespace,
@@ -184,9 +184,9 @@ export async function startOperator(
         };
         queueMicrotask(look);
       }),
-    restart: async () => {
+    restart: async (versions) => {
       await operator.stop();
-      operator = run();
+      operator = run(versions);
     },
     stop: async () => {
       await operator.stop();

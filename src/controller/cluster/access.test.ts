@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { SECRETS, secretData } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { annotations } from '#api/names.ts';
+import { annotations, labels } from '#api/names.ts';
 import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
 import { ApiError } from '#runtime/api-error.ts';
 import { clientOver } from '#runtime/client.ts';
@@ -32,7 +32,11 @@ const client = clientOver({
 const look = async (marked?: object) => (await kubeconfigs.of(client, cluster(marked), clock.now())).kind;
 
 beforeEach(() => {
-  kept = { kind: SECRETS.kind, metadata: {}, data: secretData({ value: text }) };
+  kept = {
+    kind: SECRETS.kind,
+    metadata: { labels: { [labels.purpose]: 'access' } },
+    data: secretData({ value: text }),
+  };
   looks = 0;
   clock = createManualClock();
   kubeconfigs = createKubeconfigs(clock);

@@ -1,14 +1,14 @@
-import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { isSecretOf, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations, knownHostsSecretName, kubeconfigSecretName, labels } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
-import { isForbidden } from '#runtime/api-error.ts';
+import { isAlreadyExists, isForbidden } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import { textOf } from './anchors.ts';
-import { keepObject } from './keep.ts';
 import { hasExpired, kubeconfigIn } from './kubeconfig.ts';
+import { Refusal, secretIsForeign } from './refusal.ts';
 import type { Kubeconfig } from './snapshot.ts';
 
 /** What is known of the kubeconfig Secrets, which lie in namespaces that are not watched. */
@@ -67,7 +67,9 @@ async function read(client: Client, cluster: KubernetesCluster): Promise<Kubecon
   const { namespace = '', name = '' } = cluster.metadata;
   try {
     const key = { namespace, name: kubeconfigSecretName(name) };
-    const text = secretText(await client.find<Secret>(SECRETS, key), 'value');
+    const secret = await client.find<Secret>(SECRETS, key);
+    if (secret && !isSecretOf(secret, ACCESS, name)) return { kind: 'foreign' };
+    const text = secretText(secret, 'value');
     return text === undefined ? { kind: 'missing' } : kubeconfigIn(text);
   } catch (error) {
     if (!isForbidden(error)) throw error;
@@ -75,21 +77,36 @@ async function read(client: Client, cluster: KubernetesCluster): Promise<Kubecon
   }
 }
 
-/** Writes a Secret of a cluster, owned by it, whatever stood there before. */
+/** What the label says of Secrets that the controller keeps for people. */
+const ACCESS = 'access';
+
+/**
+ * Writes a Secret of a cluster, owned by it. Throws Refusal `SecretConflict` where somebody else has one of that name:
+ * it is left as it is.
+ */
 async function keep(client: Client, cluster: KubernetesCluster, name: string, texts: Record<string, string>) {
   const { uid = '', namespace = '', name: owner = '' } = cluster.metadata;
   const secret = {
     metadata: {
       namespace,
       name,
-      labels: { [labels.purpose]: 'access' },
+      labels: { [labels.purpose]: ACCESS },
       ownerReferences: [
         { apiVersion: `${KUBERNETES_CLUSTERS.group}/v1`, kind: 'KubernetesCluster', name: owner, uid },
       ],
     },
     data: secretData(texts),
   } satisfies Secret;
-  await keepObject(client, SECRETS, secret, false);
+  try {
+    await client.create(SECRETS, secret);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const found = await client.get<Secret>(SECRETS, { namespace, name });
+    if (!isSecretOf(found, ACCESS, owner)) throw new Refusal('SecretConflict', secretIsForeign(name));
+    const { resourceVersion } = found.metadata;
+    const patch = { ...secret, metadata: { ...secret.metadata, resourceVersion } };
+    await client.patch(SECRETS, { namespace, name }, patch, { type: 'merge' });
+  }
 }
 
 export const keepKnownHosts = (client: Client, cluster: KubernetesCluster, lines: string): Promise<void> =>

@@ -1,11 +1,11 @@
-import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { isSecretOf, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { anchorName, credentialsSecretName, knownHostsSecretName, labels, marks } from '#api/names.ts';
 import type { Access } from '#installer/installer.ts';
 import { isAlreadyExists, isConflict, isForbidden } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, secretIsForeign } from './refusal.ts';
 import type { Binding } from './snapshot.ts';
 
 /** What the operator remembers of a cluster beside its object, so that a deleted object's hosts can still be reset. */
@@ -186,6 +186,8 @@ async function credentialsOf(
     );
   }
   const pinned = await client.find<Secret>(SECRETS, { namespace, name: knownHostsSecretName(name) });
+  if (pinned && !isSecretOf(pinned, 'access', name) && !cluster.metadata.deletionTimestamp)
+    throw new Refusal('SecretConflict', secretIsForeign(knownHostsSecretName(name)));
   return {
     username: secretText(secret, 'username'),
     'ssh-privatekey': secretText(secret, 'ssh-privatekey'),

@@ -18,6 +18,8 @@ export interface Claims {
   take(clusterId: string, cluster: string, hosts: readonly Member[]): Promise<Map<string, string>>;
   mark(clusterId: string, ip: string, state: Claimed['state'], message?: string): Promise<void>;
   release(clusterId: string, ips: readonly string[]): Promise<void>;
+  /** Whether the cluster holds any claim, on the server's own word: before what cannot be undone. */
+  holdsAny(clusterId: string): Promise<boolean>;
 }
 
 const memberSchema = hostSchema.extend({ name: z.string(), lists: z.array(z.enum(LISTS)) });
@@ -97,6 +99,10 @@ export function claimsIn(
   }
 
   return {
+    async holdsAny(clusterId) {
+      const labelSelector = `${labels.purpose}=claim,${labels.clusterId}=${clusterId}`;
+      return (await client.list<Lease>(LEASES, { namespace, labelSelector, limit: 1 })).items.length > 0;
+    },
     async take(clusterId, cluster, hosts) {
       // One after the other, in order of address: two clusters that want the same hosts cannot each hold half.
       const reclaims = new Map<string, string>();

@@ -6,6 +6,7 @@ describe('deletion', () => {
   const removing = { ...operation, name: 'delete' as const, word: 'terminating', step: 'Reset hosts' };
   const deleting = {
     deleted: true,
+    claims,
     operation: removing,
     cluster: { status: { phase: 'Terminating' as const } },
   };
@@ -62,7 +63,7 @@ describe('deletion', () => {
     const late = new Date('2027-01-01T00:00:00.000Z');
     const paused = { status: { phase: 'Terminating' as const }, spec: { ...spec, paused: true } };
     expect(
-      signal({ deleted: true, operation: { ...removing, step: 'starting' }, cluster: paused, now: late }),
+      signal({ ...deleting, operation: { ...removing, step: 'starting' }, cluster: paused, now: late }),
     ).toBe('paused');
   });
 });

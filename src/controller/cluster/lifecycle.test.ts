@@ -144,9 +144,10 @@ describe('the life of a cluster', () => {
   });
 
   it('deletes in every phase, and never in the name of another', () => {
-    const busy = { ...creating, operation: { ...operation, step: 'masters' }, deleted: true };
+    const busy = { ...creating, operation: { ...operation, step: 'masters' }, claims, deleted: true };
     expect(outcome(busy)).toMatchObject({ kind: 'accept', operation: 'delete' });
     expect(signal({ ...busy, binding: { kind: 'foreign', to: 'default/other' } })).toBe('conflict');
     expect(signal({ deleted: true, binding: { kind: 'unbound' } })).toBe('forgotten');
+    expect(signal({ ...busy, claims: [] })).toBe('forgotten');
   });
 });

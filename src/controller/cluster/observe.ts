@@ -86,10 +86,10 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     attempts,
     kubeconfig,
     problems: inFlight
-      ? problemsUnder(offer)(operation.spec)
+      ? problemsOf(cluster)(offer)(operation.spec)
       : malformed
         ? shape
-        : problemsUnder(offer)(cluster.spec),
+        : problemsOf(cluster)(offer)(cluster.spec),
     malformed,
   });
 }
@@ -120,7 +120,11 @@ const shapeProblems = remembered(({ spec }: { spec: unknown }): Problem[] =>
   })),
 );
 
-const problemsUnder = remembered((offer: Offer) => remembered((spec: Spec) => validateSpec(spec, offer)));
+const problemsOf = remembered((cluster: KubernetesCluster) =>
+  remembered((offer: Offer) =>
+    remembered((spec: Spec) => validateSpec(spec, offer, cluster.status?.version)),
+  ),
+);
 
 /** A pause is honoured however it is spelt. */
 const emptyLike = (spec: unknown): Spec =>

@@ -118,6 +118,9 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   'let-go': async (_effect, snapshot, deps) => {
     const { finalizers = [], name = '' } = snapshot.cluster.metadata;
     const { clusterId, claims, binding } = snapshot;
+    // The cache may be behind, and a cluster that is let go cannot reset its hosts any more.
+    if (claims.length === 0 && binding.kind === 'ours' && (await deps.claims.holdsAny(clusterId)))
+      throw new Error(`cluster-id ${clusterId} holds claims that the cache does not show yet`);
     try {
       await patchMetadata(snapshot, deps, {
         finalizers: finalizers.filter((text) => text !== finalizerOf(name)),

@@ -45,7 +45,10 @@ export const notOffered = stall('NotOffered', ({ applied, cluster, request }) =>
   return inference?.kind === 'not-offered' ? inference.message : 'the change is not offered';
 });
 
-export const letGo: Rule = () => ({ kind: 'act', effects: [{ kind: 'let-go' }] });
+export const letGo: Rule = ({ attempts }) => ({
+  kind: 'act',
+  effects: attempts.length > 0 ? [{ kind: 'discard', attempts }, { kind: 'let-go' }] : [{ kind: 'let-go' }],
+});
 export const bind: Rule = () => ({ kind: 'act', effects: [{ kind: 'bind' }, { kind: 'adopt' }] });
 export const tidy: Rule = ({ attempts }) => ({ kind: 'act', effects: [{ kind: 'discard', attempts }] });
 

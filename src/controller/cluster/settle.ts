@@ -1,9 +1,11 @@
+import { kubeconfigSecretName } from '#api/names.ts';
 import { shortHash } from '#base/canonical.ts';
 import type { Report } from '#installer/installer.ts';
 import { type HostPlan, isMaster } from '#operations/members.ts';
 import type { Operation } from '#operations/operation.ts';
 import { isUsable } from './kubeconfig.ts';
 import type { Effect, Outcome } from './outcome.ts';
+import { secretIsForeign } from './refusal.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const FETCH_DEADLINE_SECONDS = 300;
@@ -42,6 +44,10 @@ export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
   if (snapshot.kubeconfig.kind === 'hidden') {
     const message = `the operator may not read Secrets of namespace ${cluster.metadata.namespace ?? ''}`;
     return { kind: 'wait', ms: FETCH_RETRY_MS, stall: { reason: 'NamespaceNotServed', message } };
+  }
+  if (snapshot.kubeconfig.kind === 'foreign') {
+    const message = secretIsForeign(kubeconfigSecretName(cluster.metadata.name ?? ''));
+    return { kind: 'wait', ms: FETCH_RETRY_MS, stall: { reason: 'SecretConflict', message } };
   }
   const fetched = fetch.kind === 'succeeded' ? fetch.report : undefined;
   const usable = [report, fetched].find((one) => isUsable(one?.kubeconfig, now));

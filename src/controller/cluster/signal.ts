@@ -11,7 +11,7 @@ import { inFlight, type Snapshot } from './snapshot.ts';
 export type Signal =
   /** The cluster-id is another object's, or has no anchor. */
   | 'conflict'
-  /** Deleted, and nothing outside was ever made. */
+  /** Deleted, and no host was ever touched: there is nothing to reset. */
   | 'forgotten'
   /** Deletion is asked and not yet accepted. */
   | 'deleted'
@@ -53,13 +53,23 @@ export function signalOf(snapshot: Snapshot): Signal {
   const held = cluster.metadata.finalizers?.includes(finalizerOf(cluster.metadata.name ?? ''));
   if (isDeleting(snapshot) && !held) return 'quiet';
   if (binding.kind === 'foreign' || binding.kind === 'missing') return 'conflict';
-  if (isDeleting(snapshot) && operation?.name !== 'delete') {
-    return binding.kind === 'unbound' && snapshot.claims.length === 0 ? 'forgotten' : 'deleted';
-  }
+  if (isDeleting(snapshot) && hasNothingToReset(snapshot)) return 'forgotten';
+  if (isDeleting(snapshot) && operation?.name !== 'delete') return 'deleted';
   if (inFlight(snapshot)) return attemptSignal(snapshot);
   if (operation && !isAnswered(snapshot)) return 'ended';
   if (isDeleting(snapshot)) return isNewDeletion(snapshot) ? 'deleted' : 'quiet';
   return restSignal(snapshot);
+}
+
+/**
+ * Hosts are claimed before anything reaches them, so without a claim there is nothing to reset, whatever else is
+ * missing: a Secret, a right, a namespace. A deletion whose Job was seen ends by what that Job reports.
+ */
+function hasNothingToReset(snapshot: Snapshot): boolean {
+  const { operation, claims } = snapshot;
+  const runs = operation?.name === 'delete' && inFlight(snapshot) && operation.step !== 'starting';
+  const ended = operation?.name === 'delete' && operation.result === 'finished';
+  return claims.length === 0 && !runs && !ended;
 }
 
 /** Milliseconds since 1970 at which the operation must be over. */

@@ -27,7 +27,9 @@ export type Kubeconfig =
   | { kind: 'missing' }
   | { kind: 'present'; expires?: Date }
   /** The operator may not look. */
-  | { kind: 'hidden' };
+  | { kind: 'hidden' }
+  /** A Secret of that name is there, and it is somebody else's. */
+  | { kind: 'foreign' };
 
 /** Everything that one reconcile knows; read once, then frozen. */
 export interface Snapshot {

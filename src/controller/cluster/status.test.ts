@@ -61,7 +61,7 @@ describe('status', () => {
       kind: 'rest',
       stall: { reason: 'InvalidSpec', message: 'spec.cluster.podCIDR is no CIDR' },
     });
-    expect(signal({ ...given, deleted: true })).toBe('deleted');
+    expect(signal({ ...given, claims, deleted: true })).toBe('deleted');
     expect(signal({ ...given, malformed: false })).toBe('asked');
     const edited = { problems, word: 'create-finished', applied: resolved };
     expect(signal({ ...edited, cluster: { status: { phase: 'Running' } } })).toBe('invalid');

@@ -73,7 +73,7 @@ function scaled(operation: Operation, cluster: KubernetesCluster, body: ScaleBod
       ? listProblems(operation, wanted, { present, allowEmpty: body.allowEmpty ?? false })
       : []),
     ...operation.check({ spec, applied, claimed: [] }),
-    ...validateSpec(spec, room.offer),
+    ...validateSpec(spec, room.offer, cluster.status?.version),
   ];
   if (found.length > 0) throw unprocessable(found.map((problem) => placed(asSpelledByRest(problem))));
   return spec;

@@ -43,7 +43,7 @@ export function validateKubernetesCluster(change: Change): Problem[] {
     ...(old ? [] : nameProblems(next)),
     ...(user === controllerUser ? [] : guarded(change)),
     ...(specChanged ? immutable(change) : []),
-    ...(specChanged ? validateSpec(next.spec, change.offer) : []),
+    ...(specChanged ? validateSpec(next.spec, change.offer, old?.status?.version) : []),
     ...requested(change, specChanged),
   ];
 }

@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
+import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
+import type { Ending } from './scripted-jobs.ts';
+
+/** Secrets that are not there, Secrets of our names that are somebody else's, releases that are offered no more. */
+const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
+let operator: TestOperator;
+
+beforeEach(async () => {
+  operator = await startOperator(inject('kubeconfigPath'), () => success);
+});
+afterEach(() => operator.stop());
+
+const host = (last: number) => ({ ip: `10.253.0.${last}` });
+const spec = (...nodes: number[]): KubernetesCluster['spec'] => ({
+  cluster: { masterList: [host(1)], nodeList: nodes.map(host) },
+});
+const word = (cluster: KubernetesCluster | undefined) =>
+  cluster?.metadata.annotations?.[annotations.operation];
+const stalled = (cluster: KubernetesCluster | undefined) =>
+  findCondition(cluster?.status?.conditions, 'Stalled')?.reason;
+const key = (name: string) => ({ namespace: operator.namespace, name });
+
+it('a cluster that never touched a host is deleted at once, though its Secret is missing', async () => {
+  await operator.client.delete(SECRETS, key('keys'));
+  await operator.apply('demo', spec(2), 'creating');
+  await operator.until('demo', (cluster) => stalled(cluster) === 'CredentialsMissing');
+  await operator.client.delete(KUBERNETES_CLUSTERS, key('demo'));
+  await operator.until('demo', (cluster) => cluster === undefined);
+  expect(operator.started).toEqual([]);
+  const anchors = () => operator.client.list(SECRETS, { namespace: operator.operatorNamespace });
+  await expect.poll(async () => (await anchors()).items).toEqual([]);
+});
+
+it.each(['demo-kubeconfig', 'demo-known-hosts'])(
+  'a Secret %s of somebody else is neither read nor written',
+  async (name) => {
+    const foreign: Secret = {
+      metadata: { ...key(name), labels: { 'cluster.x-k8s.io/cluster-name': 'demo' } },
+      data: secretData({ value: KUBECONFIG, known_hosts: '10.253.0.1 ssh-ed25519 BBBB' }),
+    };
+    const before = await operator.client.create(SECRETS, foreign);
+    await operator.apply('demo', spec(2), 'creating');
+    const cluster = await operator.until('demo', (now) => stalled(now) !== undefined);
+    expect(JSON.stringify(cluster?.status)).toContain(`Secret \\"${name}\\" was not made by the operator`);
+    expect(await operator.client.get(SECRETS, key(name))).toEqual(before);
+    const { namespace } = operator;
+    await operator.client.delete(KUBERNETES_CLUSTERS, { namespace, name: 'demo' });
+    await operator.until('demo', (now) => now === undefined);
+    const after = await operator.client.get<Secret>(SECRETS, key(name));
+    expect(secretText(after, 'value')).toBe(KUBECONFIG);
+  },
+);
+
+it('a cluster of a release that is offered no more can be scaled down and deleted', async () => {
+  await operator.apply('demo', spec(2, 3), 'creating');
+  await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
+  await operator.restart(['v1.35.4']);
+  await operator.apply(
+    'demo',
+    { cluster: { ...spec(2).cluster, kubeVersion: 'v1.34.4' } },
+    'scaling-down',
+    'down',
+  );
+  await operator.until('demo', (cluster) => word(cluster) === 'scale-down-finished');
+  await operator.client.delete(KUBERNETES_CLUSTERS, key('demo'));
+  await operator.until('demo', (cluster) => cluster === undefined);
+});
