@@ -23,6 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   base: [],
   api: ['base'],
   runtime: ['base', 'api/meta.ts'],
+  access: [...CLIENT, 'api', 'base'],
   operations: ['api', 'base'],
   ssh: ['base'],
   artifacts: ['base'],
@@ -30,8 +31,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   installer: ['operations', ...CLIENT, 'runtime/store.ts', 'api', 'base'],
   ansibleinit: ['precheck', 'ssh', 'api', 'base'],
   controller: ['operations', 'installer', 'runtime', 'api', 'base'],
-  server: ['operations', ...CLIENT, 'api', 'base'],
-  webhook: ['operations', ...CLIENT, 'api', 'base'],
+  server: ['access', 'operations', ...CLIENT, 'api', 'base'],
+  webhook: ['access', 'operations', ...CLIENT, 'api', 'base'],
   bootstrap: ['artifacts', 'precheck', 'ssh', ...CLIENT, 'ansibleinit', 'api', 'base'],
   config: ['base'],
   crds: ['api'],
@@ -141,7 +142,7 @@ describe('the rooms', () => {
   });
 
   it.each([
-    ['server/app.ts', '#controller/index.ts', 'server may import operations, runtime/api-error.ts'],
+    ['server/app.ts', '#controller/index.ts', 'server may import access, operations, runtime/api-error.ts'],
     ['server/routes/create.ts', '../../webhook/app.ts', 'server may import'],
     ['webhook/app.ts', '#runtime/informer.ts', 'webhook may import'],
     ['runtime/client.ts', '#api/kubernetes-cluster.ts', 'runtime may import base, api/meta.ts'],

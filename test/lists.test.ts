@@ -79,7 +79,7 @@ describe('the list', () => {
       typeof value === 'function' && name.endsWith('Admission');
     const found = await exportedFrom('src/webhook/admit', isAdmission);
     expect(difference(found, Object.values(admissions))).toEqual(SAME);
-    expect(modulesOf('src/webhook/validate')).toEqual(modulesOf('src/webhook/admit'));
+    expect(modulesOf('src/webhook/validate')).toEqual(expect.arrayContaining(modulesOf('src/webhook/admit')));
     expect(Object.keys(admissions)).toContain(KUBERNETES_CLUSTERS.plural);
     const paths = Object.keys(admissions).map((plural) => `/validate/${plural}`);
     expect(calledPaths().sort()).toEqual(paths.sort());

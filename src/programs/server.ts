@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { accessBy } from '#access/access.ts';
 import { offeredVersions } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -8,8 +9,6 @@ import { createManager, type Manager } from '#runtime/manager.ts';
 import { createMetrics } from '#runtime/metrics.ts';
 import { createProbes } from '#runtime/probes.ts';
 import { restApp } from '#server/app.ts';
-import { onClusters, onSecrets } from '#server/auth.ts';
-import { reviewsBy } from '#server/reviews.ts';
 import { webhookApp } from '#webhook/app.ts';
 import type { ServerConfig } from '../config.ts';
 import { httpsService, readTls } from './https-service.ts';
@@ -38,14 +37,12 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     runnerServiceAccount,
     tls,
   });
-  const reviews = reviewsBy(client, log);
   const webhook = await webhookApp({
     log,
     offer,
     controllerUser,
     serverUser,
-    mayGetSecret: (user, where, name) => reviews.may(user, onSecrets('get', where, name)),
-    mayDeleteCluster: (user, where, name) => reviews.may(user, onClusters('delete', where, name)),
+    access: accessBy({ client, clock: systemClock, log, audiences }),
     tls,
   });
   const listening = (app: FastifyInstance) => () => (app.server.listening ? undefined : 'not listening');

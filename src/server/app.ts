@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { accessBy } from '#access/access.ts';
+import { reviewsBy } from '#access/reviews.ts';
 import { speakersBy } from './attempts.ts';
 import { authBy } from './auth.ts';
 import type { ServerDeps } from './deps.ts';
@@ -8,7 +10,6 @@ import { serveDocs } from './docs.ts';
 import { handleErrors } from './errors.ts';
 import { readBodiesLeniently } from './lenient.ts';
 import { logStoreIn } from './log-store.ts';
-import { reviewsBy } from './reviews.ts';
 import { jobRoutes, lenientJobRoutes, newRoutes, originalRoutes } from './routes/index.ts';
 import type { App, JobRoom, Room } from './routes/room.ts';
 import { validatorCompiler } from './validation.ts';
@@ -58,10 +59,10 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
   app.get('/healthz', { schema: { hide: true } }, async () => 'ok');
 
   const reviews = reviewsBy(client, log);
-  const auth = authBy(reviews, deps);
+  const auth = authBy(accessBy(deps, reviews));
   const logs = logStoreIn(client, namespace, clock);
   const speakers = speakersBy({ ...deps, reviews });
-  const room: Room = { ...deps, auth, reviews, logs, closing: closing.signal };
+  const room: Room = { ...deps, auth, logs, closing: closing.signal };
   const jobRoom: JobRoom = { ...deps, logs, speakers };
 
   await app.register(

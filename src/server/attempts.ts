@@ -1,13 +1,14 @@
+import { fingerprintOf } from '#access/access.ts';
+import type { Reviews } from '#access/reviews.ts';
 import { JOBS, type Job, PODS, type Pod } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
+import { ttlCache } from '#base/ttl-cache.ts';
 import type { Client } from '#runtime/client.ts';
-import { bearerOf, fingerprintOf } from './auth.ts';
+import { bearerOf } from './auth.ts';
 import { forbidden, unauthorized } from './errors.ts';
-import { recent } from './recent.ts';
-import type { Reviews } from './reviews.ts';
 
 /** The attempt in whose name a pod speaks. */
 export interface Speaker {
@@ -58,7 +59,7 @@ export function speakersBy({
   runnerServiceAccount,
 }: SpeakersDeps): Speakers {
   const runner = `system:serviceaccount:${namespace}:${runnerServiceAccount}`;
-  const known = recent<Speaker>({ clock, forMs: REMEMBER_MS, size: 1000 });
+  const known = ttlCache<Speaker>({ clock, forMs: REMEMBER_MS, size: 1000 });
   const nobody = forbidden('the token is not that of the pod of a running attempt');
 
   async function jobOf(podName: string, podUid: string): Promise<Job | undefined> {

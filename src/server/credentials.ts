@@ -1,7 +1,8 @@
+import { mayBeReplaced, OWN_SECRET } from '#access/own-secret.ts';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { OwnerReference } from '#api/meta.ts';
-import { credentialsSecretName, labels } from '#api/names.ts';
+import { credentialsSecretName } from '#api/names.ts';
 import { isAlreadyExists } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import { apiVersionOf } from '#runtime/resource-path.ts';
@@ -17,13 +18,6 @@ function ownerOf({ metadata }: KubernetesCluster): OwnerReference {
   const { name = '', uid = '' } = metadata;
   return { apiVersion: apiVersionOf(KUBERNETES_CLUSTERS), kind: KUBERNETES_CLUSTERS.kind, name, uid };
 }
-
-/** Whether the Secret was made for a cluster of that name, this one or one that is gone. */
-const isOurs = (secret: Secret, owner: OwnerReference): boolean =>
-  secret.metadata.labels?.[labels.purpose] === 'credentials' &&
-  (secret.metadata.ownerReferences ?? []).every(
-    ({ kind, name }) => kind === owner.kind && name === owner.name,
-  );
 
 /**
  * Keeps the key that came by REST in the cluster's Secret, owned by the cluster, so that both go together. A Secret of
@@ -41,7 +35,7 @@ export async function keepCredentials(
     metadata: {
       namespace,
       name,
-      labels: { [labels.purpose]: 'credentials' },
+      labels: OWN_SECRET,
       ownerReferences: [owner],
     },
     type: 'Opaque',
@@ -52,7 +46,7 @@ export async function keepCredentials(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const found = await client.get<Secret>(SECRETS, { namespace, name });
-    if (!isOurs(found, owner)) {
+    if (!mayBeReplaced(found, owner.name)) {
       throw conflict(
         `a Secret "${name}" is there already; delete it, or name it in credentialsSecret instead of privateSSHKey`,
       );

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { ReviewFailed } from '#access/reviews.ts';
 import type { Problem } from '#base/errors.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
@@ -92,6 +93,7 @@ const isCoded = (error: unknown): error is Coded =>
 /** What to answer to anything that was thrown; undefined where that is our own fault. */
 export function answerTo(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
+  if (error instanceof ReviewFailed) return new HttpError(503, error.message);
   if (isApiError(error)) return fromApiError(error);
   if (error instanceof SyntaxError) return new HttpError(400, 'the body is no valid JSON');
   if (isCoded(error) && error.statusCode >= 400 && error.statusCode < 500) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { User } from '#access/deeds.ts';
 import {
   type ClusterSpec,
   KUBERNETES_CLUSTERS,
@@ -12,7 +13,6 @@ import { operationAsked } from '#api/words.ts';
 import { isConflict } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import { conflict, notFound } from './errors.ts';
-import type { User } from './reviews.ts';
 
 /** The region of an object that names none. */
 const NO_REGION = 'default';

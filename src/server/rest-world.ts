@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { PODS, type Pod } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { labels, marks } from '#api/names.ts';
+import { annotations, labels, marks } from '#api/names.ts';
 import { sleep, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
@@ -63,7 +63,7 @@ export interface RestWorld {
   namespace: string;
   operatorNamespace: string;
   serverUser: string;
-  /** `alice` may all in the namespace, `bob` all but Secrets, `mallory` nothing. */
+  /** `alice` may all in the namespace, `bob` all but credentials, `mallory` nothing. */
   tokens: Record<'alice' | 'bob' | 'mallory', string>;
   tokenOf(namespace: string, account: string, spec?: object): Promise<string>;
   call(
@@ -79,6 +79,8 @@ export interface RestWorld {
     headers: Record<string, string | number | string[] | undefined>;
   }>;
   cluster(name: string): Promise<KubernetesCluster | undefined>;
+  /** Writes what the controller writes when the cluster of that name was made. */
+  created(name: string): Promise<KubernetesCluster>;
   /** A Job of that name for the cluster, with its pod. */
   attempt(job: string, cluster: string, sequence?: number): Promise<Attempt>;
   stop(): Promise<void>;
@@ -173,6 +175,16 @@ export async function restWorld(): Promise<RestWorld> {
       return { status: answer.statusCode, body: parsed, text: answer.body, headers: answer.headers };
     },
     cluster: (name) => admin.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name }),
+    async created(name) {
+      const key = { namespace, name };
+      const cluster = await admin.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
+      const marked = {
+        [annotations.operation]: 'create-finished',
+        [annotations.appliedSpec]: JSON.stringify(cluster.spec),
+      };
+      const patch = { metadata: { annotations: marked } };
+      return admin.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });
+    },
     async attempt(job, cluster, sequence = 1) {
       const marked = {
         labels: {

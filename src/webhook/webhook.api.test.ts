@@ -4,9 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { accessBy } from '#access/access.ts';
+import { SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { annotations } from '#api/names.ts';
+import { annotations, labels } from '#api/names.ts';
+import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
@@ -39,15 +42,35 @@ const fileText = (path: string) => readFileSync(new URL(`../../${path}`, import.
 let apiServer: ApiServer;
 let admin: Client;
 let app: FastifyInstance;
-const clients: Record<'alice' | 'controller' | 'bob', Client> = Object.create(null);
+const clients: Record<Account, Client> = Object.create(null);
 const offer = { versions: ['v1.34.4'] };
-const calls: string[] = [];
 
-async function clientOf(name: string): Promise<Client> {
+type Account = 'alice' | 'controller' | 'bob' | 'carol';
+const clusters = (...verbs: string[]) => ({
+  apiGroups: ['ecs.yun.com'],
+  resources: ['kubernetesclusters', 'kubernetesclusters/status'],
+  verbs,
+});
+/** Bob may change clusters and nothing else; Carol may use their own Secrets as well; Alice may read Secrets. */
+const RULES: Readonly<Record<Account, object[]>> = {
+  alice: [clusters('*'), { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }],
+  controller: [clusters('*')],
+  bob: [clusters('get', 'create', 'update', 'patch')],
+  carol: [
+    clusters('*'),
+    { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters/credentials'], verbs: ['use'] },
+  ],
+};
+const ACCOUNTS = ['alice', 'controller', 'bob', 'carol'] as const;
+
+async function clientOf(name: Account): Promise<Client> {
+  await admin.create(ROLES, { metadata: { namespace, name }, rules: RULES[name] } satisfies KubeObject & {
+    rules: unknown;
+  });
   await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace, name } });
   await admin.create(BINDINGS, {
     metadata: { namespace, name },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'clusters' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
     subjects: [{ kind: 'ServiceAccount', name, namespace }],
   } satisfies KubeObject & { roleRef: unknown; subjects: unknown });
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
@@ -72,17 +95,7 @@ beforeAll(async () => {
     parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')),
   );
   await admin.create(NAMESPACES, { metadata: { name: namespace } });
-  await admin.create(ROLES, {
-    metadata: { namespace, name: 'clusters' },
-    rules: [
-      {
-        apiGroups: ['ecs.yun.com'],
-        resources: ['kubernetesclusters', 'kubernetesclusters/status'],
-        verbs: ['*'],
-      },
-    ],
-  } satisfies KubeObject & { rules: unknown });
-  for (const name of ['alice', 'controller', 'bob'] as const) clients[name] = await clientOf(name);
+  for (const name of ACCOUNTS) clients[name] = await clientOf(name);
 
   const { ca, cert, key } = await createServerCertificates();
   app = await webhookApp({
@@ -90,11 +103,7 @@ beforeAll(async () => {
     offer,
     controllerUser: user('controller'),
     serverUser: user('server'),
-    mayGetSecret: async ({ username }, where, name) => {
-      calls.push(`${username} ${where}/${name}`);
-      return username !== user('bob');
-    },
-    mayDeleteCluster: async ({ username }) => username !== user('bob'),
+    access: accessBy({ client: admin, clock: systemClock, log: createLogger('error'), audiences: [] }),
     tls: { cert, key },
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -231,17 +240,56 @@ describe('the webhook, called by the API server', () => {
     });
     expect(await verdict(clients.alice, copy)).toBe('allowed');
     const naming = object('named', spec({ credentialsSecret: 'keys' }));
-    expect(await verdict(clients.bob, naming)).toMatch(/bob" may not get Secret "keys"/);
-    expect(await verdict(clients.bob, object('silent', spec()))).toMatch(/Secret "silent-ssh"/);
-    expect(calls).toContain(`${user('alice')} ${namespace}/copy-ssh`);
+    expect(await verdict(clients.bob, naming)).toMatch(/bob" may not get secrets "keys"/);
+    expect(await verdict(clients.bob, object('silent', spec()))).toMatch(/secrets "silent-ssh"/);
     await expect(clients.bob.create(KUBERNETES_CLUSTERS, naming)).rejects.toSatisfy(isForbidden);
   });
 
   it('asks whoever writes terminating for the right to delete', async () => {
     const { alice, bob } = clients;
     await created('doomed', 2);
-    await expect(patch(bob, 'doomed', word('terminating'))).rejects.toThrow(/may not delete the cluster/);
+    await expect(patch(bob, 'doomed', word('terminating'))).rejects.toThrow(
+      /may not delete .*, which "terminating" does/,
+    );
     await expect(patch(alice, 'doomed', word('terminating'))).resolves.toBeDefined();
+  });
+
+  it('asks whoever makes the operator use a Secret for the right to that very Secret', async () => {
+    const { alice, bob, carol } = clients;
+    await created('lent', 2);
+    const hosts = (...nodeList: object[]) => ({ spec: { cluster: { nodeList } } });
+    const changes: object[] = [
+      hosts(host(2), host(3)),
+      hosts({ ...host(2), port: 2222 }),
+      hosts({ ...host(2), user: 'admin' }),
+      { spec: { cluster: { credentialsSecret: 'keys' } } },
+      { ...word('scaling-down'), ...hosts() },
+      marked(annotations.requestId, 'again'),
+    ];
+    for (const change of changes) {
+      await expect(patch(bob, 'lent', change)).rejects.toThrow(/may not get secrets "(lent-ssh|keys)"/);
+      await expect(patch(carol, 'lent', change)).rejects.toThrow(/may not get secrets "(lent-ssh|keys)"/);
+    }
+    // What reaches no host in a new way is his who may change the cluster.
+    await patch(bob, 'lent', { metadata: { labels: { team: 'b' } }, spec: { paused: true } });
+
+    const lent = await admin.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key('lent'));
+    const own = (uid: string) => ({
+      metadata: {
+        ...key('lent-ssh'),
+        labels: { [labels.purpose]: 'credentials' },
+        ownerReferences: [{ apiVersion: 'ecs.yun.com/v1', kind: 'KubernetesCluster', name: 'lent', uid }],
+      },
+    });
+    // The operator's own Secret of this very cluster may be used by whom may `use` its credentials; of another, not.
+    await admin.create(SECRETS, own(randomUUID()));
+    await expect(patch(carol, 'lent', hosts(host(2), host(3)))).rejects.toThrow(/may not get secrets/);
+    await admin.delete(SECRETS, key('lent-ssh'));
+    await admin.create(SECRETS, own(lent.metadata.uid ?? ''));
+    await expect(patch(bob, 'lent', hosts(host(2), host(3)))).rejects.toThrow(/may not get secrets/);
+    await patch(carol, 'lent', hosts(host(2), host(3)));
+    await patch(alice, 'lent', { spec: { cluster: { credentialsSecret: 'keys' } } });
+    await expect(patch(carol, 'lent', marked(annotations.requestId, 'again'))).rejects.toThrow(/"keys"/);
   });
 
   it('holds a scale operation to its workers', async () => {

@@ -74,11 +74,11 @@ export const ofItsEdges: readonly Mutant[] = [
   },
   {
     name: 'token audience unchecked',
-    file: 'src/server/reviews.ts',
+    file: 'src/access/reviews.ts',
     from: 'const meant = audiences === undefined || status.audiences.some((one) => audiences.includes(one));',
     to: 'const meant = status.authenticated;',
     witness: unit(
-      'src/server/reviews.test.ts',
+      'src/access/reviews.test.ts',
       'takes nobody for the holder of a token for an audience that the answer does not confirm',
     ),
   },

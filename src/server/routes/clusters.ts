@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { onClusters } from '#access/deeds.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { onClusters } from '../auth.ts';
 import { clusterPath, errorSchema, namespaceSchema } from '../bodies.ts';
 import { clusterIn } from '../requests.ts';
 import type { Routes } from './room.ts';

@@ -1,10 +1,11 @@
+import { secretUseOf } from '#access/access.ts';
+import { onClusters, onCredentials, type User } from '#access/deeds.ts';
 import { LISTS } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { isUncertain } from '#runtime/api-error.ts';
-import { onClusters, onSecrets } from '../auth.ts';
 import { addressOf, clusterPath, errorSchema, namespaceQuery, ok, okSchema } from '../bodies.ts';
 import { type CreateBody, createBody, type Wanted, wantedBy } from '../creation.ts';
 import { type Credentials, keepCredentials } from '../credentials.ts';
@@ -21,7 +22,6 @@ import {
   refuseBusy,
   requestBy,
 } from '../requests.ts';
-import type { User } from '../reviews.ts';
 import type { Room, Routes } from './room.ts';
 
 function validate(spec: KubernetesCluster['spec'], { offer }: Room, placed: Wanted['placed']): void {
@@ -32,12 +32,16 @@ function validate(spec: KubernetesCluster['spec'], { offer }: Room, placed: Want
 /** The access that a body needs; asked before anything is looked up, so that refusals tell nothing. */
 async function authorize({ auth }: Room, person: User, wanted: Wanted, body: CreateBody): Promise<void> {
   const { namespace, name } = wanted;
-  await auth.allow(person, onClusters('create', namespace));
-  if (body.retry) await auth.allow(person, onClusters('update', namespace, name));
-  // A retry overwrites no Secret but the cluster's own, which goes with the right to update the cluster.
-  if (wanted.privateKey !== undefined) await auth.allow(person, onSecrets('create', namespace));
-  if (body.credentialsSecret !== undefined)
-    await auth.allow(person, onSecrets('get', namespace, body.credentialsSecret));
+  await auth.allow(
+    person,
+    body.retry ? onClusters('update', namespace, name) : onClusters('create', namespace),
+  );
+  if (wanted.privateKey !== undefined) await auth.allow(person, onCredentials('create', namespace, name));
+  // The Secret of a retry may be the one that the object names: it is asked for there.
+  if (body.credentialsSecret !== undefined && !body.retry) {
+    const secret = body.credentialsSecret;
+    await auth.allowSecret(person, { namespace, cluster: name, uid: undefined, secret });
+  }
 }
 
 const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Credentials => ({
@@ -57,6 +61,9 @@ async function make(room: Room, person: User, wanted: Wanted): Promise<void> {
     metadata: { namespace, name, annotations: request },
     spec: { cluster: { ...change, region } },
   };
+  if (await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name })) {
+    throw conflict(`there is a cluster "${name}" in namespace "${namespace}"; "retry": true asks again`);
+  }
   validate(cluster.spec, room, wanted.placed);
   let made: KubernetesCluster;
   try {
@@ -81,9 +88,15 @@ async function make(room: Room, person: User, wanted: Wanted): Promise<void> {
 
 /** The same again for a creation that failed, with what the body says anew. */
 function again(room: Room, person: User, wanted: Wanted): Promise<void> {
-  const { client } = room;
-  const { name, region, privateKey } = wanted;
+  const { client, auth } = room;
+  const { namespace, name, region, privateKey } = wanted;
   const judge = async (cluster: KubernetesCluster) => {
+    const asked = {
+      ...cluster,
+      spec: { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...wanted.change } },
+    };
+    // Somebody who gives the key needs no right to the Secret that was used before.
+    if (privateKey === undefined) await auth.allowSecret(person, secretUseOf(asked, namespace));
     if (appliedSpec(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
     refuseBusy(cluster, true);
     const change = { ...wanted.change };
@@ -116,14 +129,8 @@ export const createRoutes: Routes = (app, room) => {
     async ({ params, query, body, person }, reply) => {
       const wanted = wantedBy(body, addressOf({ params, query, body }));
       await authorize(room, person, wanted, body);
-      const { region, namespace, name } = wanted;
-      const found = await room.client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
-      if (found && !body.retry) {
-        throw conflict(`there is a cluster "${name}" in namespace "${namespace}"; "retry": true asks again`);
-      }
-      if (found) await again(room, person, wanted);
-      else await make(room, person, wanted);
-      return reply.header('location', locationOf(region, wanted)).send(ok());
+      await (body.retry ? again(room, person, wanted) : make(room, person, wanted));
+      return reply.header('location', locationOf(wanted.region, wanted)).send(ok());
     },
   );
 };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { onClusters } from '#access/deeds.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { WORDS } from '#api/words.ts';
 import { isConflict, isNotFound } from '#runtime/api-error.ts';
-import { onClusters } from '../auth.ts';
 import { addressed, addressOf, clusterPath, errorSchema, namespaceQuery, ok, okSchema } from '../bodies.ts';
 import { conflict, notFound } from '../errors.ts';
 import { clusterIn, judgeAndAsk, locationOf } from '../requests.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { onClusters } from '#access/deeds.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { onClusters } from '../auth.ts';
 import { addressOf, clusterPath, errorSchema, namespaceSchema, ok, okSchema } from '../bodies.ts';
 import { notFound } from '../errors.ts';
 import { liveLog, wholeLog } from '../log-reader.ts';

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { User } from '#access/deeds.ts';
 import type { Speakers } from '../attempts.ts';
 import type { Auth } from '../auth.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { LogStore } from '../log-store.ts';
-import type { Reviews, User } from '../reviews.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,7 +17,6 @@ declare module 'fastify' {
 /** What routes have in common. */
 export interface Room extends ServerDeps {
   auth: Auth;
-  reviews: Reviews;
   logs: LogStore;
   /** Aborts when the server stops: what streams must end then. */
   closing: AbortSignal;

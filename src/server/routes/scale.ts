@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { secretUseOf } from '#access/access.ts';
+import { onClusters } from '#access/deeds.ts';
 import { canonicalIp, type HostEntry } from '#api/host.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { WORDS } from '#api/words.ts';
@@ -7,7 +9,6 @@ import type { Operation } from '#operations/operation.ts';
 import { scaleDown } from '#operations/scale-down.ts';
 import { scaleUp } from '#operations/scale-up.ts';
 import { validateSpec } from '#operations/validate.ts';
-import { onClusters } from '../auth.ts';
 import {
   addressed,
   addressOf,
@@ -107,7 +108,8 @@ export const scaleRoutes: Routes = (app, room) => {
         await judgeAndAsk(
           room.client,
           () => clusterIn(room.client, region, key),
-          (cluster) => {
+          async (cluster) => {
+            await room.auth.allowSecret(person, secretUseOf(cluster, key.namespace));
             refuseBusy(cluster, body.retry ?? false);
             const { nodeList: list } = scaled(operation, cluster, body, room).cluster;
             const change = list === undefined ? {} : { nodeList: list };

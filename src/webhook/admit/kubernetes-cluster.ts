@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { secretUseOf } from '#access/access.ts';
+import { onClusters } from '#access/deeds.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
-import { type Admission, refused } from '../admission.ts';
-import { secretNamedBy, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
+import { type Admission, type AdmissionRequest, type Judgement, refused } from '../admission.ts';
+import type { WebhookDeps } from '../deps.ts';
+import { type Change, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
+import { usesSecretAnew } from '../validate/secret-use.ts';
 
 const envelope = z.looseObject({
   metadata: z.looseObject({
@@ -25,9 +29,9 @@ const isCluster = (value: unknown): value is KubernetesCluster => {
 const withoutPause = ({ spec: { paused: _paused, ...rest } }: KubernetesCluster): string =>
   canonicalJson(rest);
 
-/** Admission of KubernetesClusters: the rules, then whether the requester may read the Secret that he names. */
+/** Admission of KubernetesClusters: the rules, then whether the requester may use the Secret that would be used. */
 export const kubernetesClusterAdmission: Admission = async (request, deps) => {
-  const { object: next, oldObject, operation, namespace, userInfo } = request;
+  const { object: next, oldObject, operation, userInfo } = request;
   if (operation !== 'CREATE' && operation !== 'UPDATE') return { allowed: true };
   const old = oldObject ?? undefined;
   if (!isCluster(next) || (old !== undefined && !isCluster(old))) {
@@ -45,24 +49,40 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
   const { username: user } = userInfo;
   const problems = validateKubernetesCluster({ old, next, user, controllerUser, offer });
   if (problems.length > 0) return refused(problems);
-  const asksToDelete = wordOf(next) === WORDS.delete.asked && wordOf(old) !== WORDS.delete.asked;
-  const trusted = user === serverUser || user === controllerUser;
-  if (
-    asksToDelete &&
-    !trusted &&
-    !(await deps.mayDeleteCluster(userInfo, namespace, next.metadata.name ?? ''))
-  ) {
-    const field = `metadata.annotations[${annotations.operation}]`;
-    const reason = `user "${user}" may not delete the cluster, which is what "terminating" does`;
-    return { allowed: false, status: 403, message: `${field}: ${reason}`, problems: [{ field, reason }] };
-  }
-  const secret = trusted ? undefined : secretNamedBy({ old, next });
-  if (secret === undefined || (await deps.mayGetSecret(userInfo, namespace, secret)))
-    return { allowed: true };
-  const field = 'spec.cluster.credentialsSecret';
-  const reason = `user "${user}" may not get Secret "${secret}" in namespace "${namespace}"`;
-  return { allowed: false, status: 403, message: `${field}: ${reason}`, problems: [{ field, reason }] };
+  if (user === serverUser || user === controllerUser) return { allowed: true };
+  return (await missingRight({ old, next }, request, deps)) ?? { allowed: true };
 };
+
+/** The refusal of a requester who lacks a right for what the change makes the operator do. */
+async function missingRight(
+  { old, next }: Pick<Change, 'old' | 'next'>,
+  { namespace, userInfo }: AdmissionRequest,
+  { access }: WebhookDeps,
+): Promise<Judgement | undefined> {
+  const { name = '' } = next.metadata;
+  if (wordOf(next) === WORDS.delete.asked && wordOf(old) !== WORDS.delete.asked) {
+    const reason = await access.refusal(userInfo, onClusters('delete', namespace, name));
+    if (reason !== undefined)
+      return forbidden(
+        `metadata.annotations[${annotations.operation}]`,
+        `${reason}, which "terminating" does`,
+      );
+  }
+  if (!usesSecretAnew({ old, next })) return undefined;
+  // The uid of the object as it is stored: nobody makes a Secret his own by a uid that he writes himself.
+  const { uid: _uid, ...metadata } = next.metadata;
+  const stored = old?.metadata.uid === undefined ? {} : { uid: old.metadata.uid };
+  const use = secretUseOf({ ...next, metadata: { ...metadata, ...stored } }, namespace);
+  const reason = await access.secretRefusal(userInfo, use);
+  return reason === undefined ? undefined : forbidden('spec.cluster.credentialsSecret', reason);
+}
+
+const forbidden = (field: string, reason: string): Judgement => ({
+  allowed: false,
+  status: 403,
+  message: `${field}: ${reason}`,
+  problems: [{ field, reason }],
+});
 
 const wordOf = (cluster: KubernetesCluster | undefined): string | undefined =>
   cluster?.metadata.annotations?.[annotations.operation];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { type Change, secretNamedBy, validateKubernetesCluster } from './kubernetes-cluster.ts';
+import { type Change, validateKubernetesCluster } from './kubernetes-cluster.ts';
 
 const cluster = (marked: Record<string, string> = {}, more: object = {}): KubernetesCluster => ({
   metadata: { namespace: 'a', name: 'demo', annotations: marked },
@@ -62,13 +62,5 @@ describe('validateKubernetesCluster', () => {
   it('lets the controller write what is its own', () => {
     expect(fields(cluster(), cluster({ ...record, ...word('create-finished') }), 'controller')).toEqual([]);
     expect(fields(cluster(record), cluster())).toHaveLength(2);
-  });
-
-  it('asks for the Secret that is meant, when it is another than before', () => {
-    const named = cluster({}, { credentialsSecret: 'keys' });
-    expect(secretNamedBy({ old: undefined, next: cluster() })).toBe('demo-ssh');
-    expect(secretNamedBy({ old: undefined, next: named })).toBe('keys');
-    expect(secretNamedBy({ old: cluster(), next: named })).toBe('keys');
-    expect(secretNamedBy({ old: named, next: named })).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import {
   type Spec,
   specSchema,
 } from '#api/kubernetes-cluster.ts';
-import { annotations, credentialsSecretName } from '#api/names.ts';
+import { annotations } from '#api/names.ts';
 import { ALL_WORDS, isResultWord, operationAsked } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
@@ -138,11 +138,4 @@ function requested(change: Change, specChanged: boolean): Problem[] {
   const operation = findOperation(name);
   if (!operation) return [{ field, value: word, reason: 'NotOffered: the operation is not implemented' }];
   return operation.check({ spec: next.spec, applied: presentSpec(old ?? next), claimed: [] });
-}
-
-/** The Secret that a change makes the operator read; undefined when it names none that it did not name before. */
-export function secretNamedBy({ old, next }: Pick<Change, 'old' | 'next'>): string | undefined {
-  const nameOf = ({ spec, metadata }: KubernetesCluster): string =>
-    spec.cluster.credentialsSecret ?? credentialsSecretName(metadata.name ?? '');
-  return old && nameOf(old) === nameOf(next) ? undefined : nameOf(next);
 }

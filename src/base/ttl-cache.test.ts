@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { createManualClock } from '#base/manual-clock.ts';
-import { recent } from './recent.ts';
+import { ttlCache } from './ttl-cache.ts';
 
 it('remembers for a while, forgets failures, and keeps no more than it should', async () => {
   const clock = createManualClock();
-  const kept = recent<number>({ clock, forMs: 100, size: 2 });
+  const kept = ttlCache<number>({ clock, forMs: 100, size: 2 });
   let asked = 0;
   const ask = async () => {
     asked += 1;

@@ -1,17 +1,25 @@
 import type { Clock } from '#base/clock.ts';
 
 /** Answers that are remembered for a short while, by a key that is no secret; at most `size` of them. */
-export interface Recent<T> {
+export interface TtlCache<T> {
   /** The remembered answer, or that of `ask`, which is then remembered. A rejection is not. */
   get(key: string, ask: () => Promise<T>): Promise<T>;
 }
 
 /**
  * @example
- * const users = recent<User>({ clock, forMs: 10_000, size: 1000 });
+ * const users = ttlCache<User>({ clock, forMs: 10_000, size: 1000 });
  * await users.get(hash(token), () => review(token));
  */
-export function recent<T>({ clock, forMs, size }: { clock: Clock; forMs: number; size: number }): Recent<T> {
+export function ttlCache<T>({
+  clock,
+  forMs,
+  size,
+}: {
+  clock: Clock;
+  forMs: number;
+  size: number;
+}): TtlCache<T> {
   const kept = new Map<string, { untilMs: number; answer: Promise<T> }>();
   return {
     get(key, ask) {

@@ -2,15 +2,7 @@ import { z } from 'zod';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { Client } from '#runtime/client.ts';
-import { HttpError } from './errors.ts';
-
-/** Who someone is, as the API server says: what SubjectAccessReview wants to know. */
-export interface User {
-  username: string;
-  uid?: string | undefined;
-  groups: string[];
-  extra: Record<string, string[]>;
-}
+import type { Deed, User } from './deeds.ts';
 
 const userSchema = z.object({
   username: z.string().default(''),
@@ -27,20 +19,16 @@ const tokenAnswer = z.object({
 });
 const accessAnswer = z.object({ status: z.object({ allowed: z.boolean() }) });
 
-/** What someone wants to do to something. */
-export interface Deed {
-  verb: 'get' | 'list' | 'create' | 'update' | 'delete';
-  group: string;
-  resource: string;
-  namespace?: string | undefined;
-  name?: string | undefined;
+/** The API server could not be asked, so nobody may do anything; the cause is in the log. */
+export class ReviewFailed extends Error {
+  override name = 'ReviewFailed';
 }
 
-/** The API server's word on who may do what. */
+/** The API server's word on who may do what. Both throw ReviewFailed when it gives none. */
 export interface Reviews {
   /**
-   * Whose token it is; undefined when it is nobody's. Without `audiences` it must be meant for the API server itself,
-   * else for one of them.
+   * The owner of a token; undefined when it is nobody's. Without `audiences` it must be meant for the API server
+   * itself, else for one of them.
    */
   userOf(token: string, audiences?: readonly string[]): Promise<User | undefined>;
   may(user: User, deed: Deed): Promise<boolean>;
@@ -52,7 +40,9 @@ export function reviewsBy(client: Client, log: Logger): Reviews {
       return await client.request('POST', path, { apiVersion: `${group}/v1`, kind, spec });
     } catch (error) {
       log.error({ error: messageOf(error), kind }, 'a review failed');
-      throw new HttpError(503, 'who you are and what you may do cannot be asked now; try again later');
+      throw new ReviewFailed(
+        'the Kubernetes API does not say who you are and what you may do; try again later',
+      );
     }
   }
 
@@ -69,10 +59,9 @@ export function reviewsBy(client: Client, log: Logger): Reviews {
       if (!status.authenticated || !meant || !status.user || status.user.username === '') return undefined;
       return status.user;
     },
-    async may({ username, uid, groups, extra }, { verb, group, resource, namespace, name }) {
+    async may({ username, uid, groups, extra }, deed) {
       const domain = 'authorization.k8s.io';
-      const resourceAttributes = { verb, group, resource, namespace, name };
-      const spec = { user: username, uid, groups, extra, resourceAttributes };
+      const spec = { user: username, uid, groups, extra, resourceAttributes: deed };
       const path = `/apis/${domain}/v1/subjectaccessreviews`;
       return accessAnswer.parse(await review(path, 'SubjectAccessReview', domain, spec)).status.allowed;
     },

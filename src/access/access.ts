@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { SECRETS, type Secret } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { CALLBACK_AUDIENCE, credentialsSecretName } from '#api/names.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { ttlCache } from '#base/ttl-cache.ts';
+import { isForbidden } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import { type Deed, onCredentials, onSecrets, refusalOf, type User } from './deeds.ts';
+import { isOwnSecret } from './own-secret.ts';
+import { type Reviews, reviewsBy } from './reviews.ts';
+
+/** For so long a token that was withdrawn may still be taken. */
+const REMEMBER_MS = 10_000;
+const REMEMBERED = 1000;
+
+/** A Secret that somebody makes the operator reach a cluster's hosts with. */
+export interface SecretUse {
+  namespace: string;
+  /** Name of the cluster. */
+  cluster: string;
+  /** Undefined while the cluster does not exist, which then has no Secret of its own. */
+  uid: string | undefined;
+  secret: string;
+}
+
+/** Who may do what, for REST and webhook alike. Everything throws ReviewFailed when the API server gives no answer. */
+export interface Access {
+  /** The person behind a token; undefined when it is nobody's. Remembered for 10 s. */
+  personOf(token: string): Promise<User | undefined>;
+  /** Why the user may not do it, in a sentence; undefined when he may. */
+  refusal(user: User, deed: Deed): Promise<string | undefined>;
+  /**
+   * Why the user may not make the operator use the Secret; undefined when he may: whoever may `get` that very Secret,
+   * and, where the operator made it for this very cluster, whoever may `use` the cluster's credentials.
+   */
+  secretRefusal(user: User, use: SecretUse): Promise<string | undefined>;
+}
+
+/** A token is never a key of anything that lives on: its hash is. */
+export const fingerprintOf = (token: string): string => createHash('sha256').update(token).digest('base64');
+
+/** The use of the Secret that an operation on this cluster would really read. */
+export function secretUseOf({ metadata, spec }: KubernetesCluster, namespace: string): SecretUse {
+  const { name = '', uid } = metadata;
+  return {
+    namespace,
+    cluster: name,
+    uid,
+    secret: spec.cluster.credentialsSecret ?? credentialsSecretName(name),
+  };
+}
+
+export interface AccessDeps {
+  client: Client;
+  clock: Clock;
+  log: Logger;
+  /** Audiences of tokens of people, besides the API server's own. */
+  audiences: readonly string[];
+}
+
+export function accessBy(
+  { client, clock, log, audiences }: AccessDeps,
+  reviews: Reviews = reviewsBy(client, log),
+): Access {
+  const people = ttlCache<User | undefined>({ clock, forMs: REMEMBER_MS, size: REMEMBERED });
+  // The callback's audience opens the callback and nothing else, whatever the settings say.
+  const others = audiences.filter((audience) => audience !== CALLBACK_AUDIENCE);
+
+  async function isOwn({ namespace, cluster: name, uid, secret }: SecretUse): Promise<boolean> {
+    if (uid === undefined || secret !== credentialsSecretName(name)) return false;
+    try {
+      const found = await client.find<Secret>(SECRETS, { namespace, name: secret });
+      return found !== undefined && isOwnSecret(found, { name, uid });
+    } catch (error) {
+      if (isForbidden(error)) return false;
+      throw error;
+    }
+  }
+
+  return {
+    personOf: (token) =>
+      people.get(
+        fingerprintOf(token),
+        async () =>
+          (await reviews.userOf(token)) ??
+          (others.length === 0 ? undefined : await reviews.userOf(token, others)),
+      ),
+    refusal: async (user, deed) => ((await reviews.may(user, deed)) ? undefined : refusalOf(user, deed)),
+    async secretRefusal(user, use) {
+      const { namespace, cluster, secret } = use;
+      const reading = onSecrets('get', namespace, secret);
+      if (await reviews.may(user, reading)) return undefined;
+      const using = onCredentials('use', namespace, cluster);
+      if ((await reviews.may(user, using)) && (await isOwn(use))) return undefined;
+      return refusalOf(user, reading);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+
+/** Who someone is, as the API server says: everything that SubjectAccessReview wants to know. */
+export interface User {
+  username: string;
+  uid?: string | undefined;
+  groups: string[];
+  extra: Record<string, string[]>;
+}
+
+/** What someone wants to do to something; the fields of `resourceAttributes` in a SubjectAccessReview. */
+export interface Deed {
+  verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use';
+  group: string;
+  resource: string;
+  subresource?: string | undefined;
+  namespace?: string | undefined;
+  name?: string | undefined;
+}
+
+/** A deed on a cluster. */
+export const onClusters = (
+  verb: 'get' | 'list' | 'create' | 'update' | 'delete',
+  namespace: string | undefined,
+  name?: string | undefined,
+): Deed => ({
+  verb,
+  group: KUBERNETES_CLUSTERS.group,
+  resource: KUBERNETES_CLUSTERS.plural,
+  namespace,
+  name,
+});
+
+/**
+ * A deed on the cluster's own SSH Secret, which the operator keeps: `create` gives it a key, `use` has the operator
+ * reach hosts with it. Neither lets anybody read it.
+ */
+export const onCredentials = (verb: 'create' | 'use', namespace: string, name: string): Deed => ({
+  ...onClusters('get', namespace, name),
+  verb,
+  subresource: 'credentials',
+});
+
+/** A deed on a Secret. */
+export const onSecrets = (verb: 'get', namespace: string, name: string): Deed => ({
+  verb,
+  group: '',
+  resource: 'secrets',
+  namespace,
+  name,
+});
+
+/** The refusal of a deed; the words say nothing about whether the object exists. */
+export function refusalOf({ username }: User, deed: Deed): string {
+  const { verb, resource, subresource, group, namespace, name } = deed;
+  const path = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const what = group === '' ? path : `${path}.${group}`;
+  const which = name === undefined ? what : `${what} "${name}"`;
+  const where = namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`;
+  return `user "${username}" may not ${verb} ${which} ${where}`;
+}

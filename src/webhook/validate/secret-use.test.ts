@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import type { HostEntry } from '#api/host.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { usesSecretAnew } from './secret-use.ts';
+
+const cluster = (
+  nodeList: HostEntry[] = [{ ip: '10.0.0.2' }],
+  marked: Record<string, string> = {},
+  more: object = {},
+): KubernetesCluster => ({
+  metadata: { namespace: 'a', name: 'demo', annotations: marked },
+  spec: { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList, ...more } },
+});
+const word = (text: string) => ({ [annotations.operation]: text });
+
+it.each<[string, KubernetesCluster | undefined, KubernetesCluster, boolean]>([
+  ['a new object', undefined, cluster(), true],
+  ['a label of a host', cluster(), cluster([{ ip: '10.0.0.2', labels: { a: 'b' } }]), false],
+  ['a worker less', cluster(), cluster([]), false],
+  ['a worker more', cluster(), cluster([{ ip: '10.0.0.2' }, { ip: '10.0.0.3' }]), true],
+  ['another port', cluster(), cluster([{ ip: '10.0.0.2', port: 2222 }]), true],
+  ['the default port, written out', cluster(), cluster([{ ip: '10.0.0.2', port: 22 }]), false],
+  ['another user', cluster(), cluster([{ ip: '10.0.0.2', user: 'admin' }]), true],
+  ['another Secret', cluster(), cluster(undefined, {}, { credentialsSecret: 'keys' }), true],
+  ['no Secret any more', cluster(undefined, {}, { credentialsSecret: 'keys' }), cluster(), true],
+  [
+    'a deadline',
+    cluster(undefined, word('creating')),
+    cluster(undefined, word('creating'), { timeout_mins: '9' }),
+    false,
+  ],
+  ['a word', cluster(undefined, word('create-failed')), cluster(undefined, word('creating')), true],
+  ['the removal of workers', cluster(), cluster([], word('scaling-down')), true],
+  ['a word that is dropped', cluster(undefined, word('creating')), cluster(), false],
+  ['deletion', cluster(), cluster(undefined, word('terminating')), false],
+  ['a request-id', cluster(), cluster(undefined, { [annotations.requestId]: '2' }), true],
+  [
+    'another spec under the same word',
+    cluster(undefined, word('creating')),
+    cluster([], word('creating')),
+    true,
+  ],
+])('%s', (_what, old, next, expected) => {
+  expect(usesSecretAnew({ old, next })).toBe(expected);
+});

@@ -1,0 +1,42 @@
+import { canonicalIp, LISTS } from '#api/host.ts';
+import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { operationAsked } from '#api/words.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
+import type { Change } from './kubernetes-cluster.ts';
+
+const mark = ({ metadata }: KubernetesCluster, name: string): string | undefined =>
+  metadata.annotations?.[name];
+
+/** Where each host is reached, one text a host. */
+const ways = ({ cluster }: Spec): Set<string> =>
+  new Set(
+    LISTS.flatMap((list) => cluster[list] ?? []).map(({ ip, port = 22, user = '' }) =>
+      JSON.stringify([canonicalIp(ip) ?? ip, port, user]),
+    ),
+  );
+
+/** Whether the change asks for an operation that was not asked before: by its word, its request-id or its spec. */
+function asksAnew(old: KubernetesCluster, next: KubernetesCluster): boolean {
+  const asked = operationAsked(mark(next, annotations.operation));
+  // A deletion takes the right to delete, as `kubectl delete` does, and reaches hosts as it did before.
+  if (asked === 'delete') return false;
+  if (mark(old, annotations.requestId) !== mark(next, annotations.requestId)) return true;
+  if (asked === undefined) return false;
+  const isNewWord = mark(old, annotations.operation) !== mark(next, annotations.operation);
+  return isNewWord || specHashOf(old.spec) !== specHashOf(next.spec);
+}
+
+/**
+ * Whether a change makes the operator use the cluster's Secret in a way that was not allowed before: another Secret,
+ * another way to a host, or an operation that is asked anew.
+ */
+export function usesSecretAnew({ old, next }: Pick<Change, 'old' | 'next'>): boolean {
+  if (!old) return true;
+  const known = ways(old.spec);
+  return (
+    old.spec.cluster.credentialsSecret !== next.spec.cluster.credentialsSecret ||
+    [...ways(next.spec)].some((way) => !known.has(way)) ||
+    asksAnew(old, next)
+  );
+}
