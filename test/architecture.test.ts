@@ -47,6 +47,7 @@ const SUPPORT = [
   'runtime/scripted-caller.ts',
   'runtime/test-namespace.ts',
   'server/rest-world.ts',
+  'webhook/webhook-world.ts',
 ];
 /** What else a test beside its file may import. */
 const TESTS_ALSO = ['lab/apiserver', 'lab/fault-proxy', 'base', 'api'];

@@ -8,7 +8,7 @@ import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { operations } from '#operations/index.ts';
 import { checks } from '#precheck/index.ts';
 import { jobRoutes, lenientJobRoutes, newRoutes, originalRoutes } from '#server/routes/index.ts';
-import { admissions } from '#webhook/index.ts';
+import { admissions, mutations } from '#webhook/index.ts';
 
 /** Each list of the house against the folder that it lists: a file without its line fails here. */
 const root = join(import.meta.dirname, '..');
@@ -81,7 +81,15 @@ describe('the list', () => {
     expect(difference(found, Object.values(admissions))).toEqual(SAME);
     expect(modulesOf('src/webhook/validate')).toEqual(expect.arrayContaining(modulesOf('src/webhook/admit')));
     expect(Object.keys(admissions)).toContain(KUBERNETES_CLUSTERS.plural);
-    const paths = Object.keys(admissions).map((plural) => `/validate/${plural}`);
+    const mutating = await exportedFrom(
+      'src/webhook/mutate',
+      (value, name) => typeof value === 'function' && name.endsWith('Mutation'),
+    );
+    expect(difference(mutating, Object.values(mutations))).toEqual(SAME);
+    const paths = [
+      ...Object.keys(admissions).map((plural) => `/validate/${plural}`),
+      ...Object.keys(mutations).map((plural) => `/mutate/${plural}`),
+    ];
     expect(calledPaths().sort()).toEqual(paths.sort());
   });
 
@@ -107,11 +115,11 @@ describe('the list', () => {
 });
 
 const webhookSchema = z.object({
-  kind: z.literal('ValidatingWebhookConfiguration'),
+  kind: z.enum(['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']),
   webhooks: z.array(z.object({ clientConfig: z.object({ service: z.object({ path: z.string() }) }) })),
 });
 
-/** The paths in the shipped ValidatingWebhookConfiguration. */
+/** The paths in the shipped configurations of webhooks. */
 function calledPaths(): string[] {
   const folder = join(root, 'deploy/manifests');
   const objects = readdirSync(folder).flatMap((file) =>

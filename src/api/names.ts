@@ -8,7 +8,7 @@ export const annotations = {
   appliedSpec: 'app.kubernetes.io/spec',
   requestId: `${GROUP}/request-id`,
   clusterId: `${GROUP}/cluster-id`,
-  /** Who asked over REST; for the record only. */
+  /** Who asked; written by the webhook, and by REST for its callers. For the record only. */
   requestedBy: `${GROUP}/requested-by`,
 } as const;
 

@@ -33,6 +33,15 @@ export type Judgement =
 /** Judges requests about one kind; looks at much, changes nothing. */
 export type Admission = (request: AdmissionRequest, deps: WebhookDeps) => Promise<Judgement>;
 
+/** RFC 6902, as far as it is used. */
+export type JsonPatch = readonly (
+  | { op: 'add'; path: string; value: unknown }
+  | { op: 'remove'; path: string }
+)[];
+
+/** Completes requests about one kind; empty when the object stays as it is. */
+export type Mutation = (request: AdmissionRequest, deps: Pick<WebhookDeps, 'serverUser'>) => JsonPatch;
+
 export const refused = (problems: readonly Problem[]): Judgement => ({
   allowed: false,
   status: 422,
@@ -42,22 +51,30 @@ export const refused = (problems: readonly Problem[]): Judgement => ({
 
 const REASONS = { 422: 'Invalid', 403: 'Forbidden' } as const;
 
+const reviewOf = (uid: string, response: object) => ({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  response: { uid, ...response },
+});
+
+/** The patch as an AdmissionReview. */
+export function patchFor({ uid }: AdmissionRequest, patch: JsonPatch): unknown {
+  if (patch.length === 0) return reviewOf(uid, { allowed: true });
+  const text = Buffer.from(JSON.stringify(patch)).toString('base64');
+  return reviewOf(uid, { allowed: true, patchType: 'JSONPatch', patch: text });
+}
+
 /** The judgement as an AdmissionReview; `metav1.Status` with a cause for each field. */
 export function answerTo(request: AdmissionRequest, judgement: Judgement): unknown {
   const { uid, name } = request;
-  const answer = (response: object) => ({
-    apiVersion: 'admission.k8s.io/v1',
-    kind: 'AdmissionReview',
-    response: { uid, ...response },
-  });
-  if (judgement.allowed) return answer({ allowed: true });
+  if (judgement.allowed) return reviewOf(uid, { allowed: true });
   const { status: code, message, problems } = judgement;
   const causes = problems.map(({ field, reason }) => ({
     reason: 'FieldValueInvalid',
     field,
     message: reason,
   }));
-  return answer({
+  return reviewOf(uid, {
     allowed: false,
     status: { status: 'Failure', code, reason: REASONS[code], message, details: { name, causes } },
   });

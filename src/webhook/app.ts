@@ -1,15 +1,15 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { messageOf } from '#base/errors.ts';
-import { answerTo, reviewSchema } from './admission.ts';
+import { type AdmissionRequest, answerTo, patchFor, reviewSchema } from './admission.ts';
 import type { WebhookDeps } from './deps.ts';
-import { admissions } from './index.ts';
+import { admissions, mutations } from './index.ts';
 
 /** An AdmissionReview carries an object twice; the API server takes objects of up to 3 MiB. */
 const BODY_BYTES = 8 * 1024 * 1024;
 const REQUEST_MS = 10_000;
 
 /**
- * The admission webhook, not yet listening: POST /validate/<plural>.
+ * The admission webhook, not yet listening: POST /mutate/<plural>, then /validate/<plural>.
  * @example
  * const app = await webhookApp(deps);
  * await app.listen({ host: '::', port: 9443 });
@@ -30,10 +30,9 @@ export async function webhookApp(deps: WebhookDeps): Promise<FastifyInstance> {
   });
   app.get('/healthz', async () => 'ok');
   for (const [plural, admit] of Object.entries(admissions)) {
-    app.post(`/validate/${plural}`, async (request, reply) => {
-      const parsed = reviewSchema.safeParse(request.body);
-      if (!parsed.success) return reply.code(400).send({ message: 'the body is no AdmissionReview of v1' });
-      const review = parsed.data.request;
+    app.post(`/validate/${plural}`, async ({ body }, reply) => {
+      const review = reviewIn(body);
+      if (!review) return reply.code(400).send(NO_REVIEW);
       const judgement = await admit(review, deps);
       if (!judgement.allowed) {
         const { namespace, name, operation, userInfo } = review;
@@ -43,9 +42,18 @@ export async function webhookApp(deps: WebhookDeps): Promise<FastifyInstance> {
       return reply.send(answerTo(review, judgement));
     });
   }
+  for (const [plural, mutate] of Object.entries(mutations)) {
+    app.post(`/mutate/${plural}`, async ({ body }, reply) => {
+      const review = reviewIn(body);
+      return review ? reply.send(patchFor(review, mutate(review, deps))) : reply.code(400).send(NO_REVIEW);
+    });
+  }
   await app.ready();
   return app;
 }
+
+const NO_REVIEW = { message: 'the body is not an AdmissionReview of v1' };
+const reviewIn = (body: unknown): AdmissionRequest | undefined => reviewSchema.safeParse(body).data?.request;
 
 /** What Fastify refused keeps its code (a body that is too large, no JSON); all else is our fault. */
 function statusOf(error: unknown): number {

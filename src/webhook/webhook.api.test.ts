@@ -1,145 +1,33 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { parse } from 'yaml';
-import { z } from 'zod';
-import { accessBy } from '#access/access.ts';
 import { SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations, labels } from '#api/names.ts';
-import { systemClock } from '#base/clock.ts';
-import { createLogger } from '#base/log.ts';
-import { createServerCertificates } from '#lab/apiserver/certificates.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
-import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 import { resolveSpec } from '#operations/resolve.ts';
 import { isApiError, isForbidden } from '#runtime/api-error.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
-import { webhookApp } from './app.ts';
+import type { Client } from '#runtime/client.ts';
+import { type WebhookWorld, webhookWorld } from './webhook-world.ts';
 
-const resource = (group: string, kind: string, plural: string, namespaced = false): Resource => ({
-  group,
-  version: 'v1',
-  kind,
-  plural,
-  namespaced,
-});
-const HOOKS = resource(
-  'admissionregistration.k8s.io',
-  'ValidatingWebhookConfiguration',
-  'validatingwebhookconfigurations',
-);
-const BINDINGS = resource('rbac.authorization.k8s.io', 'RoleBinding', 'rolebindings', true);
-const ROLES = resource('rbac.authorization.k8s.io', 'Role', 'roles', true);
-
-const id = randomUUID().slice(0, 8);
-const namespace = `hook-${id}`;
-const user = (name: string) => `system:serviceaccount:${namespace}:${name}`;
-const fileText = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-let apiServer: ApiServer;
+let world: WebhookWorld;
+const namespace = `hook-${randomUUID().slice(0, 8)}`;
 let admin: Client;
-let app: FastifyInstance;
-const clients: Record<Account, Client> = Object.create(null);
-const offer = { versions: ['v1.34.4'] };
-
-type Account = 'alice' | 'controller' | 'bob' | 'carol';
-const clusters = (...verbs: string[]) => ({
-  apiGroups: ['ecs.yun.com'],
-  resources: ['kubernetesclusters', 'kubernetesclusters/status'],
-  verbs,
-});
-/** Bob may change clusters and nothing else; Carol may use their own Secrets as well; Alice may read Secrets. */
-const RULES: Readonly<Record<Account, object[]>> = {
-  alice: [clusters('*'), { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }],
-  controller: [clusters('*')],
-  bob: [clusters('get', 'create', 'update', 'patch')],
-  carol: [
-    clusters('*'),
-    { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters/credentials'], verbs: ['use'] },
-  ],
-};
-const ACCOUNTS = ['alice', 'controller', 'bob', 'carol'] as const;
-
-async function clientOf(name: Account): Promise<Client> {
-  await admin.create(ROLES, { metadata: { namespace, name }, rules: RULES[name] } satisfies KubeObject & {
-    rules: unknown;
-  });
-  await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace, name } });
-  await admin.create(BINDINGS, {
-    metadata: { namespace, name },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
-    subjects: [{ kind: 'ServiceAccount', name, namespace }],
-  } satisfies KubeObject & { roleRef: unknown; subjects: unknown });
-  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
-  const answer = await admin.request('POST', path, {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    spec: {},
-  });
-  const { token } = z.object({ status: z.object({ token: z.string() }) }).parse(answer).status;
-  const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
-  const headers = () => ({ authorization: `Bearer ${token}` });
-  return createClient({ ...endpoint, tls: () => endpoint.tls(), headers }, { userAgent: name });
-}
+let clients: WebhookWorld['clients'];
 
 beforeAll(async () => {
-  // Its own: on the run's, the controllers of other tests would take up clusters that are made here.
-  apiServer = await startApiServer({ controllerManager: true });
-  const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
-  admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
-  await admin.create(
-    CUSTOM_RESOURCE_DEFINITIONS,
-    parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')),
-  );
-  await admin.create(NAMESPACES, { metadata: { name: namespace } });
-  for (const name of ACCOUNTS) clients[name] = await clientOf(name);
-
-  const { ca, cert, key } = await createServerCertificates();
-  app = await webhookApp({
-    log: createLogger('error'),
-    offer,
-    controllerUser: user('controller'),
-    serverUser: user('server'),
-    access: accessBy({ client: admin, clock: systemClock, log: createLogger('error'), audiences: [] }),
-    tls: { cert, key },
-  });
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  // As it is shipped, but for where it is, and that it looks at this namespace alone.
-  const shipped = parse(
-    fileText('deploy/manifests/40-webhook.yaml').replaceAll(
-      'system:serviceaccount:matryoshka-system:matryoshka-controller',
-      user('controller'),
-    ),
-  );
-  await admin.create(HOOKS, {
-    ...shipped,
-    metadata: { name: `matryoshka-${id}` },
-    webhooks: [
-      {
-        ...shipped.webhooks[0],
-        clientConfig: {
-          url: `${url}/validate/kubernetesclusters`,
-          caBundle: Buffer.from(ca).toString('base64'),
-        },
-        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
-      },
-    ],
-  });
-  // The API server takes up a new webhook after a moment.
-  await vi.waitUntil(
-    async () =>
-      (await verdict(clients.alice, object('probe', { cluster: { masterList: [] } }))) !== 'allowed',
-    { timeout: 20_000, interval: 100 },
-  );
+  world = await webhookWorld(namespace);
+  ({ admin, clients } = world);
+  // The API server takes up new webhooks after a moment.
+  const isJudged = async () =>
+    (await verdict(clients.alice, object('probe', { cluster: { masterList: [] } }))) !== 'allowed';
+  const isCompleted = async () => {
+    const probe = object('probe', spec());
+    const { metadata } = await clients.alice.create(KUBERNETES_CLUSTERS, probe, { dryRun: true });
+    return metadata.annotations?.[annotations.requestedBy] !== undefined;
+  };
+  for (const isThere of [isJudged, isCompleted])
+    await vi.waitUntil(isThere, { timeout: 20_000, interval: 100 });
 });
-afterAll(async () => {
-  await Promise.all([...Object.values(clients), admin].map((client) => client.close()));
-  await app.close();
-  await apiServer.stop();
-});
+afterAll(() => world.stop());
 
 const host = (last: number) => ({ ip: `10.8.0.${last}` });
 const spec = (more: object = {}, ...nodes: number[]): KubernetesCluster['spec'] => ({
@@ -182,7 +70,7 @@ async function created(name: string, ...nodes: number[]): Promise<void> {
     object(name, wanted, {
       [annotations.operation]: 'create-finished',
       [annotations.clusterId]: `id-${name}`,
-      [annotations.appliedSpec]: JSON.stringify(resolveSpec(wanted, offer, undefined)),
+      [annotations.appliedSpec]: JSON.stringify(resolveSpec(wanted, world.offer, undefined)),
     }),
   );
 }
@@ -313,6 +201,44 @@ describe('the webhook, called by the API server', () => {
     await scale('scaling-up', { nodeList: [2, 3, 4].map(host) });
   });
 
+  it('writes who asked, whatever he says', async () => {
+    const { alice, bob, carol } = clients;
+    await created('traced', 2);
+    const named = async () =>
+      (await admin.get(KUBERNETES_CLUSTERS, key('traced'))).metadata.annotations?.[annotations.requestedBy];
+    await patch(carol, 'traced', marked(annotations.requestedBy, 'nobody'));
+    expect(await named()).toBeUndefined();
+    await patch(alice, 'traced', {
+      ...word('scaling-up'),
+      spec: { cluster: { nodeList: [2, 3].map(host) } },
+    });
+    expect(await named()).toBe(world.user('alice'));
+    for (const value of ['nobody', null]) await patch(bob, 'traced', marked(annotations.requestedBy, value));
+    expect(await named()).toBe(world.user('alice'));
+    await patch(bob, 'traced', { spec: { paused: true } });
+    expect(await named()).toBe(world.user('bob'));
+    // A deletion is asked again by an annotation.
+    await patch(alice, 'traced', { metadata: { finalizers: ['kubernetescluster.ecs.yun.com/traced'] } });
+    await alice.delete(KUBERNETES_CLUSTERS, key('traced'));
+    await patch(carol, 'traced', marked(annotations.requestId, 'again'));
+    expect(await named()).toBe(world.user('carol'));
+    await patch(bob, 'traced', marked(annotations.requestedBy, 'nobody'));
+    expect(await named()).toBe(world.user('carol'));
+    await patch(alice, 'traced', { metadata: { finalizers: [] } });
+  });
+
+  it('refuses at once an edit that can never be carried out', async () => {
+    await created('fixed', 2);
+    const { alice } = clients;
+    const edits: [object, RegExp][] = [
+      [{ masterList: [host(9)] }, /spec\.cluster\.masterList: NotOffered/],
+      [{ imagesRegistry: 'registry.example.com' }, /spec\.cluster\.imagesRegistry: NotOffered/],
+      [{ nodeList: [host(3)] }, /spec\.cluster\.nodeList: NotOffered: adds and removes/],
+    ];
+    for (const [cluster, reason] of edits)
+      await expect(patch(alice, 'fixed', { spec: { cluster } })).rejects.toThrow(reason);
+  });
+
   it('keeps results and identity for the controller', async () => {
     await created('guarded');
     const { alice, controller } = clients;
@@ -341,7 +267,7 @@ describe('the webhook, called by the API server', () => {
       requestId: '',
       specHash: '',
       generation: 1,
-      spec: resolveSpec(spec({}, 2), offer, undefined),
+      spec: resolveSpec(spec({}, 2), world.offer, undefined),
       step: 'masters',
       startedAt: '2026-01-01T00:00:00Z',
     };
@@ -355,8 +281,8 @@ describe('the webhook, called by the API server', () => {
   });
 
   it('answers probes, and refuses what is no review', async () => {
-    expect((await app.inject('/healthz')).body).toBe('ok');
-    const bad = await app.inject({ method: 'POST', url: '/validate/kubernetesclusters', payload: {} });
+    expect((await world.app.inject('/healthz')).body).toBe('ok');
+    const bad = await world.app.inject({ method: 'POST', url: '/validate/kubernetesclusters', payload: {} });
     expect(bad.statusCode).toBe(400);
   });
 });

@@ -53,6 +53,31 @@ describe('validateKubernetesCluster', () => {
       cluster({ x: 'y' }, { kubeVersion: 'v1.0.0' }),
       [],
     ],
+    ...(['imagesRegistry', 'externalLoadBalancer', 'kubeVersion'] as const).map(
+      (field): [string, KubernetesCluster, KubernetesCluster, string[]] => [
+        `${field}, which no operation changes`,
+        cluster(record),
+        cluster(record, { [field]: field === 'kubeVersion' ? 'v1.34.4' : '10.0.0.9' }),
+        [`spec.cluster.${field}`],
+      ],
+    ),
+    [
+      'another master',
+      cluster(record),
+      cluster({ ...record, ...word('creating') }, { masterList: [{ ip: '10.0.0.9' }] }),
+      ['spec.cluster.masterList'],
+    ],
+    ['a worker more', cluster(record), cluster(record, nodes(2, 3)), []],
+    ['a worker less, which waits for its word', cluster(record), cluster(record, nodes()), []],
+    ['workers that come and go', cluster(record), cluster(record, nodes(3)), ['spec.cluster.nodeList']],
+    [
+      'a worker beside what was let in before',
+      cluster(record, { imagesRegistry: 'r' }),
+      cluster(record, { imagesRegistry: 'r', ...nodes(2, 3) }),
+      [],
+    ],
+    ['the way back', cluster(record, { imagesRegistry: 'r' }), cluster(record), []],
+    ['everything, before it is created', cluster(), cluster({}, { imagesRegistry: 'r' }), []],
     ['a wrong shape', cluster(), cluster({}, nodes(2, 999)), ['spec.cluster.nodeList[1].ip']],
     ['a doubled host', cluster(), cluster({}, nodes(2, 2)), ['spec.cluster.nodeList[1].ip']],
   ])('%s', (_what, old, next, expected) => {

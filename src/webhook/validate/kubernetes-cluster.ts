@@ -7,10 +7,12 @@ import {
   specSchema,
 } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { ALL_WORDS, isResultWord, operationAsked } from '#api/words.ts';
+import { ALL_WORDS, isResultWord, operationAsked, WORDS } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
+import { changesBetween } from '#operations/changes.ts';
 import { findOperation } from '#operations/index.ts';
+import { infer } from '#operations/infer.ts';
 import type { Offer } from '#operations/resolve.ts';
 import { validateSpec } from '#operations/validate.ts';
 
@@ -44,6 +46,7 @@ export function validateKubernetesCluster(change: Change): Problem[] {
     ...(user === controllerUser ? [] : guarded(change)),
     ...(specChanged ? immutable(change) : []),
     ...(specChanged ? validateSpec(next.spec, change.offer, old?.status?.version) : []),
+    ...(specChanged ? undeclarable(change) : []),
     ...requested(change, specChanged),
   ];
 }
@@ -120,6 +123,33 @@ function presentSpec({ metadata, status }: KubernetesCluster): Spec | undefined 
   } catch {
     return undefined;
   }
+}
+
+/** An edit that asks for no operation by its word, and whose fields no operation could change either. */
+function undeclarable({ old, next }: Change): Problem[] {
+  const applied = old && presentSpec(old);
+  const word = mark(next, annotations.operation);
+  // A manifest may say "creating" for ever: once the cluster is there, it asks for nothing.
+  const asks = operationAsked(word) !== undefined && word !== WORDS.create.asked;
+  if (!applied || asks) return [];
+  const inference = infer(applied, next.spec);
+  if (inference.kind !== 'not-offered') return [];
+  const touched = changesBetween(old.spec, next.spec);
+  const { added, removed, others } = changesBetween(applied, next.spec);
+  const mixed = added.length > 0 && removed.length > 0 && touched.added.length + touched.removed.length > 0;
+  return [
+    ...others
+      .filter((field) => touched.others.includes(field))
+      .map((field) => ({ field, reason: 'NotOffered: cannot be changed once the cluster is created' })),
+    ...(mixed
+      ? [
+          {
+            field: 'spec.cluster.nodeList',
+            reason: 'NotOffered: adds and removes hosts; do one, then the other',
+          },
+        ]
+      : []),
+  ];
 }
 
 /** Whether the word may be asked, of this spec. */

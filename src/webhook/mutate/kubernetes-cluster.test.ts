@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { annotations } from '#api/names.ts';
+import { kubernetesClusterMutation } from './kubernetes-cluster.ts';
+
+const by = (name: string) => ({ [annotations.requestedBy]: name });
+const cluster = (marked?: Record<string, string>, nodeList: object[] = []) => ({
+  metadata: { name: 'demo', ...(marked ? { annotations: marked } : {}) },
+  spec: { cluster: { nodeList } },
+});
+const patch = (old: unknown, next: unknown, username = 'alice') =>
+  kubernetesClusterMutation(
+    {
+      uid: '1',
+      operation: 'UPDATE',
+      namespace: 'a',
+      name: 'demo',
+      userInfo: { username, groups: [], extra: {} },
+      object: next,
+      oldObject: old,
+    },
+    { serverUser: 'server' },
+  );
+const path = '/metadata/annotations/ecs.yun.com~1requested-by';
+const alice = [{ op: 'add', path, value: 'alice' }];
+
+it.each<[string, unknown, unknown, object[]]>([
+  ['a creation', null, cluster({ x: 'y' }), alice],
+  ['a creation in another name', null, cluster(by('bob')), alice],
+  [
+    'a creation without annotations',
+    null,
+    cluster(),
+    [{ op: 'add', path: '/metadata/annotations', value: by('alice') }],
+  ],
+  ['another spec', cluster(by('bob')), cluster(by('bob'), [{ ip: '10.0.0.1' }]), alice],
+  ['a word', cluster(by('bob')), cluster({ ...by('bob'), [annotations.operation]: 'creating' }), alice],
+  ['a request-id', cluster(by('bob')), cluster({ ...by('carol'), [annotations.requestId]: '2' }), alice],
+  ['a label', cluster(by('bob')), cluster({ ...by('bob'), team: 'a' }), []],
+  ['a forged name', cluster(by('bob')), cluster(by('carol')), [{ op: 'add', path, value: 'bob' }]],
+  ['a name from nowhere', cluster({}), cluster(by('carol')), [{ op: 'remove', path }]],
+  ['what is no object', cluster({}), 'x', []],
+])('%s', (_what, old, next, expected) => {
+  expect(patch(old, next)).toEqual(expected);
+});
+
+it('leaves what the REST server writes in the names of its callers', () => {
+  expect(patch(cluster(by('bob')), cluster(by('carol'), [{ ip: '10.0.0.1' }]), 'server')).toEqual([]);
+});
