@@ -20,6 +20,10 @@ const inCluster = {
   ...common,
   kubeconfig: z.string().optional().describe('Path of a kubeconfig; default: the pod’s own service account'),
   namespace: z.string().default('matryoshka-system').describe("The operator's namespace"),
+  reportsNamespace: z
+    .string()
+    .default('matryoshka-reports')
+    .describe('Namespace of what Jobs report, apart from other Secrets'),
   siteDir: z
     .string()
     .default('/etc/matryoshka/site')

@@ -38,6 +38,7 @@ export async function startOperator(
     `--site-dir=${siteDir}`,
     `--probe-port=${port}`,
     `--namespace=${namespace}`,
+    `--reports-namespace=${namespace}`,
     `--identity=${identity}`,
     '--log-level=error',
   ];

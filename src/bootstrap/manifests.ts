@@ -59,7 +59,10 @@ export function fillIn(manifests: readonly Manifest[], values: Values): KubeObje
   });
 }
 
-const PLURALS: Readonly<Record<string, string>> = { NetworkPolicy: 'networkpolicies' };
+const PLURALS: Readonly<Record<string, string>> = {
+  NetworkPolicy: 'networkpolicies',
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
+};
 
 /** Where an object of a manifest is served; the plural follows English for all kinds that manifests hold. */
 export function resourceOf({ apiVersion = 'v1', kind = '', metadata }: KubeObject): Resource {

@@ -41,6 +41,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
     offer: { versions: offeredVersions(config.siteDir) },
     jobs: {
       namespace,
+      reportsNamespace: config.reportsNamespace,
       image: config.runnerImage,
       serviceAccount: config.runnerServiceAccount,
       serverUrl: config.serverUrl,

@@ -32,6 +32,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     clock: systemClock,
     log,
     namespace,
+    reportsNamespace: config.reportsNamespace,
     offer,
     audiences,
     runnerServiceAccount,

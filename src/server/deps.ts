@@ -9,8 +9,10 @@ export interface ServerDeps {
   client: Client;
   clock: Clock;
   log: Logger;
-  /** The operator's namespace: where Jobs, reports and logs are. */
+  /** The operator's namespace: where Jobs and logs are. */
   namespace: string;
+  /** Where reports are: apart from every other Secret of the operator. */
+  reportsNamespace: string;
   offer: Offer;
   /** Audiences of tokens of people, besides the API server's own. */
   audiences: readonly string[];

@@ -44,7 +44,7 @@ const report = (more: object = {}) => ({
 const callback = (who: string | undefined, more: object = {}, path = 'demo/create') =>
   world.call(who, 'POST', `/region/default/cluster/${path}/callback`, report(more));
 const kept = (job = attempt.job) =>
-  world.admin.find<Secret>(SECRETS, { namespace: world.operatorNamespace, name: reportSecretName(job) });
+  world.admin.find<Secret>(SECRETS, { namespace: world.reportsNamespace, name: reportSecretName(job) });
 
 async function endJob(): Promise<void> {
   const { operatorNamespace: namespace } = world;

@@ -26,14 +26,24 @@ const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
   ...core(kind, plural, namespaced),
   group: 'rbac.authorization.k8s.io',
 });
-const RBAC: Readonly<Record<string, Resource>> = {
+const policy = (kind: string, plural: string): Resource => ({
+  ...core(kind, plural, false),
+  group: 'admissionregistration.k8s.io',
+});
+const SHIPPED: Readonly<Record<string, Resource>> = {
   ServiceAccount: SERVICE_ACCOUNTS,
   Role: rbac('Role', 'roles', true),
   RoleBinding: rbac('RoleBinding', 'rolebindings', true),
   ClusterRole: rbac('ClusterRole', 'clusterroles', false),
+  ValidatingAdmissionPolicy: policy('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
+  ValidatingAdmissionPolicyBinding: policy(
+    'ValidatingAdmissionPolicyBinding',
+    'validatingadmissionpolicybindings',
+  ),
   ClusterRoleBinding: rbac('ClusterRoleBinding', 'clusterrolebindings', false),
 };
 
+const rulesAnswer = z.object({ status: z.object({ resourceRules: z.array(z.unknown()) }) });
 const repository = new URL('../../', import.meta.url);
 const fileText = (path: string): string => readFileSync(new URL(path, repository), 'utf8');
 
@@ -62,7 +72,12 @@ export interface RestWorld {
   /** Where clusters are made. */
   namespace: string;
   operatorNamespace: string;
+  reportsNamespace: string;
+  /** The server's own. */
+  client: Client;
   serverUser: string;
+  /** A client with that token, to be closed. */
+  clientOf(token: string): Client;
   /** `alice` may all in the namespace, `bob` all but credentials, `mallory` nothing. */
   tokens: Record<'alice' | 'bob' | 'mallory', string>;
   tokenOf(namespace: string, account: string, spec?: object): Promise<string>;
@@ -78,6 +93,8 @@ export interface RestWorld {
     text: string;
     headers: Record<string, string | number | string[] | undefined>;
   }>;
+  /** A token of a new account that may do this and nothing else in the namespace. */
+  accountWith(rules: readonly object[]): Promise<string>;
   cluster(name: string): Promise<KubernetesCluster | undefined>;
   /** Writes what the controller writes when the cluster of that name was made. */
   created(name: string): Promise<KubernetesCluster>;
@@ -92,42 +109,52 @@ export async function restWorld(): Promise<RestWorld> {
   const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
   const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
   const id = randomUUID().slice(0, 8);
-  const [namespace, operatorNamespace] = [`people-${id}`, `operator-${id}`];
+  const [namespace, operatorNamespace, reportsNamespace] = [
+    `people-${id}`,
+    `operator-${id}`,
+    `reports-${id}`,
+  ];
   await admin.create(
     CUSTOM_RESOURCE_DEFINITIONS,
     parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')),
   );
-  for (const name of [namespace, operatorNamespace])
+  for (const name of [namespace, operatorNamespace, reportsNamespace])
     await admin.create(NAMESPACES, { metadata: { name, labels: { 'kubernetes.io/metadata.name': name } } });
 
   // The manifests as they are shipped, under names of their own: what they leave out, no test can do.
-  const text = fileText('deploy/manifests/20-server-rbac.yaml')
+  const text = ['15-token-secrets', '20-server-rbac']
+    .map((name) => fileText(`deploy/manifests/${name}.yaml`))
+    .join('---\n')
     .replaceAll('matryoshka-system', operatorNamespace)
-    .replaceAll(/name: matryoshka-(server|user)/g, `name: matryoshka-$1-${id}`);
+    .replaceAll('matryoshka-reports', reportsNamespace)
+    .replaceAll(/ame: matryoshka-(server|user|token-secrets)/g, `ame: matryoshka-$1-${id}`);
   for (const document of parseAllDocuments(text)) {
     const object: KubeObject = document.toJS();
-    const resource = RBAC[object.kind ?? ''];
+    const resource = SHIPPED[object.kind ?? ''];
     if (!resource) throw new Error(`unexpected kind ${object.kind}`);
     await admin.create(resource, object);
   }
   const server = `matryoshka-server-${id}`;
-  const bind = (name: string, role: string, subject: { name: string; namespace: string }) =>
+  const bind = (name: string, kind: string, role: string, subject: { name: string; namespace: string }) =>
     admin.create(rbac('RoleBinding', 'rolebindings', true), {
       metadata: { namespace, name },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
       subjects: [{ kind: 'ServiceAccount', ...subject }],
     } satisfies KubeObject & { roleRef: unknown; subjects: unknown });
-  await bind('server', `${server}-served-namespace`, { name: server, namespace: operatorNamespace });
+  await bind('server', 'ClusterRole', `${server}-served-namespace`, {
+    name: server,
+    namespace: operatorNamespace,
+  });
   for (const name of ['alice', 'bob', 'mallory'])
     await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace, name } });
   await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace: operatorNamespace, name: 'runner' } });
-  await bind('alice', `matryoshka-user-${id}`, { name: 'alice', namespace });
+  await bind('alice', 'ClusterRole', `matryoshka-user-${id}`, { name: 'alice', namespace });
   const clusters = `clusters-${id}`;
   await admin.create(rbac('ClusterRole', 'clusterroles', false), {
     metadata: { name: clusters },
     rules: [{ apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['*'] }],
   } satisfies KubeObject & { rules: unknown });
-  await bind('bob', clusters, { name: 'bob', namespace });
+  await bind('bob', 'ClusterRole', clusters, { name: 'bob', namespace });
 
   const tokenOf = async (where: string, account: string, spec: object = {}): Promise<string> => {
     const path = `/api/v1/namespaces/${where}/serviceaccounts/${account}/token`;
@@ -135,16 +162,18 @@ export async function restWorld(): Promise<RestWorld> {
     const answer = z.object({ status: z.object({ token: z.string() }) });
     return answer.parse(await admin.request('POST', path, body)).status.token;
   };
-  const serverToken = await tokenOf(operatorNamespace, server);
-  const client = createClient(
-    { ...endpoint, tls: () => endpoint.tls(), headers: () => ({ authorization: `Bearer ${serverToken}` }) },
-    { userAgent: 'matryoshka-server' },
-  );
+  const clientOf = (token: string): Client =>
+    createClient(
+      { ...endpoint, tls: () => endpoint.tls(), headers: () => ({ authorization: `Bearer ${token}` }) },
+      { userAgent: 'matryoshka-test' },
+    );
+  const client = clientOf(await tokenOf(operatorNamespace, server));
   const app = await restApp({
     client,
     clock: systemClock,
     log: createLogger('error'),
     namespace: operatorNamespace,
+    reportsNamespace,
     offer: { versions: ['v1.34.4', 'v1.33.8'] },
     audiences: ['matryoshka'],
     runnerServiceAccount: 'runner',
@@ -160,9 +189,39 @@ export async function restWorld(): Promise<RestWorld> {
     app,
     namespace,
     operatorNamespace,
+    reportsNamespace,
+    client,
+    clientOf,
     serverUser: `system:serviceaccount:${operatorNamespace}:${server}`,
     tokens,
     tokenOf,
+    async accountWith(rules) {
+      const name = `account-${randomUUID().slice(0, 8)}`;
+      await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace, name } });
+      await admin.create(rbac('Role', 'roles', true), {
+        metadata: { namespace, name },
+        rules,
+      } satisfies KubeObject & {
+        rules: unknown;
+      });
+      await bind(name, 'Role', name, { name, namespace });
+      const token = await tokenOf(namespace, name);
+      // The authorizer takes up a role after a moment: the whole of it at once.
+      await eventually(async () => {
+        const review = {
+          apiVersion: 'authorization.k8s.io/v1',
+          kind: 'SelfSubjectRulesReview',
+          spec: { namespace },
+        };
+        const path = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
+        const client = clientOf(token);
+        const answer = rulesAnswer.parse(await client.request('POST', path, review));
+        await client.close();
+        const known = JSON.stringify(answer.status.resourceRules);
+        return rules.length === 0 || known.includes('ecs.yun.com') || undefined;
+      });
+      return token;
+    },
     async call(token, method, url, body, headers = {}) {
       const answer = await app.inject({
         method,

@@ -1,7 +1,8 @@
 import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SECRETS, type Secret, secretText } from '#api/core.ts';
+import { CONFIG_MAPS, SECRETS, type Secret, secretText } from '#api/core.ts';
 import { labels } from '#api/names.ts';
+import { isApiError, isForbidden } from '#runtime/api-error.ts';
 import { type RestWorld, restWorld } from './rest-world.ts';
 
 let world: RestWorld;
@@ -19,10 +20,55 @@ const body = (more: object = {}) => ({
   privateSSHKey: key,
   ...more,
 });
+const CREATES = { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['create'] };
+const READS = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
+const EVENTS = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true };
+const reasonOf = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    () => 'allowed',
+    (error: unknown) => (isApiError(error) ? error.reason : String(error)),
+  );
 const alice = () => world.tokens.alice;
 const create = (name: string) => world.call(alice(), 'POST', path(name), body());
 const secretOf = (name: string) =>
   world.admin.find<Secret>(SECRETS, { namespace: world.namespace, name: `${name}-ssh` });
+
+describe('what the server may', () => {
+  it('reads and makes no Secret of the operator, and no token of a ServiceAccount anywhere', async () => {
+    const { client, operatorNamespace, reportsNamespace, namespace } = world;
+    await world.admin.create(SECRETS, { metadata: { namespace: operatorNamespace, name: 'cluster-x' } });
+    const anchor = { namespace: operatorNamespace, name: 'cluster-x' };
+    await expect(client.get(SECRETS, anchor)).rejects.toSatisfy(isForbidden);
+    const token = (where: string) => ({
+      metadata: {
+        namespace: where,
+        name: 'token',
+        annotations: { 'kubernetes.io/service-account.name': 'default' },
+      },
+      type: 'kubernetes.io/service-account-token',
+    });
+    for (const where of [operatorNamespace, reportsNamespace, namespace]) {
+      await expect
+        .poll(() => reasonOf(client.create(SECRETS, token(where), { dryRun: true })))
+        .toBe('Forbidden');
+      await expect(client.create(SECRETS, token(where))).rejects.toSatisfy(isForbidden);
+    }
+    await client.create(SECRETS, { metadata: { namespace, name: 'plain-ssh' } });
+  });
+
+  it('gives people no Secret, and lets them see Events and records', async () => {
+    const { namespace } = world;
+    const person = world.clientOf(world.tokens.alice);
+    await expect(person.list(SECRETS, { namespace })).rejects.toSatisfy(isForbidden);
+    await expect(person.get(SECRETS, { namespace, name: 'plain-ssh' })).rejects.toSatisfy(isForbidden);
+    await expect(person.create(SECRETS, { metadata: { namespace, name: 'x' } })).rejects.toSatisfy(
+      isForbidden,
+    );
+    for (const resource of [CONFIG_MAPS, EVENTS])
+      expect((await person.list(resource, { namespace })).items).toBeDefined();
+    await person.close();
+  });
+});
 
 describe('what is asked of a caller', () => {
   it('rights that are missing, in the same words whether the cluster exists', async () => {
@@ -51,7 +97,9 @@ describe('what is asked of a caller', () => {
     const naming = { masterList: [host(1)], credentialsSecret: 'secret-ssh' };
     expect((await world.call(bob, 'POST', path('bobs'), naming)).status).toBe(403);
     expect(await world.cluster('bobs')).toBeUndefined();
-    expect((await world.call(alice(), 'POST', path('named'), naming)).status).toBe(200);
+    expect((await world.call(alice(), 'POST', path('named'), naming)).status).toBe(403);
+    const reader = await world.accountWith([CREATES, { ...READS, resourceNames: ['secret-ssh'] }]);
+    expect((await world.call(reader, 'POST', path('named'), naming)).status).toBe(200);
   });
 
   it('the right to the Secret that would really be used, for whatever makes the operator use it', async () => {
@@ -86,7 +134,8 @@ describe('what is asked of a caller', () => {
     const keys = { metadata: { namespace: world.namespace, name: 'keys' } };
     await world.admin.create(SECRETS, keys);
     const naming = { masterList: [host(1)], credentialsSecret: 'keys' };
-    expect((await world.call(alice(), 'POST', path('brought'), naming)).status).toBe(200);
+    const reader = await world.accountWith([CREATES, { ...READS, resourceNames: ['keys'] }]);
+    expect((await world.call(reader, 'POST', path('brought'), naming)).status).toBe(200);
     const where = { namespace: world.namespace, name: 'brought-ssh' };
     const foreign = { metadata: { ...where, labels: { [labels.purpose]: 'credentials' } } };
     await world.admin.create(SECRETS, foreign);

@@ -118,7 +118,7 @@ const tokenSchema = z.object({ status: z.object({ token: z.string() }) });
 async function asShipped(admin: Client, namespace: string): Promise<Client> {
   const file = new URL('../../deploy/manifests/10-controller-rbac.yaml', import.meta.url);
   const text = readFileSync(file, 'utf8')
-    .replaceAll('matryoshka-system', namespace)
+    .replaceAll(/matryoshka-(system|reports)/g, namespace)
     .replaceAll(
       /kind: ClusterRoleBinding\nmetadata: \{ name: ([a-z-]+) \}/g,
       `kind: ClusterRoleBinding\nmetadata: { name: $1-${namespace} }`,

@@ -111,6 +111,7 @@ export async function startOperator(
       recorder: { event: () => {}, stop: async () => {} },
       jobs: {
         namespace: operatorNamespace,
+        reportsNamespace: operatorNamespace,
         image: 'runner',
         serviceAccount: 'runner',
         serverUrl: 'https://server',

@@ -43,6 +43,7 @@ beforeEach(async () => {
     clock: systemClock,
     log: createLogger('silent'),
     namespace: operatorNamespace,
+    reportsNamespace: operatorNamespace,
     offer: { versions: ['v1.34.4'] },
     audiences: [],
     runnerServiceAccount: 'runner',

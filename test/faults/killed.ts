@@ -106,6 +106,7 @@ export async function liveThroughKills(
     const flags = {
       kubeconfig,
       namespace: operatorNamespace,
+      'reports-namespace': operatorNamespace,
       'site-dir': site,
       'probe-port': '0',
       'log-level': 'error',

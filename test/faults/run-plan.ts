@@ -121,6 +121,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
       recorder: { event: () => {}, stop: async () => {} },
       jobs: {
         namespace: operatorNamespace,
+        reportsNamespace: operatorNamespace,
         image: 'runner',
         serviceAccount: 'runner',
         serverUrl: 'https://server',

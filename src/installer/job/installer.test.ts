@@ -8,6 +8,7 @@ import { jobInstaller } from './installer.ts';
 const NONE = { get: () => undefined, byIndex: () => [], list: () => [], size: 0 };
 const settings = {
   namespace: 'system',
+  reportsNamespace: 'reports',
   image: 'runner',
   serviceAccount: 'runner',
   serverUrl: 'https://server',

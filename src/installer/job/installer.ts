@@ -30,8 +30,12 @@ const reports = new WeakMap<Job, Report>();
 
 /** The installer that runs Ansible in a Job of the meta cluster. */
 export function jobInstaller(client: Client, settings: JobSettings, caches: JobCaches): Installer {
-  const { namespace } = settings;
+  const { namespace, reportsNamespace } = settings;
   const keyOf = (name: string): ObjectKey => ({ namespace, name });
+  const reportKeyOf = (job: string): ObjectKey => ({
+    namespace: reportsNamespace,
+    name: reportSecretName(job),
+  });
 
   async function create(
     clusterId: string,
@@ -61,8 +65,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     const pod = caches.pods.byIndex(BY_JOB, name)[0];
     const step = caches.logs.get(keyOf(logConfigMapName(name, 0)))?.metadata.annotations?.[marks.step];
     if (!hasEnded(job)) return judge(job, pod, undefined, step);
-    const report =
-      reports.get(job) ?? reportFrom(await client.find<Secret>(SECRETS, keyOf(reportSecretName(name))));
+    const report = reports.get(job) ?? reportFrom(await client.find<Secret>(SECRETS, reportKeyOf(name)));
     if (report) reports.set(job, report);
     // The pod's last words may reach the cache after the Job's end; of a success the report says all that they say.
     const words = pod ?? (report && isComplete(job) ? undefined : await lastPod(name));
@@ -106,7 +109,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
         job = await client.find<Job>(JOBS, keyOf(ref.job));
       }
       if (!job) {
-        const report = reportFrom(await client.find<Secret>(SECRETS, keyOf(reportSecretName(ref.job))));
+        const report = reportFrom(await client.find<Secret>(SECRETS, reportKeyOf(ref.job)));
         if (!report) return nothing;
         const { success, message, reason = 'OperationFailed' } = report;
         return success ? { kind: 'succeeded', report } : { kind: 'failed', reason, message, report };
@@ -132,7 +135,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     async remove({ job }) {
       // Without its Job no callback comes any more that could leave a report; by the attempt's Secret this is found again.
       await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
-      await gone(client.delete(SECRETS, keyOf(reportSecretName(job))));
+      await gone(client.delete(SECRETS, reportKeyOf(job)));
       await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
       caches.made.delete(job);
     },

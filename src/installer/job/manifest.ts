@@ -10,6 +10,8 @@ import { inventoryOf } from './inventory.ts';
 export interface JobSettings {
   /** The operator's namespace. */
   namespace: string;
+  /** Where the server keeps what Jobs report. */
+  reportsNamespace: string;
   image: string;
   serviceAccount: string;
   /** Where reports go: `https://matryoshka-server.matryoshka-system.svc`. */

@@ -32,7 +32,7 @@ const CALLBACKS: Readonly<Record<string, string>> = {
  * Where Jobs report. The report is kept and nothing else is done: what it means is the controller's to judge, after the
  * Job's end.
  */
-export const callbackRoutes: JobRoutes = (app, { client, namespace, speakers }) => {
+export const callbackRoutes: JobRoutes = (app, { client, reportsNamespace, speakers }) => {
   for (const [path, prefix] of Object.entries(CALLBACKS)) {
     app.post(
       `/region/:region/cluster/:name/${path}/callback`,
@@ -56,10 +56,10 @@ export const callbackRoutes: JobRoutes = (app, { client, namespace, speakers }) 
           throw forbidden('the token is not that of the pod of a running attempt of this cluster');
         const report = reportIn(body);
         // A repeat of what was kept is good news whatever happened meanwhile; only a new report must be in time.
-        const known = await compareReport(client, namespace, speaker, report);
+        const known = await compareReport(client, reportsNamespace, speaker, report);
         if (known === undefined && (speaker.ended || (await speakers.isSuperseded(speaker))))
           throw conflict(`Job "${job}" has ended; its report comes too late`);
-        const kept = known ?? (await keepReport(client, namespace, speaker, report));
+        const kept = known ?? (await keepReport(client, reportsNamespace, speaker, report));
         if (kept === 'different') throw conflict(`Job "${job}" has reported otherwise before`);
         return reply.send(ok());
       },
