@@ -72,7 +72,7 @@ export function accessBy(
     if (uid === undefined || secret !== credentialsSecretName(name)) return false;
     try {
       const found = await client.find<Secret>(SECRETS, { namespace, name: secret });
-      return found !== undefined && isOwnSecret(found, { name, uid });
+      return found !== undefined && isOwnSecret(found, { name, uid }, 'credentials');
     } catch (error) {
       if (isForbidden(error)) return false;
       throw error;

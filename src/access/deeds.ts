@@ -41,6 +41,12 @@ export const onCredentials = (verb: 'create' | 'use', namespace: string, name: s
   subresource: 'credentials',
 });
 
+/** Getting a cluster's kubeconfig, which is everything inside it. */
+export const onKubeconfig = (namespace: string, name: string): Deed => ({
+  ...onClusters('get', namespace, name),
+  subresource: 'kubeconfig',
+});
+
 /** A deed on a Secret. */
 export const onSecrets = (verb: 'get', namespace: string, name: string): Deed => ({
   verb,

@@ -1,26 +1,22 @@
-import type { Secret } from '#api/core.ts';
-import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
-import type { ObjectKey, OwnerReference } from '#api/meta.ts';
+import { isSecretOf, type Secret } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { labels } from '#api/names.ts';
 
-/** The mark that the operator sets on the Secret of a key that came by REST. */
-export const OWN_SECRET = { [labels.purpose]: 'credentials' } as const;
+/** What a Secret beside a cluster is for: the key that came by REST, or what the controller keeps for people. */
+export type Purpose = 'credentials' | 'access';
 
-const isOfCluster = ({ apiVersion, kind, name }: OwnerReference, cluster: string): boolean =>
-  apiVersion.startsWith(`${KUBERNETES_CLUSTERS.group}/`) &&
-  kind === KUBERNETES_CLUSTERS.kind &&
-  name === cluster;
+/** The mark of the Secret of a key that came by REST. */
+export const OWN_CREDENTIALS = { [labels.purpose]: 'credentials' } as const;
 
 /** Whether the operator made the Secret for this very cluster. */
 export const isOwnSecret = (
   secret: Secret,
-  { name, uid }: Pick<ObjectKey, 'name'> & { uid: string },
+  { name = '', uid }: KubernetesCluster['metadata'],
+  purpose: Purpose,
 ): boolean =>
-  mayBeReplaced(secret, name) && (secret.metadata.ownerReferences ?? []).some((owner) => owner.uid === uid);
+  isSecretOf(secret, purpose, name) &&
+  (secret.metadata.ownerReferences ?? []).some((owner) => uid !== undefined && owner.uid === uid);
 
 /** Whether the operator made the Secret for a cluster of that name: this one, or one that is gone. */
-export function mayBeReplaced({ metadata }: Secret, cluster: string): boolean {
-  const owners = metadata.ownerReferences ?? [];
-  const isOurs = metadata.labels?.[labels.purpose] === OWN_SECRET[labels.purpose];
-  return isOurs && owners.length > 0 && owners.every((owner) => isOfCluster(owner, cluster));
-}
+export const mayBeReplaced = (secret: Secret, cluster: string): boolean =>
+  isSecretOf(secret, 'credentials', cluster) && (secret.metadata.ownerReferences ?? []).length > 0;

@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SECRETS, type Secret, secretText } from '#api/core.ts';
+import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { annotations } from '#api/names.ts';
+import { annotations, labels } from '#api/names.ts';
 import { type RestWorld, restWorld } from './rest-world.ts';
 
 let world: RestWorld;
@@ -306,6 +306,39 @@ describe('looking and deleting', () => {
     } while (from !== '');
     expect(names).toContain('shown');
     expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('gives the kubeconfig of a cluster that has one of its own', async () => {
+    const get = (name: string, headers = {}) =>
+      world.call(alice(), 'GET', path(name, '/kubeconfig'), undefined, headers);
+    expect((await get('unknown')).status).toBe(404);
+    const { metadata } = await created('keyed');
+    expect(await get('keyed')).toMatchObject({
+      status: 409,
+      body: { message: 'cluster "keyed" has no kubeconfig yet; it was not created' },
+    });
+    const secret = (uid: string): Secret => ({
+      metadata: {
+        namespace: world.namespace,
+        name: 'keyed-kubeconfig',
+        labels: { [labels.purpose]: 'access' },
+        ownerReferences: [{ apiVersion: 'ecs.yun.com/v1', kind: 'KubernetesCluster', name: 'keyed', uid }],
+      },
+      data: secretData({ value: 'kind: Config\n' }),
+    });
+    await world.admin.create(SECRETS, secret('00000000-0000-0000-0000-000000000000'));
+    expect((await get('keyed')).status).toBe(409);
+    await world.admin.delete(SECRETS, { namespace: world.namespace, name: 'keyed-kubeconfig' });
+    await world.admin.create(SECRETS, secret(metadata.uid ?? ''));
+    const found = await get('keyed');
+    expect(found).toMatchObject({ status: 200, text: 'kind: Config\n' });
+    expect(found.headers).toMatchObject({
+      'content-type': expect.stringContaining('application/yaml'),
+      'cache-control': 'no-store',
+    });
+    const envelope = await get('keyed', { accept: 'application/json' });
+    expect(envelope.body).toEqual({ code: 'OK', message: 'kind: Config\n' });
+    expect((await world.call(world.tokens.bob, 'GET', path('keyed', '/kubeconfig'))).status).toBe(403);
   });
 
   it('deletes, and asks a failed deletion again', async () => {

@@ -1,4 +1,4 @@
-import { mayBeReplaced, OWN_SECRET } from '#access/own-secret.ts';
+import { mayBeReplaced, OWN_CREDENTIALS } from '#access/own-secret.ts';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { OwnerReference } from '#api/meta.ts';
@@ -35,7 +35,7 @@ export async function keepCredentials(
     metadata: {
       namespace,
       name,
-      labels: OWN_SECRET,
+      labels: OWN_CREDENTIALS,
       ownerReferences: [owner],
     },
     type: 'Opaque',

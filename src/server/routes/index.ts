@@ -3,6 +3,7 @@ import { clusterRoutes } from './clusters.ts';
 import { createRoutes } from './create.ts';
 import { deleteRoutes } from './delete.ts';
 import { jobLogRoutes } from './job-log.ts';
+import { kubeconfigRoutes } from './kubeconfig.ts';
 import { logRoutes } from './logs.ts';
 import type { JobRoutes, Routes } from './room.ts';
 import { scaleRoutes } from './scale.ts';
@@ -18,7 +19,7 @@ export const originalRoutes: readonly Routes[] = [
 ];
 
 /** Routes of ours: strict. */
-export const newRoutes: readonly Routes[] = [clusterRoutes];
+export const newRoutes: readonly Routes[] = [clusterRoutes, kubeconfigRoutes];
 
 /** Routes that only the pods of attempts may call; the callbacks are the original's. */
 export const lenientJobRoutes: readonly JobRoutes[] = [callbackRoutes];

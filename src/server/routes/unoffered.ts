@@ -6,14 +6,9 @@ const ABSENT: readonly ['GET' | 'POST', string][] = [
   ...['update', 'rollback', 'snapshot', 'restore', 'renew', 'cancel', 'pause', 'resume'].map(
     (word): ['POST', string] => ['POST', `${CLUSTER}/${word}`],
   ),
-  ...[
-    'operations',
-    'operations/:id',
-    'operations/:id/logs',
-    'operations/:id/events',
-    'snapshots',
-    'kubeconfig',
-  ].map((path): ['GET', string] => ['GET', `${CLUSTER}/${path}`]),
+  ...['operations', 'operations/:id', 'operations/:id/logs', 'operations/:id/events', 'snapshots'].map(
+    (path): ['GET', string] => ['GET', `${CLUSTER}/${path}`],
+  ),
 ];
 
 /** What the contract has and this version has not: said plainly, and not in the documentation. */
