@@ -24,16 +24,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   api: ['base'],
   runtime: ['base', 'api/meta.ts'],
   access: [...CLIENT, 'api', 'base'],
-  operations: ['api', 'base'],
+  protocol: ['api', 'base'],
+  operations: ['protocol', 'api', 'base'],
   ssh: ['base'],
   artifacts: ['base'],
   precheck: ['ssh', 'api', 'base'],
-  installer: ['operations', ...CLIENT, 'runtime/store.ts', 'api', 'base'],
-  ansibleinit: ['precheck', 'ssh', 'api', 'base'],
-  controller: ['operations', 'installer', 'runtime', 'api', 'base'],
-  server: ['access', 'operations', ...CLIENT, 'api', 'base'],
+  installer: ['protocol', ...CLIENT, 'runtime/informer.ts', 'runtime/store.ts', 'api', 'base'],
+  ansibleinit: ['protocol', 'precheck', 'ssh', 'api', 'base'],
+  controller: ['operations', 'protocol', 'installer', 'runtime', 'api', 'base'],
+  server: ['access', 'operations', 'protocol', ...CLIENT, 'api', 'base'],
   webhook: ['access', 'operations', ...CLIENT, 'api', 'base'],
-  bootstrap: ['artifacts', 'precheck', 'ssh', ...CLIENT, 'ansibleinit', 'api', 'base'],
+  bootstrap: ['artifacts', 'protocol', 'ssh', ...CLIENT, 'api', 'base'],
   config: ['base'],
   crds: ['api'],
   programs: ['*'],
@@ -43,7 +44,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 /** Stand-ins that tests of several files share; the product never imports them. */
 const SUPPORT = [
   'base/manual-clock.ts',
-  'controller/cluster/given.ts',
   'runtime/scripted-caller.ts',
   'runtime/test-namespace.ts',
   'server/rest-world.ts',
@@ -52,7 +52,9 @@ const SUPPORT = [
 /** What else a test beside its file may import. */
 const TESTS_ALSO = ['lab/apiserver', 'lab/fault-proxy', 'base', 'api'];
 /** Rooms without input or output: they import no part of node. */
-const PURE = ['api', 'operations'];
+const PURE = ['api', 'protocol', 'operations'];
+/** Where a cluster's life is decided: it looks at nothing but what it is given. */
+const DECIDES = 'controller/cluster/decide/';
 
 interface Import {
   /** Below src/. */
@@ -61,7 +63,7 @@ interface Import {
   specifier: string;
 }
 
-const isTest = (file: string): boolean => file.endsWith('.test.ts') || SUPPORT.includes(file);
+const isTest = (file: string): boolean => /\.(test|fixture)\.ts$/.test(file) || SUPPORT.includes(file);
 const roomOf = (path: string): string => path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
 
 /** What a specifier leads to, below src/ (or below the checkout, for `lab/` and the like); undefined for packages. */
@@ -74,6 +76,9 @@ function targetOf({ file, specifier }: Import): string | undefined {
 
 const opens = (allowed: readonly string[], target: string): boolean =>
   allowed.some((one) => one === '*' || one === target || target.startsWith(`${one}/`));
+
+const reachesOut = (target: string): boolean =>
+  target.startsWith('controller/') && !target.startsWith(DECIDES);
 
 /** Why an import is not allowed, in a sentence; undefined when it is. */
 function objection(one: Import): string | undefined {
@@ -88,7 +93,9 @@ function objection(one: Import): string | undefined {
   const allowed = ALLOWED[room];
   if (!allowed) return `${says}: "${room}" is no room of test/architecture.test.ts`;
   if (isTest(file) && opens(TESTS_ALSO, target)) return undefined;
-  if (!isTest(file) && SUPPORT.includes(target)) return `${says}: that is for tests`;
+  if (file.startsWith(DECIDES) && (target.startsWith('runtime/') || reachesOut(target)))
+    return `${says}: ${DECIDES} decides, and does neither input nor output`;
+  if (!isTest(file) && isTest(target)) return `${says}: that is for tests`;
   if (/^(lab|test|bench|deploy)\//.test(target)) return `${says}: nothing under src imports that`;
   if (roomOf(target) !== room) {
     if (opens(allowed, target)) return undefined;
@@ -143,13 +150,19 @@ describe('the rooms', () => {
   });
 
   it.each([
-    ['server/app.ts', '#controller/index.ts', 'server may import access, operations, runtime/api-error.ts'],
+    [
+      'server/app.ts',
+      '#controller/index.ts',
+      'server may import access, operations, protocol, runtime/api-error.ts',
+    ],
     ['server/routes/create.ts', '../../webhook/app.ts', 'server may import'],
     ['webhook/app.ts', '#runtime/informer.ts', 'webhook may import'],
     ['runtime/client.ts', '#api/kubernetes-cluster.ts', 'runtime may import base, api/meta.ts'],
     ['base/clock.ts', '#api/meta.ts', 'base may import nothing of ours'],
     ['operations/create.ts', 'node:fs', 'no input or output'],
-    ['controller/network/room.ts', '../cluster/rules.ts', 'siblings never import each other'],
+    ['controller/network/module.ts', '../cluster/rules.ts', 'siblings never import each other'],
+    ['controller/cluster/decide/rules.ts', '../stores/hosts.ts', 'does neither input nor output'],
+    ['controller/cluster/decide/rules.ts', '#runtime/client.ts', 'does neither input nor output'],
     ['programs/server.ts', '#lab/hosts/up.ts', 'nothing under src imports that'],
     ['precheck/run.test.ts', '#lab/hosts/up.ts', 'nothing under src imports that'],
     ['programs/server.ts', '#server/rest-world.ts', 'that is for tests'],
@@ -162,8 +175,8 @@ describe('the rooms', () => {
   it.each([
     ['server/app.ts', '#runtime/client.ts'],
     ['server/routes/create.ts', '../errors.ts'],
-    ['controller/index.ts', './cluster/room.ts'],
-    ['controller/cluster/rules.ts', './settle.ts'],
+    ['controller/index.ts', './cluster/module.ts'],
+    ['controller/cluster/decide/rules.ts', './settle.ts'],
     ['webhook/webhook.api.test.ts', '#lab/apiserver/start.ts'],
     ['main.ts', './programs/server.ts'],
     ['ssh/connection.ts', 'ssh2'],

@@ -96,7 +96,7 @@ describe('the list', () => {
   it('of controllers names every folder of one', () => {
     const folders = readdirSync(join(root, 'src/controller'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
-      .map(({ name }) => `./${name}/room.ts`);
+      .map(({ name }) => `./${name}/module.ts`);
     const text = readFileSync(join(root, 'src/controller/index.ts'), 'utf8');
     const imported = ts
       .preProcessFile(text, true, true)

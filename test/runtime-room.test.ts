@@ -15,7 +15,8 @@ const Crd = z.object({
 });
 const kinds = readdirSync(join(root, 'crds')).flatMap((name) => {
   const { group, names } = Crd.parse(parse(read(join(root, 'crds', name)))).spec;
-  return [group, names.kind, names.plural];
+  // A host is also what a URL names.
+  return [group, names.kind, names.plural].filter((word) => !/^hosts?$/i.test(word));
 });
 /** Of clusters, their hosts and how they are made; kinds of ours come from crds/. */
 const DOMAIN = [

@@ -50,8 +50,12 @@ async function end(client: Client, job: Job, afterMs: number): Promise<void> {
     success: true,
     message: 'done',
     kubeconfig: KUBECONFIG,
-    knownHosts: hosts.map((ip) => `${ip} ssh-ed25519 AAAA`).join('\n'),
-    hosts: [...new Set(hosts)].map((ip) => ({ ip, ok: true })),
+    hosts: [...new Set(hosts)].map((ip) => ({
+      ip,
+      ok: true,
+      did: ['taken', 'joined', 'reset'],
+      hostKeys: ['ssh-ed25519 AAAA'],
+    })),
   };
   const secret: Secret = {
     metadata: { namespace, name: reportSecretName(name) },

@@ -1,12 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { LEASES, SECRETS, type Secret, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { createLogger } from '#base/log.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES } from '#lab/apiserver/kinds.ts';
+import { installCrds } from '#lab/apiserver/crds.ts';
+import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import type { Say } from '#lab/artifacts/progress.ts';
 import { type Client, createClient } from '#runtime/client.ts';
@@ -14,7 +13,6 @@ import { createInformer } from '#runtime/informer.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
 
 export const OPERATOR_NAMESPACE = 'matryoshka-system';
-const crdFile = new URL('../../crds/kubernetesclusters.ecs.yun.com.yaml', import.meta.url);
 const AT_ONCE = 16;
 
 /** One API server with our CRD, and a client of the bench's own. */
@@ -24,7 +22,7 @@ export async function startWorld(say: Say) {
     userAgent: 'matryoshka-bench',
   });
   await client.create(NAMESPACES, { metadata: { name: OPERATOR_NAMESPACE } });
-  await client.create(CUSTOM_RESOURCE_DEFINITIONS, parse(readFileSync(crdFile, 'utf8')));
+  await installCrds(client);
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const keys: Secret = {
     metadata: { namespace: 'default', name: 'keys' },

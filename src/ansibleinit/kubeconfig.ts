@@ -1,30 +1,61 @@
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import type { RunOrder } from '#protocol/order.ts';
 import type { SshConnection } from '#ssh/connection.ts';
 
-const kubeconfigSchema = z.looseObject({
-  clusters: z.array(z.looseObject({ name: z.string(), cluster: z.looseObject({ server: z.string() }) })),
+/** The fields of an administrator's kubeconfig that are taken over; a host could plant others, such as `exec`. */
+const adminConfigSchema = z.object({
+  clusters: z.array(z.object({ cluster: z.object({ 'certificate-authority-data': z.base64() }) })).min(1),
+  users: z
+    .array(
+      z.object({
+        user: z.object({ 'client-certificate-data': z.base64(), 'client-key-data': z.base64() }),
+      }),
+    )
+    .min(1),
 });
 
 /**
- * The kubeconfig as clients outside use it: the stable name of the endpoint is known to the cluster's hosts alone, so
- * the server is the address behind it; the certificate names both.
+ * The kubeconfig as clients outside use it, built anew from the administrator's: the stable name of the endpoint is
+ * known to the cluster's hosts alone, so the server is the address behind it; the certificate names both. Its names
+ * carry the cluster, so that kubeconfigs of several can be merged.
  */
-export function forClients(kubeconfig: string, address: string): string {
-  const config = kubeconfigSchema.parse(parse(kubeconfig));
+export function forClients(
+  adminConfig: string,
+  address: string,
+  cluster: Pick<RunOrder['cluster'], 'name' | 'namespace'>,
+): string {
+  const { clusters, users } = adminConfigSchema.parse(parse(adminConfig));
   const host = address.includes(':') ? `[${address}]` : address;
-  const clusters = config.clusters.map((entry) => ({
-    ...entry,
-    cluster: { ...entry.cluster, server: `https://${host}:6443` },
-  }));
-  return stringify({ ...config, clusters });
+  const name = `${cluster.name}.${cluster.namespace}`;
+  const admin = `${name}-admin`;
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name,
+        cluster: {
+          server: `https://${host}:6443`,
+          'certificate-authority-data': clusters[0]?.cluster['certificate-authority-data'],
+        },
+      },
+    ],
+    users: [{ name: admin, user: users[0]?.user }],
+    contexts: [{ name, context: { cluster: name, user: admin } }],
+    'current-context': name,
+  });
 }
 
 /** Reads the administrator's kubeconfig from a control plane host. */
-export async function fetchKubeconfig(connection: SshConnection, address: string): Promise<string> {
+export async function fetchKubeconfig(
+  connection: SshConnection,
+  address: string,
+  cluster: RunOrder['cluster'],
+): Promise<string> {
   const { code, stdout, stderr } = await connection.run('cat /etc/kubernetes/admin.conf', {
     timeoutMs: 30_000,
   });
   if (code !== 0) throw new Error(`the kubeconfig could not be read: ${stderr.trim()}`);
-  return forClients(stdout, address);
+  return forClients(stdout, address, cluster);
 }

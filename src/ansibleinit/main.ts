@@ -1,12 +1,12 @@
 import { messageOf } from '#base/errors.ts';
+import { EXIT } from '#protocol/exit.ts';
+import { deliver, leaveVerdict } from './delivery.ts';
 import { reapOrphans } from './reap.ts';
-import { deliver, leaveVerdict } from './report.ts';
-import { runAttempt } from './run.ts';
+import { runOrder } from './run.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { printing, streaming } from './uplink.ts';
 
-/** Exit codes: what the controller may conclude from each (sysexits.h, and 128 + signal). */
-const EXIT = { done: 0, failed: 1, usage: 64, undelivered: 75 } as const;
+/** 128 + signal. */
 const SIGNALS = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
 const CLOSE_LOG_MS = 10_000;
 const TERMINATION_LOG = '/dev/termination-log';
@@ -35,7 +35,7 @@ async function main(): Promise<number> {
   }
   const uplink = settings.SERVER_URL === undefined ? printing(print) : streaming(settings, print);
   try {
-    const report = await runAttempt(settings, uplink, stop.signal);
+    const report = await runOrder(settings, uplink, stop.signal);
     await uplink.close(CLOSE_LOG_MS);
     const delivered = await deliver(settings, report);
     // Last, so that a run that dies before its report is told is lost, not judged.

@@ -1,13 +1,18 @@
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { eventFrom, type RunEvent } from './event.ts';
-import type { PlaybookFiles } from './inventory.ts';
+import { type Deed, eventFrom, type RunEvent } from '#protocol/event.ts';
+import type { PlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
 
 export interface PlaybookResult {
-  ok: boolean;
-  /** Hosts (inventory names) that failed or could not be reached, with the last word about them. */
+  /** Whether its last play was reached, which says that everything was done. */
+  complete: boolean;
+  /** Addresses of hosts that failed or could not be reached, with the last word about them. */
   failed: Map<string, string>;
+  /** What was achieved, by address. */
+  did: Map<string, Set<Deed>>;
+  versions: Map<string, Record<string, string>>;
+  /** The first cause of a failure, or why it is not complete. */
   message: string;
 }
 
@@ -24,7 +29,12 @@ export async function runPlaybook(
 ): Promise<PlaybookResult> {
   const { PLAYBOOKS: directory, WORK_DIR: work, access } = settings;
   const failed = new Map<string, string>();
+  const did = new Map<string, Set<Deed>>();
+  const versions = new Map<string, Record<string, string>>();
+  let complete = false;
   let cause = '';
+  const achieved = (ip: string, deeds: readonly Deed[]) =>
+    did.set(ip, new Set([...(did.get(ip) ?? []), ...deeds]));
   const sshArgs = `-o UserKnownHostsFile=${files.knownHosts} -o StrictHostKeyChecking=yes -o ControlMaster=auto -o ControlPersist=60s -o ConnectTimeout=15 -o ServerAliveInterval=10 -o ServerAliveCountMax=3`;
   const child = execa('ansible-playbook', ['-i', files.inventory, join(directory, name)], {
     cwd: directory,
@@ -52,6 +62,11 @@ export async function runPlaybook(
     const event = eventFrom(line, new Date());
     if (!event) continue;
     onEvent(event);
+    if (event.event === 'complete') complete = true;
+    if (event.host !== undefined && event.did) achieved(event.host, event.did);
+    for (const [ip, deeds] of Object.entries(event.did_for ?? {})) achieved(ip, deeds);
+    if (event.host !== undefined && event.versions)
+      versions.set(event.host, { ...versions.get(event.host), ...event.versions });
     if (event.event === 'failed' || event.event === 'unreachable') {
       // The first is the cause; what fails later mostly fails because of it.
       cause ||= `${event.host ?? ''}: ${event.task ?? ''}: ${event.message ?? ''}`;
@@ -61,6 +76,6 @@ export async function runPlaybook(
     }
   }
   const { exitCode } = await child;
-  const ok = exitCode === 0;
-  return { ok, failed, message: ok ? '' : cause || `ansible-playbook ended with code ${exitCode}` };
+  const why = cause || (complete ? '' : `ansible-playbook ended with code ${exitCode}, and not at its end`);
+  return { complete, failed, did, versions, message: why };
 }

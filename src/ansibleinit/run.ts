@@ -1,20 +1,15 @@
+import { isMaster } from '#api/member.ts';
 import { messageOf } from '#base/errors.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
-import { hostsOf } from './hosts.ts';
-import { writePlaybookFiles } from './inventory.ts';
+import type { Report } from '#protocol/report.ts';
+import { checkedHosts } from './checked-hosts.ts';
+import { type Findings, hostReports } from './host-reports.ts';
 import { fetchKubeconfig } from './kubeconfig.ts';
 import { runPlaybook } from './playbook.ts';
-import type { RunReport } from './report.ts';
+import { writePlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
 import type { Uplink } from './uplink.ts';
-
-const PLAYBOOKS = {
-  create: 'create.yml',
-  'scale-up': 'scale-up.yml',
-  'scale-down': 'scale-down.yml',
-  delete: 'terminate.yml',
-};
 
 /** Ends a run with a verdict: what went wrong, in a word and in a sentence. */
 class Failure extends Error {
@@ -26,43 +21,49 @@ class Failure extends Error {
 }
 
 /**
- * One attempt from start to verdict: look at every host, run the playbook (which takes them first), fetch the kubeconfig. Rejects
- * only when `signal` aborts: then nobody knows how far it came, and no verdict may be given.
+ * One run from order to report: look at every host, run the playbook (which takes them first), bring what is asked for.
+ * The run succeeded when its playbook says that it is complete and every host that joins or changes did. Rejects only
+ * when `signal` aborts: then nobody knows how far it came, and no verdict may be given.
  */
-export async function runAttempt(
-  settings: Settings,
-  uplink: Uplink,
-  signal: AbortSignal,
-): Promise<RunReport> {
-  const hosts = hostsOf(settings);
+export async function runOrder(settings: Settings, uplink: Uplink, signal: AbortSignal): Promise<Report> {
+  const { order, artifacts } = settings;
   const say = (event: 'info' | 'precheck', message: string, host?: string) =>
     uplink.send({ time: new Date().toISOString(), event, message, ...(host === undefined ? {} : { host }) });
-  const url = settings.artifacts.baseUrl;
+  const { baseUrl: url } = artifacts;
+  const { length } = order.hosts;
   say(
     'info',
-    `${settings.OPERATION} of ${settings.CLUSTER_NAME}, attempt ${settings.ATTEMPT}: looking at ${hosts.length} hosts`,
+    `${order.task} of ${order.cluster.name}, attempt ${order.run.attempt}: looking at ${length} ${length === 1 ? 'host' : 'hosts'}`,
   );
-  const found = await precheck(hosts, settings.OPERATION === 'fetch' ? [] : checks, {
+  const found = await precheck(checkedHosts(settings), order.precheck === 'all' ? checks : [], {
     limits: settings.limits,
     artifactUrl: url.startsWith('http') ? `${url}/healthz` : undefined,
   });
-  const failures = new Map<string, string>();
+  const findings: Findings = {
+    found,
+    failures: new Map(),
+    played: new Map(),
+    versions: new Map(),
+    untouched: leftAlone(settings, found),
+  };
   try {
-    for (const { ip, check, severity, message } of found.problems)
+    const problems = [...found.problems, ...changedMachines(settings, found)];
+    for (const { ip, check, severity, message } of problems)
       say('precheck', `${severity}: ${check}: ${message}`, ip);
-    weigh(found.problems, hosts, failures);
-    if (settings.OPERATION !== 'fetch') await work(settings, uplink, signal, found, hosts, failures);
-    // After a playbook that succeeded, a kubeconfig that cannot be had now is fetched later; only a fetch must bring it.
-    const kubeconfig = await kubeconfigFrom(settings, hosts, found).catch((error: unknown) => {
-      if (settings.OPERATION === 'fetch') throw error;
+    weigh(problems, settings, findings.failures);
+    if (order.playbook !== undefined) await play(order.playbook, settings, uplink, signal, findings);
+    const kubeconfig = await kubeconfigFrom(settings, found).catch((error: unknown) => {
+      // After a playbook that succeeded, what cannot be had now is fetched later; only an errand must bring it.
+      if (order.playbook === undefined) throw error;
       say('info', `the kubeconfig could not be read: ${messageOf(error)}`);
       return undefined;
     });
+    const hosts = hostReports(order, findings, true);
+    const bad = hosts.filter(({ ok }) => !ok).map(({ ip }) => ip);
     return {
       success: true,
-      message: failures.size === 0 ? 'done' : `done, but for ${[...failures.keys()].join(', ')}`,
-      hosts: outcomes(hosts, failures, true),
-      knownHosts: found.knownHosts,
+      message: bad.length === 0 ? 'done' : `done, but for ${bad.join(', ')}`,
+      hosts,
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
     };
   } catch (error) {
@@ -70,13 +71,7 @@ export async function runAttempt(
     const reason = error instanceof Failure ? error.reason : 'OperationFailed';
     const message = messageOf(error);
     say('info', `${reason}: ${message}`);
-    return {
-      success: false,
-      reason,
-      message,
-      hosts: outcomes(hosts, failures, false),
-      knownHosts: found.knownHosts,
-    };
+    return { success: false, reason, message, hosts: hostReports(order, findings, false) };
   } finally {
     for (const connection of found.connections.values()) connection.close();
   }
@@ -86,17 +81,33 @@ export async function runAttempt(
 const refusalIn = (message: string): string | undefined =>
   /(HostConflict|StaleRun|HostBusy):/.exec(message)?.[1];
 
-type Hosts = ReturnType<typeof hostsOf>;
+/** Hosts behind whose address another machine answers than the one that joined: never wiped, never worked through. */
+function changedMachines({ order }: Settings, { facts }: PrecheckResult): PrecheckProblem[] {
+  return order.hosts.flatMap(({ member: { ip }, machineId }): PrecheckProblem[] => {
+    const now = facts.get(ip)?.machineId;
+    if (machineId === undefined || now === undefined || now === '' || now === machineId) return [];
+    const message =
+      `HostChanged: another machine answers at ${ip}: its /etc/machine-id is ${now}, that of the host that joined ` +
+      `was ${machineId}; remove the host from the cluster, then add it again`;
+    return [{ ip, check: 'HostChanged', severity: 'error', message }];
+  });
+}
 
-/** Hosts that leave may be away; a problem of any other host ends the attempt, all problems in one message. */
-function weigh(problems: readonly PrecheckProblem[], hosts: Hosts, failures: Map<string, string>): void {
-  const leaving = new Set(hosts.filter(({ role }) => role === 'leaving').map(({ ip }) => ip));
+/** Hosts that leave may be away or changed; a problem of any other host ends the run, all problems in one message. */
+function weigh(
+  problems: readonly PrecheckProblem[],
+  { order }: Settings,
+  failures: Map<string, string>,
+): void {
+  const leaving = new Set(
+    order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip),
+  );
   const errors = problems.filter(({ severity }) => severity === 'error');
   for (const { ip, message } of errors) failures.set(ip, message);
   const grave = errors.filter(({ ip, check }) => !leaving.has(ip) || check === 'HostKeyChanged');
   if (grave.length === 0) return;
   const first = grave[0]?.check ?? '';
-  const away = ['Unreachable', 'AuthenticationFailed', 'HostKeyChanged', 'KeyInvalid'];
+  const away = ['Unreachable', 'AuthenticationFailed', 'HostKeyChanged', 'KeyInvalid', 'HostChanged'];
   const reason = away.includes(first)
     ? `Host${first.replace(/^Host/, '')}`
     : first === 'owner'
@@ -105,75 +116,68 @@ function weigh(problems: readonly PrecheckProblem[], hosts: Hosts, failures: Map
   throw new Failure(reason, grave.map(({ ip, message }) => `${ip}: ${message}`).join('; '));
 }
 
-async function work(
+async function play(
+  playbook: string,
   settings: Settings,
   uplink: Uplink,
   signal: AbortSignal,
-  found: PrecheckResult,
-  hosts: Hosts,
-  failures: Map<string, string>,
+  findings: Findings,
 ): Promise<void> {
-  const say = (message: string) => uplink.send({ time: new Date().toISOString(), event: 'info', message });
+  const { order, access } = settings;
+  const { found, failures, untouched, played, versions } = findings;
   signal.throwIfAborted();
-  const untouched = leftAlone(hosts, found, settings.CLUSTER_ID);
   for (const ip of untouched)
-    if (!failures.has(ip)) say(`${ip} is not this cluster's by its owner file; it is left as it is`);
-  const pinned = `${settings.access.knownHosts}\n${found.knownHosts}`;
-  const files = writePlaybookFiles(settings, pinned, untouched);
-  if (settings.OPERATION === 'fetch') return;
-  const onEvent = (event: Parameters<Uplink['send']>[0]) => {
-    if (event.event === 'play' && event.play !== undefined) uplink.step(event.play);
-    uplink.send(event);
-  };
-  const result = await runPlaybook(PLAYBOOKS[settings.OPERATION], settings, files, onEvent, signal);
+    if (!failures.has(ip)) {
+      const message = `${ip} is not this cluster's by its owner file; it is left as it is`;
+      uplink.send({ time: new Date().toISOString(), event: 'info', message });
+    }
+  const files = writePlaybookFiles(settings, `${access.knownHosts}\n${found.knownHosts}`, untouched);
+  const result = await runPlaybook(
+    playbook,
+    settings,
+    files,
+    (event) => {
+      if (event.event === 'play' && event.play !== undefined) uplink.step(event.play);
+      uplink.send(event);
+    },
+    signal,
+  );
   signal.throwIfAborted();
-  const byName = new Map(hosts.map((host) => [host.name, host]));
-  for (const [name, message] of result.failed) failures.set(byName.get(name)?.ip ?? name, message);
-  const onlyLeaving = [...result.failed.keys()].every((name) => byName.get(name)?.role === 'leaving');
+  for (const [ip, message] of result.failed) failures.set(ip, message);
+  for (const [ip, did] of result.did) played.set(ip, did);
+  for (const [ip, seen] of result.versions) versions.set(ip, seen);
+  const leaves = new Set(
+    order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip),
+  );
   // Of hosts that leave, one that fails does not keep the others; the controller remembers it as unclean.
-  if (!result.ok && !(result.failed.size > 0 && onlyLeaving))
+  const others = [...result.failed.keys()].some((ip) => !leaves.has(ip));
+  if (!result.complete || others)
     throw new Failure(refusalIn(result.message) ?? 'OperationFailed', result.message);
 }
 
 /**
- * Leaving hosts that no play may touch: those that are away, and those that do not say themselves that they belong to
- * this cluster. A claim alone is no proof: a host may have been claimed by a mistyped address and then refused.
+ * Leaving hosts that no play may touch: those that are away, those that do not say themselves that they belong to this
+ * cluster, and those where another machine answers. A record alone is no proof: it may name a mistyped address.
  */
-function leftAlone(hosts: Hosts, { facts }: PrecheckResult, clusterId: string): Set<string> {
-  const leaving = hosts.filter(({ role }) => role === 'leaving').map(({ ip }) => ip);
+function leftAlone(settings: Settings, found: PrecheckResult): Set<string> {
+  const { order } = settings;
+  const changed = new Set(changedMachines(settings, found).map(({ ip }) => ip));
+  const leaving = order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
   return new Set(
     leaving.filter((ip) => {
-      const owner = facts.get(ip)?.owner;
-      return !owner || owner.released || owner.clusterId !== clusterId;
+      const owner = found.facts.get(ip)?.owner;
+      return changed.has(ip) || !owner || owner.released || owner.clusterId !== order.cluster.id;
     }),
   );
 }
 
-const outcomes = (hosts: Hosts, failures: ReadonlyMap<string, string>, success: boolean) =>
-  hosts
-    .filter(({ role }) => role !== 'present')
-    .map(({ ip }) => {
-      const message = failures.get(ip);
-      const ok = message === undefined && success;
-      return { ip, ok, ...(message === undefined ? {} : { message: message.slice(0, 300) }) };
-    });
-
-async function kubeconfigFrom(
-  settings: Settings,
-  hosts: Hosts,
-  found: PrecheckResult,
-): Promise<string | undefined> {
-  if (settings.OPERATION === 'delete') return undefined;
-  const master =
-    hosts.find(({ role }) => role === 'control-plane') ??
-    hosts.find(({ role, ip }) => role === 'present' && isMaster(settings, ip));
-  const connection = master && found.connections.get(master.ip);
+async function kubeconfigFrom({ order }: Settings, found: PrecheckResult): Promise<string | undefined> {
+  if (!order.brings.includes('kubeconfig')) return undefined;
+  const masters = order.hosts.filter(({ member, action }) => isMaster(member) && action !== 'leave');
+  const master = masters.find(({ member }) => found.connections.has(member.ip));
+  const connection = master && found.connections.get(master.member.ip);
   if (!connection) throw new Failure('KubeconfigMissing', 'no control plane host answered');
-  const { control_plane_endpoint_address: address, control_plane_endpoint_name: name } =
-    settings.inventory.all.vars;
+  const { address, name } = order.endpoint;
   // Without an address the endpoint's name is one that resolves for everybody.
-  return fetchKubeconfig(connection, String(address || name || master.ip));
+  return fetchKubeconfig(connection, address || name || master.member.ip, order.cluster);
 }
-
-const isMaster = ({ inventory }: Settings, ip: string): boolean =>
-  Object.values(inventory.all.children['kube-master'].hosts).some((host) => host.ip === ip);

@@ -3,28 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { DEFAULT_LIMITS, type Limits } from '#precheck/check.ts';
-
-const hostVarsSchema = z.looseObject({
-  ansible_host: z.string(),
-  ip: z.string(),
-  ansible_port: z.number(),
-  ansible_user: z.string(),
-  schedulable: z.boolean().optional(),
-  reclaim: z.string().optional(),
-});
-const groupSchema = z.object({ hosts: z.record(z.string(), hostVarsSchema).default({}) });
-const inventorySchema = z.object({
-  all: z.object({
-    vars: z.record(z.string(), z.unknown()),
-    children: z.object({
-      'kube-master': groupSchema,
-      'kube-node': groupSchema,
-      etcd: groupSchema,
-      leaving: groupSchema,
-    }),
-  }),
-});
-export type JobInventory = z.infer<typeof inventorySchema>;
+import { ORDER_FILE, type RunOrder, runOrderSchema } from '#protocol/order.ts';
 
 const artifactsSchema = z.object({
   baseUrl: z.string(),
@@ -41,20 +20,9 @@ const limitsSchema = z.object({
   swap: z.boolean().optional(),
 });
 
+/** What to do is in the order; the environment only says where things are. */
 const environmentSchema = z.object({
-  OPERATION: z.enum(['create', 'scale-up', 'scale-down', 'delete', 'fetch']),
-  CLUSTER_NAME: z.string(),
-  CLUSTER_NAMESPACE: z.string(),
-  CLUSTER_REGION: z.string().default(''),
-  CLUSTER_ID: z.string(),
-  SEQUENCE: z.coerce.number(),
-  ATTEMPT: z.coerce.number(),
-  JOB_NAME: z.string(),
   POD_UID: z.string(),
-  HOSTS_YAML: z.string(),
-  MASTER_HOSTS: z.string().default(''),
-  NODE_HOSTS: z.string().default(''),
-  ETCD_HOSTS: z.string().default(''),
   /** Absent when run by hand: the report then goes to REPORT_FILE. */
   SERVER_URL: z.string().optional(),
   REPORT_FILE: z.string().optional(),
@@ -65,9 +33,9 @@ const environmentSchema = z.object({
   TERMINATION_LOG: z.string().default('/dev/termination-log'),
 });
 
-/** Everything that one run was told, from its environment and its mounts. */
+/** Everything that one run was told, from its order, its environment and its mounts. */
 export interface Settings extends z.infer<typeof environmentSchema> {
-  inventory: JobInventory;
+  order: RunOrder;
   artifacts: SiteArtifacts;
   /** The site's own values of role variables. */
   siteVars: Record<string, unknown>;
@@ -84,6 +52,15 @@ function readOptional(path: string): string | undefined {
   }
 }
 
+function readOrder(path: string): RunOrder {
+  const text = readOptional(path);
+  if (text === undefined) throw new Error(`there is no order at ${path}`);
+  const parsed = runOrderSchema.safeParse(JSON.parse(text));
+  if (!parsed.success)
+    throw new Error(`the order at ${path} is not usable: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
 /** Reads the environment and the mounted files. Throws with the name of what is missing or malformed. */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const parsed = environmentSchema.parse(environment);
@@ -96,7 +73,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const password = readOptional(join(etc, 'access/password'));
   return {
     ...parsed,
-    inventory: inventorySchema.parse(parse(parsed.HOSTS_YAML)),
+    order: readOrder(join(etc, 'access', ORDER_FILE)),
     artifacts: artifactsSchema.parse(JSON.parse(readOptional(join(etc, 'site/artifacts.json')) ?? '{}')),
     siteVars: roleVars,
     limits: limitsOf(limits),

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import type { RunEvent } from './event.ts';
-import { postUntilAnswered } from './server.ts';
+import type { RunEvent } from '#protocol/event.ts';
+import { CHUNK_BYTES, LOG_BYTES } from '#protocol/log.ts';
+import { postUntilAnswered } from './server-client.ts';
 import type { Settings } from './settings.ts';
 
 const FLUSH_MS = 300;
 const NEWLINE = 10;
-const CHUNK_BYTES = 128 * 1024;
-/** As much as the server keeps of one attempt: 16 parts of 512 KiB. */
-const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Where a run's events go. */
 export interface Uplink {
@@ -62,7 +60,7 @@ export function streaming(settings: Settings, print: (line: string) => void): Up
       const chunk = spool.subarray(sent, spool.lastIndexOf(NEWLINE, sent + CHUNK_BYTES) + 1);
       const now = step;
       const query = new URLSearchParams({ offset: String(sent), step: now });
-      const path = `/api/v1/jobs/${settings.JOB_NAME}/log?${query}`;
+      const path = `/api/v1/jobs/${settings.order.run.job}/log?${query}`;
       const { status, body } = await postUntilAnswered(
         settings,
         path,
@@ -92,7 +90,7 @@ export function streaming(settings: Settings, print: (line: string) => void): Up
     send(event) {
       if (!QUIET.has(event.event)) print(lineOf(event));
       const line = Buffer.from(`${JSON.stringify(event)}\n`);
-      if (spool.length + line.length <= MAX_BYTES) spool = Buffer.concat([spool, line]);
+      if (spool.length + line.length <= LOG_BYTES) spool = Buffer.concat([spool, line]);
     },
     step(name) {
       step = name;

@@ -13,6 +13,7 @@ const core = (kind: string, plural: string): Resource => ({
 export const SECRETS = core('Secret', 'secrets');
 export const CONFIG_MAPS = core('ConfigMap', 'configmaps');
 export const PODS = core('Pod', 'pods');
+export const EVENTS = core('Event', 'events');
 export const JOBS: Resource = {
   group: 'batch',
   version: 'v1',
@@ -34,12 +35,13 @@ export interface Secret extends KubeObject {
   immutable?: boolean;
 }
 
-export interface ConfigMap extends KubeObject {
-  data?: Record<string, string>;
+export interface Event extends KubeObject {
+  reason?: string;
+  message?: string;
 }
 
-export interface Lease extends KubeObject {
-  spec?: { holderIdentity?: string; acquireTime?: string; renewTime?: string };
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
 }
 
 export interface Job extends KubeObject {

@@ -1,62 +1,19 @@
 import { z } from 'zod';
 import { conditionSchema } from './conditions.ts';
+import { HOSTS, hostRecordSpecSchema, hostRecordStatusSchema } from './host-record.ts';
 import { IMMUTABLE, KUBERNETES_CLUSTERS, specSchema } from './kubernetes-cluster.ts';
-import { OPERATION_NAMES, PHASES } from './words.ts';
+import type { Resource } from './meta.ts';
+import { isJsonSchema, type JsonSchema, structuralOf, withoutDefaults } from './structural-schema.ts';
+import { OPERATION_NAMES, PHASES, RESULTS } from './words.ts';
 
-/** A JSON schema as CRDs take it: OpenAPI v3, structural. Source: kubernetes.io, CustomResourceDefinitions. */
-export type JsonSchema = { [key: string]: unknown };
-
-const isObject = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Safe bounds that zod adds and that say nothing. */
-const NOISE = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
-
-/** Turns a schema that zod made into one that an API server accepts as structural. */
-export function structural(schema: unknown): JsonSchema {
-  if (!isObject(schema)) return {};
-  const {
-    additionalProperties,
-    atomic,
-    crdDefault,
-    listMapKeys,
-    propertyNames: _names,
-    $schema: _url,
-    ...rest
-  } = schema;
-  const out: JsonSchema = {};
-  for (const [key, value] of Object.entries(rest)) {
-    if ((key === 'maximum' || key === 'minimum') && typeof value === 'number' && NOISE.has(value)) continue;
-    if (key === 'properties' && isObject(value)) {
-      out[key] = Object.fromEntries(
-        Object.entries(value).map(([name, property]) => [name, structural(property)]),
-      );
-    } else if (key === 'items') {
-      out[key] = structural(value);
-    } else {
-      out[key] = value;
-    }
-  }
-  if (isObject(additionalProperties) && Object.keys(additionalProperties).length > 0) {
-    out['additionalProperties'] = structural(additionalProperties);
-  }
-  if (crdDefault !== undefined) out['default'] = crdDefault;
-  if (atomic === true) out['x-kubernetes-map-type'] = 'atomic';
-  if (Array.isArray(listMapKeys)) {
-    out['x-kubernetes-list-type'] = 'map';
-    out['x-kubernetes-list-map-keys'] = listMapKeys;
-  }
-  return out;
-}
-
-const toStructural = (schema: z.ZodType): JsonSchema =>
-  structural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }));
+/** The CustomResourceDefinitions, made from the same schemas that validate requests and read what is stored. */
 
 const text = z.string().max(4096);
 const statusSchema = z.object({
   phase: z.enum(PHASES).optional(),
   reason: text.optional(),
   message: text.optional(),
+  summary: text.optional().meta({ description: 'What goes on, or what a person must do.' }),
   jobName: text.optional(),
   lastTransitionTime: text.optional(),
   observedGeneration: z.int().optional(),
@@ -75,7 +32,7 @@ const statusSchema = z.object({
       startedAt: text,
       notBefore: text.optional(),
       endedAt: text.optional(),
-      result: z.enum(['finished', 'failed', 'cancelled']).optional(),
+      result: z.enum(RESULTS).optional(),
     })
     // Written whole by one writer: who manages which of its fields is not worth the server's time.
     .meta({ atomic: true })
@@ -87,10 +44,10 @@ const statusSchema = z.object({
         requestId: text,
         specHash: text,
         sequence: z.int(),
-        result: z.enum(['finished', 'failed', 'cancelled']).optional(),
+        result: z.enum(RESULTS).optional(),
       }),
     )
-    .max(200)
+    .max(250)
     .optional(),
   conditions: z
     .array(conditionSchema)
@@ -98,31 +55,17 @@ const statusSchema = z.object({
     .meta({ listMapKeys: ['type'] })
     .optional(),
   version: text.optional(),
-  nodes: z.object({ ready: z.int(), total: z.int() }).optional(),
   certificatesExpire: text.optional(),
   hosts: z
     .array(z.object({ ip: text, state: text, message: text.optional() }))
-    .max(1000)
-    .optional(),
+    .max(100)
+    .optional()
+    .meta({ description: 'Hosts that need attention; the Host records have all.' }),
+  hostStates: z
+    .record(z.string(), z.int())
+    .optional()
+    .meta({ description: 'How many hosts are in which state.' }),
 });
-
-/** Drops what may only stand in `spec`: in a snapshot inside status, defaults and list keys would be wrong. */
-function withoutDefaults(schema: JsonSchema): JsonSchema {
-  const { default: _default, ...rest } = schema;
-  return Object.fromEntries(
-    Object.entries(rest).map(([key, value]) => [
-      key,
-      key === 'properties' && isObject(value)
-        ? Object.fromEntries(
-            Object.entries(value).map(([name, property]) => [
-              name,
-              isObject(property) ? withoutDefaults(property) : property,
-            ]),
-          )
-        : value,
-    ]),
-  );
-}
 
 /** A field that was set or left out stays so (docs/contract.md, KubernetesCluster). */
 const immutability = IMMUTABLE.map((field) => ({
@@ -136,13 +79,18 @@ const column = (name: string, type: string, jsonPath: string, priority = 0) => (
   jsonPath,
   priority,
 });
+const AGE = column('Age', 'date', '.metadata.creationTimestamp');
 
-/** The CustomResourceDefinition of KubernetesCluster, made from the same schema that validates requests. */
-export function kubernetesClusterCrd(): JsonSchema {
-  const { group, version, kind, plural } = KUBERNETES_CLUSTERS;
-  const spec = toStructural(specSchema);
-  const cluster = isObject(spec['properties']) ? spec['properties']['cluster'] : undefined;
-  if (isObject(cluster)) cluster['x-kubernetes-validations'] = immutability;
+interface Definition {
+  resource: Resource;
+  shortName: string;
+  columns: readonly ReturnType<typeof column>[];
+  spec: JsonSchema;
+  status: JsonSchema;
+}
+
+const definitionOf = ({ resource, shortName, columns, spec, status }: Definition): JsonSchema => {
+  const { group, version, kind, plural } = resource;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -150,21 +98,14 @@ export function kubernetesClusterCrd(): JsonSchema {
     spec: {
       group,
       scope: 'Namespaced',
-      names: { kind, plural, listKind: `${kind}List`, singular: kind.toLowerCase(), shortNames: ['ecs'] },
+      names: { kind, plural, listKind: `${kind}List`, singular: kind.toLowerCase(), shortNames: [shortName] },
       versions: [
         {
           name: version,
           served: true,
           storage: true,
           subresources: { status: {} },
-          additionalPrinterColumns: [
-            column('Phase', 'string', '.status.phase'),
-            column('Ready', 'string', '.status.conditions[?(@.type=="Ready")].status'),
-            column('Version', 'string', '.status.version'),
-            column('Step', 'string', '.status.operation.step', 1),
-            column('Reason', 'string', '.status.reason', 1),
-            column('Age', 'date', '.metadata.creationTimestamp'),
-          ],
+          additionalPrinterColumns: columns,
           schema: {
             openAPIV3Schema: {
               type: 'object',
@@ -174,7 +115,7 @@ export function kubernetesClusterCrd(): JsonSchema {
                 kind: { type: 'string' },
                 metadata: { type: 'object' },
                 spec,
-                status: withoutDefaults(toStructural(statusSchema)),
+                status,
               },
             },
           },
@@ -182,4 +123,46 @@ export function kubernetesClusterCrd(): JsonSchema {
       ],
     },
   };
+};
+
+export function kubernetesClusterCrd(): JsonSchema {
+  const spec = structuralOf(specSchema);
+  const cluster = isJsonSchema(spec['properties']) ? spec['properties']['cluster'] : undefined;
+  if (isJsonSchema(cluster)) cluster['x-kubernetes-validations'] = immutability;
+  return definitionOf({
+    resource: KUBERNETES_CLUSTERS,
+    shortName: 'ecs',
+    columns: [
+      column('Phase', 'string', '.status.phase'),
+      column('Ready', 'string', '.status.conditions[?(@.type=="Ready")].status'),
+      column('Version', 'string', '.status.version'),
+      column('Summary', 'string', '.status.summary'),
+      column('Step', 'string', '.status.operation.step', 1),
+      column('Reason', 'string', '.status.reason', 1),
+      column('Message', 'string', '.status.message', 1),
+      AGE,
+    ],
+    spec,
+    status: withoutDefaults(structuralOf(statusSchema)),
+  });
+}
+
+export function hostCrd(): JsonSchema {
+  return definitionOf({
+    resource: HOSTS,
+    shortName: 'ecsh',
+    columns: [
+      column('Address', 'string', '.spec.ip'),
+      column('Cluster', 'string', '.spec.cluster'),
+      column('Node', 'string', '.spec.name'),
+      column('Duties', 'string', '.spec.duties'),
+      column('Version', 'string', '.status.versions.kubelet'),
+      column('State', 'string', '.status.state'),
+      column('Did', 'string', '.status.lastRun.operation', 1),
+      column('Message', 'string', '.status.lastRun.message', 1),
+      AGE,
+    ],
+    spec: withoutDefaults(structuralOf(hostRecordSpecSchema)),
+    status: structuralOf(hostRecordStatusSchema),
+  });
 }

@@ -23,9 +23,30 @@ const ipSchema = z
   })
   .meta({ description: 'IPv4 or IPv6 address' });
 
+const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** Whether a text is a qualified name, as keys of labels and taints are (kubernetes.io, Labels and Selectors). */
+function isQualifiedName(text: string): boolean {
+  const [first = '', second, more] = text.split('/');
+  if (more !== undefined) return false;
+  if (second === undefined) return NAME.test(first);
+  return first.length <= 253 && DNS_SUBDOMAIN.test(first) && NAME.test(second);
+}
+
+const KEY_ERROR =
+  'is not a label key; write it like example.com/rack, with at most 63 characters after the "/"';
+const VALUE_ERROR =
+  'is not a label value; use at most 63 letters, digits, "-", "_" and ".", and a letter or digit at each end';
+const labelKeySchema = z.string().max(317).refine(isQualifiedName, { error: KEY_ERROR });
+const labelValueSchema = z
+  .string()
+  .max(63)
+  .refine((text) => text === '' || NAME.test(text), { error: VALUE_ERROR });
+
 const taintSchema = z.object({
-  key: z.string().min(1).max(316),
-  value: z.string().max(63).optional(),
+  key: labelKeySchema,
+  value: labelValueSchema.optional(),
   effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']),
 });
 
@@ -48,7 +69,10 @@ export const hostSchema = z
       .regex(/^[a-z_][a-z0-9_-]*$/, { error: 'is no Linux user name' })
       .optional()
       .meta({ description: 'SSH user; default: the one of the credentials, else root.' }),
-    labels: z.record(z.string().max(317), z.string().max(63)).optional(),
+    labels: z
+      .record(labelKeySchema, labelValueSchema)
+      .optional()
+      .meta({ description: 'Labels of the node.' }),
     taints: z.array(taintSchema).max(50).optional(),
     reclaim: z
       .string()

@@ -131,7 +131,7 @@ export interface OperationStatus {
   requestId: string;
   specHash: string;
   generation: number;
-  /** The resolved snapshot that the operation uses; later edits of the object do not touch it. */
+  /** What the operation uses, resolved and without hosts (those are in its plan); later edits do not touch it. */
   spec: Spec;
   step: string;
   startedAt: string;
@@ -158,9 +158,13 @@ export interface ClusterStatus {
   requests?: RequestRecord[];
   conditions?: Condition[];
   version?: string;
-  nodes?: { ready: number; total: number };
   certificatesExpire?: string;
+  /** In a few words what goes on, or what a person must do. */
+  summary?: string;
+  /** Hosts that need attention, at most 100. */
   hosts?: HostStatus[];
+  /** How many hosts are in which state. */
+  hostStates?: Record<string, number>;
 }
 
 export interface KubernetesCluster extends KubeObject {

@@ -4,10 +4,12 @@ export const GROUP = 'ecs.yun.com';
 export const annotations = {
   /** What is asked, then how it ended (docs/contract.md, Requests). */
   operation: 'app.kubernetes.io/operation',
-  /** The spec of the last operation that succeeded, as JSON, without credentials. */
+  /** The spec of the last operation that succeeded, for clients of the original; nothing of ours reads it. */
   appliedSpec: 'app.kubernetes.io/spec',
   requestId: `${GROUP}/request-id`,
   clusterId: `${GROUP}/cluster-id`,
+  /** The operation that was applied last and its spec, as JSON, without credentials and without hosts. */
+  applied: `${GROUP}/applied`,
   /** Who asked; written by the webhook, and by REST for its callers. For the record only. */
   requestedBy: `${GROUP}/requested-by`,
 } as const;
@@ -18,7 +20,9 @@ export const labels = {
   attempt: `${GROUP}/attempt`,
   /** The Job whose log a ConfigMap holds a part of. */
   job: `${GROUP}/job`,
-  /** What an object of ours in the operator's namespace is for: `attempt`, `claim`, `anchor`, `log`, `report`. */
+  /** The errand that a Job runs beside operations. */
+  errand: `${GROUP}/errand`,
+  /** What an object of ours in the operator's namespace is for: `attempt`, `host`, `anchor`, `log`, `report`. */
   purpose: `${GROUP}/purpose`,
 } as const;
 
@@ -26,14 +30,6 @@ export const labels = {
 export const marks = {
   /** `namespace/name` of the KubernetesCluster. */
   cluster: `${GROUP}/cluster`,
-  /** A claim's state: `held`, `joined` or `unclean`. */
-  state: `${GROUP}/state`,
-  since: `${GROUP}/since`,
-  message: `${GROUP}/message`,
-  /** A claim's host entry as JSON: how to reach it, and the lists it stands in. */
-  host: `${GROUP}/host`,
-  /** The cluster whose remains a claim's host may still carry; it is reset before use. */
-  reclaims: `${GROUP}/reclaims`,
   /** The step that an attempt last reported. */
   step: `${GROUP}/step`,
   /** Where in an attempt's log a part of it begins, in bytes. */
@@ -50,8 +46,5 @@ export const credentialsSecretName = (name: string): string => `${name}-ssh`;
 export const reportSecretName = (job: string): string => `report-${job}`;
 export const attemptSecretName = (job: string): string => `attempt-${job}`;
 export const logConfigMapName = (job: string, part: number): string => `log-${job}-${part}`;
-/** A Lease name for a canonical IP; IPv6 colons are not allowed in names. */
-export const claimName = (ip: string): string => `host-${ip.replaceAll(/[.:]/g, '-')}`;
-
 /** The audience of the token with which a Job reports; REST refuses it and the callback refuses all others. */
 export const CALLBACK_AUDIENCE = 'matryoshka-callback';

@@ -9,6 +9,7 @@ export const OPERATION_NAMES = [
   'snapshot',
   'restore',
   'renew',
+  'relabel',
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
@@ -37,10 +38,11 @@ export const WORDS: Record<OperationName, Words> = {
   snapshot: words('snapshotting', 'snapshot'),
   restore: words('restoring', 'restore'),
   renew: words('renewing', 'renew'),
+  relabel: words('relabeling', 'relabel'),
 };
 
 const ASKED = new Map(OPERATION_NAMES.map((name) => [WORDS[name].asked, name]));
-const RESULTS = new Set(
+const RESULT_WORDS = new Set(
   OPERATION_NAMES.flatMap((name) => [WORDS[name].finished, WORDS[name].failed, WORDS[name].cancelled]),
 );
 
@@ -49,9 +51,10 @@ export const operationAsked = (word: string | undefined): OperationName | undefi
   word === undefined ? undefined : ASKED.get(word);
 
 /** Whether only the controller may write this word. */
-export const isResultWord = (word: string | undefined): boolean => word !== undefined && RESULTS.has(word);
+export const isResultWord = (word: string | undefined): boolean =>
+  word !== undefined && RESULT_WORDS.has(word);
 
-export const ALL_WORDS: readonly string[] = [...ASKED.keys(), ...RESULTS];
+export const ALL_WORDS: readonly string[] = [...ASKED.keys(), ...RESULT_WORDS];
 
 export const PHASES = [
   '',
@@ -66,4 +69,5 @@ export const PHASES = [
 ] as const;
 export type Phase = (typeof PHASES)[number];
 
-export type Result = 'finished' | 'failed' | 'cancelled';
+export const RESULTS = ['finished', 'failed', 'cancelled'] as const;
+export type Result = (typeof RESULTS)[number];

@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { DUTIES, type Member } from '#api/member.ts';
 import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { releaseOf, releases } from '#artifacts/releases.ts';
 import { siteArtifacts } from '#artifacts/site.ts';
 import { materialise, parseSource } from '#artifacts/source.ts';
 import { shortHash } from '#base/canonical.ts';
 import { UsageError } from '#base/errors.ts';
+import type { RunOrder } from '#protocol/order.ts';
 import { createClient } from '#runtime/client.ts';
 import { parseKubeConfig } from '#runtime/kube-config.ts';
 import { connect, type SshConnection } from '#ssh/connection.ts';
@@ -83,9 +85,7 @@ export async function bootstrap(
     const report = await runHere(
       {
         image: options.runnerImage,
-        name: 'meta',
-        clusterId: `meta-${shortHash(host)}`,
-        inventory: inventoryOf(options, release.kubernetes),
+        order: (sequence) => orderOf(options, release.kubernetes, sequence),
         artifacts: siteArtifacts(`file://${HOST_ARTIFACTS}`, sums),
         inventoryVars,
         privateKey,
@@ -151,31 +151,27 @@ function readNeeded(path: string, flag: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** One host that is control plane and worker at once. */
-function inventoryOf(options: BootstrapOptions, version: string): unknown {
-  const { host, port, user, nodeName } = options;
-  const vars = {
-    ansible_host: host,
-    ip: host,
-    access_ip: host,
-    ansible_port: port,
-    ansible_user: user,
-    schedulable: true,
-  };
-  const group = { hosts: { [nodeName]: vars } };
+/** What a Job would be told: one host that is control plane and worker at once. */
+function orderOf(options: BootstrapOptions, version: string, sequence: number): RunOrder {
+  const { host: ip, port, user, nodeName: name } = options;
+  const member: Member = { ip, port, user, name, duties: [...DUTIES] };
   return {
-    all: {
-      vars: {
-        cluster_name: 'meta',
-        cluster_id: `meta-${shortHash(host)}`,
-        kube_version: version,
-        control_plane_endpoint_name: 'meta.matryoshka.internal',
-        control_plane_endpoint_address: host,
-        pod_cidr: options.podCidr,
-        service_cidr: options.serviceCidr,
-        network: 'flannel',
-      },
-      children: { 'kube-master': group, 'kube-node': { hosts: {} }, etcd: group, leaving: { hosts: {} } },
+    task: 'create',
+    callback: 'create',
+    playbook: 'create.yml',
+    cluster: { id: `meta-${shortHash(ip)}`, namespace: 'matryoshka-system', name: 'meta', region: 'default' },
+    run: { job: 'bootstrap', sequence, attempt: 1 },
+    steps: [],
+    hosts: [{ member, action: 'join' }],
+    username: user,
+    precheck: 'all',
+    brings: ['kubeconfig'],
+    endpoint: { name: 'meta.matryoshka.internal', address: ip },
+    vars: {
+      kube_version: version,
+      pod_cidr: options.podCidr,
+      service_cidr: options.serviceCidr,
+      network: 'flannel',
     },
   };
 }

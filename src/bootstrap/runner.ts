@@ -2,28 +2,19 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { z } from 'zod';
 import { UsageError } from '#base/errors.ts';
+import { ORDER_FILE, type RunOrder } from '#protocol/order.ts';
+import { type Report, reportFrom } from '#protocol/report.ts';
 
 export interface RunnerInput {
   image: string;
-  /** Ansible's inventory, as a Job would get it. */
-  inventory: unknown;
+  /** What a Job would be told, under a sequence that grows from run to run. */
+  order(sequence: number): RunOrder;
   artifacts: unknown;
   inventoryVars: string;
   privateKey: string;
   knownHosts: string;
-  clusterId: string;
-  name: string;
 }
-
-const reportSchema = z.object({
-  success: z.boolean(),
-  message: z.string(),
-  kubeconfig: z.string().optional(),
-  knownHosts: z.string().optional(),
-});
-export type RunnerReport = z.infer<typeof reportSchema>;
 
 const RUN_TIMEOUT_MS = 30 * 60_000;
 
@@ -31,7 +22,7 @@ const RUN_TIMEOUT_MS = 30 * 60_000;
  * Runs ansibleinit in the runner image on this machine, as a Job's pod would, so that neither Ansible nor anything
  * else need be installed here but Docker. Keys reach it as files that nobody else can read.
  */
-export async function runHere(input: RunnerInput, print: (line: string) => void): Promise<RunnerReport> {
+export async function runHere(input: RunnerInput, print: (line: string) => void): Promise<Report> {
   const directory = mkdtempSync(join(tmpdir(), 'matryoshka-bootstrap-'));
   chmodSync(directory, 0o700);
   const etc = join(directory, 'etc');
@@ -44,16 +35,9 @@ export async function runHere(input: RunnerInput, print: (line: string) => void)
     write('site/inventory-vars.yaml', input.inventoryVars);
     // A sequence that grows from run to run, also when it is another machine that runs the next one.
     const sequence = Math.floor(Date.now() / 1000);
+    write(`access/${ORDER_FILE}`, JSON.stringify(input.order(sequence)));
     const environment = {
-      OPERATION: 'create',
-      CLUSTER_NAME: input.name,
-      CLUSTER_NAMESPACE: 'matryoshka-system',
-      CLUSTER_ID: input.clusterId,
-      SEQUENCE: String(sequence),
-      ATTEMPT: '1',
-      JOB_NAME: 'bootstrap',
       POD_UID: `bootstrap-${sequence}`,
-      HOSTS_YAML: JSON.stringify(input.inventory),
       REPORT_FILE: '/etc/matryoshka/out/report.json',
     };
     const names = Object.keys(environment).flatMap((name) => ['--env', name]);
@@ -85,9 +69,9 @@ export async function runHere(input: RunnerInput, print: (line: string) => void)
   }
 }
 
-function readReport(path: string): RunnerReport | undefined {
+function readReport(path: string): Report | undefined {
   try {
-    return reportSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return reportFrom(readFileSync(path, 'utf8'));
   } catch {
     return undefined;
   }

@@ -1,15 +1,18 @@
-import type { Spec } from '#api/kubernetes-cluster.ts';
-import type { ObjectKey } from '#api/meta.ts';
-import type { OperationName } from '#api/words.ts';
-import type { HostPlan } from '#operations/members.ts';
+import type { KubeObject } from '#api/meta.ts';
+import type { RunOrder } from '#protocol/order.ts';
+import type { Report } from '#protocol/report.ts';
+import type { Client } from '#runtime/client.ts';
+import type { Informer } from '#runtime/informer.ts';
 
-/** Names one run of an operation; Jobs, fences and reports derive from it. */
+/** Names one run; Jobs, fences and reports derive from it. */
 export interface AttemptRef {
   clusterId: string;
   sequence: number;
   attempt: number;
   /** Name of the Job: `<prefix>-<id>-<attempt>`. */
   job: string;
+  /** Set where the run is an errand beside operations, and which. */
+  errand?: string;
 }
 
 /** How hosts are reached. Secret: never logged, never in a status. */
@@ -23,46 +26,25 @@ export interface Access {
 
 /** Everything that a run needs; a snapshot, so later edits do not touch it. */
 export interface Attempt extends AttemptRef {
-  cluster: ObjectKey;
-  operation: OperationName | 'fetch';
-  /** Resolved: no default is left open. */
-  spec: Spec;
-  plan: HostPlan;
-  /** Ids of clusters whose remains may be wiped, by canonical IP. */
-  reclaims: ReadonlyMap<string, string>;
+  order: RunOrder;
   deadlineSeconds: number;
   access: Access;
 }
 
-/** What became of one host. */
-export interface HostOutcome {
-  ip: string;
-  ok: boolean;
-  message?: string;
-}
-
-/** What a run says of itself at its end. */
-export interface Report {
-  success: boolean;
-  message: string;
-  /** Short machine-readable cause of a failure, in CamelCase: `HostUnreachable`, `PrecheckFailed`. */
-  reason?: string;
-  kubeconfig?: string;
-  knownHosts?: string;
-  hosts: HostOutcome[];
-}
-
 export type AttemptState =
   | { kind: 'absent' }
-  /** `endsBy`: it was told to end by then (RFC 3339); past that, its node no longer answers. */
-  | { kind: 'running'; step?: string; endsBy?: string }
+  /**
+   * `endsBy`: it was told to end by then (RFC 3339); past that, its node no longer answers. `blocked`: why it cannot
+   * begin.
+   */
+  | { kind: 'running'; step?: string; endsBy?: string; blocked?: { reason: string; message: string } }
   /** It did its work; `report` is absent when it was lost on the way. */
   | { kind: 'succeeded'; report?: Report; endedAt?: string }
   | { kind: 'failed'; reason: string; message: string; report?: Report; endedAt?: string }
   /** It left neither report nor verdict; whether its work was done is unknown. */
   | { kind: 'lost'; why: string; endedAt?: string };
 
-/** The port to whatever installs a cluster. Every call is idempotent. */
+/** The port to whatever installs a cluster. Every call is idempotent; `installer.cases.ts` is what each must do. */
 export interface Installer {
   /** Starts the attempt, or finds it started. Throws when its name is taken by another cluster's. */
   start(attempt: Attempt): Promise<void>;
@@ -71,4 +53,14 @@ export interface Installer {
   list(clusterId: string): Promise<AttemptRef[]>;
   /** Ends the attempt if it runs and removes everything that it left here. */
   remove(ref: AttemptRef): Promise<void>;
+}
+
+/** An installer as a controller takes it: with the caches that it reads and that wake whoever waits for it. */
+export interface InstallerModule {
+  /** Run and synced by whoever uses the installer; each object is marked with its cluster (`marks.cluster`). */
+  caches: readonly Informer<KubeObject>[];
+  /** Logs of a cluster's runs, by its `namespace/name`: they outlive the runs, and go with the cluster. */
+  logsOf(cluster: string): readonly KubeObject[];
+  /** The installer over the client of one reconcile. */
+  over(client: Client): Installer;
 }

@@ -1,15 +1,19 @@
+import { LISTS, type ListName } from '#api/host.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
+import { DUTIES, type Duty, membersOf } from '#api/member.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
-import { type Claimed, isMaster, type Member, membersOf } from './members.ts';
 import { comparable } from './spec-hash.ts';
 
-/** How two specs differ: hosts that came and went as workers, and every other field that changed. */
-export interface Changes {
-  added: Member[];
-  removed: Member[];
-  /** Paths of changed fields other than `nodeList`'s members. */
-  others: string[];
+/** What an edit can do to a cluster that exists; an operation says which of these it carries out. */
+export type ChangeKind = 'workers added' | 'workers removed' | 'labels' | 'other';
+
+export interface Change {
+  kind: ChangeKind;
+  /** Path of what changed. */
+  field: string;
+  /** The host that it is about. */
+  ip?: string;
 }
 
 const clusterOf = (spec: Spec): Record<string, unknown> => {
@@ -17,50 +21,71 @@ const clusterOf = (spec: Spec): Record<string, unknown> => {
   return typeof cluster === 'object' && cluster !== null ? { ...cluster } : {};
 };
 
-export function changesBetween(applied: Spec, wanted: Spec): Changes {
-  const before = membersOf({ nodeList: applied.cluster.nodeList });
-  const after = membersOf({ nodeList: wanted.cluster.nodeList });
+const LIST_OF: Readonly<Record<Duty, ListName>> = {
+  'control-plane': 'masterList',
+  etcd: 'etcdList',
+  worker: 'nodeList',
+};
+
+/** A host that came, went, or has other duties; only workers come and go by themselves. */
+function dutyChanges(ip: string, before: readonly Duty[], after: readonly Duty[]): Change[] {
+  const differing = DUTIES.filter((duty) => before.includes(duty) !== after.includes(duty));
+  const [first] = differing;
+  if (!first) return [];
+  const field = `spec.cluster.${LIST_OF[first]}`;
+  const worker = differing.length === 1 && first === 'worker';
+  if (worker && before.length === 0) return [{ kind: 'workers added', field, ip }];
+  if (worker && after.length === 0) return [{ kind: 'workers removed', field, ip }];
+  return [{ kind: 'other', field, ip }];
+}
+
+/** How two specs differ, change by change. */
+export function changesBetween(applied: Spec, wanted: Spec): Change[] {
   const [old, next] = [clusterOf(applied), clusterOf(wanted)];
   const fields = [...new Set([...Object.keys(old), ...Object.keys(next)])].filter(
-    (field) => field !== 'nodeList',
+    (field) => !LISTS.some((list) => list === field),
   );
   // An absent field means "as it is", so only what is said can differ.
-  const others = fields
+  const changes: Change[] = fields
     .filter((field) => next[field] !== undefined && canonicalJson(old[field]) !== canonicalJson(next[field]))
-    .map((field) => `spec.cluster.${field}`);
-  for (const [ip, member] of after) {
-    const known = before.get(ip);
-    if (known && known.name !== member.name) others.push(`spec.cluster.nodeList[${ip}].name`);
-    else if (
-      known &&
-      canonicalJson([known.labels, known.taints]) !== canonicalJson([member.labels, member.taints])
-    ) {
-      others.push(`spec.cluster.nodeList[${ip}]`);
-    }
+    .map((field) => ({ kind: 'other', field: `spec.cluster.${field}` }));
+  const [before, after] = [membersOf(applied.cluster), membersOf(wanted.cluster)];
+  for (const ip of new Set([...before.keys(), ...after.keys()])) {
+    const [known, member] = [before.get(ip), after.get(ip)];
+    changes.push(...dutyChanges(ip, known?.duties ?? [], member?.duties ?? []));
+    if (!known || !member) continue;
+    const field = `spec.cluster[${ip}]`;
+    if (known.name !== member.name) changes.push({ kind: 'other', field: `${field}.name`, ip });
+    const marks = ({ labels = {}, taints = [] }: typeof member) => canonicalJson([labels, taints]);
+    if (marks(known) !== marks(member)) changes.push({ kind: 'labels', field: `${field}.labels`, ip });
   }
   const network = wanted.addons?.network;
   if (network !== undefined && network !== (applied.addons?.network ?? 'flannel'))
-    others.push('spec.addons.network');
-  return {
-    added: [...after.values()].filter(({ ip }) => !before.has(ip)),
-    removed: [...before.values()].filter(({ ip }) => !after.has(ip)),
-    others,
-  };
+    changes.push({ kind: 'other', field: 'spec.addons.network' });
+  return changes;
 }
 
-/** The refusals that both scale operations share: only the worker list may differ. */
-export function onlyWorkersChange(changes: Changes): Problem[] {
-  return changes.others.map((field) => ({
-    field,
-    reason: 'cannot change in a scale operation; only nodeList can',
-  }));
-}
+/** A change as people read it: the field, and the host if it is about one. */
+export const textOfChange = ({ field, ip }: Change): string =>
+  ip === undefined || field.includes(ip) ? field : `${field} (${ip})`;
 
-/** Control plane hosts that are part of the cluster. */
-export const joinedMasters = (claimed: readonly Claimed[]): Member[] =>
-  claimed.filter(({ state, host }) => state === 'joined' && isMaster(host)).map(({ host }) => host);
-
-export const notCreatedYet: Problem = {
+const notCreatedYet: Problem = {
   field: 'metadata.annotations[app.kubernetes.io/operation]',
   reason: 'the cluster was not created yet; ask for "creating" first',
 };
+
+/** Refuses what an operation does not change; `but` says of a host with such a change what is wrong here. */
+export function onlyChanges(
+  kinds: readonly ChangeKind[],
+  { applied, spec }: { applied: Spec | undefined; spec: Spec },
+  but: Partial<Record<ChangeKind, string>> = {},
+): Problem[] {
+  if (!applied) return [notCreatedYet];
+  return changesBetween(applied, spec)
+    .filter(({ kind }) => !kinds.includes(kind))
+    .map(({ kind, field, ip }) => ({
+      field,
+      ...(ip === undefined ? {} : { value: ip }),
+      reason: `${ip === undefined ? '' : `host ${ip} `}${but[kind] ?? 'cannot be changed by this operation'}`,
+    }));
+}

@@ -1,19 +1,31 @@
-import { membersOf } from './members.ts';
+import { isMaster } from '#api/member.ts';
 import { named, type Operation } from './operation.ts';
+
+const joins = ({ action }: { action: string }): boolean => action === 'join';
 
 /** Makes the cluster of `spec` out of hosts; hosts that a former, failed try took and the spec dropped are reset. */
 export const create: Operation = {
   ...named('create'),
+  summary: 'Make a cluster',
   phase: 'Creating',
   ends: 'Running',
-  needsKubeconfig: true,
-  hosts({ spec, claimed }) {
-    const members = membersOf(spec.cluster);
-    return {
-      joining: [...members.values()],
-      leaving: claimed.map(({ host }) => host).filter(({ ip }) => !members.has(ip)),
-      through: [],
-    };
+  mayChange: [],
+  planning: {
+    named: () => 'join',
+    unnamed: () => 'leave',
+    steps: [
+      { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
+      { name: 'Reset hosts', works: ({ action }) => action === 'leave', pace: 'all', cut: 'never' },
+      { name: 'Prepare hosts, start the control plane', works: joins, pace: 'all', cut: 'between' },
+      {
+        name: 'Token for the workers',
+        works: ({ member }) => isMaster(member),
+        pace: 'one',
+        cut: 'between',
+      },
+      { name: 'Join workers, start the pod network', works: joins, pace: 'all', cut: 'between' },
+      { name: 'Await the cluster', works: joins, pace: 'all', cut: 'between' },
+    ],
   },
   check: () => [],
 };

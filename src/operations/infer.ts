@@ -1,26 +1,39 @@
 import type { Spec } from '#api/kubernetes-cluster.ts';
-import type { OperationName } from '#api/words.ts';
-import { changesBetween } from './changes.ts';
+import { changesBetween, textOfChange } from './changes.ts';
+import { operations } from './index.ts';
+import type { Operation } from './operation.ts';
 
 /** What a spec that was edited without a word asks for (docs/contract.md, Declared changes). */
 export type Inference =
   | { kind: 'nothing' }
-  | { kind: 'operation'; name: OperationName }
+  | { kind: 'operation'; operation: Operation }
   | { kind: 'needs-confirmation'; message: string }
-  | { kind: 'not-offered'; message: string };
+  | { kind: 'not-offered'; message: string; fields: readonly string[] };
 
+/** The operation that carries out all that was edited; one that only waits for its word is told, not started. */
 export function infer(applied: Spec, wanted: Spec): Inference {
-  const { added, removed, others } = changesBetween(applied, wanted);
-  if (others.length > 0) return { kind: 'not-offered', message: `${others.join(', ')} cannot be changed` };
-  if (added.length > 0 && removed.length > 0) {
+  const changes = changesBetween(applied, wanted);
+  if (changes.length === 0) return { kind: 'nothing' };
+  const operation = operations.find(({ mayChange }) => changes.every(({ kind }) => mayChange.includes(kind)));
+  if (operation?.declared === 'starts') return { kind: 'operation', operation };
+  if (operation) {
+    const hosts = changes.map(({ ip, field }) => ip ?? field).join(', ');
+    const message = `set the operation to "${operation.words.asked}" for ${hosts} (${operation.summary.toLowerCase()})`;
+    return { kind: 'needs-confirmation', message };
+  }
+  const possible = operations.flatMap(({ mayChange }) => mayChange);
+  const impossible = changes.filter(({ kind }) => !possible.includes(kind));
+  if (impossible.length > 0) {
+    const fields = impossible.map(({ field }) => field);
     return {
       kind: 'not-offered',
-      message: 'spec.cluster.nodeList adds and removes hosts; do one, then the other',
+      message: `${[...new Set(impossible.map(textOfChange))].join(', ')} cannot be changed`,
+      fields,
     };
   }
-  if (removed.length > 0) {
-    const hosts = removed.map(({ ip }) => ip).join(', ');
-    return { kind: 'needs-confirmation', message: `set the operation to "scaling-down" to remove ${hosts}` };
-  }
-  return added.length > 0 ? { kind: 'operation', name: 'scale-up' } : { kind: 'nothing' };
+  return {
+    kind: 'not-offered',
+    message: `${[...new Set(changes.map(({ kind }) => kind))].join(' and ')} at once is not offered; do one, then the other`,
+    fields: changes.map(({ field }) => field),
+  };
 }

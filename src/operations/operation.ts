@@ -1,20 +1,20 @@
+import type { z } from 'zod';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { type OperationName, type Phase, WORDS, type Words } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
-import type { Claimed, HostPlan } from './members.ts';
+import type { Brings, RunOrder } from '#protocol/order.ts';
+import type { ChangeKind } from './changes.ts';
+import type { Planning, Situation } from './plan.ts';
 
-/** What a judgement about an operation may look at. */
-export interface Situation {
-  spec: Spec;
-  /** The spec of the last operation that succeeded; undefined until the cluster was created. */
-  applied: Spec | undefined;
-  claimed: readonly Claimed[];
-}
-
-/** Everything in which operations differ; what they share is the controller's table. */
+/**
+ * Everything in which operations differ; what they share is the controller's table. Controller, REST, webhook and
+ * documents take what they need of an operation from here.
+ */
 export interface Operation {
   name: OperationName;
   words: Words;
+  /** One line for people. */
+  summary: string;
   /** What `status.phase` says while it runs. */
   phase: Phase;
   /** What `status.phase` says when it has succeeded. */
@@ -22,17 +22,52 @@ export interface Operation {
   /** First part of its Jobs' names, and of its record's: `kube-<prefix>-<id>`. */
   prefix: string;
   playbook: string;
-  /** Whether a success must leave a kubeconfig behind. */
-  needsKubeconfig: boolean;
-  hosts(situation: Situation): HostPlan;
+  /** Last part of its route under `/region/{region}/cluster/{name}`; absent: the route of the cluster itself. */
+  route?: string;
+  /** The route that takes the report is `…/<callback>/callback`. */
+  callback: string;
+  /** What it can change of a cluster that exists; from an edit of just that it may be inferred. */
+  mayChange: readonly ChangeKind[];
+  /** What an edit without a word does: the operation starts, or waits for its word. */
+  declared: 'starts' | 'waits';
+  /** Arguments that are no part of the spec, as annotation `ecs.yun.com/arguments` and the REST body have them. */
+  args?: z.ZodType;
+  precheck: RunOrder['precheck'];
+  /** What a success must leave behind. */
+  brings: readonly Brings[];
+  planning: Planning;
+  /** Whether spec and situation are judged at all; what must always be possible is not. */
+  checks: boolean;
   /** What forbids it here; empty when it may start. */
   check(situation: Situation): Problem[];
+  /** What the cluster is afterwards. */
+  target(situation: Situation): Spec;
 }
 
-/** The fields that follow from the name alone. */
-export const named = (name: OperationName): Pick<Operation, 'name' | 'words' | 'prefix' | 'playbook'> => ({
+type Derived = Pick<
+  Operation,
+  | 'name'
+  | 'words'
+  | 'prefix'
+  | 'playbook'
+  | 'callback'
+  | 'declared'
+  | 'precheck'
+  | 'brings'
+  | 'checks'
+  | 'target'
+>;
+
+/** What follows from the name, or holds for most. */
+export const named = (name: OperationName): Derived => ({
   name,
   words: WORDS[name],
   prefix: name,
   playbook: `${name}.yml`,
+  callback: name.replace('-', ''),
+  declared: 'waits',
+  precheck: 'all',
+  brings: ['kubeconfig'],
+  checks: true,
+  target: ({ spec }) => spec,
 });

@@ -1,31 +1,35 @@
-import { changesBetween, joinedMasters, notCreatedYet, onlyWorkersChange } from './changes.ts';
-import { isMaster, membersOf } from './members.ts';
+import { stateOf } from '#api/host-record.ts';
+import { isMaster } from '#api/member.ts';
+import { onlyChanges } from './changes.ts';
 import { named, type Operation } from './operation.ts';
 
-/** Removes every claimed host that `spec` no longer names. */
+/** Removes every worker that the cluster holds and `spec` no longer names; what could not be reset is tried again. */
 export const scaleDown: Operation = {
   ...named('scale-down'),
+  summary: 'Remove workers',
   phase: 'Scaling',
   ends: 'Running',
-  needsKubeconfig: true,
-  hosts({ spec, claimed }) {
-    const wanted = membersOf(spec.cluster);
-    return {
-      joining: [],
-      leaving: claimed.map(({ host }) => host).filter((host) => !wanted.has(host.ip) && !isMaster(host)),
-      through: joinedMasters(claimed),
-    };
+  route: 'scaledown',
+  mayChange: ['workers removed'],
+  precheck: 'reach',
+  planning: {
+    named: (member, record) =>
+      record && isMaster(member) && stateOf(record) === 'Joined' ? 'stay' : undefined,
+    unnamed: ({ spec }) => (isMaster(spec) ? undefined : 'leave'),
+    steps: [
+      { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
+      {
+        name: 'Drain and remove nodes',
+        works: ({ member }) => isMaster(member),
+        pace: 'one',
+        cut: 'between',
+      },
+      { name: 'Reset hosts', works: ({ action }) => action === 'leave', pace: 'all', cut: 'never' },
+    ],
   },
-  check({ spec, applied }) {
-    if (!applied) return [notCreatedYet];
-    const changes = changesBetween(applied, spec);
-    return [
-      ...onlyWorkersChange(changes),
-      ...changes.added.map(({ ip }) => ({
-        field: 'spec.cluster.nodeList',
-        value: ip,
-        reason: 'is no host of the cluster; a scale-down only removes hosts',
-      })),
-    ];
-  },
+  check: (situation) =>
+    onlyChanges(['workers removed'], situation, {
+      'workers added': 'is not a host of the cluster; a scale-down only removes hosts',
+      labels: 'has other labels or taints; ask for "relabeling" to change those',
+    }),
 };

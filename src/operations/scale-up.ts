@@ -1,31 +1,39 @@
-import { changesBetween, joinedMasters, notCreatedYet, onlyWorkersChange } from './changes.ts';
-import { membersOf } from './members.ts';
+import { stateOf } from '#api/host-record.ts';
+import { isMaster } from '#api/member.ts';
+import type { PlannedHost } from '#protocol/order.ts';
+import { onlyChanges } from './changes.ts';
 import { named, type Operation } from './operation.ts';
+
+const joins = ({ action }: PlannedHost): boolean => action === 'join';
+const leaves = ({ action }: PlannedHost): boolean => action === 'leave';
+const firstMaster = ({ member }: PlannedHost): boolean => isMaster(member);
 
 /** Adds every host of `spec` that is not yet part of the cluster, so that a second try takes what the first left. */
 export const scaleUp: Operation = {
   ...named('scale-up'),
+  summary: 'Add workers',
   phase: 'Scaling',
   ends: 'Running',
-  needsKubeconfig: true,
-  hosts({ spec, claimed }) {
-    const joined = new Set(claimed.filter(({ state }) => state === 'joined').map(({ host }) => host.ip));
-    return {
-      joining: [...membersOf(spec.cluster).values()].filter(({ ip }) => !joined.has(ip)),
-      leaving: [],
-      through: joinedMasters(claimed),
-    };
+  route: 'scaleup',
+  mayChange: ['workers added'],
+  declared: 'starts',
+  planning: {
+    named: (member, record) =>
+      !record || stateOf(record) !== 'Joined' ? 'join' : isMaster(member) ? 'stay' : undefined,
+    // What a former try took and nobody wants any more; a host that could not be reset waits for a scale-down.
+    unnamed: (record) => (stateOf(record) === 'Held' ? 'leave' : undefined),
+    steps: [
+      { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
+      { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
+      { name: 'Prepare hosts', works: joins, pace: 'all', cut: 'between' },
+      { name: 'Token for the workers', works: firstMaster, pace: 'one', cut: 'between' },
+      { name: 'Join workers', works: joins, pace: 'all', cut: 'between' },
+      { name: 'Await the nodes', works: joins, pace: 'all', cut: 'between' },
+    ],
   },
-  check({ spec, applied }) {
-    if (!applied) return [notCreatedYet];
-    const changes = changesBetween(applied, spec);
-    return [
-      ...onlyWorkersChange(changes),
-      ...changes.removed.map(({ ip }) => ({
-        field: 'spec.cluster.nodeList',
-        value: ip,
-        reason: 'is missing from the list; a scale-up keeps every present host',
-      })),
-    ];
-  },
+  check: (situation) =>
+    onlyChanges(['workers added'], situation, {
+      'workers removed': 'is not in the list; a scale-up keeps every present host',
+      labels: 'has other labels or taints; ask for "relabeling" to change those',
+    }),
 };

@@ -14,8 +14,8 @@ export function comparable(spec: Spec): Record<string, unknown> {
     const hosts = (spec.cluster[list] ?? []).map((host) => ({
       ip: canonicalIp(host.ip) ?? host.ip,
       name: nodeNameOf(host),
-      labels: host.labels,
-      taints: host.taints,
+      labels: host.labels ?? {},
+      taints: host.taints ?? [],
     }));
     cluster[list] = hosts.sort((a, b) => (a.ip < b.ip ? -1 : 1));
   }

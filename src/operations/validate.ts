@@ -1,10 +1,9 @@
-import ipaddr from 'ipaddr.js';
-import { type Cidr, contains, overlaps, parseCidr } from '#api/cidr.ts';
 import { canonicalIp, LISTS, nodeNameOf } from '#api/host.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Offer } from './resolve.ts';
+import { networkProblems } from './validate-networks.ts';
 
 const at = (field: string): string => `spec.cluster.${field}`;
 
@@ -13,7 +12,7 @@ const at = (field: string): string => `spec.cluster.${field}`;
  * the version that the cluster has: what is there can be managed, whether or not it can still be installed.
  */
 export function validateSpec(spec: Spec, offer: Offer, present?: string): Problem[] {
-  return [...offered(spec, offer, present), ...networks(spec), ...hosts(spec), ...controlPlane(spec)];
+  return [...offered(spec, offer, present), ...networkProblems(spec), ...hosts(spec), ...controlPlane(spec)];
 }
 
 function offered({ cluster }: Spec, offer: Offer, present: string | undefined): Problem[] {
@@ -43,41 +42,6 @@ function offered({ cluster }: Spec, offer: Offer, present: string | undefined): 
       reason:
         'may not stand in an object; put it in a Secret and name that in spec.cluster.credentialsSecret',
     });
-  }
-  return problems;
-}
-
-function networks({ cluster }: Spec): Problem[] {
-  const problems: Problem[] = [];
-  const podText = cluster.podCIDR ?? DEFAULTS.podCIDR;
-  const serviceText = cluster.serviceCIDR ?? DEFAULTS.serviceCIDR;
-  const nets: [string, string, Cidr | undefined][] = [
-    ['podCIDR', podText, parseCidr(podText)],
-    ['serviceCIDR', serviceText, parseCidr(serviceText)],
-  ];
-  const [pod, service] = [nets[0]?.[2], nets[1]?.[2]];
-  if (pod && service && overlaps(pod, service)) {
-    problems.push({ field: at('serviceCIDR'), value: serviceText, reason: `overlaps podCIDR ${podText}` });
-  }
-  if (pod && pod[0].kind() === 'ipv4' && pod[1] > 24) {
-    problems.push({
-      field: at('podCIDR'),
-      value: podText,
-      reason: 'is too small; each node needs a /24 of it',
-    });
-  }
-  for (const list of LISTS) {
-    for (const [index, host] of (cluster[list] ?? []).entries()) {
-      const ip = canonicalIp(host.ip);
-      const inside = nets.find(([, , net]) => ip !== undefined && net && contains(net, ipaddr.parse(ip)));
-      if (inside) {
-        problems.push({
-          field: at(`${list}[${index}].ip`),
-          value: host.ip,
-          reason: `lies in ${inside[0]} ${inside[1]}`,
-        });
-      }
-    }
   }
   return problems;
 }

@@ -1,7 +1,8 @@
 import { offeredVersions } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { rooms } from '#controller/index.ts';
+import { modules } from '#controller/index.ts';
+import { jobInstallerModule } from '#installer/job/module.ts';
 import { createClient } from '#runtime/client.ts';
 import { cachesSynced, watchesAlive, workersAlive } from '#runtime/health.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
@@ -32,26 +33,31 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
     log,
     observe: metrics.election('matryoshka-controller'),
   });
-  const made = rooms({
-    client: scopedClient(client, { mayWrite: election.isLeading }),
+  const leading = scopedClient(client, { mayWrite: election.isLeading });
+  const made = modules({
+    client: leading,
+    namespace,
     clock,
     log,
     recorder,
     workers,
     offer: { versions: offeredVersions(config.siteDir) },
-    jobs: {
-      namespace,
-      reportsNamespace: config.reportsNamespace,
-      image: config.runnerImage,
-      serviceAccount: config.runnerServiceAccount,
-      serverUrl: config.serverUrl,
-      caConfigMap: config.caConfigMap,
-      siteConfigMap: config.siteConfigMap,
-    },
+    installer: jobInstallerModule(
+      { client: leading, clock, log },
+      {
+        namespace,
+        reportsNamespace: config.reportsNamespace,
+        image: config.runnerImage,
+        serviceAccount: config.runnerServiceAccount,
+        serverUrl: config.serverUrl,
+        caConfigMap: config.caConfigMap,
+        siteConfigMap: config.siteConfigMap,
+      },
+    ),
     observe: metrics.controller('kubernetescluster', workers),
   });
-  const controllers = made.flatMap((room) => room.controllers);
-  const caches = made.flatMap((room) => room.caches);
+  const controllers = made.flatMap((one) => one.controllers);
+  const caches = made.flatMap((one) => one.caches);
   const probes = createProbes({
     port: config.probePort,
     metrics,

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { accessBy } from '#access/access.ts';
+import { hostRecordsOf } from '#access/host-records.ts';
 import { offeredVersions } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -43,6 +44,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     offer,
     controllerUser,
     serverUser,
+    hostsOf: (cluster) => hostRecordsOf(client, namespace, cluster),
     access: accessBy({ client, clock: systemClock, log, audiences }),
     tls,
   });

@@ -12,7 +12,7 @@ import {
 } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
-import { PART_BYTES, PARTS } from './log-chunk.ts';
+import { PART_BYTES, PARTS } from '#protocol/log.ts';
 import { type Attempt, eventually, type RestWorld, restWorld } from './rest-world.ts';
 
 let world: RestWorld;

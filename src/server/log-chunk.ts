@@ -1,7 +1,3 @@
-/** Of one ConfigMap; etcd takes 1.5 MiB, and each append writes the whole of it. */
-export const PART_BYTES = 512 * 1024;
-/** Of one attempt. */
-export const PARTS = 16;
 /** Kept free in the last part, for the line that says that the rest is missing. */
 export const RESERVED_BYTES = 256;
 

@@ -1,11 +1,12 @@
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { logConfigMapName, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
+import { PART_BYTES, PARTS } from '#protocol/log.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import type { Speaker } from './attempts.ts';
 import { HttpError } from './errors.ts';
-import { fitting, fullNotice, PART_BYTES, PARTS, RESERVED_BYTES } from './log-chunk.ts';
+import { fitting, fullNotice, RESERVED_BYTES } from './log-chunk.ts';
 import { endOf, type LogPart, mapOf, partOf } from './log-part.ts';
 
 const TRIES = 5;

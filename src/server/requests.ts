@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { User } from '#access/deeds.ts';
-import {
-  type ClusterSpec,
-  KUBERNETES_CLUSTERS,
-  type KubernetesCluster,
-  type Spec,
-  specSchema,
-} from '#api/kubernetes-cluster.ts';
+import { type ClusterSpec, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
@@ -34,17 +28,6 @@ export async function clusterIn(client: Client, region: string, key: ObjectKey):
     throw notFound(`there is no cluster "${key.name}" in namespace "${key.namespace}", region "${region}"`);
   }
   return cluster;
-}
-
-/** The spec of the last operation that succeeded; undefined for a cluster that was never created. */
-export function appliedSpec({ metadata }: KubernetesCluster): Spec | undefined {
-  const text = metadata.annotations?.[annotations.appliedSpec];
-  if (text === undefined) return undefined;
-  try {
-    return specSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Throws HttpError 409 while something runs or waits; `again` lets what only waits be asked anew. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { parse, parseAllDocuments } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { PODS, type Pod } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -9,7 +9,8 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations, labels, marks } from '#api/names.ts';
 import { sleep, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
+import { installCrds } from '#lab/apiserver/crds.ts';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
@@ -114,10 +115,7 @@ export async function restWorld(): Promise<RestWorld> {
     `operator-${id}`,
     `reports-${id}`,
   ];
-  await admin.create(
-    CUSTOM_RESOURCE_DEFINITIONS,
-    parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')),
-  );
+  await installCrds(admin);
   for (const name of [namespace, operatorNamespace, reportsNamespace])
     await admin.create(NAMESPACES, { metadata: { name, labels: { 'kubernetes.io/metadata.name': name } } });
 

@@ -1,5 +1,7 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { Access } from '#access/access.ts';
+import type { HostRecord } from '#api/host-record.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { Logger } from '#base/log.ts';
 import type { Offer } from '#operations/resolve.ts';
 
@@ -10,6 +12,8 @@ export interface WebhookDeps {
   controllerUser: string;
   /** The REST server's: it asked for its callers' rights itself. */
   serverUser: string;
+  /** Records of the hosts that a cluster holds. */
+  hostsOf(cluster: KubernetesCluster): Promise<readonly HostRecord[]>;
   access: Access;
   /** Certificate and key; absent: plain HTTP, for tests. */
   tls?: SecureContextOptions | undefined;

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { parse, parseAllDocuments } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { accessBy } from '#access/access.ts';
+import { hostRecordsOf } from '#access/host-records.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
+import { installCrds } from '#lab/apiserver/crds.ts';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { loadEndpoint } from '#runtime/kube-config.ts';
@@ -72,10 +74,7 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
   const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
   const user = (name: string) => `system:serviceaccount:${namespace}:${name}`;
   const offer = { versions: ['v1.34.4'] };
-  await admin.create(
-    CUSTOM_RESOURCE_DEFINITIONS,
-    parse(fileText('crds/kubernetesclusters.ecs.yun.com.yaml')),
-  );
+  await installCrds(admin);
   await admin.create(NAMESPACES, { metadata: { name: namespace } });
 
   async function clientOf(name: Account): Promise<Client> {
@@ -111,6 +110,7 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
     offer,
     controllerUser: user('controller'),
     serverUser: user('server'),
+    hostsOf: (cluster) => hostRecordsOf(admin, namespace, cluster),
     access: accessBy({ client: admin, clock: systemClock, log: createLogger('error'), audiences: [] }),
     tls: { cert, key },
   });

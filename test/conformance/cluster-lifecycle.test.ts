@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { JOBS, LEASES, SECRETS } from '#api/core.ts';
+import { JOBS, SECRETS } from '#api/core.ts';
+import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf, labels } from '#api/names.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
@@ -53,11 +54,11 @@ describe('a cluster, by annotation', () => {
 
     await operator.apply('demo', spec(2, 3, 4), 'scaling-up', 'up');
     await operator.until('demo', (now) => word(now) === 'scale-up-finished' && phase(now) === 'Running');
-    expect(await names(LEASES, 'claim')).toHaveLength(4);
+    expect(await names(HOSTS)).toHaveLength(4);
 
     await operator.apply('demo', spec(2), 'scaling-down', 'down');
     await operator.until('demo', (now) => word(now) === 'scale-down-finished' && phase(now) === 'Running');
-    expect(await names(LEASES, 'claim')).toHaveLength(2);
+    expect(await names(HOSTS)).toHaveLength(2);
 
     await remove();
     await gone();
@@ -67,7 +68,7 @@ describe('a cluster, by annotation', () => {
       'scale-down',
       'delete',
     ]);
-    await expect.poll(() => names(LEASES, 'claim')).toEqual([]);
+    await expect.poll(() => names(HOSTS)).toEqual([]);
     await expect.poll(() => names(SECRETS)).toEqual([]);
     await expect.poll(() => names(JOBS)).toEqual([]);
   });
@@ -162,7 +163,7 @@ describe('a cluster, by annotation', () => {
     await operator.client.delete(NAMESPACES, { namespace: '', name: operator.namespace });
     await gone();
     expect(operator.started.map((job) => job.split('-')[0])).toEqual(['create', 'delete']);
-    await expect.poll(() => names(LEASES, 'claim')).toEqual([]);
+    await expect.poll(() => names(HOSTS)).toEqual([]);
   });
 
   it('ends its deletion though a host is away, and remembers that host', async () => {
@@ -170,7 +171,7 @@ describe('a cluster, by annotation', () => {
     script = () => ({ kind: 'report', success: true, failedHosts: [host(2).ip] });
     await remove();
     await gone();
-    expect(await names(LEASES, 'claim')).toEqual([`host-10-${net}-0-2`]);
+    expect(await names(HOSTS)).toEqual([`10.${net}.0.2`]);
     await expect.poll(() => names(SECRETS, 'tombstone')).toHaveLength(1);
     await operator.apply('second', spec(2), 'creating');
     script = () => success;
@@ -194,7 +195,7 @@ describe('a cluster, by annotation', () => {
     await operator.until('demo', (cluster) => cluster !== undefined && cluster.metadata.uid !== uid);
     await gone();
     expect(operator.started.map((job) => job.split('-')[0])).toEqual(['create', 'delete', 'delete']);
-    await expect.poll(() => names(LEASES, 'claim')).toEqual([]);
+    await expect.poll(() => names(HOSTS)).toEqual([]);
     await expect.poll(() => names(SECRETS)).toEqual([]);
     await expect.poll(() => names(JOBS)).toEqual([]);
   });

@@ -1,14 +1,14 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { PODS, type Pod, SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { rooms } from '#controller/index.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
+import { modules } from '#controller/index.ts';
+import { jobInstallerModule } from '#installer/job/module.ts';
+import { installCrds } from '#lab/apiserver/crds.ts';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { isAlreadyExists } from '#runtime/api-error.ts';
 import { type Client, createClient } from '#runtime/client.ts';
 import { createInformer, type Informer } from '#runtime/informer.ts';
@@ -67,11 +67,7 @@ export async function startOperator(
   const log = createLogger('silent');
   const id = randomUUID().slice(0, 8);
   const [namespace, operatorNamespace] = [`user-${id}`, `operator-${id}`];
-  await ensure(
-    client,
-    CUSTOM_RESOURCE_DEFINITIONS,
-    parse(readFileSync(new URL('../../crds/kubernetesclusters.ecs.yun.com.yaml', import.meta.url), 'utf8')),
-  );
+  await installCrds(client);
   for (const name of [namespace, operatorNamespace]) await ensure(client, NAMESPACES, { metadata: { name } });
   const { privateKey } = generateKeyPairSync('ed25519');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -102,26 +98,30 @@ export async function startOperator(
   const own = withinNamespace(await clientOf(client, operatorNamespace), namespace);
   function run(versions: readonly string[] = ['v1.34.4']): { stop(): Promise<void> } {
     const abort = new AbortController();
-    const made = rooms({
+    const made = modules({
       client: own,
+      namespace: operatorNamespace,
       clock,
       log,
       workers: 4,
       offer: { versions },
       recorder: { event: () => {}, stop: async () => {} },
-      jobs: {
-        namespace: operatorNamespace,
-        reportsNamespace: operatorNamespace,
-        image: 'runner',
-        serviceAccount: 'runner',
-        serverUrl: 'https://server',
-        caConfigMap: 'ca',
-        siteConfigMap: 'site',
-      },
+      installer: jobInstallerModule(
+        { client: own, clock, log },
+        {
+          namespace: operatorNamespace,
+          reportsNamespace: operatorNamespace,
+          image: 'runner',
+          serviceAccount: 'runner',
+          serverUrl: 'https://server',
+          caConfigMap: 'ca',
+          siteConfigMap: 'site',
+        },
+      ),
     });
     const manager = createManager({
-      caches: made.flatMap((room) => room.caches),
-      controllers: made.flatMap((room) => room.controllers),
+      caches: made.flatMap((one) => one.caches),
+      controllers: made.flatMap((one) => one.controllers),
       log,
     });
     const ended = manager.run(abort.signal);

@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { LEASES, type Lease, SECRETS, type Secret, secretData } from '#api/core.ts';
+import { SECRETS, type Secret, secretData } from '#api/core.ts';
+import { HOSTS, type HostRecord, hostRecordName } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
 import type { KubeObject } from '#api/meta.ts';
-import { anchorName, annotations, claimName } from '#api/names.ts';
+import { anchorName, annotations } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { createKubeconfigs } from '#controller/cluster/access.ts';
-import { anchorsIn } from '#controller/cluster/anchors.ts';
-import { claimsIn } from '#controller/cluster/claims.ts';
 import { writeStatus } from '#controller/cluster/finish.ts';
 import { observe } from '#controller/cluster/observe.ts';
 import { perform } from '#controller/cluster/perform.ts';
+import { anchorsIn } from '#controller/cluster/stores/anchors.ts';
+import { hostsIn } from '#controller/cluster/stores/hosts.ts';
+import { createKubeconfigs } from '#controller/cluster/stores/kubeconfigs.ts';
 import type { Installer } from '#installer/installer.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
-import { membersOf } from '#operations/members.ts';
 import { isConflict } from '#runtime/api-error.ts';
 import { type Client, clientOver } from '#runtime/client.ts';
 import { type Ground, groundOn } from '../faults/ground.ts';
@@ -27,6 +28,7 @@ const idle: Installer = {
   list: async () => [],
   remove: async () => {},
 };
+const noPlan = (sequence: number) => ({ sequence, hosts: [], release: [], steps: [], refusals: [] });
 let ground: Ground;
 let client: Client;
 
@@ -74,7 +76,7 @@ async function outdated(name: string) {
     anchors: anchorsIn(client, namespace),
     installer: idle,
     kubeconfigs: createKubeconfigs(systemClock),
-    claimsOf: () => [],
+    hostsOf: () => [],
   });
 }
 
@@ -88,9 +90,8 @@ it('a word is not answered over one that came meanwhile', async () => {
   const snapshot = await outdated('word');
   const deps = {
     client,
-    namespace,
     anchors: anchorsIn(client, namespace),
-    claims: claimsIn(client, namespace, systemClock),
+    hosts: hostsIn(client, namespace),
     installer: idle,
     kubeconfigs: createKubeconfigs(systemClock),
     log: createLogger('silent'),
@@ -100,29 +101,52 @@ it('a word is not answered over one that came meanwhile', async () => {
   await expect(answer).rejects.toSatisfy(isConflict);
 });
 
-it('a claim is not released that another cluster took meanwhile', async () => {
+it('a host is not released that another cluster took meanwhile', async () => {
   const [host] = [...membersOf({ nodeList: [{ ip: '10.250.0.2' }] }).values()];
   if (!host) throw new Error('there is no host');
-  const claims = claimsIn(client, namespace, systemClock);
-  await claims.take('first', 'n/first', [host]);
+  const hosts = hostsIn(client, namespace);
+  await hosts.hold('first', 'n/first', [host]);
   const late = interrupted('DELETE', async () => {
-    await claims.release('first', [host.ip]);
-    await claims.take('second', 'n/second', [host]);
+    await hosts.release('first', [host.ip]);
+    await hosts.hold('second', 'n/second', [host]);
   });
-  await expect(claimsIn(late, namespace, systemClock).release('first', [host.ip])).rejects.toSatisfy(
-    isConflict,
-  );
-  const lease = await client.get<Lease>(LEASES, { namespace, name: claimName(host.ip) });
-  expect(lease.spec?.holderIdentity).toBe('second');
+  await expect(hostsIn(late, namespace).release('first', [host.ip])).rejects.toSatisfy(isConflict);
+  const record = await client.get<HostRecord>(HOSTS, { namespace, name: hostRecordName(host.ip) });
+  expect(record.spec.clusterId).toBe('second');
+});
+
+it('a host that another cluster holds is refused, each by its address and its holder', async () => {
+  const members = [...membersOf({ nodeList: [{ ip: '10.250.0.3' }, { ip: '10.250.0.4' }] }).values()];
+  const hosts = hostsIn(client, namespace);
+  await hosts.hold('first', 'n/first', members);
+  const message = '10.250.0.3 belongs to n/first; 10.250.0.4 belongs to n/first';
+  await expect(hosts.hold('second', 'n/second', members)).rejects.toMatchObject({
+    reason: 'HostConflict',
+    message,
+  });
+});
+
+it('a host that has not joined is what is wanted now, one that has stays what it is', async () => {
+  const asWorker = [...membersOf({ nodeList: [{ ip: '10.250.0.5', name: 'old' }] }).values()];
+  const asMaster = [...membersOf({ masterList: [{ ip: '10.250.0.5', name: 'new' }] }).values()];
+  const hosts = hostsIn(client, namespace);
+  await hosts.hold('first', 'n/first', asWorker);
+  const [changed] = await hosts.hold('first', 'n/first', asMaster);
+  expect(changed?.spec).toMatchObject({ name: 'new', duties: ['control-plane', 'etcd'] });
+  await hosts.note('first', '10.250.0.5', { state: 'Joined' });
+  const [same] = await hosts.hold('first', 'n/first', asWorker);
+  expect(same?.spec.name).toBe('new');
 });
 
 it('a sequence is not taken twice', async () => {
   const { cluster } = await outdated('sequence');
   const anchors = anchorsIn(client, namespace);
   await anchors.bind('id-sequence', { namespace, name: 'sequence' });
-  const late = interrupted('PATCH', () => anchors.takeSequence('id-sequence', cluster));
-  await expect(anchorsIn(late, namespace).takeSequence('id-sequence', cluster)).rejects.toSatisfy(isConflict);
-  expect(await anchors.takeSequence('id-sequence', cluster)).toBe(2);
+  const late = interrupted('PATCH', () => anchors.takeSequence('id-sequence', cluster, noPlan));
+  await expect(anchorsIn(late, namespace).takeSequence('id-sequence', cluster, noPlan)).rejects.toSatisfy(
+    isConflict,
+  );
+  expect(await anchors.takeSequence('id-sequence', cluster, noPlan)).toBe(2);
 });
 
 it('a sequence is taken from what the cache has, and from the server where that is behind', async () => {
@@ -139,8 +163,8 @@ it('a sequence is taken from what the cache has, and from the server where that 
     },
   });
   const fromCache = anchorsIn(counted, namespace, () => cached);
-  expect(await fromCache.takeSequence('id-cached', cluster)).toBe(1);
+  expect(await fromCache.takeSequence('id-cached', cluster, noPlan)).toBe(1);
   expect(looks).toBe(0);
-  expect(await fromCache.takeSequence('id-cached', cluster)).toBe(2);
+  expect(await fromCache.takeSequence('id-cached', cluster, noPlan)).toBe(2);
   expect(looks).toBe(1);
 });

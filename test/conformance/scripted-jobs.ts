@@ -20,11 +20,10 @@ export type Ending =
 
 interface Told {
   success: boolean;
-  hosts: { ip: string; ok: boolean; message?: string | undefined }[];
+  hosts: { ip: string; ok: boolean; did: string[]; hostKeys?: string[]; message?: string | undefined }[];
   message: string;
   reason?: string | undefined;
   kubeconfig?: string | undefined;
-  knownHosts?: string | undefined;
 }
 
 /**
@@ -73,17 +72,23 @@ async function end(client: Client, pod: Pod, job: string, hosts: string[], endin
 
 function toldBy(hosts: string[], ending: Extract<Ending, { kind: 'report' | 'undelivered' }>): Told {
   if (ending.kind === 'undelivered')
-    return { success: true, message: 'done', hosts: hosts.map((ip) => ({ ip, ok: true })) };
+    return { success: true, message: 'done', hosts: hosts.map((ip) => ({ ip, ok: true, did: [] })) };
   const { success, kubeconfig, failedHosts = [], reason, message = success ? 'done' : 'scripted' } = ending;
   return {
     success,
     reason,
     message,
     kubeconfig,
-    knownHosts: hosts.map((ip) => `${ip} ssh-ed25519 AAAA`).join('\n'),
     hosts: hosts.map((ip) => {
       const failed = failedHosts.includes(ip);
-      return { ip, ok: success && !failed, message: failed ? 'away' : undefined };
+      const did = failed ? ['taken'] : ['taken', 'joined', 'reset'];
+      return {
+        ip,
+        ok: success && !failed,
+        did,
+        hostKeys: ['ssh-ed25519 AAAA'],
+        message: failed ? 'away' : undefined,
+      };
     }),
   };
 }

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { LEASES } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
+import { HOSTS, type HostRecord, stateOf } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
-import { labels, marks } from '#api/names.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
@@ -61,13 +60,8 @@ describe('when a cable is pulled', () => {
     } finally {
       await faults.unpause(host(2));
     }
-    const claims = await meta.client.list(LEASES, {
-      namespace: 'matryoshka-system',
-      labelSelector: `${labels.purpose}=claim`,
-    });
-    expect(claims.items.map(({ metadata }) => [metadata.name, metadata.annotations?.[marks.state]])).toEqual([
-      [`host-${host(2).ip.replaceAll('.', '-')}`, 'unclean'],
-    ]);
+    const { items } = await meta.client.list<HostRecord>(HOSTS, { namespace: 'matryoshka-system' });
+    expect(items.map((record) => [record.spec.ip, stateOf(record)])).toEqual([[host(2).ip, 'Unclean']]);
   });
 
   it('takes that host for the next cluster, and awaits a step whose pod was killed', async () => {

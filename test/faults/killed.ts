@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { JOBS, type Job, LEASES, SECRETS, secretData } from '#api/core.ts';
+import { JOBS, type Job, SECRETS, secretData } from '#api/core.ts';
+import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
@@ -59,12 +60,7 @@ export async function liveThroughKills(
     selection: { namespace },
   });
   const jobs = createInformer<Job>({ client, log, resource: JOBS, selection });
-  const claims = createInformer({
-    client,
-    log,
-    resource: LEASES,
-    selection: { ...selection, labelSelector: 'ecs.yun.com/purpose=claim' },
-  });
+  const records = createInformer({ client, log, resource: HOSTS, selection });
   const quiet = createQuiet(STEP_LIMIT_MS, () => '');
   const hosts = await createHosts(dir);
   const user = userOf(client, quiet, { namespace, name: 'demo' });
@@ -96,10 +92,10 @@ export async function liveThroughKills(
     arm();
     process_?.kill('SIGKILL');
   };
-  for (const informer of [clusters, jobs, claims])
+  for (const informer of [clusters, jobs, records])
     informer.addHandler({ add: onWrite, update: onWrite, delete: onWrite });
-  const watches = [clusters, jobs, claims].map((informer) => informer.run(watching.signal));
-  await Promise.all([clusters, jobs, claims].map((informer) => informer.whenSynced()));
+  const watches = [clusters, jobs, records].map((informer) => informer.run(watching.signal));
+  await Promise.all([clusters, jobs, records].map((informer) => informer.whenSynced()));
 
   let stopping = false;
   const start = () => {

@@ -46,9 +46,9 @@ const templateSchema = z.object({
     }),
   }),
 });
-const group = z.object({ hosts: z.record(z.string(), z.object({ ip: z.string() })) });
+const group = z.object({ hosts: z.record(z.string(), z.object({})) });
 const inventorySchema = z.object({
-  all: z.object({ children: z.object({ 'kube-master': group, 'kube-node': group, leaving: group }) }),
+  all: z.object({ children: z.object({ join: group, leave: group, stay: group }) }),
 });
 
 interface Work {
@@ -107,7 +107,7 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
       }),
     );
     const { children } = inventorySchema.parse(parse(env.get('HOSTS_YAML') ?? '')).all;
-    const ips = (of: z.infer<typeof group>) => Object.values(of.hosts).map(({ ip }) => ip);
+    const ips = (of: z.infer<typeof group>) => Object.keys(of.hosts);
     const work: Work = {
       job,
       pod,
@@ -117,8 +117,8 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
         env.get('ATTEMPT') ?? '',
         pod.metadata.uid ?? '',
       ],
-      leaving: ips(children.leaving),
-      working: [...ips(children['kube-master']), ...ips(children['kube-node'])],
+      leaving: ips(children.leave),
+      working: [...ips(children.stay), ...ips(children.join)],
       commands: [],
       cut: false,
     };
@@ -194,14 +194,15 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
     const told = {
       success: exitCode === 0 || exitCode === 75,
       message: exitCode === 1 ? 'a host refused' : 'done',
-      hosts: [...working, ...leaving].map((ip) => ({ ip, ok: exitCode !== 1 })),
+      hosts: [...working, ...leaving].map((ip) => ({
+        ip,
+        ok: exitCode !== 1,
+        did: exitCode === 1 ? ['taken'] : ['taken', leaving.includes(ip) ? 'reset' : 'joined'],
+        hostKeys: ['ssh-ed25519 AAAA'],
+      })),
     };
     if (report) {
-      const full = {
-        ...told,
-        kubeconfig: KUBECONFIG,
-        knownHosts: working.map((ip) => `${ip} ssh-ed25519 AAAA`).join('\n'),
-      };
+      const full = { ...told, kubeconfig: KUBECONFIG };
       const secret: Secret = {
         metadata: { namespace, name: reportSecretName(name), labels: { [labels.purpose]: 'report' } },
         data: secretData({ report: JSON.stringify(full) }),

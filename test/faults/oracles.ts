@@ -1,4 +1,5 @@
-import { CONFIG_MAPS, JOBS, LEASES, PODS, SECRETS } from '#api/core.ts';
+import { CONFIG_MAPS, JOBS, PODS, SECRETS } from '#api/core.ts';
+import { HOSTS, hostRecordName } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
 import type { Client } from '#runtime/client.ts';
@@ -19,15 +20,13 @@ export async function judgeLeftovers(world: World, ips: readonly string[]): Prom
   const { client, operatorNamespace, namespace, cluster, hosts } = world;
   const problems: string[] = [];
   const found: string[] = [];
-  for (const resource of [SECRETS, LEASES, JOBS, PODS, CONFIG_MAPS]) {
+  for (const resource of [SECRETS, HOSTS, JOBS, PODS, CONFIG_MAPS]) {
     for (const { metadata } of (await client.list(resource, { namespace: operatorNamespace })).items) {
       found.push(`${metadata.labels?.[labels.purpose] ?? resource.plural} ${metadata.name}`);
     }
   }
   const id = cluster?.metadata.annotations?.[annotations.clusterId] ?? '';
-  const wanted = cluster
-    ? [`anchor cluster-${id}`, ...ips.map((ip) => `claim host-${ip.replaceAll('.', '-')}`)]
-    : [];
+  const wanted = cluster ? [`anchor cluster-${id}`, ...ips.map((ip) => `host ${hostRecordName(ip)}`)] : [];
   // Logs are for people and stay as long as the cluster does; the pods of Jobs are the garbage collector's.
   const ours = found.filter(
     (one) => !(cluster && one.startsWith('log ')) && !/^(configmaps|attempt) /.test(one),

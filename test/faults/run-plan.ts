@@ -3,7 +3,8 @@ import { JOBS, type Job, SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import { clusterRoom } from '#controller/cluster/room.ts';
+import { clusterModule } from '#controller/cluster/module.ts';
+import { jobInstallerModule } from '#installer/job/module.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { clientOver } from '#runtime/client.ts';
 import { createInformer } from '#runtime/informer.ts';
@@ -112,22 +113,27 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
         });
       },
     };
-    const made = clusterRoom({
-      client: clientOver(meddler.callerFor(process)),
+    const own = clientOver(meddler.callerFor(process));
+    const made = clusterModule({
+      client: own,
+      namespace: operatorNamespace,
       clock: quiet,
       log,
       workers: 2,
       offer: { versions: ['v1.34.4'] },
       recorder: { event: () => {}, stop: async () => {} },
-      jobs: {
-        namespace: operatorNamespace,
-        reportsNamespace: operatorNamespace,
-        image: 'runner',
-        serviceAccount: 'runner',
-        serverUrl: 'https://server',
-        caConfigMap: 'ca',
-        siteConfigMap: 'site',
-      },
+      installer: jobInstallerModule(
+        { client: own, clock: quiet, log },
+        {
+          namespace: operatorNamespace,
+          reportsNamespace: operatorNamespace,
+          image: 'runner',
+          serviceAccount: 'runner',
+          serverUrl: 'https://server',
+          caConfigMap: 'ca',
+          siteConfigMap: 'site',
+        },
+      ),
     });
     const forget = quiet.register(made.caches);
     const manager = createManager({ ...made, log });
@@ -181,7 +187,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
   return { problems, calls: meddler.calls, unmet, runs, ms: performance.now() - began };
 }
 
-/** How often the room hands out every cluster again (src/controller/cluster/room.ts). */
+/** How often the room hands out every cluster again (src/controller/cluster/module.ts). */
 const RESYNC_MS = 600_000;
 
 const isRunFault = ({ kind }: Fault): boolean => RUN_FAULTS.some((one) => one === kind);

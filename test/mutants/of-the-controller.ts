@@ -1,9 +1,9 @@
 import type { Mutant, Witness } from './mutant.ts';
 
 const CLUSTER = 'src/controller/cluster';
-const life = (test: string, file = 'lifecycle'): Witness => ({
+const life = (test: string, file = 'table'): Witness => ({
   project: 'unit',
-  file: `${CLUSTER}/${file}.test.ts`,
+  file: `${CLUSTER}/decide/${file}.test.ts`,
   test,
 });
 const lived = (test: string): Witness => ({
@@ -21,10 +21,10 @@ const meanwhile = (test: string): Witness => ({
 export const ofTheController: readonly Mutant[] = [
   {
     name: 'no precondition on delete',
-    file: `${CLUSTER}/claims.ts`,
-    from: 'await client.delete(LEASES, keyOf(ip), { preconditions: { uid, resourceVersion } });',
-    to: 'await client.delete(LEASES, keyOf(ip), { preconditions: uid && resourceVersion ? {} : {} });',
-    witness: meanwhile('a claim is not released that another cluster took meanwhile'),
+    file: `${CLUSTER}/stores/hosts.ts`,
+    from: 'await client.delete(HOSTS, keyOf(ip), { preconditions: { uid, resourceVersion } });',
+    to: 'await client.delete(HOSTS, keyOf(ip), { preconditions: uid && resourceVersion ? {} : {} });',
+    witness: meanwhile('a host is not released that another cluster took meanwhile'),
   },
   {
     name: 'no precondition on a status write',
@@ -44,21 +44,21 @@ export const ofTheController: readonly Mutant[] = [
   },
   {
     name: 'no precondition on the sequence',
-    file: `${CLUSTER}/anchors.ts`,
+    file: `${CLUSTER}/stores/anchors.ts`,
     from: 'const patch = { metadata: { resourceVersion }, data: secretData(texts) };',
     to: 'const patch = { metadata: {}, data: secretData(texts) };',
     witness: meanwhile('a sequence is not taken twice'),
   },
   {
-    name: 'claim unchecked',
-    file: `${CLUSTER}/claims.ts`,
-    from: "if (annotations[marks.state] !== 'unclean' || holder === undefined) {",
-    to: 'if (holder === undefined) {',
+    name: 'the holder of a host unchecked',
+    file: `${CLUSTER}/stores/hosts.ts`,
+    from: "if (stateOf(found) !== 'Unclean') return undefined;",
+    to: '',
     witness: lived('takes no host of another cluster'),
   },
   {
     name: 'request accepted twice',
-    file: `${CLUSTER}/signal.ts`,
+    file: `${CLUSTER}/decide/signal.ts`,
     from: 'if (!isNew(snapshot) || (request?.word === WORDS.create.asked && applied)) return',
     to: 'if (request?.word === WORDS.create.asked && applied) return',
     witness: life('does not run a request again that others have followed'),
@@ -73,49 +73,48 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'sequence from status',
     file: `${CLUSTER}/finish.ts`,
-    from: 'const sequence = await anchors.takeSequence(clusterId, cluster);',
-    to: `await anchors.takeSequence(clusterId, cluster);
-  const sequence = (cluster.status?.operation?.sequence ?? 0) + 1;`,
+    from: '    sequence,\n    attempt: 1,',
+    to: '    sequence: (cluster.status?.operation?.sequence ?? 0) + (sequence > 0 ? 1 : 0),\n    attempt: 1,',
     witness: lived('goes on counting from its anchor when its status is lost'),
   },
   {
     name: 'finalizer dropped early',
-    file: `${CLUSTER}/lifecycle.ts`,
+    file: `${CLUSTER}/decide/table.ts`,
     from: 'deleted: rules.acceptDeletion,',
     to: 'deleted: rules.letGo,',
     witness: life('deletes in every phase, and never in the name of another'),
   },
   {
     name: 'hosts reset without a deletion',
-    file: `${CLUSTER}/rules.ts`,
+    file: `${CLUSTER}/decide/rules.ts`,
     from: "? { kind: 'act', effects: [{ kind: 'delete-object' }] }",
     to: "? { kind: 'accept', operation: 'delete', request }",
     witness: life('is a DELETE of the object when it is asked by word', 'deletion'),
   },
   {
     name: 'identity conflict ignored',
-    file: `${CLUSTER}/signal.ts`,
+    file: `${CLUSTER}/decide/signal.ts`,
     from: "if (binding.kind === 'foreign' || binding.kind === 'missing') return 'conflict';",
     to: '',
     witness: life('deletes in every phase, and never in the name of another'),
   },
   {
     name: 'anchor not consulted',
-    file: `${CLUSTER}/anchors.ts`,
+    file: `${CLUSTER}/stores/anchors.ts`,
     from: "if (to !== textOf(cluster)) return { kind: 'foreign', to: to ?? 'nobody' };",
     to: '',
     witness: lived('does nothing in the name of a copy, though it has the finalizer too'),
   },
   {
     name: 'attempt number reused',
-    file: `${CLUSTER}/attempt-rules.ts`,
+    file: `${CLUSTER}/decide/work-rules.ts`,
     from: "operation: { attempt: status.attempt + 1, step: 'starting', notBefore },",
     to: "operation: { attempt: status.attempt, step: 'starting', notBefore },",
     witness: { plan: 'create+delete,job-deleted@create:run:1' },
   },
   {
     name: 'lost attempt restarted before its bound',
-    file: `${CLUSTER}/signal.ts`,
+    file: `${CLUSTER}/decide/signal.ts`,
     from: "return attempt.kind === 'running' && now.getTime() < lostAt(attempt) ? 'running' : 'lost';",
     to: "return attempt.kind === 'running' && attempt.endsBy === undefined ? 'running' : 'lost';",
     witness: life('counts an attempt as lost when its pod outlives its end, because its node is away'),
@@ -123,14 +122,14 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'tombstone not written',
     file: `${CLUSTER}/perform.ts`,
-    from: 'await deps.anchors.drop(clusterId, claims.length > 0);',
+    from: 'await deps.anchors.drop(clusterId, hosts.length > 0);',
     to: 'await deps.anchors.drop(clusterId, false);',
     witness: lived('ends its deletion though a host is away, and remembers that host'),
   },
   {
     name: 'what a vanished object left is left',
     file: `${CLUSTER}/controller.ts`,
-    from: 'return settleVanished(key, { client, namespace, anchors, remains: deps.remains, log });',
+    from: 'return settleVanished(key, { client, anchors, hosts, remains: deps.remains, log });',
     to: 'return undefined;',
     witness: { plan: 'create+delete,crash-after@delete:PATCH/kubernetesclusters/demo:1' },
   },

@@ -1,10 +1,11 @@
-import type { Lease, Secret } from '#api/core.ts';
+import type { Secret } from '#api/core.ts';
+import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
-import { annotations, labels, marks } from '#api/names.ts';
+import { annotations, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import type { Installer } from '#installer/installer.ts';
+import type { InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
 import { isApiError, isConflict, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
@@ -18,27 +19,24 @@ import {
 import type { Informer } from '#runtime/informer.ts';
 import { scopedClient } from '#runtime/scoped-client.ts';
 import { watching } from '#runtime/sources.ts';
-import { createKubeconfigs } from './access.ts';
-import { anchorsIn } from './anchors.ts';
-import { claimedFrom, claimsIn } from './claims.ts';
+import type { Outcome, Stall } from './decide/outcome.ts';
+import { Refusal } from './decide/refusal.ts';
+import { askedWord } from './decide/signal.ts';
+import { inFlight, type Snapshot } from './decide/snapshot.ts';
+import { decide } from './decide/table.ts';
 import { acceptedOperation, writeStatus } from './finish.ts';
-import { decide } from './lifecycle.ts';
 import { observe } from './observe.ts';
-import type { Outcome, Stall } from './outcome.ts';
 import { type Performers, perform } from './perform.ts';
-import { Refusal } from './refusal.ts';
-import { askedWord } from './signal.ts';
-import { inFlight, type Snapshot } from './snapshot.ts';
+import { anchorsIn } from './stores/anchors.ts';
+import { hostsIn } from './stores/hosts.ts';
+import { createKubeconfigs } from './stores/kubeconfigs.ts';
 import { type Remains, settleVanished } from './vanished.ts';
 
-const CLAIMS_BY_CLUSTER = 'clusterId';
+const BY_CLUSTER = 'clusterId';
 
-/** Index of the claims' informer. */
-export const claimIndexers = {
-  [CLAIMS_BY_CLUSTER]: (lease: Lease): string[] => {
-    const id = lease.metadata.labels?.[labels.clusterId];
-    return id === undefined ? [] : [id];
-  },
+/** Index of the informer of Host records. */
+export const hostIndexers = {
+  [BY_CLUSTER]: ({ spec }: HostRecord): string[] => [spec.clusterId],
 };
 
 export interface ClusterControllerDeps {
@@ -48,15 +46,14 @@ export interface ClusterControllerDeps {
   /** The operator's namespace. */
   namespace: string;
   offer: Offer;
-  /** The installer over the client of one reconcile. */
-  installer(client: Client): Installer;
+  installer: InstallerModule;
   clusters: Informer<KubernetesCluster>;
-  /** Leases of the operator's namespace labelled as claims, with `claimIndexers`. */
-  claims: Informer<Lease>;
+  /** Host records of the operator's namespace, with `hostIndexers`. */
+  hosts: Informer<HostRecord>;
   /** What the cache has of a cluster's anchor. */
   anchorOf(clusterId: string): Secret | undefined;
   remains: Remains;
-  /** Objects marked with a cluster (Jobs, pods, logs, anchors) whose changes concern it. */
+  /** Further objects marked with a cluster (logs, anchors) whose changes concern it. */
   others: readonly Informer<KubeObject>[];
   workers: number;
   observe?: ControllerObserver | undefined;
@@ -78,20 +75,20 @@ function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
 export function clusterController(deps: ClusterControllerDeps): Controller {
   const { namespace, clock, clusters } = deps;
   const kubeconfigs = createKubeconfigs(clock);
-  const claimsOf = (clusterId: string) =>
-    deps.claims.byIndex(CLAIMS_BY_CLUSTER, clusterId).flatMap((lease) => claimedFrom(lease) ?? []);
+  const hostsOf = (clusterId: string) => deps.hosts.byIndex(BY_CLUSTER, clusterId);
 
   async function reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
     // One client a reconcile: no call outlives it, and no write of it is forgotten before the caches have seen it.
     const client = scopedClient(deps.client, context);
     const { log } = context;
     const anchors = anchorsIn(client, namespace, deps.anchorOf);
+    const hosts = hostsIn(client, namespace, deps.hosts.get);
     const cluster = clusters.get(key);
     if (!cluster) {
       kubeconfigs.forget(key);
-      return settleVanished(key, { client, namespace, anchors, remains: deps.remains, log });
+      return settleVanished(key, { client, anchors, hosts, remains: deps.remains, log });
     }
-    const installer = deps.installer(client);
+    const installer = deps.installer.over(client);
     const snapshot = await observe(cluster, {
       client,
       clock,
@@ -99,7 +96,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       installer,
       kubeconfigs,
       anchors,
-      claimsOf,
+      hostsOf,
     });
     const { signal, outcome } = decide(snapshot);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
@@ -107,14 +104,12 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     if (signal === 'untidy' && !context.behind) return { requeueAfterMs: AFTER_EFFECTS_MS, behind: true };
     try {
       if (outcome.kind === 'act') {
-        const claims = claimsIn(client, namespace, clock, deps.claims.get);
         const event: Performers['event'] = (type, reason, message) =>
           deps.event(cluster, type, reason, message);
         await perform(outcome.effects, snapshot, {
           client,
-          namespace,
           anchors,
-          claims,
+          hosts,
           installer,
           kubeconfigs,
           log,
@@ -157,7 +152,10 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     if (accepted)
       deps.event(cluster, 'Normal', 'Accepted', `${accepted.word}, sequence ${accepted.sequence}`);
     if (outcome.kind === 'move') deps.event(cluster, 'Normal', cluster.status?.phase ?? '', outcome.because);
-    if (outcome.kind === 'fail') deps.event(cluster, 'Warning', outcome.reason, outcome.message);
+    if (outcome.kind === 'end' && outcome.result === 'finished')
+      deps.event(cluster, 'Normal', 'Finished', `${cluster.status?.operation?.name} is done`);
+    if (outcome.kind === 'end' && outcome.result !== 'finished')
+      deps.event(cluster, 'Warning', outcome.reason, outcome.message);
     if ('stall' in outcome && outcome.stall)
       deps.event(cluster, 'Warning', outcome.stall.reason, outcome.stall.message);
   }
@@ -167,7 +165,8 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     for: clusters,
     urgent: isWaitedFor,
     watches: [
-      watching(deps.claims, clusterKeyOf),
+      watching(deps.hosts, clusterKeyOf),
+      ...deps.installer.caches.map((informer) => watching(informer, clusterKeyOf)),
       ...deps.others.map((informer) => watching(informer, clusterKeyOf)),
     ],
     workers: deps.workers,
@@ -187,7 +186,9 @@ const isWaitedFor = ({ metadata, status }: KubernetesCluster): boolean =>
 
 /** What a refused effect means: the end of a running operation, or a wait before one is accepted. */
 function refused(snapshot: Snapshot, { reason, message }: Refusal): Outcome {
-  return inFlight(snapshot) ? { kind: 'fail', reason, message } : stalled({ reason, message });
+  return inFlight(snapshot)
+    ? { kind: 'end', result: 'failed', reason, message }
+    : stalled({ reason, message });
 }
 
 const stalled = (stall: Stall): Outcome => ({ kind: 'wait', ms: REFUSAL_RETRY_MS, stall });

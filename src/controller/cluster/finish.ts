@@ -1,21 +1,38 @@
+import { keyOf, withoutHosts } from '#api/cluster-facts.ts';
 import type { ClusterStatus, KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { canonicalJson, shortHash } from '#base/canonical.ts';
+import { findOperation } from '#operations/index.ts';
+import { planOf } from '#operations/plan.ts';
 import { type Offer, resolveSpec } from '#operations/resolve.ts';
 import type { Client } from '#runtime/client.ts';
-import type { Anchors } from './anchors.ts';
-import type { Outcome } from './outcome.ts';
-import type { Snapshot } from './snapshot.ts';
-import { statusAfter } from './status.ts';
+import type { Outcome } from './decide/outcome.ts';
+import type { Snapshot } from './decide/snapshot.ts';
+import { statusAfter } from './decide/status.ts';
+import type { Anchors } from './stores/anchors.ts';
 
-/** The operation that an accepted request becomes; its sequence is taken in the anchor first, for good. */
+/**
+ * The operation that an accepted request becomes. Its sequence is taken in the anchor first, for good, and with it its
+ * plan is written there: what the operation does is what was planned when it was accepted.
+ */
 export async function acceptedOperation(
   snapshot: Snapshot,
   outcome: Extract<Outcome, { kind: 'accept' }>,
   { anchors, offer }: { anchors: Anchors; offer: Offer },
 ): Promise<OperationStatus> {
-  const { clusterId, cluster, now } = snapshot;
-  const sequence = await anchors.takeSequence(clusterId, cluster);
+  const { clusterId, cluster, now, applied, hosts } = snapshot;
+  const operation = findOperation(outcome.operation);
+  if (!operation) throw new Error(`there is no operation ${outcome.operation} (${keyOf(cluster).name})`);
+  const version = cluster.status?.version;
+  const spec = resolveSpec(cluster.spec, offer, version);
+  const plan = planOf(operation, { spec, applied, hosts, offer, version });
+  const sequence = await anchors.takeSequence(clusterId, cluster, (taken) => ({
+    sequence: taken,
+    hosts: [...plan.hosts],
+    release: [...plan.release],
+    steps: [...plan.steps],
+    refusals: plan.refusals.map(({ field, reason }) => ({ field, reason })),
+  }));
   const { word, requestId, specHash } = outcome.request;
   return {
     id: shortHash(`${clusterId}/${sequence}`),
@@ -26,7 +43,7 @@ export async function acceptedOperation(
     requestId,
     specHash,
     generation: cluster.metadata.generation ?? 0,
-    spec: resolveSpec(cluster.spec, offer, cluster.status?.version),
+    spec: withoutHosts(plan.target),
     step: 'starting',
     startedAt: now.toISOString(),
   };

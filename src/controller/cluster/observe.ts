@@ -1,6 +1,6 @@
-import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
-import { specSchema } from '#api/kubernetes-cluster.ts';
-import type { ObjectKey } from '#api/meta.ts';
+import { keyOf, operationUnderWay, pathText, presentSpec } from '#api/cluster-facts.ts';
+import type { HostRecord } from '#api/host-record.ts';
+import { type KubernetesCluster, type Spec, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
 import { shortHash } from '#base/canonical.ts';
@@ -9,17 +9,16 @@ import type { Problem } from '#base/errors.ts';
 import { remembered } from '#base/remembered.ts';
 import type { AttemptRef, AttemptState, Installer } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
-import type { Claimed } from '#operations/members.ts';
 import type { Offer } from '#operations/resolve.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { validateSpec } from '#operations/validate.ts';
 import type { Client } from '#runtime/client.ts';
-import type { Kubeconfigs } from './access.ts';
-import type { Anchors } from './anchors.ts';
-import { jobName } from './attempt-rules.ts';
-import { fetchJobName } from './settle.ts';
-import { askedWord } from './signal.ts';
-import type { Kubeconfig, Request, Snapshot } from './snapshot.ts';
+import { FETCH } from './decide/settle.ts';
+import { askedWord } from './decide/signal.ts';
+import type { Kubeconfig, Request, Snapshot } from './decide/snapshot.ts';
+import { jobName } from './decide/work-rules.ts';
+import type { Anchors } from './stores/anchors.ts';
+import type { Kubeconfigs } from './stores/kubeconfigs.ts';
 
 export interface Observers {
   client: Client;
@@ -28,8 +27,8 @@ export interface Observers {
   anchors: Anchors;
   installer: Installer;
   kubeconfigs: Kubeconfigs;
-  /** Claims of a cluster, from the cache. */
-  claimsOf(clusterId: string): readonly Claimed[];
+  /** Records of a cluster's hosts, from the cache. */
+  hostsOf(clusterId: string): readonly HostRecord[];
 }
 
 const ABSENT: AttemptState = { kind: 'absent' };
@@ -42,57 +41,68 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   const malformed = shape.length > 0;
   // Nothing after this meets a spec that is none; what is deleted needs none.
   const cluster = malformed ? { ...given, spec: emptyLike(given.spec) } : given;
-  const { namespace = '', name = '', uid = '', deletionTimestamp } = cluster.metadata;
-  const key: ObjectKey = { namespace, name };
+  const { uid = '', deletionTimestamp, finalizers = [] } = cluster.metadata;
+  const key = keyOf(cluster);
   const carried = cluster.metadata.annotations?.[annotations.clusterId];
-  const hasFinalizer = (cluster.metadata.finalizers ?? []).includes(finalizerOf(name));
+  const hasFinalizer = finalizers.includes(finalizerOf(key.name));
   const clusterId = carried ?? shortHash(uid, 12);
   const operation = cluster.status?.operation;
-  const applied = appliedSpec(cluster);
-  const claims = deps.claimsOf(clusterId);
-  const descriptor = findOperation(operation?.name);
-  const inFlight = operation !== undefined && operation.result === undefined;
-  const refOf = (job: string): AttemptRef | undefined =>
-    operation && { clusterId, sequence: operation.sequence, attempt: operation.attempt, job };
-  const current =
-    operation && descriptor && !operation.result ? refOf(jobName(descriptor.prefix, operation)) : undefined;
-  const fetching = operation ? refOf(fetchJobName(clusterId, operation.sequence)) : undefined;
-  const [binding, attempts, attempt] = await Promise.all([
+  const hosts = deps.hostsOf(clusterId);
+  const applied = presentSpec(cluster, hosts);
+  const underWay = operationUnderWay(cluster);
+  const current = underWay && currentRun(clusterId, underWay);
+  const [binding, attempts, attempt, plan] = await Promise.all([
     anchors.bindingOf(clusterId, key, {
       carriesId: carried !== undefined,
       none: carried === undefined && !hasFinalizer && !cluster.status,
     }),
     installer.list(clusterId),
     current ? installer.observe(current) : ABSENT,
+    underWay ? anchors.planOf(clusterId, underWay.sequence) : undefined,
   ]);
   // Nothing is asked of a kubeconfig that nobody has made yet; while an attempt runs, nothing needs it.
   const wantsKubeconfig = current ? attempt.kind === 'succeeded' : (operation ?? applied) !== undefined;
   const kubeconfig: Kubeconfig =
     wantsKubeconfig && !deletionTimestamp ? await kubeconfigs.of(client, cluster, now) : { kind: 'missing' };
-  const fetch =
-    fetching && attempts.some(({ job }) => job === fetching.job) ? await installer.observe(fetching) : ABSENT;
+  const fetching = newest(attempts.filter(({ errand }) => errand === FETCH));
   return Object.freeze({
     now,
     cluster,
     clusterId,
     binding,
     adopted: carried !== undefined && hasFinalizer,
-    claims,
+    hosts,
     applied,
     request: requestOf(cluster),
     operation,
+    plan,
     attempt,
-    fetch,
+    fetch: fetching ? await installer.observe(fetching) : ABSENT,
     attempts,
     kubeconfig,
-    problems: inFlight
-      ? problemsOf(cluster)(offer)(operation.spec)
-      : malformed
-        ? shape
-        : problemsOf(cluster)(offer)(cluster.spec),
+    offer,
+    problems: malformed ? shape : problemsOf(cluster)(offer),
     malformed,
   });
 }
+
+function currentRun(
+  clusterId: string,
+  operation: NonNullable<Snapshot['operation']>,
+): AttemptRef | undefined {
+  const { sequence, attempt, name } = operation;
+  const descriptor = findOperation(name);
+  return descriptor && { clusterId, sequence, attempt, job: jobName(descriptor.prefix, operation) };
+}
+
+const newest = (refs: readonly AttemptRef[]): AttemptRef | undefined =>
+  refs.reduce<AttemptRef | undefined>(
+    (last, ref) =>
+      !last || ref.sequence > last.sequence || (ref.sequence === last.sequence && ref.attempt > last.attempt)
+        ? ref
+        : last,
+    undefined,
+  );
 
 function requestOf(cluster: KubernetesCluster): Request | undefined {
   const marked = cluster.metadata.annotations ?? {};
@@ -102,28 +112,16 @@ function requestOf(cluster: KubernetesCluster): Request | undefined {
   return { word, requestId, specHash: specHashOf(cluster.spec), operation: operationAsked(word) };
 }
 
-const appliedSpec = remembered((cluster: KubernetesCluster): Spec | undefined => {
-  const text = cluster.metadata.annotations?.[annotations.appliedSpec];
-  if (text === undefined) return undefined;
-  try {
-    return specSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-});
-
 /** What the CRD let through, or let through once, may still be no spec. */
 const shapeProblems = remembered(({ spec }: { spec: unknown }): Problem[] =>
   (specSchema.safeParse(spec).error?.issues ?? []).map(({ path, message }) => ({
-    field: ['spec', ...path].join('.'),
+    field: pathText('spec', path),
     reason: message,
   })),
 );
 
 const problemsOf = remembered((cluster: KubernetesCluster) =>
-  remembered((offer: Offer) =>
-    remembered((spec: Spec) => validateSpec(spec, offer, cluster.status?.version)),
-  ),
+  remembered((offer: Offer): Problem[] => validateSpec(cluster.spec, offer, cluster.status?.version)),
 );
 
 /** A pause is honoured however it is spelt. */

@@ -1,23 +1,23 @@
+import { appliedOperation, keyOf, presentSpec, textOf, withoutHosts } from '#api/cluster-facts.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
+import { withoutCredentials } from '#operations/spec-hash.ts';
 import { isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
-import { type Kubeconfigs, keepKnownHosts } from './access.ts';
-import type { Anchors } from './anchors.ts';
-import type { Claims } from './claims.ts';
-import { isUsable } from './kubeconfig.ts';
-import type { Effect } from './outcome.ts';
-import { writeRecord } from './record.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Effect } from './decide/outcome.ts';
+import type { Snapshot } from './decide/snapshot.ts';
+import type { Anchors } from './stores/anchors.ts';
+import { type Hosts, pinnedKeysOf } from './stores/hosts.ts';
+import { mergeKnownHosts } from './stores/known-hosts.ts';
+import { type Kubeconfigs, keepKnownHosts } from './stores/kubeconfigs.ts';
+import { writeRecord } from './stores/records.ts';
 
 export interface Performers {
   client: Client;
-  /** The operator's namespace. */
-  namespace: string;
   anchors: Anchors;
-  claims: Claims;
+  hosts: Hosts;
   installer: Installer;
   kubeconfigs: Kubeconfigs;
   log: Logger;
@@ -27,6 +27,7 @@ export interface Performers {
 
 /** What effects of one reconcile learn for those that follow. */
 interface Learned {
+  /** Ids of clusters whose remains may be wiped, by address: found when a host was taken. */
   reclaims: Map<string, string>;
 }
 
@@ -37,26 +38,37 @@ type Perform<K extends Effect['kind']> = (
   learned: Learned,
 ) => Promise<void>;
 
-const keyOf = ({ cluster }: Snapshot) => ({
-  namespace: cluster.metadata.namespace ?? '',
-  name: cluster.metadata.name ?? '',
-});
-const textOf = (snapshot: Snapshot): string => `${keyOf(snapshot).namespace}/${keyOf(snapshot).name}`;
-
 /** A metadata patch that fails with Conflict when anybody has written the object since the snapshot. */
 async function patchMetadata(
-  snapshot: Snapshot,
-  deps: Performers,
+  { cluster }: Snapshot,
+  { client }: Performers,
   metadata: Record<string, unknown>,
 ): Promise<void> {
-  const { resourceVersion } = snapshot.cluster.metadata;
+  const { resourceVersion } = cluster.metadata;
   const patch = { metadata: { ...metadata, resourceVersion } };
-  const key = keyOf(snapshot);
-  await deps.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });
+  await client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge' });
+}
+
+/** The original's clients read the spec that was applied; a larger one would not fit beside what others annotate. */
+const MAX_SPEC_ANNOTATION = 64 * 1024;
+
+function appliedAnnotations({ cluster, operation, hosts }: Snapshot): Record<string, string | null> {
+  if (!operation) return {};
+  const { sequence, spec } = operation;
+  const applied = JSON.stringify({ sequence, spec: withoutHosts(withoutCredentials(spec)) });
+  const now = {
+    ...cluster,
+    metadata: { ...cluster.metadata, annotations: { [annotations.applied]: applied } },
+  };
+  const whole = JSON.stringify(presentSpec(now, hosts) ?? {});
+  return {
+    [annotations.applied]: applied,
+    [annotations.appliedSpec]: whole.length <= MAX_SPEC_ANNOTATION ? whole : null,
+  };
 }
 
 const performers: { [K in Effect['kind']]: Perform<K> } = {
-  bind: (_effect, snapshot, { anchors }) => anchors.bind(snapshot.clusterId, keyOf(snapshot)),
+  bind: (_effect, { clusterId, cluster }, { anchors }) => anchors.bind(clusterId, keyOf(cluster)),
   adopt: (_effect, snapshot, deps) => {
     const { finalizers = [], name = '' } = snapshot.cluster.metadata;
     return patchMetadata(snapshot, deps, {
@@ -64,63 +76,73 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
       finalizers: [...new Set([...finalizers, finalizerOf(name)])],
     });
   },
-  claim: async ({ hosts }, snapshot, { claims }, learned) => {
-    learned.reclaims = await claims.take(snapshot.clusterId, textOf(snapshot), hosts);
+  hold: async ({ members }, { clusterId, cluster }, { hosts }, learned) => {
+    for (const { spec } of await hosts.hold(clusterId, textOf(keyOf(cluster)), members))
+      if (spec.reclaim !== undefined) learned.reclaims.set(spec.ip, spec.reclaim);
   },
-  start: async ({ attempt }, snapshot, { anchors, installer }, { reclaims }) =>
-    installer.start({
-      ...attempt,
-      reclaims: new Map([...attempt.reclaims, ...reclaims]),
-      access: await anchors.accessOf(snapshot.clusterId, attempt.sequence),
-    }),
+  start: async ({ attempt }, snapshot, { anchors, installer }, { reclaims }) => {
+    const { order, ...rest } = attempt;
+    const access = await anchors.accessOf(snapshot.clusterId, attempt.sequence);
+    const hosts = order.hosts.map((host) => {
+      const reclaim = host.action === 'join' ? (host.reclaim ?? reclaims.get(host.member.ip)) : undefined;
+      return { ...host, ...(reclaim === undefined ? {} : { reclaim }) };
+    });
+    await installer.start({
+      ...rest,
+      order: { ...order, hosts, username: access.username },
+      access: { ...access, knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)) },
+    });
+  },
   discard: async ({ attempts }, _snapshot, { installer }) => {
     for (const attempt of attempts) await installer.remove(attempt);
   },
-  record: async ({ result }, { cluster, operation }, { client, log }) => {
-    if (operation) await writeRecord(client, cluster, operation, result, log);
+  record: async ({ result }, { cluster, operation, plan }, { client, log }) => {
+    if (operation) await writeRecord(client, cluster, operation, plan, result, log);
   },
-  'keep-access': async ({ report }, { cluster, clusterId, now }, { client, anchors, kubeconfigs }) => {
-    if (report.knownHosts) {
-      const lines = await anchors.keepKnownHosts(clusterId, report.knownHosts);
-      await keepKnownHosts(client, cluster, lines);
-    }
-    if (report.kubeconfig !== undefined && isUsable(report.kubeconfig, now))
-      await kubeconfigs.keep(client, cluster, report.kubeconfig);
+  'keep-kubeconfig': ({ kubeconfig }, { cluster }, { client, kubeconfigs }) =>
+    kubeconfigs.keep(client, cluster, kubeconfig),
+  'keep-host-keys': async ({ hosts }, { cluster, hosts: records }, { client }) => {
+    const shown = hosts.flatMap(({ ip, keys }) => {
+      const record = records.find(({ spec }) => spec.ip === ip);
+      return record ? [{ spec: record.spec, status: { hostKeys: [...keys] } }] : [];
+    });
+    await keepKnownHosts(client, cluster, pinnedKeysOf(shown));
   },
-  join: async ({ hosts }, { clusterId }, { claims }) => {
-    for (const ip of hosts) await claims.mark(clusterId, ip, 'joined');
-  },
-  taint: async ({ hosts }, { clusterId }, { claims, event }) => {
-    for (const { ip, why } of hosts) {
-      await claims.mark(clusterId, ip, 'unclean', why);
-      event('Warning', 'HostUnclean', `${ip} could not be reset and is remembered as unclean: ${why}`);
+  note: async ({ hosts: noted }, { clusterId }, { hosts, event }) => {
+    for (const { ip, status, warning } of noted) {
+      await hosts.note(clusterId, ip, status);
+      if (warning) event('Warning', warning.reason, warning.message);
     }
   },
-  release: ({ hosts }, { clusterId }, { claims }) => claims.release(clusterId, hosts),
+  rewrite: async ({ members }, { clusterId }, { hosts }) => {
+    for (const member of members) await hosts.rewrite(clusterId, member);
+  },
+  release: ({ hosts: ips }, { clusterId }, { hosts }) => hosts.release(clusterId, ips),
   answer: ({ word, applied }, snapshot, deps) => {
-    const { request, operation } = snapshot;
+    const { request, operation, cluster } = snapshot;
     const answersOther =
       applied &&
       request !== undefined &&
       (request.word !== operation?.word || request.requestId !== operation.requestId);
+    const isOnRecord = appliedOperation(cluster)?.sequence === operation?.sequence;
     return patchMetadata(snapshot, deps, {
       annotations: {
         // A word that was written while the operation ran is the next request; it stays.
         ...(answersOther ? {} : { [annotations.operation]: word }),
-        ...(applied && operation ? { [annotations.appliedSpec]: JSON.stringify(operation.spec) } : {}),
+        ...(applied && !isOnRecord ? appliedAnnotations(snapshot) : {}),
       },
     });
   },
-  'delete-object': async (_effect, snapshot, { client }) => {
-    const { uid } = snapshot.cluster.metadata;
-    await client.delete(KUBERNETES_CLUSTERS, keyOf(snapshot), { preconditions: { uid } });
+  'delete-object': async (_effect, { cluster }, { client }) => {
+    const { uid } = cluster.metadata;
+    await client.delete(KUBERNETES_CLUSTERS, keyOf(cluster), { preconditions: { uid } });
   },
   'let-go': async (_effect, snapshot, deps) => {
     const { finalizers = [], name = '' } = snapshot.cluster.metadata;
-    const { clusterId, claims, binding } = snapshot;
+    const { clusterId, hosts, binding } = snapshot;
     // The cache may be behind, and a cluster that is let go cannot reset its hosts any more.
-    if (claims.length === 0 && binding.kind === 'ours' && (await deps.claims.holdsAny(clusterId)))
-      throw new Error(`cluster-id ${clusterId} holds claims that the cache does not show yet`);
+    if (hosts.length === 0 && binding.kind === 'ours' && (await deps.hosts.holdsAny(clusterId)))
+      throw new Error(`cluster-id ${clusterId} holds hosts that the cache does not show yet`);
     try {
       await patchMetadata(snapshot, deps, {
         finalizers: finalizers.filter((text) => text !== finalizerOf(name)),
@@ -129,7 +151,7 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
       if (!isNotFound(error)) throw error;
     }
     // Should this not be reached: what an object that is gone has left is looked for (vanished.ts).
-    if (binding.kind === 'ours') await deps.anchors.drop(clusterId, claims.length > 0);
+    if (binding.kind === 'ours') await deps.anchors.drop(clusterId, hosts.length > 0);
   },
 };
 

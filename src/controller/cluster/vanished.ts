@@ -1,4 +1,6 @@
-import { CONFIG_MAPS, LEASES } from '#api/core.ts';
+import { textOf } from '#api/cluster-facts.ts';
+import { CONFIG_MAPS } from '#api/core.ts';
+import { stateOf } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { annotations, finalizerOf, labels } from '#api/names.ts';
@@ -8,8 +10,8 @@ import type { Logger } from '#base/log.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import type { ReconcileResult } from '#runtime/controller.ts';
-import { type Anchors, textOf } from './anchors.ts';
-import { claimedFrom } from './claims.ts';
+import type { Anchors } from './stores/anchors.ts';
+import type { Hosts } from './stores/hosts.ts';
 
 /** What the caches have of a cluster's things in the operator's namespace, by the object that they are marked with. */
 export interface Remains {
@@ -20,9 +22,8 @@ export interface Remains {
 
 interface Vanished {
   client: Client;
-  /** The operator's namespace. */
-  namespace: string;
   anchors: Anchors;
+  hosts: Hosts;
   remains: Remains;
   log: Logger;
 }
@@ -31,33 +32,33 @@ interface Vanished {
 const RETRY_MS = 600_000;
 
 /**
- * What an object that is gone may have left. An anchor without claims is what a crash between the last two steps of a
- * deletion leaves; a tombstone without claims has served. An anchor with claims means that somebody stripped the
+ * What an object that is gone may have left. An anchor without hosts is what a crash between the last two steps of a
+ * deletion leaves; a tombstone without hosts has served. An anchor with hosts means that somebody stripped the
  * finalizer: the object comes back, with the word that asks for its deletion, so that its hosts are reset.
  */
 export async function settleVanished(
   key: ObjectKey,
-  { client, namespace, anchors, remains, log }: Vanished,
+  { client, anchors, hosts, remains, log }: Vanished,
 ): Promise<ReconcileResult> {
   // What follows destroys, and the cache may be behind: the server is asked.
   if (await client.find(KUBERNETES_CLUSTERS, key)) return undefined;
   // Which anchors there are the cache may say: one that it shows later comes here again.
   for (const anchor of remains.anchorsOf(textOf(key))) {
     const clusterId = anchor.metadata.labels?.[labels.clusterId] ?? '';
-    const claims = await claimsOf(client, namespace, clusterId);
+    const held = await hosts.ofCluster(clusterId);
     const live = anchor.metadata.labels?.[labels.purpose] === 'anchor';
-    if (claims.length === 0) await anchors.drop(clusterId, false);
-    else if (live && claims.every((claim) => claimedFrom(claim)?.state === 'unclean'))
+    if (held.length === 0) await anchors.drop(clusterId, false);
+    else if (live && held.every((host) => ['Unclean', 'Lost'].includes(stateOf(host))))
       await anchors.drop(clusterId, true);
     else if (live) {
       try {
         await bringBack(client, key, clusterId);
         log.warn(
-          { clusterId, hosts: claims.length },
+          { clusterId, hosts: held.length },
           'an object that still had hosts was gone; it is deleted anew',
         );
       } catch (error) {
-        // Its namespace is gone or going: the hosts stay claimed, and nobody else gets them.
+        // Its namespace is gone or going: the hosts stay held, and nobody else gets them.
         if (!isNotFound(error) && !isForbidden(error)) throw error;
         log.warn({ clusterId, error: messageOf(error) }, 'an object that still had hosts cannot come back');
         return { requeueAfterMs: RETRY_MS };
@@ -79,12 +80,7 @@ async function removeLogs(logs: readonly KubeObject[], client: Client): Promise<
   }
 }
 
-const claimsOf = async (client: Client, namespace: string, clusterId: string): Promise<KubeObject[]> => {
-  const labelSelector = `${labels.purpose}=claim,${labels.clusterId}=${clusterId}`;
-  return (await client.list(LEASES, { namespace, labelSelector })).items;
-};
-
-/** The anchor and the claims know all that a deletion needs; the spec is gone and is not needed. */
+/** The anchor and the records know all that a deletion needs; the spec is gone and is not needed. */
 async function bringBack(client: Client, key: ObjectKey, clusterId: string): Promise<void> {
   const cluster: KubernetesCluster = {
     metadata: {

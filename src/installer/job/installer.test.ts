@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { type Job, type Secret, secretData } from '#api/core.ts';
 import { attemptSecretName, labels, reportSecretName } from '#api/names.ts';
+import { createManualClock } from '#base/manual-clock.ts';
 import { ApiError } from '#runtime/api-error.ts';
 import { clientOver } from '#runtime/client.ts';
 import { jobInstaller } from './installer.ts';
@@ -31,7 +32,14 @@ function overServer(objects: Record<string, Job | Secret>) {
     stream: () => Promise.reject(new Error('not here')),
     close: async () => {},
   });
-  const caches = { jobs: NONE, pods: NONE, logs: NONE, secrets: NONE, made: new Set<string>() };
+  const caches = {
+    jobs: NONE,
+    pods: NONE,
+    logs: NONE,
+    secrets: NONE,
+    made: new Set<string>(),
+    clock: createManualClock(),
+  };
   return { asked, made: caches.made, installer: jobInstaller(client, settings, caches) };
 }
 const secret: Secret = { metadata: {} };

@@ -1,13 +1,25 @@
-import { type ConfigMap, JOBS, type Job, type Pod, SECRETS, type Secret } from '#api/core.ts';
+import {
+  type ConfigMap,
+  EVENTS,
+  type Event,
+  JOBS,
+  type Job,
+  PODS,
+  type Pod,
+  SECRETS,
+  type Secret,
+  secretText,
+} from '#api/core.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { attemptSecretName, labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
+import type { Clock } from '#base/clock.ts';
+import { type Report, reportFrom } from '#protocol/report.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import type { Lister } from '#runtime/store.ts';
-import type { AttemptRef, AttemptState, Installer, Report } from '../installer.ts';
+import type { AttemptRef, AttemptState, Installer } from '../installer.ts';
 import { hasEnded, isComplete, judge } from './judge.ts';
 import { type JobSettings, jobOf, secretOf } from './manifest.ts';
-import { reportFrom } from './report.ts';
 
 export const BY_CLUSTER = 'clusterId';
 export const BY_JOB = 'job';
@@ -21,9 +33,13 @@ export interface JobCaches {
   logs: Lister<ConfigMap>;
   /** With index BY_CLUSTER; without what is secret. */
   secrets: Lister<Secret>;
+  clock: Clock;
   /** Jobs that this process has made and not removed: one that is not there was deleted by somebody else. */
   made: Set<string>;
 }
+
+/** A Job without a pod for longer than this is asked why. */
+const PATIENCE_MS = 5_000;
 
 /** Of Jobs that have ended, as the cache has them: the first report stays, so it is asked for once. */
 const reports = new WeakMap<Job, Report>();
@@ -64,18 +80,37 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
   async function stateOf(job: Job, { job: name }: AttemptRef): Promise<AttemptState> {
     const pod = caches.pods.byIndex(BY_JOB, name)[0];
     const step = caches.logs.get(keyOf(logConfigMapName(name, 0)))?.metadata.annotations?.[marks.step];
-    if (!hasEnded(job)) return judge(job, pod, undefined, step);
-    const report = reports.get(job) ?? reportFrom(await client.find<Secret>(SECRETS, reportKeyOf(name)));
+    if (!hasEnded(job)) {
+      const state = judge(job, pod, undefined, step);
+      if (pod || state.kind !== 'running') return state;
+      const blocked = await whyNoPod(job);
+      return blocked ? { ...state, blocked } : state;
+    }
+    const report = reports.get(job) ?? (await keptReport(name));
     if (report) reports.set(job, report);
     // The pod's last words may reach the cache after the Job's end; of a success the report says all that they say.
     const words = pod ?? (report && isComplete(job) ? undefined : await lastPod(name));
     return judge(job, words, report, step);
   }
 
+  /** The report that the server kept, under the key `report`. */
+  async function keptReport(job: string): Promise<Report | undefined> {
+    return reportFrom(secretText(await client.find<Secret>(SECRETS, reportKeyOf(job)), 'report'));
+  }
+
+  /** What the Job controller says of a pod that it cannot make: a quota, a policy. */
+  async function whyNoPod({ metadata }: Job): Promise<{ reason: string; message: string } | undefined> {
+    const ageMs = caches.clock.now().getTime() - Date.parse(metadata.creationTimestamp ?? '');
+    if (!(ageMs > PATIENCE_MS)) return undefined;
+    const fieldSelector = `involvedObject.uid=${metadata.uid},reason=FailedCreate`;
+    const { items } = await client.list<Event>(EVENTS, { namespace, fieldSelector });
+    const last = items.at(-1);
+    return last && { reason: 'FailedCreate', message: last.message ?? '' };
+  }
+
   async function lastPod(job: string): Promise<Pod | undefined> {
-    const pods = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
     const labelSelector = `batch.kubernetes.io/job-name=${job}`;
-    return (await client.list<Pod>(pods, { namespace, labelSelector })).items[0];
+    return (await client.list<Pod>(PODS, { namespace, labelSelector })).items[0];
   }
 
   return {
@@ -109,7 +144,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
         job = await client.find<Job>(JOBS, keyOf(ref.job));
       }
       if (!job) {
-        const report = reportFrom(await client.find<Secret>(SECRETS, reportKeyOf(ref.job)));
+        const report = await keptReport(ref.job);
         if (!report) return nothing;
         const { success, message, reason = 'OperationFailed' } = report;
         return success ? { kind: 'succeeded', report } : { kind: 'failed', reason, message, report };
@@ -121,7 +156,8 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       const refs = new Map<string, AttemptRef>();
       const note = (job: string, marked: Record<string, string> = {}) => {
         const [sequence, attempt] = [Number(marked[labels.sequence]), Number(marked[labels.attempt])];
-        refs.set(job, { clusterId, job, sequence, attempt });
+        const errand = marked[labels.errand];
+        refs.set(job, { clusterId, job, sequence, attempt, ...(errand === undefined ? {} : { errand }) });
       };
       for (const { metadata } of caches.jobs.byIndex(BY_CLUSTER, clusterId))
         note(metadata.name ?? '', metadata.labels);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Job, Pod } from '#api/core.ts';
-import { EXIT_UNDELIVERED, judge } from './judge.ts';
+import { EXIT } from '#protocol/exit.ts';
+import { judge } from './judge.ts';
 
 const job = (type?: string, reason?: string): Job => ({
   metadata: { name: 'create-a-1' },
@@ -21,7 +22,7 @@ it.each([
   [
     'work done but not delivered is work done',
     job('Failed'),
-    pod(EXIT_UNDELIVERED, verdict(true)),
+    pod(EXIT.undelivered, verdict(true)),
     undefined,
     { kind: 'succeeded' },
   ],

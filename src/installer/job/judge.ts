@@ -1,9 +1,7 @@
 import type { Job, Pod } from '#api/core.ts';
-import type { AttemptState, Report } from '../installer.ts';
-import { verdictFrom } from './report.ts';
-
-/** ansibleinit did its work but could not deliver the report (EX_TEMPFAIL). */
-export const EXIT_UNDELIVERED = 75;
+import { EXIT } from '#protocol/exit.ts';
+import { type Report, reportFrom } from '#protocol/report.ts';
+import type { AttemptState } from '../installer.ts';
 
 const conditionOf = (job: Job, type: string) =>
   job.status?.conditions?.find((condition) => condition.type === type && condition.status === 'True');
@@ -25,7 +23,7 @@ export function judge(
 ): AttemptState {
   const terminated = pod?.status?.containerStatuses?.find(({ name }) => name === 'ansibleinit')?.state
     ?.terminated;
-  const verdict = report ?? verdictFrom(terminated?.message);
+  const verdict = report ?? reportFrom(terminated?.message);
   const told = report ? { report } : verdict ? { report: verdict } : {};
   if (isComplete(job)) {
     const { completionTime } = job.status ?? {};
@@ -42,6 +40,7 @@ export function judge(
       kind: 'running',
       ...(step === undefined ? {} : { step }),
       ...(endsBy === undefined ? {} : { endsBy }),
+      ...blockedBy(pod),
     };
   }
   const ended = failed.lastTransitionTime === undefined ? {} : { endedAt: failed.lastTransitionTime };
@@ -54,7 +53,7 @@ export function judge(
       ...ended,
     };
   }
-  if (terminated?.exitCode === EXIT_UNDELIVERED && verdict?.success)
+  if (terminated?.exitCode === EXIT.undelivered && verdict?.success)
     return { kind: 'succeeded', ...told, ...ended };
   if (verdict && !verdict.success) {
     return {
@@ -77,4 +76,22 @@ export function judge(
     ? `the pod ended with exit code ${terminated.exitCode}`
     : (pod?.status?.reason ?? 'its pod is gone');
   return { kind: 'lost', why, ...ended };
+}
+
+/** What a container waits for that will not come by itself (kubelet's reasons of state.waiting). */
+const STUCK =
+  /^(ErrImagePull|ImagePullBackOff|InvalidImageName|ErrImageNeverPull|CreateContainer\w*Error|RunContainerError)$/;
+
+/** Why a pod cannot begin: nowhere to be placed, no image, no volume. */
+function blockedBy(pod: Pod | undefined): { blocked?: { reason: string; message: string } } {
+  const unplaced = pod?.status?.conditions?.find(
+    ({ type, status }) => type === 'PodScheduled' && status === 'False',
+  );
+  if (unplaced?.reason !== undefined)
+    return { blocked: { reason: unplaced.reason, message: unplaced.message ?? '' } };
+  for (const { state } of pod?.status?.containerStatuses ?? []) {
+    const { reason, message } = state?.waiting ?? {};
+    if (reason !== undefined && STUCK.test(reason)) return { blocked: { reason, message: message ?? '' } };
+  }
+  return {};
 }

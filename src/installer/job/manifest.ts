@@ -1,10 +1,12 @@
 import { stringify } from 'yaml';
+import { textOf } from '#api/cluster-facts.ts';
 import { type Secret, secretData } from '#api/core.ts';
+import type { Member } from '#api/member.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { attemptSecretName, CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
-import { isMaster, type Member } from '#operations/members.ts';
+import { inventoryOf } from '#protocol/inventory.ts';
+import { ORDER_FILE } from '#protocol/order.ts';
 import type { Attempt } from '../installer.ts';
-import { inventoryOf } from './inventory.ts';
 
 /** What the installation of the operator decides about Jobs. */
 export interface JobSettings {
@@ -52,43 +54,56 @@ const metadataOf = (attempt: Attempt, namespace: string, name: string, purpose: 
     [labels.clusterId]: attempt.clusterId,
     [labels.sequence]: String(attempt.sequence),
     [labels.attempt]: String(attempt.attempt),
+    ...(attempt.errand === undefined ? {} : { [labels.errand]: attempt.errand }),
   },
-  annotations: { [marks.cluster]: `${attempt.cluster.namespace}/${attempt.cluster.name}` },
+  annotations: { [marks.cluster]: textOf(attempt.order.cluster) },
 });
 
-/** The Secret of an attempt: how to reach its hosts, as it was when the attempt began. */
+/** The Secret of an attempt: what it is to do and how to reach its hosts, as it was when the attempt began. */
 export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
   const { privateKey, password, knownHosts } = attempt.access;
   return {
     metadata: metadataOf(attempt, namespace, attemptSecretName(attempt.job), 'attempt-secret'),
     immutable: true,
-    data: secretData({ 'ssh-privatekey': privateKey, password, known_hosts: knownHosts }),
+    data: secretData({
+      'ssh-privatekey': privateKey,
+      password,
+      known_hosts: knownHosts,
+      [ORDER_FILE]: JSON.stringify(attempt.order),
+    }),
   };
 }
 
-const ips = (hosts: readonly Member[]): string => hosts.map(({ ip }) => ip).join(',');
+/** Linux takes 128 KiB for one variable (execve(2), MAX_ARG_STRLEN); whoever has more hosts reads the order's file. */
+const MAX_VARIABLE = 64 * 1024;
 
+/** The variables of the original, for those who wrote playbooks against it; ours reads the order. */
 function environmentOf(
-  attempt: Attempt,
+  { order }: Attempt,
   settings: JobSettings,
 ): { name: string; value?: string; valueFrom?: unknown }[] {
-  const { plan, spec, cluster } = attempt;
-  const changed = [...plan.joining, ...plan.leaving];
-  const masters = changed.filter(isMaster);
+  const { cluster, run, hosts, endpoint } = order;
+  const changed = hosts.filter(({ action }) => action !== 'stay').map(({ member }) => member);
+  const ips = (duty: Member['duties'][number]) =>
+    changed
+      .filter(({ duties }) => duties.includes(duty))
+      .map(({ ip }) => ip)
+      .join(',');
+  const inventory = stringify(inventoryOf(order));
   const values: Record<string, string> = {
-    OPERATION: attempt.operation,
+    OPERATION: order.task,
     CLUSTER_NAME: cluster.name,
     CLUSTER_NAMESPACE: cluster.namespace,
-    CLUSTER_REGION: spec.cluster.region ?? '',
-    CLUSTER_ID: attempt.clusterId,
-    SEQUENCE: String(attempt.sequence),
-    ATTEMPT: String(attempt.attempt),
-    JOB_NAME: attempt.job,
-    MASTER_HOSTS: ips(masters),
-    MASTER_VIP: spec.cluster.externalLoadBalancer ?? '',
-    ETCD_HOSTS: ips(masters),
-    NODE_HOSTS: ips(changed.filter((host) => host.lists.includes('nodeList'))),
-    HOSTS_YAML: stringify(inventoryOf(attempt)),
+    CLUSTER_REGION: cluster.region,
+    CLUSTER_ID: cluster.id,
+    SEQUENCE: String(run.sequence),
+    ATTEMPT: String(run.attempt),
+    JOB_NAME: run.job,
+    MASTER_HOSTS: ips('control-plane'),
+    MASTER_VIP: endpoint.name.endsWith('.matryoshka.internal') ? '' : endpoint.name,
+    ETCD_HOSTS: ips('etcd'),
+    NODE_HOSTS: ips('worker'),
+    ...(inventory.length <= MAX_VARIABLE ? { HOSTS_YAML: inventory } : {}),
     SERVER_URL: settings.serverUrl,
   };
   return [

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { operations } from '#operations/index.ts';
+import { reportSchema } from '#protocol/report.ts';
 import { addressed, addressOf, clusterPath, errorSchema, namespaceQuery, ok, okSchema } from '../bodies.ts';
 import { conflict, forbidden } from '../errors.ts';
-import { compareReport, keepReport, reportFields, reportIn } from '../reports.ts';
+import { compareReport, keepReport } from '../reports.ts';
 import type { JobRoutes } from './room.ts';
 
 const address = z
@@ -15,16 +17,13 @@ const callbackBody = z
     masterList: address,
     nodeList: address,
     etcdList: address,
-    ...reportFields,
+    ...reportSchema.shape,
   })
   .meta({ id: 'Report' });
 
 /** First part of the names of the Jobs that report there. */
 const CALLBACKS: Readonly<Record<string, string>> = {
-  create: 'create',
-  scaleup: 'scale-up',
-  scaledown: 'scale-down',
-  delete: 'delete',
+  ...Object.fromEntries(operations.map(({ callback, prefix }) => [callback, prefix])),
   fetch: 'fetch',
 };
 
@@ -54,7 +53,7 @@ export const callbackRoutes: JobRoutes = (app, { client, reportsNamespace, speak
         const own = cluster.namespace === target.namespace && cluster.name === target.name;
         if (!own || !job.startsWith(`${prefix}-`))
           throw forbidden('the token is not that of the pod of a running attempt of this cluster');
-        const report = reportIn(body);
+        const report = reportSchema.parse(body);
         // A repeat of what was kept is good news whatever happened meanwhile; only a new report must be in time.
         const known = await compareReport(client, reportsNamespace, speaker, report);
         if (known === undefined && (speaker.ended || (await speakers.isSuperseded(speaker))))

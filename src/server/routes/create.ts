@@ -1,5 +1,6 @@
 import { secretUseOf } from '#access/access.ts';
 import { onClusters, onCredentials, type User } from '#access/deeds.ts';
+import { appliedOperation } from '#api/cluster-facts.ts';
 import { LISTS } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -12,16 +13,7 @@ import { type Credentials, keepCredentials } from '../credentials.ts';
 import { conflict, unprocessable } from '../errors.ts';
 import { laidOver } from '../hosts.ts';
 import { asSpelledByRest } from '../problems.ts';
-import {
-  appliedSpec,
-  ask,
-  clusterIn,
-  judgeAndAsk,
-  keyOf,
-  locationOf,
-  refuseBusy,
-  requestBy,
-} from '../requests.ts';
+import { ask, clusterIn, judgeAndAsk, keyOf, locationOf, refuseBusy, requestBy } from '../requests.ts';
 import type { Room, Routes } from './room.ts';
 
 function validate(spec: KubernetesCluster['spec'], { offer }: Room, placed: Wanted['placed']): void {
@@ -97,7 +89,7 @@ function again(room: Room, person: User, wanted: Wanted): Promise<void> {
     };
     // Somebody who gives the key needs no right to the Secret that was used before.
     if (privateKey === undefined) await auth.allowSecret(person, secretUseOf(asked, namespace));
-    if (appliedSpec(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
+    if (appliedOperation(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
     refuseBusy(cluster, true);
     const change = { ...wanted.change };
     for (const list of LISTS) {

@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
 import { onClusters } from '#access/deeds.ts';
+import { hostRecordsOf } from '#access/host-records.ts';
+import { presentSpec } from '#api/cluster-facts.ts';
 import { canonicalIp, type HostEntry } from '#api/host.ts';
+import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { WORDS } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
+import { planOf } from '#operations/plan.ts';
 import { scaleDown } from '#operations/scale-down.ts';
 import { scaleUp } from '#operations/scale-up.ts';
-import { validateSpec } from '#operations/validate.ts';
 import {
   addressed,
   addressOf,
@@ -23,7 +26,7 @@ import {
 import { unprocessable } from '../errors.ts';
 import { laidOver, mergeLists } from '../hosts.ts';
 import { asSpelledByRest } from '../problems.ts';
-import { appliedSpec, clusterIn, judgeAndAsk, locationOf, refuseBusy } from '../requests.ts';
+import { clusterIn, judgeAndAsk, locationOf, refuseBusy } from '../requests.ts';
 import type { Room, Routes } from './room.ts';
 
 const nodeList = hostsSchema.optional().meta({ description: 'The whole new list of workers.' });
@@ -58,10 +61,16 @@ function listProblems(
 }
 
 /** The spec of the cluster with the new list, or HttpError 422 with what forbids it. */
-function scaled(operation: Operation, cluster: KubernetesCluster, body: ScaleBody, room: Room): Spec {
+function scaled(
+  operation: Operation,
+  cluster: KubernetesCluster,
+  hosts: readonly HostRecord[],
+  body: ScaleBody,
+  { offer }: Room,
+): Spec {
   const { lists, problems, placed } = mergeLists({ nodeList: body.nodeList });
   if (problems.length > 0) throw unprocessable(problems);
-  const applied = appliedSpec(cluster);
+  const applied = presentSpec(cluster, hosts);
   const now = cluster.spec.cluster.nodeList;
   const wanted = lists.nodeList ? laidOver(now ?? applied?.cluster.nodeList, lists.nodeList) : (now ?? []);
   const spec: Spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, nodeList: wanted } };
@@ -73,8 +82,7 @@ function scaled(operation: Operation, cluster: KubernetesCluster, body: ScaleBod
     ...(applied && !repeated
       ? listProblems(operation, wanted, { present, allowEmpty: body.allowEmpty ?? false })
       : []),
-    ...operation.check({ spec, applied, claimed: [] }),
-    ...validateSpec(spec, room.offer, cluster.status?.version),
+    ...planOf(operation, { spec, applied, hosts, offer, version: cluster.status?.version }).refusals,
   ];
   if (found.length > 0) throw unprocessable(found.map((problem) => placed(asSpelledByRest(problem))));
   return spec;
@@ -110,8 +118,9 @@ export const scaleRoutes: Routes = (app, room) => {
           () => clusterIn(room.client, region, key),
           async (cluster) => {
             await room.auth.allowSecret(person, secretUseOf(cluster, key.namespace));
+            const hosts = await hostRecordsOf(room.client, room.namespace, cluster);
             refuseBusy(cluster, body.retry ?? false);
-            const { nodeList: list } = scaled(operation, cluster, body, room).cluster;
+            const { nodeList: list } = scaled(operation, cluster, hosts, body, room).cluster;
             const change = list === undefined ? {} : { nodeList: list };
             return { word: WORDS[operation.name].asked, person, change };
           },

@@ -47,7 +47,8 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
     return { allowed: true };
   const { controllerUser, serverUser, offer } = deps;
   const { username: user } = userInfo;
-  const problems = validateKubernetesCluster({ old, next, user, controllerUser, offer });
+  const hosts = await deps.hostsOf(old ?? next);
+  const problems = validateKubernetesCluster({ old, next, user, controllerUser, offer, hosts });
   if (problems.length > 0) return refused(problems);
   if (user === serverUser || user === controllerUser) return { allowed: true };
   return (await missingRight({ old, next }, request, deps)) ?? { allowed: true };

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import { type Change, validateKubernetesCluster } from './kubernetes-cluster.ts';
 
@@ -7,9 +9,25 @@ const cluster = (marked: Record<string, string> = {}, more: object = {}): Kubern
   metadata: { namespace: 'a', name: 'demo', annotations: marked },
   spec: { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }], ...more } },
 });
-const record = { [annotations.clusterId]: 'x', [annotations.appliedSpec]: JSON.stringify(cluster().spec) };
+const record = {
+  [annotations.clusterId]: 'x',
+  [annotations.applied]: JSON.stringify({ sequence: 1, spec: { cluster: {} } }),
+};
+/** The hosts of `cluster()`, as they joined. */
+const hosts: HostRecord[] = [...membersOf(cluster().spec.cluster).values()].map((member) => ({
+  metadata: { name: member.ip },
+  spec: { clusterId: 'x', cluster: 'a/demo', ...member },
+  status: { state: 'Joined' },
+}));
 const fields = (old: KubernetesCluster | undefined, next: KubernetesCluster, user = 'alice'): string[] => {
-  const change: Change = { old, next, user, controllerUser: 'controller', offer: { versions: ['v1.34.4'] } };
+  const change: Change = {
+    old,
+    next,
+    user,
+    controllerUser: 'controller',
+    offer: { versions: ['v1.34.4'] },
+    hosts,
+  };
   return validateKubernetesCluster(change).map(({ field }) => field);
 };
 const word = (text: string) => ({ [annotations.operation]: text });

@@ -1,11 +1,7 @@
+import { comingSpec, pathText } from '#api/cluster-facts.ts';
 import { DNS_LABEL } from '#api/host.ts';
-import {
-  IMMUTABLE,
-  type KubernetesCluster,
-  MAX_NAME,
-  type Spec,
-  specSchema,
-} from '#api/kubernetes-cluster.ts';
+import type { HostRecord } from '#api/host-record.ts';
+import { IMMUTABLE, type KubernetesCluster, MAX_NAME, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { ALL_WORDS, isResultWord, operationAsked, WORDS } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
@@ -24,6 +20,8 @@ export interface Change {
   user: string;
   controllerUser: string;
   offer: Offer;
+  /** Records of the hosts that the cluster holds. */
+  hosts: readonly HostRecord[];
 }
 
 const at = (annotation: string): string => `metadata.annotations[${annotation}]`;
@@ -55,10 +53,7 @@ function shapeProblems({ spec }: KubernetesCluster): Problem[] {
   const parsed = specSchema.safeParse(spec);
   if (parsed.success) return [];
   return parsed.error.issues.map(({ path, message }) => ({
-    field: path.reduce<string>(
-      (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}.${String(part)}`),
-      'spec',
-    ),
+    field: pathText('spec', path),
     reason: message,
   }));
 }
@@ -92,7 +87,7 @@ function guarded(change: Change): Problem[] {
       reason: 'is how an operation ended; only the controller may say so',
     });
   }
-  for (const name of [annotations.clusterId, annotations.appliedSpec]) {
+  for (const name of [annotations.clusterId, annotations.applied, annotations.appliedSpec]) {
     if (!same(change, name) && !restored) {
       const reason = `is written by the controller alone${old ? '; it can be neither changed nor dropped' : ''}`;
       problems.push({ field: at(name), reason });
@@ -112,44 +107,19 @@ function immutable({ old, next }: Change): Problem[] {
   );
 }
 
-/** The spec that a new operation would start from: what runs now counts as done, since a word waits for it. */
-function presentSpec({ metadata, status }: KubernetesCluster): Spec | undefined {
-  const running = status?.operation;
-  if (running && running.result === undefined) return running.spec;
-  const text = metadata.annotations?.[annotations.appliedSpec];
-  if (text === undefined) return undefined;
-  try {
-    return specSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
-
 /** An edit that asks for no operation by its word, and whose fields no operation could change either. */
-function undeclarable({ old, next }: Change): Problem[] {
-  const applied = old && presentSpec(old);
+function undeclarable({ old, next, hosts }: Change): Problem[] {
+  const applied = old && comingSpec(old, hosts);
   const word = mark(next, annotations.operation);
   // A manifest may say "creating" for ever: once the cluster is there, it asks for nothing.
   const asks = operationAsked(word) !== undefined && word !== WORDS.create.asked;
   if (!applied || asks) return [];
   const inference = infer(applied, next.spec);
   if (inference.kind !== 'not-offered') return [];
-  const touched = changesBetween(old.spec, next.spec);
-  const { added, removed, others } = changesBetween(applied, next.spec);
-  const mixed = added.length > 0 && removed.length > 0 && touched.added.length + touched.removed.length > 0;
-  return [
-    ...others
-      .filter((field) => touched.others.includes(field))
-      .map((field) => ({ field, reason: 'NotOffered: cannot be changed once the cluster is created' })),
-    ...(mixed
-      ? [
-          {
-            field: 'spec.cluster.nodeList',
-            reason: 'NotOffered: adds and removes hosts; do one, then the other',
-          },
-        ]
-      : []),
-  ];
+  const touched = new Set(changesBetween(old.spec, next.spec).map(({ field }) => field));
+  return [...new Set(inference.fields)]
+    .filter((field) => touched.has(field))
+    .map((field) => ({ field, reason: `NotOffered: ${inference.message}` }));
 }
 
 /** Whether the word may be asked, of this spec. */
@@ -167,5 +137,7 @@ function requested(change: Change, specChanged: boolean): Problem[] {
   }
   const operation = findOperation(name);
   if (!operation) return [{ field, value: word, reason: 'NotOffered: the operation is not implemented' }];
-  return operation.check({ spec: next.spec, applied: presentSpec(old ?? next), claimed: [] });
+  const version = (old ?? next).status?.version;
+  const applied = comingSpec(old ?? next, change.hosts);
+  return operation.check({ spec: next.spec, applied, hosts: change.hosts, offer: change.offer, version });
 }

@@ -1,0 +1,35 @@
+import { isMaster } from '#api/member.ts';
+import type { HostRole } from '#precheck/check.ts';
+import type { PrecheckHost } from '#precheck/run.ts';
+import type { PlannedHost } from '#protocol/order.ts';
+import type { Settings } from './settings.ts';
+
+const SSH_TIMEOUT_MS = 15_000;
+
+function roleOf({ action, member }: PlannedHost): HostRole {
+  if (action === 'leave') return 'leaving';
+  if (action === 'join') return isMaster(member) ? 'control-plane' : 'worker';
+  return 'present';
+}
+
+/** The hosts of the order, each with what it is to be and how to get there. */
+export const checkedHosts = ({ order, access }: Settings): PrecheckHost[] =>
+  order.hosts.map((host) => {
+    const { ip, name, port = 22, user = order.username } = host.member;
+    return {
+      name,
+      ip,
+      role: roleOf(host),
+      clusterId: order.cluster.id,
+      reclaim: host.reclaim,
+      target: {
+        host: ip,
+        port,
+        user,
+        privateKey: access.privateKey,
+        password: access.password,
+        knownHosts: access.knownHosts,
+        timeoutMs: SSH_TIMEOUT_MS,
+      },
+    };
+  });

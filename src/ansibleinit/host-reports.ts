@@ -1,0 +1,54 @@
+import type { PrecheckResult } from '#precheck/run.ts';
+import type { Deed } from '#protocol/event.ts';
+import type { PlannedHost, RunOrder } from '#protocol/order.ts';
+import type { HostReport } from '#protocol/report.ts';
+
+/** What a run has found out about its hosts, by address. */
+export interface Findings {
+  found: PrecheckResult;
+  failures: Map<string, string>;
+  /** What the playbook's scripts achieved. */
+  played: Map<string, Set<Deed>>;
+  versions: Map<string, Record<string, string>>;
+  /** Hosts that leave and that no play touched. */
+  untouched: ReadonlySet<string>;
+}
+
+const MAX_MESSAGE = 300;
+
+/** Whether a host is as its action wants it. */
+function isDone({ member: { ip }, action }: PlannedHost, findings: Findings, complete: boolean): boolean {
+  const { failures, played, untouched, found } = findings;
+  if (failures.has(ip)) return false;
+  if (action === 'join') return played.get(ip)?.has('joined') ?? false;
+  // One that is not ours by its own word carries nothing of this cluster.
+  if (action === 'leave')
+    return (untouched.has(ip) && found.facts.has(ip)) || (played.get(ip)?.has('reset') ?? false);
+  return complete;
+}
+
+/** The keys of a host among lines of known_hosts, without its name. */
+const hostKeysOf = (knownHosts: string, ip: string): string[] =>
+  knownHosts.split('\n').flatMap((line) => {
+    const [name = '', ...key] = line.trim().split(' ');
+    return name === ip || name.startsWith(`[${ip}]:`) ? [key.join(' ')] : [];
+  });
+
+/** A report of every host of the order, whatever became of the run. */
+export const hostReports = (order: RunOrder, findings: Findings, complete: boolean): HostReport[] =>
+  order.hosts.map((host) => {
+    const { ip } = host.member;
+    const message = findings.failures.get(ip);
+    const machineId = findings.found.facts.get(ip)?.machineId;
+    const hostKeys = hostKeysOf(findings.found.knownHosts, ip);
+    const versions = findings.versions.get(ip);
+    return {
+      ip,
+      ok: isDone(host, findings, complete),
+      did: [...(findings.played.get(ip) ?? [])],
+      ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
+      ...(machineId === undefined || machineId === '' ? {} : { machineId }),
+      ...(hostKeys.length === 0 ? {} : { hostKeys }),
+      ...(versions === undefined ? {} : { versions }),
+    };
+  });

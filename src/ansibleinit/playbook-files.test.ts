@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { RunOrder } from '#protocol/order.ts';
+import { completeInventory } from './playbook-files.ts';
+import { readSettings, type Settings } from './settings.ts';
+
+const order: RunOrder = {
+  task: 'create',
+  callback: 'create',
+  playbook: 'create.yml',
+  cluster: { id: 'id1', namespace: 'default', name: 'demo', region: 'default' },
+  run: { job: 'create-x-2', sequence: 3, attempt: 2 },
+  steps: [],
+  hosts: [{ member: { ip: '10.0.0.1', name: 'a', duties: ['control-plane', 'etcd'] }, action: 'join' }],
+  username: 'root',
+  precheck: 'all',
+  brings: ['kubeconfig'],
+  endpoint: { name: 'api', address: '10.0.0.1' },
+  vars: { kube_version: 'v1.34.4' },
+};
+
+const settings = (siteVars: Record<string, unknown> = {}, version = 'v1.34.4'): Settings => ({
+  POD_UID: 'uid',
+  MATRYOSHKA_ETC: '/nonexistent',
+  PLAYBOOKS: '',
+  TOKEN_FILE: '',
+  WORK_DIR: '',
+  TERMINATION_LOG: '',
+  order: { ...order, vars: { kube_version: version } },
+  artifacts: { baseUrl: 'http://meta:32080', releases: { 'v1.34.4': { artifact_files: {} } } },
+  siteVars,
+  limits: { cpus: 2, memoryMiB: 1, diskGiB: 1, clockSkewSeconds: 1, swap: false },
+  access: { knownHosts: '' },
+  caFile: '',
+});
+
+describe('the inventory that Ansible reads', () => {
+  it('has the epoch, the artifacts and the site’s variables', () => {
+    const site = { kubelet_config: { failSwapOn: false } };
+    expect(completeInventory(settings(site), new Set()).all.vars).toMatchObject({
+      operation_sequence: 3,
+      operation_attempt: 2,
+      pod_uid: 'uid',
+      artifacts_base_url: 'http://meta:32080',
+      artifact_files: {},
+      kubelet_config: { failSwapOn: false },
+    });
+  });
+
+  it('lets no site change how Ansible itself works, nor a host of ours', () => {
+    const site = { ansible_python_interpreter: '/tmp/x' };
+    expect(() => completeInventory(settings(site), new Set())).toThrow('ansible_python_interpreter');
+    const own = completeInventory(settings({ cluster_id: 'other' }), new Set());
+    expect(own.all.vars).toMatchObject({ cluster_id: 'id1' });
+  });
+
+  it('says that there is nothing to install hosts from', () => {
+    expect(() => completeInventory(settings({}, 'v1.33.1'), new Set())).toThrow(
+      'no artifacts of Kubernetes v1.33.1',
+    );
+  });
+});
+
+it('says which setting is missing', () => {
+  expect(() => readSettings({})).toThrow('POD_UID');
+  expect(() => readSettings({ POD_UID: 'x', MATRYOSHKA_ETC: '/nonexistent' })).toThrow(
+    '/nonexistent/access/order.json',
+  );
+});

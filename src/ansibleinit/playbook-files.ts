@@ -1,0 +1,65 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inventoryOf } from '#protocol/inventory.ts';
+import type { Settings } from './settings.ts';
+
+/** Text that Ansible would take for a template, or a variable that would change how Ansible itself works. */
+const TEMPLATE = /\{\{|\{%|\{#/;
+
+export interface PlaybookFiles {
+  inventory: string;
+  knownHosts: string;
+  privateKey: string | undefined;
+}
+
+/**
+ * Writes what ansible-playbook reads, into a directory in memory: the inventory with the artifacts' sums and the
+ * site's variables, the keys as OpenSSH wants them (0600), the pinned host keys.
+ */
+export function writePlaybookFiles(
+  settings: Settings,
+  knownHosts: string,
+  untouched: ReadonlySet<string>,
+): PlaybookFiles {
+  const { WORK_DIR: directory, access } = settings;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const files = {
+    inventory: join(directory, 'inventory.json'),
+    knownHosts: join(directory, 'known_hosts'),
+    privateKey: access.privateKey === undefined ? undefined : join(directory, 'ssh-privatekey'),
+  };
+  const text = JSON.stringify(completeInventory(settings, untouched));
+  if (TEMPLATE.test(text))
+    throw new Error('the inventory holds template text ({{, {% or {#), which is never data of ours');
+  writeFileSync(files.inventory, text, { mode: 0o600 });
+  writeFileSync(files.knownHosts, knownHosts, { mode: 0o600 });
+  if (files.privateKey !== undefined) {
+    const key = access.privateKey ?? '';
+    writeFileSync(files.privateKey, key.endsWith('\n') ? key : `${key}\n`, { mode: 0o600 });
+  }
+  return files;
+}
+
+/** The order's inventory with what the Job's pod adds: what hosts install, the site's variables, the pod's own uid. */
+export function completeInventory(settings: Settings, untouched: ReadonlySet<string>) {
+  const { order, artifacts, siteVars } = settings;
+  const forbidden = Object.keys(siteVars).filter((name) => name.startsWith('ansible_'));
+  if (forbidden.length > 0) throw new Error(`site variables may not set ${forbidden.join(', ')}`);
+  const version = String(order.vars['kube_version']);
+  const release = artifacts.releases[version];
+  const installs = order.hosts.some(({ action }) => action === 'join');
+  if (!release && installs) throw new Error(`there are no artifacts of Kubernetes ${version}`);
+  const { all } = inventoryOf(order, untouched);
+  return {
+    all: {
+      ...all,
+      vars: {
+        ...siteVars,
+        ...all.vars,
+        ...(release ?? { artifact_files: {} }),
+        artifacts_base_url: artifacts.baseUrl,
+        pod_uid: settings.POD_UID,
+      },
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { remembered } from '#base/remembered.ts';
+import { LISTS } from './host.ts';
+import { type HostRecord, type HostState, stateOf } from './host-record.ts';
+import {
+  KUBERNETES_CLUSTERS,
+  type KubernetesCluster,
+  type OperationStatus,
+  type Spec,
+  specSchema,
+} from './kubernetes-cluster.ts';
+import { listsOf } from './member.ts';
+import type { ObjectKey, OwnerReference } from './meta.ts';
+import { annotations } from './names.ts';
+
+/** What an object and the records of its hosts say of a cluster: read in one place, for controller, server and webhook. */
+
+/** `namespace/name`, as objects of ours name their cluster. */
+export const textOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
+
+export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
+  namespace: metadata.namespace ?? '',
+  name: metadata.name ?? '',
+});
+
+/** What objects that go with the cluster say of their owner. */
+export const ownerReferenceTo = ({ metadata }: KubernetesCluster): OwnerReference => ({
+  apiVersion: `${KUBERNETES_CLUSTERS.group}/${KUBERNETES_CLUSTERS.version}`,
+  kind: KUBERNETES_CLUSTERS.kind,
+  name: metadata.name ?? '',
+  uid: metadata.uid ?? '',
+});
+
+/** The operation that was accepted and has not ended. */
+export const operationUnderWay = ({ status }: KubernetesCluster): OperationStatus | undefined =>
+  status?.operation?.result === undefined ? status?.operation : undefined;
+
+/** A spec without its hosts: what stays small however large a cluster is. */
+export function withoutHosts(spec: Spec): Spec {
+  const cluster = { ...spec.cluster };
+  for (const list of LISTS) delete cluster[list];
+  return { ...spec, cluster };
+}
+
+/** What annotation `ecs.yun.com/applied` holds. */
+const appliedSchema = z.object({ sequence: z.int(), spec: specSchema });
+export type Applied = z.infer<typeof appliedSchema>;
+
+/** The operation that was applied last, with its spec without hosts; undefined until a cluster was created. */
+export const appliedOperation = remembered(({ metadata }: KubernetesCluster): Applied | undefined => {
+  try {
+    return appliedSchema.parse(JSON.parse(metadata.annotations?.[annotations.applied] ?? ''));
+  } catch {
+    return undefined;
+  }
+});
+
+const MEMBERS: ReadonlySet<HostState> = new Set<HostState>(['Joined', 'Leaving', 'Lost']);
+const MEMBERS_TO_BE: ReadonlySet<HostState> = new Set<HostState>(['Joined', 'Held', 'Lost']);
+
+const withHosts = (spec: Spec, hosts: readonly HostRecord[], states: ReadonlySet<HostState>): Spec => ({
+  ...spec,
+  cluster: {
+    ...spec.cluster,
+    ...listsOf(hosts.filter((host) => states.has(stateOf(host))).map(({ spec: member }) => member)),
+  },
+});
+
+/** The spec that the cluster has: what was applied last, with the hosts whose records say that they joined. */
+export function presentSpec(cluster: KubernetesCluster, hosts: readonly HostRecord[]): Spec | undefined {
+  const applied = appliedOperation(cluster);
+  return applied && withHosts(applied.spec, hosts, MEMBERS);
+}
+
+/**
+ * The spec that the next operation starts from: an operation under way counts as done, since a word that is written
+ * meanwhile waits for its end.
+ */
+export function comingSpec(cluster: KubernetesCluster, hosts: readonly HostRecord[]): Spec | undefined {
+  const running = operationUnderWay(cluster);
+  return running ? withHosts(running.spec, hosts, MEMBERS_TO_BE) : presentSpec(cluster, hosts);
+}
+
+/** A path into an object as Kubernetes spells it: `spec.cluster.masterList[0].ip`. */
+export const pathText = (root: string, path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}.${String(part)}`),
+    root,
+  );

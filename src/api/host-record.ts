@@ -1,0 +1,82 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { conditionSchema } from './conditions.ts';
+import { memberSchema } from './member.ts';
+import type { KubeObject, Resource } from './meta.ts';
+import { GROUP } from './names.ts';
+
+/** The kind of a host that belongs to a cluster: exclusivity and membership rest on it (docs/contract.md, Hosts). */
+export const HOSTS: Resource = {
+  group: GROUP,
+  version: 'v1',
+  kind: 'Host',
+  plural: 'hosts',
+  namespaced: true,
+};
+
+export const HOST_STATES = [
+  /** Taken for the cluster, and not part of it (yet). What has no state is held. */
+  'Held',
+  'Joined',
+  /** An operation that runs takes it out. */
+  'Leaving',
+  /** It left the cluster and could not be reset. */
+  'Unclean',
+  /** Another machine answers at its address. */
+  'Lost',
+] as const;
+export type HostState = (typeof HOST_STATES)[number];
+
+const text = z.string().max(4096);
+
+export const hostRecordSpecSchema = z.object({
+  clusterId: z.string().max(63).meta({ description: 'Id of the cluster that the host belongs to.' }),
+  cluster: z.string().max(128).meta({ description: 'Its namespace/name.' }),
+  ...memberSchema.shape,
+});
+
+export const hostRecordStatusSchema = z.object({
+  state: z.enum(HOST_STATES).optional(),
+  touched: z.boolean().optional().meta({
+    description: 'Whether a run may have changed the host; one that was never touched needs no reset.',
+  }),
+  machineId: z.string().max(64).optional().meta({ description: '/etc/machine-id at the first contact.' }),
+  hostKeys: z
+    .array(z.string().max(8192))
+    .max(8)
+    .optional()
+    .meta({ description: 'SSH host keys, pinned at the first contact: type and base64.' }),
+  versions: z.record(z.string(), z.string().max(64)).optional(),
+  lastRun: z
+    .object({
+      operation: text,
+      sequence: z.int(),
+      attempt: z.int(),
+      did: z.array(z.string().max(32)).max(20),
+      ok: z.boolean(),
+      message: text.optional(),
+      at: text,
+    })
+    .meta({ description: 'What the last run said of the host.', atomic: true })
+    .optional(),
+  conditions: z
+    .array(conditionSchema)
+    .max(20)
+    .meta({ listMapKeys: ['type'] })
+    .optional(),
+});
+
+export type HostRecordSpec = z.infer<typeof hostRecordSpecSchema>;
+export type HostRecordStatus = z.infer<typeof hostRecordStatusSchema>;
+
+export interface HostRecord extends KubeObject {
+  spec: HostRecordSpec;
+  status?: HostRecordStatus;
+}
+
+/** The name of a host's record: its canonical address, an IPv6 one written out with "-" (names have no colons). */
+export function hostRecordName(ip: string): string {
+  return ip.includes(':') ? ipaddr.IPv6.parse(ip).toNormalizedString().replaceAll(':', '-') : ip;
+}
+
+export const stateOf = ({ status }: Pick<HostRecord, 'status'>): HostState => status?.state ?? 'Held';

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { structural } from './structural-schema.ts';
+
+it('makes of a zod schema what an API server takes as structural', () => {
+  const schema = z.object({
+    port: z.int().optional(),
+    hosts: z.array(z.object({ ip: z.string() })).meta({ listMapKeys: ['ip'] }),
+    mode: z.string().meta({ crdDefault: 'container' }),
+    whole: z.object({ a: z.string() }).meta({ atomic: true }),
+  });
+  const made = structural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }));
+  expect(made).toMatchObject({
+    type: 'object',
+    properties: {
+      port: { type: 'integer' },
+      hosts: {
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['ip'],
+        items: { type: 'object' },
+      },
+      mode: { default: 'container' },
+      whole: { 'x-kubernetes-map-type': 'atomic', properties: { a: { type: 'string' } } },
+    },
+  });
+  expect(JSON.stringify(made)).not.toMatch(/9007199254740991|additionalProperties|crdDefault|listMapKeys/);
+});

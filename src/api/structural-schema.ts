@@ -1,0 +1,71 @@
+import { z } from 'zod';
+
+/** A JSON schema as CRDs take it: OpenAPI v3, structural. Source: kubernetes.io, CustomResourceDefinitions. */
+export type JsonSchema = { [key: string]: unknown };
+
+export const isJsonSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Safe bounds that zod adds and that say nothing. */
+const NOISE = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
+
+/**
+ * Turns a schema that zod made into one that an API server accepts as structural. Of `meta`, `crdDefault` becomes the
+ * default, `listMapKeys` a list of type map, `atomic` a map that is written whole.
+ */
+export function structural(schema: unknown): JsonSchema {
+  if (!isJsonSchema(schema)) return {};
+  const {
+    additionalProperties,
+    atomic,
+    crdDefault,
+    listMapKeys,
+    propertyNames: _names,
+    $schema: _url,
+    ...rest
+  } = schema;
+  const out: JsonSchema = {};
+  for (const [key, value] of Object.entries(rest)) {
+    if ((key === 'maximum' || key === 'minimum') && typeof value === 'number' && NOISE.has(value)) continue;
+    if (key === 'properties' && isJsonSchema(value)) {
+      out[key] = Object.fromEntries(
+        Object.entries(value).map(([name, property]) => [name, structural(property)]),
+      );
+    } else if (key === 'items') {
+      out[key] = structural(value);
+    } else {
+      out[key] = value;
+    }
+  }
+  if (isJsonSchema(additionalProperties) && Object.keys(additionalProperties).length > 0) {
+    out['additionalProperties'] = structural(additionalProperties);
+  }
+  if (crdDefault !== undefined) out['default'] = crdDefault;
+  if (atomic === true) out['x-kubernetes-map-type'] = 'atomic';
+  if (Array.isArray(listMapKeys)) {
+    out['x-kubernetes-list-type'] = 'map';
+    out['x-kubernetes-list-map-keys'] = listMapKeys;
+  }
+  return out;
+}
+
+export const structuralOf = (schema: z.ZodType): JsonSchema =>
+  structural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }));
+
+/** Drops what may only stand in `spec`: in a snapshot inside status, defaults and list keys would be wrong. */
+export function withoutDefaults(schema: JsonSchema): JsonSchema {
+  const { default: _default, ...rest } = schema;
+  return Object.fromEntries(
+    Object.entries(rest).map(([key, value]) => [
+      key,
+      key === 'properties' && isJsonSchema(value)
+        ? Object.fromEntries(
+            Object.entries(value).map(([name, property]) => [
+              name,
+              isJsonSchema(property) ? withoutDefaults(property) : property,
+            ]),
+          )
+        : value,
+    ]),
+  );
+}

@@ -1,0 +1,69 @@
+import { keyOf } from '#api/cluster-facts.ts';
+import { canonicalIp } from '#api/host.ts';
+import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import { isMaster } from '#api/member.ts';
+import type { PlannedHost, RunOrder } from '#protocol/order.ts';
+import type { FrozenPlan } from './frozen-plan.ts';
+import type { AttemptToStart } from './outcome.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** What differs from run to run. */
+export interface RunShape
+  extends Pick<RunOrder, 'task' | 'callback' | 'precheck' | 'brings'>,
+    Pick<Partial<RunOrder>, 'playbook'> {
+  job: string;
+  attempt: number;
+  deadlineSeconds: number;
+  errand?: string;
+}
+
+const NO_REGION = 'default';
+
+/** Where clients of the new cluster's API find it: a name that never changes, and the address behind it. */
+function endpointOf(
+  clusterId: string,
+  { cluster }: OperationStatus['spec'],
+  hosts: readonly PlannedHost[],
+): RunOrder['endpoint'] {
+  const balancer = cluster.externalLoadBalancer;
+  const master = hosts.find(({ member, action }) => isMaster(member) && action !== 'leave');
+  if (balancer === undefined)
+    return { name: `api.${clusterId}.matryoshka.internal`, address: master?.member.ip ?? '' };
+  // A name of the site's own resolves by itself; written to /etc/hosts it would pin the first master.
+  return { name: balancer, address: canonicalIp(balancer) ?? '' };
+}
+
+/** The run of the snapshot's operation that carries out a plan. */
+export function runOf(
+  { cluster, clusterId, operation }: Pick<Snapshot, 'cluster' | 'clusterId' | 'operation'>,
+  { hosts, steps }: Pick<FrozenPlan, 'hosts' | 'steps'>,
+  { job, attempt, deadlineSeconds, errand, ...shape }: RunShape,
+): AttemptToStart {
+  const sequence = operation?.sequence ?? 0;
+  const spec = operation?.spec ?? cluster.spec;
+  const { cluster: wanted, addons } = spec;
+  return {
+    clusterId,
+    sequence,
+    attempt,
+    job,
+    deadlineSeconds,
+    ...(errand === undefined ? {} : { errand }),
+    order: {
+      ...shape,
+      cluster: { id: clusterId, ...keyOf(cluster), region: cluster.spec.cluster.region ?? NO_REGION },
+      run: { job, sequence, attempt },
+      hosts: [...hosts],
+      steps: [...steps],
+      brings: [...shape.brings],
+      endpoint: endpointOf(clusterId, spec, hosts),
+      vars: {
+        kube_version: wanted.kubeVersion,
+        pod_cidr: wanted.podCIDR,
+        service_cidr: wanted.serviceCIDR,
+        network: addons?.network ?? 'flannel',
+        ...(wanted.imagesRegistry === undefined ? {} : { images_registry: wanted.imagesRegistry }),
+      },
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { HostRecordStatus } from '#api/host-record.ts';
+import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import type { Member } from '#api/member.ts';
+import type { OperationName, Phase, Result } from '#api/words.ts';
+import type { Attempt, AttemptRef } from '#installer/installer.ts';
+import type { Request } from './snapshot.ts';
+
+/** What is known of a run before the way to its hosts is read. */
+export type AttemptToStart = Omit<Attempt, 'access' | 'order'> & {
+  order: Omit<Attempt['order'], 'username'>;
+};
+
+/** One idempotent step in the world outside the object's status. */
+export type Effect =
+  | { kind: 'bind' }
+  | { kind: 'adopt' }
+  | { kind: 'hold'; members: readonly Member[] }
+  | { kind: 'start'; attempt: AttemptToStart }
+  | { kind: 'discard'; attempts: readonly AttemptRef[] }
+  | { kind: 'record'; result: string }
+  | { kind: 'keep-kubeconfig'; kubeconfig: string }
+  /** Host keys as the last run saw them, for people and for the next run. */
+  | { kind: 'keep-host-keys'; hosts: readonly { ip: string; keys: readonly string[] }[] }
+  | { kind: 'note'; hosts: readonly { ip: string; status: HostRecordStatus; warning?: Stall }[] }
+  | { kind: 'rewrite'; members: readonly Member[] }
+  | { kind: 'release'; hosts: readonly string[] }
+  | { kind: 'answer'; word: string; applied: boolean }
+  | { kind: 'delete-object' }
+  | { kind: 'let-go' };
+
+/** Why nothing will happen without a person. */
+export interface Stall {
+  reason: string;
+  message: string;
+}
+
+export type Outcome =
+  /** An event will wake us. */
+  | { kind: 'rest'; stall?: Stall }
+  /** Look again later, and say why if a person should know. */
+  | { kind: 'wait'; ms: number; stall?: Stall }
+  /** Take the next sequence and write the operation down; the work starts at the next reconcile. */
+  | { kind: 'accept'; operation: OperationName; request: Request }
+  /** Write, wake again. */
+  | { kind: 'move'; to: Phase; because: string; operation: Partial<OperationStatus> }
+  /** Do, in order; each is idempotent, and a throw is retried. */
+  | { kind: 'act'; effects: readonly [Effect, ...Effect[]] }
+  /** The operation ends so. */
+  | { kind: 'end'; result: Result; reason: string; message: string };

@@ -1,0 +1,112 @@
+import { annotations } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
+import { infer } from '#operations/infer.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
+import type { Outcome } from './outcome.ts';
+import { deletionRequestId } from './signal.ts';
+import type { Snapshot } from './snapshot.ts';
+
+export type Rule = (snapshot: Snapshot) => Outcome;
+
+export const rest: Rule = () => ({ kind: 'rest' });
+
+/** Only somebody who edits status brings phase and operation apart: said, not guessed at. */
+export const misfit: Rule = ({ cluster }) => ({
+  kind: 'rest',
+  stall: {
+    reason: 'Unexpected',
+    message: `phase "${cluster.status?.phase ?? ''}" does not fit the operation in status; somebody edited it`,
+  },
+});
+
+/** Every problem in one line, as conditions have it. */
+export const textOfProblems = (problems: readonly Problem[]): string =>
+  problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
+
+const stall =
+  (reason: string, message: (snapshot: Snapshot) => string): Rule =>
+  (snapshot) => ({ kind: 'rest', stall: { reason, message: message(snapshot) } });
+
+export const conflict = stall('IdentityConflict', ({ binding, clusterId }) =>
+  binding.kind === 'foreign'
+    ? `cluster-id ${clusterId} belongs to ${binding.to}; make the copy without the annotation`
+    : `cluster-id ${clusterId} has no record in the operator's namespace; nothing is done in its name`,
+);
+export const invalid = stall('InvalidSpec', ({ problems }) => textOfProblems(problems));
+export const paused = stall('Paused', () => 'spec.paused is set; nothing new starts');
+export const unconfirmed = stall('NeedsConfirmation', ({ applied, cluster }) => {
+  const inference = applied ? infer(applied, cluster.spec) : undefined;
+  if (inference?.kind === 'needs-confirmation')
+    return `${inference.message}, by annotation ${annotations.operation}`;
+  return `the spec was asked for before; set ${annotations.operation} and a new ${annotations.requestId} to have it done again`;
+});
+export const notOffered = stall('NotOffered', ({ applied, cluster, request }) => {
+  if (request) return `the operation "${request.word}" is not implemented`;
+  const inference = applied ? infer(applied, cluster.spec) : undefined;
+  return inference?.kind === 'not-offered' ? inference.message : 'the change is not offered';
+});
+
+export const letGo: Rule = ({ attempts }) => ({
+  kind: 'act',
+  effects: attempts.length > 0 ? [{ kind: 'discard', attempts }, { kind: 'let-go' }] : [{ kind: 'let-go' }],
+});
+export const bind: Rule = () => ({ kind: 'act', effects: [{ kind: 'bind' }, { kind: 'adopt' }] });
+export const tidy: Rule = ({ attempts }) => ({ kind: 'act', effects: [{ kind: 'discard', attempts }] });
+
+/** `terminating` is a DELETE of the object: hosts are reset only under a deletionTimestamp. */
+export const accept: Rule = ({ request }) =>
+  request?.operation === 'delete'
+    ? { kind: 'act', effects: [{ kind: 'delete-object' }] }
+    : request?.operation
+      ? { kind: 'accept', operation: request.operation, request }
+      : { kind: 'rest' };
+
+export const acceptDeletion: Rule = ({ cluster }) => ({
+  kind: 'accept',
+  operation: 'delete',
+  request: {
+    word: WORDS.delete.asked,
+    requestId: deletionRequestId(cluster),
+    specHash: specHashOf(cluster.spec),
+    operation: 'delete',
+  },
+});
+
+export const acceptDeclared: Rule = ({ applied, cluster }) => {
+  const inference = applied ? infer(applied, cluster.spec) : undefined;
+  if (inference?.kind !== 'operation') return { kind: 'rest' };
+  const specHash = specHashOf(cluster.spec);
+  const { name } = inference.operation;
+  // The hash names the request: the same spec is never inferred twice.
+  const request = { word: WORDS[name].asked, requestId: `declared-${specHash}`, specHash, operation: name };
+  return { kind: 'accept', operation: name, request };
+};
+
+/** The word of a request that was carried out before, written back; a cluster that exists was created. */
+export const answerAgain: Rule = ({ request, cluster, applied }) => {
+  const words = request?.operation ? WORDS[request.operation] : undefined;
+  if (!request || !words) return { kind: 'rest' };
+  const record = cluster.status?.requests?.findLast(
+    ({ word, requestId, specHash }) =>
+      word === request.word && requestId === request.requestId && specHash === request.specHash,
+  );
+  const result = applied && request.operation === 'create' ? 'finished' : (record?.result ?? 'finished');
+  return { kind: 'act', effects: [{ kind: 'answer', word: words[result], applied: false }] };
+};
+
+/** The second write of an operation's end; for a deletion, the end of everything. */
+export const tellEnd: Rule = ({ operation, attempts }) => {
+  if (!operation?.result) return { kind: 'rest' };
+  if (operation.name === 'delete' && operation.result === 'finished') {
+    return { kind: 'act', effects: [{ kind: 'discard', attempts }, { kind: 'let-go' }] };
+  }
+  const word = WORDS[operation.name][operation.result];
+  return {
+    kind: 'act',
+    effects: [
+      { kind: 'record', result: operation.result },
+      { kind: 'answer', word, applied: operation.result === 'finished' },
+    ],
+  };
+};

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { creating, held, joined, operation, outcome } from './testing/given.fixture.ts';
+
+it('joins a host that was remembered as unclean', () => {
+  const unclean = held.map((record) => ({ ...record, status: { state: 'Unclean' as const } }));
+  const report = { success: true, message: '', hosts: [], kubeconfig: 'k' };
+  const done = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: unclean };
+  expect(outcome({ ...done, attempt: { kind: 'succeeded', report } })).toMatchObject({
+    effects: [{ kind: 'note', hosts: [{ status: { state: 'Joined' } }, {}, {}] }],
+  });
+});
+
+it('remembers of a failed run who joined, what each host showed, and what it said', () => {
+  const [first, second] = held.map(({ spec }) => spec.ip);
+  const hosts = [
+    {
+      ip: first ?? '',
+      ok: true,
+      did: ['taken' as const, 'joined' as const],
+      machineId: 'm1',
+      hostKeys: ['ssh-ed25519 A'],
+    },
+    { ip: second ?? '', ok: false, did: [], message: 'cannot be reached' },
+  ];
+  const report = { success: false, message: 'x', hosts };
+  const given = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: held };
+  expect(outcome({ ...given, attempt: { kind: 'failed', reason: 'X', message: 'x', report } })).toMatchObject(
+    {
+      effects: [
+        { kind: 'keep-host-keys', hosts: [{ ip: first }] },
+        {
+          kind: 'note',
+          hosts: [
+            {
+              ip: first,
+              status: { state: 'Joined', touched: true, machineId: 'm1', hostKeys: ['ssh-ed25519 A'] },
+            },
+            { ip: second, status: { state: 'Held', lastRun: { ok: false, message: 'cannot be reached' } } },
+          ],
+        },
+      ],
+    },
+  );
+});
+
+it('waits before it fetches a kubeconfig again', () => {
+  const fetch = { kind: 'failed' as const, reason: 'x', message: 'y', endedAt: '2026-01-01T00:00:50.000Z' };
+  const given = {
+    ...creating,
+    operation: { ...operation, step: 'nodes' },
+    hosts: joined,
+    attempt: { kind: 'succeeded' as const },
+    fetch,
+  };
+  expect(outcome(given)).toMatchObject({ kind: 'wait', ms: 20_000 });
+});
+
+it('does not keep, over and over, what was fetched and is no kubeconfig', () => {
+  const report = { success: true, message: '', hosts: [], kubeconfig: '<html>' };
+  const given = {
+    ...creating,
+    operation: { ...operation, step: 'nodes' },
+    hosts: joined,
+    attempt: { kind: 'succeeded' as const, report },
+  };
+  expect(outcome(given)).toMatchObject({
+    effects: [{ kind: 'start', attempt: { errand: 'fetch', attempt: 1 } }],
+  });
+  const fetch = { kind: 'succeeded' as const, report, endedAt: '2026-01-01T00:00:50.000Z' };
+  expect(outcome({ ...given, fetch })).toMatchObject({
+    kind: 'wait',
+    ms: 20_000,
+    stall: { reason: 'KubeconfigMissing', message: expect.stringContaining('is no kubeconfig') },
+  });
+  const attempts = [{ clusterId: 'id1', sequence: 1, attempt: 1, job: 'fetch-x-1', errand: 'fetch' }];
+  const later = { ...given, attempts, fetch: { ...fetch, endedAt: '2026-01-01T00:00:10.000Z' } };
+  expect(outcome(later)).toMatchObject({
+    effects: [
+      { kind: 'start', attempt: { attempt: 2 } },
+      { kind: 'discard', attempts },
+    ],
+  });
+  // Ever more seldom: after the fifth not before eight minutes have passed.
+  const tried = attempts.map((one) => ({ ...one, attempt: 5 }));
+  expect(outcome({ ...later, attempts: tried })).toMatchObject({ kind: 'wait', ms: 430_000 });
+});

@@ -1,0 +1,231 @@
+import { type HostRecord, type HostRecordStatus, type HostState, stateOf } from '#api/host-record.ts';
+import { isMaster } from '#api/member.ts';
+import { kubeconfigSecretName } from '#api/names.ts';
+import { canonicalJson, shortHash } from '#base/canonical.ts';
+import type { Operation } from '#operations/operation.ts';
+import type { PlannedHost } from '#protocol/order.ts';
+import type { HostReport, Report } from '#protocol/report.ts';
+import { isUsable } from './kubeconfig.ts';
+import { runOf } from './order.ts';
+import type { Effect, Outcome, Stall } from './outcome.ts';
+import { secretIsForeign } from './refusal.ts';
+import type { Snapshot } from './snapshot.ts';
+
+const FETCH_DEADLINE_SECONDS = 300;
+const FETCH_RETRY_MS = 30_000;
+/** A fetch that fails again and again is tried ever more seldom, at last once an hour. */
+const FETCH_RETRY_MAX_MS = 3_600_000;
+/** The errand that fetches a kubeconfig. */
+export const FETCH = 'fetch';
+
+const MAX_MESSAGE = 500;
+
+type Note = Extract<Effect, { kind: 'note' }>['hosts'][number];
+
+/** What the run said of a host, as its record keeps it. */
+function noteOf(
+  { attempt, operation }: Snapshot,
+  task: Operation,
+  state: HostState,
+  host: HostReport | undefined,
+  message?: string,
+): HostRecordStatus {
+  const endedAt = 'endedAt' in attempt ? attempt.endedAt : undefined;
+  const did = host?.did ?? [];
+  return {
+    state,
+    ...(did.length > 0 || state === 'Joined' ? { touched: true } : {}),
+    ...(host?.machineId === undefined || host.machineId === '' ? {} : { machineId: host.machineId }),
+    ...(host?.hostKeys === undefined ? {} : { hostKeys: host.hostKeys }),
+    ...(host?.versions === undefined ? {} : { versions: host.versions }),
+    lastRun: {
+      operation: task.name,
+      sequence: operation?.sequence ?? 0,
+      attempt: operation?.attempt ?? 0,
+      did,
+      ok: host?.ok ?? message === undefined,
+      ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
+      at: endedAt ?? operation?.startedAt ?? '',
+    },
+  };
+}
+
+const differs = (record: HostRecord, status: HostRecordStatus): boolean =>
+  canonicalJson({ ...record.status, ...status }) !== canonicalJson(record.status ?? {});
+
+const CHANGED = /^HostChanged\b/;
+
+/** What must still be written down of hosts before a success counts; undefined when all of it is. */
+export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | undefined {
+  const { attempt, hosts, plan } = snapshot;
+  const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
+  const said = new Map(report?.hosts.map((host) => [host.ip, host]));
+  const records = new Map(hosts.map((record) => [record.spec.ip, record]));
+  const notes: Note[] = [];
+  const released: string[] = [];
+  const rewritten: PlannedHost[] = [];
+  for (const planned of plan?.hosts ?? []) {
+    const record = records.get(planned.member.ip);
+    if (!record) continue;
+    const host = said.get(planned.member.ip);
+    if (planned.action === 'join') notes.push(joined(snapshot, task, record, host));
+    if (planned.action === 'change' && host?.ok !== false) rewritten.push(planned);
+    if (planned.action !== 'leave') continue;
+    const left = leftBehind(snapshot, task, record, host, report);
+    if (left) notes.push(left);
+    else released.push(planned.member.ip);
+  }
+  const fresh = notes.filter(({ ip, status }) => differs(need(records, ip), status));
+  const changed = rewritten.filter(({ member }) => hasOtherSpec(need(records, member.ip), member));
+  const effects: Effect[] = [];
+  const keys = keysIn(report);
+  if (keys.length > 0 && fresh.length > 0) effects.push({ kind: 'keep-host-keys', hosts: keys });
+  if (changed.length > 0) effects.push({ kind: 'rewrite', members: changed.map(({ member }) => member) });
+  if (fresh.length > 0) effects.push({ kind: 'note', hosts: fresh });
+  if (released.length > 0) effects.push({ kind: 'release', hosts: released });
+  const [first, ...others] = effects;
+  return first && { kind: 'act', effects: [first, ...others] };
+}
+
+function need(records: ReadonlyMap<string, HostRecord>, ip: string): HostRecord {
+  const record = records.get(ip);
+  if (!record) throw new Error(`there is no record of host ${ip}`);
+  return record;
+}
+
+const hasOtherSpec = ({ spec }: HostRecord, member: PlannedHost['member']): boolean =>
+  canonicalJson([spec.labels ?? {}, spec.taints ?? []]) !==
+  canonicalJson([member.labels ?? {}, member.taints ?? []]);
+
+const keysIn = (report: Report | undefined) =>
+  (report?.hosts ?? []).flatMap(({ ip, hostKeys = [] }) =>
+    hostKeys.length > 0 ? [{ ip, keys: hostKeys }] : [],
+  );
+
+/** A run that is complete has joined each host that it does not name as failed. */
+function joined(snapshot: Snapshot, task: Operation, record: HostRecord, host: HostReport | undefined): Note {
+  const { ip } = record.spec;
+  if (host?.ok === false)
+    return { ip, status: noteOf(snapshot, task, stateOf(record), host, host.message ?? 'it did not join') };
+  return { ip, status: noteOf(snapshot, task, 'Joined', host) };
+}
+
+/** What stays of a host that was to leave; undefined when nothing does, and its record can go. */
+function leftBehind(
+  snapshot: Snapshot,
+  task: Operation,
+  record: HostRecord,
+  host: HostReport | undefined,
+  report: Report | undefined,
+): Note | undefined {
+  const { ip } = record.spec;
+  if (host?.ok) return undefined;
+  // No run ever reached it, this one included: it carries nothing of ours.
+  if (report && host && host.did.length === 0 && !wasTouched(record)) return undefined;
+  const why = host?.message ?? (report ? 'the run did not name it' : 'the report of its reset was lost');
+  const state = CHANGED.test(why) ? 'Lost' : 'Unclean';
+  const message = `${ip} could not be reset and is remembered as ${state.toLowerCase()}: ${why}`;
+  const warning: Stall = { reason: state === 'Lost' ? 'HostChanged' : 'HostUnclean', message };
+  return { ip, status: noteOf(snapshot, task, state, host, why), warning };
+}
+
+const wasTouched = ({ status }: HostRecord): boolean =>
+  status?.touched === true || (status?.state !== undefined && status.state !== 'Held');
+
+/** What a failed run is to be remembered by: who joined all the same, and what each host showed and said. */
+export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | undefined {
+  const { attempt, hosts, plan } = snapshot;
+  if (attempt.kind !== 'failed') return undefined;
+  const planned = new Map(plan?.hosts.map((host) => [host.member.ip, host]));
+  const records = new Map(hosts.map((record) => [record.spec.ip, record]));
+  const notes = (attempt.report?.hosts ?? []).flatMap((host): Note[] => {
+    const [of, record] = [planned.get(host.ip), records.get(host.ip)];
+    if (!of || !record || of.action === 'stay') return [];
+    const state = of.action === 'join' && host.ok ? 'Joined' : stateOf(record);
+    const status = noteOf(
+      snapshot,
+      task,
+      state,
+      host,
+      host.ok ? undefined : (host.message ?? attempt.message),
+    );
+    return differs(record, status) ? [{ ip: host.ip, status }] : [];
+  });
+  if (notes.length === 0) return undefined;
+  const keys = keysIn(attempt.report);
+  const note: Effect = { kind: 'note', hosts: notes };
+  return {
+    kind: 'act',
+    effects: keys.length > 0 ? [{ kind: 'keep-host-keys', hosts: keys }, note] : [note],
+  };
+}
+
+/** From the report if it has one, else by an errand that only fetches it. */
+export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
+  const { now, fetch, cluster, operation, attempts, hosts } = snapshot;
+  const { namespace = '', name = '' } = cluster.metadata;
+  const stalled = (reason: string, message: string): Outcome => ({
+    kind: 'wait',
+    ms: FETCH_RETRY_MS,
+    stall: { reason, message },
+  });
+  if (snapshot.kubeconfig.kind === 'hidden')
+    return stalled('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
+  if (snapshot.kubeconfig.kind === 'foreign')
+    return stalled('SecretConflict', secretIsForeign(kubeconfigSecretName(name)));
+  const fetched = fetch.kind === 'succeeded' ? fetch.report : undefined;
+  const usable = [report, fetched].find((one) => isUsable(one?.kubeconfig, now));
+  if (usable?.kubeconfig !== undefined)
+    return { kind: 'act', effects: [{ kind: 'keep-kubeconfig', kubeconfig: usable.kubeconfig }] };
+  if (fetch.kind === 'running') return { kind: 'wait', ms: FETCH_DEADLINE_SECONDS * 1_000 };
+  const stall = { reason: 'KubeconfigMissing', message: whyNone(snapshot, fetched) };
+  const runs = attempts.filter(({ errand }) => errand === FETCH);
+  const tries = Math.max(1, ...runs.map(({ attempt }) => attempt));
+  const pauseMs = Math.min(FETCH_RETRY_MS * 2 ** (tries - 1), FETCH_RETRY_MAX_MS);
+  const endedAt = 'endedAt' in fetch ? Date.parse(fetch.endedAt ?? '') : Number.NaN;
+  const restMs = endedAt + pauseMs - now.getTime();
+  if (restMs > 0) return { kind: 'wait', ms: restMs, stall };
+  const masters = hosts.filter((record) => stateOf(record) === 'Joined' && isMaster(record.spec));
+  if (!operation || masters.length === 0) return { kind: 'wait', ms: FETCH_RETRY_MS, stall };
+  const next = fetch.kind === 'absent' ? 1 : tries + 1;
+  const stay = masters.map(
+    ({ spec: { clusterId: _id, cluster: _of, ...member } }): PlannedHost => ({
+      member,
+      action: 'stay',
+    }),
+  );
+  const attempt = runOf(
+    snapshot,
+    { hosts: stay, steps: [] },
+    {
+      job: fetchJobName(snapshot.clusterId, operation.sequence, next),
+      attempt: next,
+      deadlineSeconds: FETCH_DEADLINE_SECONDS,
+      errand: FETCH,
+      task: FETCH,
+      callback: FETCH,
+      precheck: 'reach',
+      brings: ['kubeconfig'],
+    },
+  );
+  return {
+    kind: 'act',
+    effects:
+      runs.length > 0
+        ? [
+            { kind: 'start', attempt },
+            { kind: 'discard', attempts: runs },
+          ]
+        : [{ kind: 'start', attempt }],
+  };
+}
+
+function whyNone({ fetch }: Snapshot, fetched: Report | undefined): string {
+  if (fetch.kind === 'failed') return `it is fetched again; the last time: ${fetch.message}`;
+  return fetched?.kubeconfig === undefined
+    ? 'it is fetched again'
+    : 'what was fetched is no kubeconfig, or has ended; it is fetched again';
+}
+
+const fetchJobName = (clusterId: string, sequence: number, attempt = 1): string =>
+  `fetch-${shortHash(`${clusterId}/${sequence}`)}-${attempt}`;

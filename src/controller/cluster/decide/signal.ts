@@ -1,0 +1,189 @@
+import { appliedOperation } from '#api/cluster-facts.ts';
+import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import { annotations, finalizerOf } from '#api/names.ts';
+import { isResultWord, type Phase, WORDS } from '#api/words.ts';
+import type { AttemptState } from '#installer/installer.ts';
+import { findOperation } from '#operations/index.ts';
+import { infer } from '#operations/infer.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
+import { inFlight, type Snapshot } from './snapshot.ts';
+
+/** The one thing about a snapshot that decides what happens next: where no operation runs, or none counts. */
+export type RestSignal =
+  /** The cluster-id is another object's, or has no anchor. */
+  | 'conflict'
+  /** Deleted, and no host was ever touched: there is nothing to reset. */
+  | 'forgotten'
+  /** Deletion is asked and not yet accepted. */
+  | 'deleted'
+  /** The phase is one of an operation that runs, and none does; or the other way round. */
+  | 'misfit'
+  /** The result is written, the word not yet. */
+  | 'ended'
+  /** Runs of ended operations are still there. */
+  | 'untidy'
+  /** Something would start, but spec.paused holds it. */
+  | 'paused'
+  /** Asked for the first time, or its finalizer or id was stripped. */
+  | 'unbound'
+  /** The request in the annotation was carried out before. */
+  | 'answered'
+  /** A new request. */
+  | 'asked'
+  /** The spec was edited, and what it asks for is safe to infer. */
+  | 'declared'
+  | 'unconfirmed'
+  | 'not-offered'
+  /** The spec is no spec, or none that can be carried out. */
+  | 'invalid'
+  /** The cluster is there and its kubeconfig Secret is not, as far as one may look. */
+  | 'keyless'
+  | 'quiet';
+
+/** The same while an operation is under way. */
+export type WorkSignal =
+  /** The attempt was not yet seen. */
+  | 'starting'
+  /** It would start, but spec.paused holds it. */
+  | 'held'
+  | 'started'
+  | 'running'
+  | 'lost'
+  | 'overdue'
+  | 'succeeded'
+  | 'failed';
+
+const REST_PHASES: readonly Phase[] = ['', 'Running', 'Failed'];
+
+const isDeleting = ({ cluster }: Snapshot): boolean => cluster.metadata.deletionTimestamp !== undefined;
+
+/** Ranks the facts: identity, deletion, then what is asked. Undefined while an operation is under way. */
+export function restSignalOf(snapshot: Snapshot): RestSignal | undefined {
+  const { binding, operation, cluster } = snapshot;
+  const held = cluster.metadata.finalizers?.includes(finalizerOf(cluster.metadata.name ?? ''));
+  if (isDeleting(snapshot) && !held) return 'quiet';
+  if (binding.kind === 'foreign' || binding.kind === 'missing') return 'conflict';
+  if (isDeleting(snapshot) && hasNothingToReset(snapshot)) return 'forgotten';
+  if (isDeleting(snapshot) && operation?.name !== 'delete') return 'deleted';
+  if (inFlight(snapshot)) return undefined;
+  if (operation && !isAnswered(snapshot)) return 'ended';
+  if (isDeleting(snapshot)) return isNewDeletion(snapshot) ? 'deleted' : 'quiet';
+  if (!REST_PHASES.includes(cluster.status?.phase ?? '')) return 'misfit';
+  return spokenSignal(snapshot);
+}
+
+/**
+ * Hosts are held before anything reaches them, so without one there is nothing to reset, whatever else is missing: a
+ * Secret, a right, a namespace. A deletion whose run was seen ends by what that run reports.
+ */
+function hasNothingToReset(snapshot: Snapshot): boolean {
+  const { operation, hosts } = snapshot;
+  const runs = operation?.name === 'delete' && inFlight(snapshot) && operation.step !== 'starting';
+  const ended = operation?.name === 'delete' && operation.result === 'finished';
+  return hosts.length === 0 && !runs && !ended;
+}
+
+/** Milliseconds since 1970 at which the operation must be over. */
+export function deadlineOf({ startedAt, spec }: OperationStatus): number {
+  const minutes = Number(spec.cluster.timeout_mins ?? 60);
+  return Date.parse(startedAt) + minutes * 60_000;
+}
+
+export function workSignalOf({ attempt, now, cluster }: Snapshot, operation: OperationStatus): WorkSignal {
+  // Of an attempt that has ended before it was seen there is nothing to say but how.
+  if (attempt.kind === 'succeeded' || attempt.kind === 'failed') return attempt.kind;
+  const late = now.getTime() >= deadlineOf(operation);
+  if (operation.step === 'starting') {
+    if (attempt.kind !== 'absent') return 'started';
+    if (cluster.spec.paused) return 'held';
+    return operation.attempt > 1 && late ? 'overdue' : 'starting';
+  }
+  if (late) return 'overdue';
+  return attempt.kind === 'running' && now.getTime() < lostAt(attempt) ? 'running' : 'lost';
+}
+
+/** How long past its end a pod may be seen before its node counts as lost. */
+const LATE_MS = 10_000;
+
+/** Milliseconds since 1970 at which a running attempt counts as lost; never, while nobody has ended its pod. */
+export const lostAt = ({ endsBy }: AttemptState & { kind: 'running' }): number =>
+  endsBy === undefined ? Number.POSITIVE_INFINITY : Date.parse(endsBy) + LATE_MS;
+
+/**
+ * Whether the second write of the operation's end was made. A word that someone wrote meanwhile stays, but what was
+ * applied must be on record whatever the word says.
+ */
+function isAnswered({ operation, cluster, request }: Snapshot): boolean {
+  if (!operation?.result || (operation.name === 'delete' && operation.result === 'finished')) return false;
+  const onRecord =
+    operation.result !== 'finished' || appliedOperation(cluster)?.sequence === operation.sequence;
+  if (request) {
+    const same = request.word === operation.word && request.requestId === operation.requestId;
+    return onRecord && !(same && request.specHash === operation.specHash);
+  }
+  return (
+    onRecord &&
+    cluster.metadata.annotations?.[annotations.operation] === WORDS[operation.name][operation.result]
+  );
+}
+
+/** What the object says, by word or by spec. */
+function spokenSignal(snapshot: Snapshot): RestSignal {
+  const { cluster, request, applied, binding, attempts, kubeconfig } = snapshot;
+  if (attempts.some(({ errand }) => kubeconfig.kind === 'present' || errand === undefined)) return 'untidy';
+  if (binding.kind === 'ours' && !snapshot.adopted) return 'unbound';
+  if (snapshot.malformed) return 'invalid';
+  if (request) return requestSignal(snapshot);
+  if (!applied) return 'quiet';
+  if (snapshot.problems.length > 0) return 'invalid';
+  const inference = infer(applied, cluster.spec);
+  if (inference.kind === 'needs-confirmation') return 'unconfirmed';
+  if (inference.kind === 'not-offered') return 'not-offered';
+  if (inference.kind === 'operation') {
+    // Of one that was tried and failed, its failure says more than that it is not tried again.
+    if (wasTried(snapshot)) return snapshot.operation?.result === 'failed' ? 'quiet' : 'unconfirmed';
+    return cluster.spec.paused ? 'paused' : 'declared';
+  }
+  return kubeconfig.kind === 'present' ? 'quiet' : 'keyless';
+}
+
+/** Whether the spec was asked for since the cluster last changed: what was removed since may be added again. */
+function wasTried({ cluster }: Snapshot): boolean {
+  const hash = specHashOf(cluster.spec);
+  const since = appliedOperation(cluster)?.sequence ?? 0;
+  return (
+    cluster.status?.requests?.some(({ specHash, sequence }) => specHash === hash && sequence > since) ?? false
+  );
+}
+
+function requestSignal(snapshot: Snapshot): RestSignal {
+  const { request, cluster, applied, binding } = snapshot;
+  if (!isNew(snapshot) || (request?.word === WORDS.create.asked && applied)) return 'answered';
+  if (!findOperation(request?.operation)) return 'not-offered';
+  if (cluster.spec.paused) return 'paused';
+  return binding.kind === 'unbound' || !snapshot.adopted ? 'unbound' : 'asked';
+}
+
+/** The id of a request to delete: whoever retries a deletion changes it, whatever word stands beside it. */
+export const deletionRequestId = (cluster: Snapshot['cluster']): string =>
+  cluster.metadata.annotations?.[annotations.requestId] ?? '';
+
+const isNewDeletion = ({ cluster }: Snapshot): boolean =>
+  !cluster.status?.requests?.some(
+    ({ word, requestId }) => word === WORDS.delete.asked && requestId === deletionRequestId(cluster),
+  );
+
+/** Whether the request in the annotation was never accepted. */
+function isNew({ request, cluster }: Snapshot): boolean {
+  return (
+    request !== undefined &&
+    !cluster.status?.requests?.some(
+      ({ word, requestId, specHash }) =>
+        word === request.word && requestId === request.requestId && specHash === request.specHash,
+    )
+  );
+}
+
+/** The word in the annotation, unless it is a result or nothing. */
+export const askedWord = (word: string | undefined): string | undefined =>
+  word === undefined || word === '' || isResultWord(word) ? undefined : word;

@@ -1,0 +1,70 @@
+import { operationUnderWay } from '#api/cluster-facts.ts';
+import type { HostRecord } from '#api/host-record.ts';
+import type { KubernetesCluster, OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
+import type { OperationName } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
+import type { AttemptRef, AttemptState } from '#installer/installer.ts';
+import type { Offer } from '#operations/resolve.ts';
+import type { FrozenPlan } from './frozen-plan.ts';
+
+/** What a client asks by annotation. */
+export interface Request {
+  word: string;
+  requestId: string;
+  specHash: string;
+  /** Undefined when the word names no operation of the contract. */
+  operation: OperationName | undefined;
+}
+
+/** Whom the object's cluster-id is bound to. */
+export type Binding =
+  | { kind: 'unbound' }
+  | { kind: 'ours' }
+  /** Bound to another object. */
+  | { kind: 'foreign'; to: string }
+  /** The object carries an id that has no anchor. */
+  | { kind: 'missing' };
+
+/** Whether the cluster's credentials for people are where they belong. */
+export type Kubeconfig =
+  | { kind: 'missing' }
+  | { kind: 'present'; expires?: Date }
+  /** The operator may not look. */
+  | { kind: 'hidden' }
+  /** A Secret of that name is there, and it is somebody else's. */
+  | { kind: 'foreign' };
+
+/** Everything that one reconcile knows; read once, then frozen. */
+export interface Snapshot {
+  now: Date;
+  cluster: KubernetesCluster;
+  /** The id that the object carries, or would be given. */
+  clusterId: string;
+  binding: Binding;
+  /** Id annotation and finalizer are both there. */
+  adopted: boolean;
+  /** Records of the hosts that the cluster holds. */
+  hosts: readonly HostRecord[];
+  /** What the cluster has; undefined until it was created. */
+  applied: Spec | undefined;
+  request: Request | undefined;
+  operation: OperationStatus | undefined;
+  /** What the operation under way does; undefined when none is, or when its plan cannot be read. */
+  plan: FrozenPlan | undefined;
+  /** State of the operation's current attempt; `absent` when there is no operation. */
+  attempt: AttemptState;
+  /** State of the errand that fetches the kubeconfig; `absent` unless one was needed. */
+  fetch: AttemptState;
+  /** Runs that still exist, of whatever operation or errand. */
+  attempts: readonly AttemptRef[];
+  kubeconfig: Kubeconfig;
+  offer: Offer;
+  /** What is wrong with the spec itself. */
+  problems: readonly Problem[];
+  /** The spec has not even its shape, and `cluster` stands here with an empty one. */
+  malformed: boolean;
+}
+
+/** Whether an operation was accepted and has not ended. */
+export const inFlight = ({ cluster }: Pick<Snapshot, 'cluster'>): boolean =>
+  operationUnderWay(cluster) !== undefined;

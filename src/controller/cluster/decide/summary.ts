@@ -1,0 +1,38 @@
+import { type HostRecord, stateOf } from '#api/host-record.ts';
+import type { Stall } from './outcome.ts';
+import type { Next } from './status.ts';
+
+/** What a person must do about a stall, by its reason; of others the reason is all that fits. */
+const TO_DO: Readonly<Record<string, string>> = {
+  NeedsConfirmation: 'confirm the change',
+  NotOffered: 'take the change back',
+  InvalidSpec: 'correct the spec',
+  IdentityConflict: 'remove the copied cluster-id',
+  Paused: 'paused',
+  CredentialsMissing: 'make the Secret with the credentials',
+  NamespaceNotServed: 'let the operator serve the namespace',
+  SecretConflict: "move somebody else's Secret away",
+  OperationFailed: 'look at the message, then ask again',
+  RunBlocked: 'its pod cannot start',
+  Denied: 'lift what denies the operator',
+  KubeconfigMissing: 'fetching the kubeconfig',
+};
+const LONGEST = 120;
+
+/** In a few words what goes on, or what a person must do: one column of `kubectl get`. */
+export function summaryOf(
+  { operation, phase, reason }: Next,
+  running: boolean,
+  stalled: Stall | undefined,
+  hosts: readonly HostRecord[],
+): string {
+  if (stalled) {
+    const what =
+      stalled.reason === 'OperationFailed' ? `${operation?.name} failed: ${reason}` : stalled.reason;
+    return `${what}: ${TO_DO[stalled.reason] ?? stalled.message}`.slice(0, LONGEST);
+  }
+  if (running && operation) return `${operation.word}: ${operation.step}`;
+  const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;
+  if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;
+  return phase === '' ? 'not asked for yet' : phase;
+}

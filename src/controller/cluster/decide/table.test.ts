@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { specHashOf } from '#operations/spec-hash.ts';
+import { creating, held, joined, operation, outcome, signal, spec } from './testing/given.fixture.ts';
+
+describe('the life of a cluster', () => {
+  it('does nothing for an object without a word', () => {
+    expect(outcome({ binding: { kind: 'unbound' }, adopted: false })).toEqual({ kind: 'rest' });
+  });
+
+  it('binds and adopts before it accepts', () => {
+    expect(outcome({ word: 'creating', binding: { kind: 'unbound' }, adopted: false })).toEqual({
+      kind: 'act',
+      effects: [{ kind: 'bind' }, { kind: 'adopt' }],
+    });
+    expect(outcome({ word: 'creating' })).toMatchObject({ kind: 'accept', operation: 'create' });
+  });
+
+  it('holds every host before a Job starts', () => {
+    const accepted = { ...creating, operation };
+    expect(outcome(accepted)).toMatchObject({
+      kind: 'act',
+      effects: [{ kind: 'hold', members: [{}, {}, {}] }, { kind: 'record' }, { kind: 'start' }],
+    });
+    expect(outcome(accepted)).toMatchObject({
+      effects: [{}, {}, { kind: 'start', attempt: { job: 'create-abc-1', attempt: 1 } }],
+    });
+  });
+
+  it('starts the next attempt of the same sequence when one is lost, at most three', () => {
+    const lost = { ...creating, hosts: joined, attempt: { kind: 'lost' as const, why: 'SIGKILL' } };
+    expect(outcome({ ...lost, operation: { ...operation, step: 'masters' } })).toMatchObject({
+      kind: 'move',
+      to: 'Creating',
+      operation: { attempt: 2, step: 'starting' },
+    });
+    expect(outcome({ ...lost, operation: { ...operation, step: 'masters', attempt: 3 } })).toMatchObject({
+      kind: 'end',
+      result: 'failed',
+      reason: 'Lost',
+    });
+  });
+
+  it('counts an attempt as lost when its pod outlives its end, because its node is away', () => {
+    const attempt = { kind: 'running' as const, step: 'masters', endsBy: '2026-01-01T00:01:00Z' };
+    const given = { ...creating, hosts: joined, attempt, operation: { ...operation, step: 'masters' } };
+    expect(outcome(given)).toEqual({ kind: 'wait', ms: 10_000 });
+    expect(outcome({ ...given, now: new Date('2026-01-01T00:01:10Z') })).toMatchObject({
+      kind: 'move',
+      because: expect.stringContaining('node'),
+      operation: { attempt: 2, step: 'starting' },
+    });
+  });
+
+  it('says nothing of a start when the attempt was over before it was seen', () => {
+    const seen = { ...creating, operation, hosts: held };
+    expect(signal({ ...seen, attempt: { kind: 'succeeded' } })).toBe('succeeded');
+    expect(signal({ ...seen, attempt: { kind: 'failed', reason: 'x', message: 'y' } })).toBe('failed');
+    expect(signal({ ...seen, attempt: { kind: 'running' } })).toBe('started');
+  });
+
+  it('is Running only once the kubeconfig is kept', () => {
+    const report = { success: true, message: '', hosts: [], kubeconfig: 'users: []' };
+    const done = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: joined };
+    expect(outcome({ ...done, attempt: { kind: 'succeeded', report } })).toMatchObject({
+      effects: [{ kind: 'keep-kubeconfig' }],
+    });
+    expect(outcome({ ...done, attempt: { kind: 'succeeded' } })).toMatchObject({
+      effects: [{ kind: 'start', attempt: { errand: 'fetch' } }],
+    });
+    expect(
+      outcome({ ...done, attempt: { kind: 'succeeded' }, kubeconfig: { kind: 'present' } }),
+    ).toMatchObject({
+      kind: 'end',
+      result: 'finished',
+    });
+  });
+
+  it('makes the second write before anything else is accepted', () => {
+    const ended = {
+      operation: { ...operation, result: 'finished' as const },
+      cluster: { status: { phase: 'Running' as const } },
+    };
+    expect(outcome({ word: 'creating', ...ended })).toMatchObject({
+      effects: [{ kind: 'record' }, { kind: 'answer', word: 'create-finished', applied: true }],
+    });
+    expect(signal({ word: 'scaling-up', requestId: 'r2', ...ended })).toBe('ended');
+    expect(
+      signal({
+        word: 'create-finished',
+        ...ended,
+        appliedBy: 1,
+        hosts: joined,
+        kubeconfig: { kind: 'present' },
+      }),
+    ).toBe('quiet');
+  });
+
+  it('answers a manifest that says creating for ever', () => {
+    const requests = [
+      {
+        word: 'creating',
+        requestId: 'r1',
+        specHash: specHashOf(spec),
+        sequence: 1,
+        result: 'failed' as const,
+      },
+    ];
+    const failed = { ...operation, result: 'failed' as const };
+    const given = {
+      word: 'creating',
+      operation: failed,
+      cluster: { status: { phase: 'Failed' as const, requests } },
+    };
+    expect(outcome(given)).toMatchObject({ effects: [{}, { kind: 'answer', word: 'create-failed' }] });
+    expect(signal({ ...given, requestId: 'r2' })).toBe('asked');
+  });
+
+  it('does not run a request again that others have followed', () => {
+    const request = { word: 'creating', specHash: specHashOf(spec), result: 'failed' as const };
+    const requests = [
+      { ...request, requestId: 'r1', sequence: 1 },
+      { ...request, requestId: 'r2', sequence: 2 },
+    ];
+    const given = {
+      word: 'creating',
+      operation: { ...operation, sequence: 2, requestId: 'r2', result: 'failed' as const },
+      cluster: { status: { phase: 'Failed' as const, requests } },
+    };
+    expect(outcome({ ...given, requestId: 'r1' })).toEqual({
+      kind: 'act',
+      effects: [{ kind: 'answer', word: 'create-failed', applied: false }],
+    });
+    expect(signal({ ...given, requestId: 'r3' })).toBe('asked');
+  });
+
+  it('infers only what adds, and only once', () => {
+    const running = {
+      appliedBy: 1,
+      hosts: joined,
+      kubeconfig: { kind: 'present' as const },
+      word: 'create-finished',
+    };
+    const more = { cluster: { ...spec.cluster, nodeList: [...spec.cluster.nodeList, { ip: '10.0.0.4' }] } };
+    const fewer = { cluster: { ...spec.cluster, nodeList: [{ ip: '10.0.0.2' }] } };
+    const tried = [{ word: 'scaling-up', requestId: 'x', specHash: specHashOf(more), sequence: 2 }];
+    expect(signal({ ...running, cluster: { spec: more, status: { phase: 'Running' } } })).toBe('declared');
+    expect(
+      signal({ ...running, cluster: { spec: more, status: { phase: 'Running', requests: tried } } }),
+    ).toBe('unconfirmed');
+    expect(signal({ ...running, cluster: { spec: fewer, status: { phase: 'Running' } } })).toBe(
+      'unconfirmed',
+    );
+  });
+
+  it('deletes in every phase, and never in the name of another', () => {
+    const busy = { ...creating, operation: { ...operation, step: 'masters' }, hosts: joined, deleted: true };
+    expect(outcome(busy)).toMatchObject({ kind: 'accept', operation: 'delete' });
+    expect(signal({ ...busy, binding: { kind: 'foreign', to: 'default/other' } })).toBe('conflict');
+    expect(signal({ deleted: true, binding: { kind: 'unbound' } })).toBe('forgotten');
+    expect(signal({ ...busy, hosts: [] })).toBe('forgotten');
+  });
+
+  it('adds again what was removed since, though that very spec was had before', () => {
+    const more = { cluster: { ...spec.cluster, nodeList: [...spec.cluster.nodeList, { ip: '10.0.0.4' }] } };
+    const requests = [{ word: 'scaling-up', requestId: 'x', specHash: specHashOf(more), sequence: 2 }];
+    const given = {
+      hosts: joined,
+      kubeconfig: { kind: 'present' as const },
+      word: 'scale-down-finished',
+      cluster: { spec: more, status: { phase: 'Running' as const, requests } },
+    };
+    expect(signal({ ...given, appliedBy: 3 })).toBe('declared');
+    expect(signal({ ...given, appliedBy: 1 })).toBe('unconfirmed');
+  });
+
+  it('says at once why a run cannot begin', () => {
+    const blocked = { reason: 'ErrImagePull', message: 'not found' };
+    const attempt = { kind: 'running' as const, blocked };
+    const given = { ...creating, hosts: joined, attempt, operation: { ...operation, step: 'precheck' } };
+    expect(outcome(given)).toMatchObject({
+      kind: 'wait',
+      stall: { reason: 'RunBlocked', message: expect.stringContaining('ErrImagePull: not found') },
+    });
+  });
+
+  it('says that a phase does not fit, where somebody edited status', () => {
+    expect(signal({ cluster: { status: { phase: 'Creating' } } })).toBe('misfit');
+    expect(signal({ operation, cluster: { status: { phase: 'Running' } } })).toBe('misfit');
+  });
+});

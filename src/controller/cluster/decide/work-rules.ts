@@ -1,0 +1,164 @@
+import { operationUnderWay } from '#api/cluster-facts.ts';
+import { stateOf } from '#api/host-record.ts';
+import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import type { Phase } from '#api/words.ts';
+import type { Operation } from '#operations/operation.ts';
+import { runOf } from './order.ts';
+import type { Effect, Outcome } from './outcome.ts';
+import { textOfProblems } from './rules.ts';
+import { afterFailure, obtainKubeconfig, settleHosts } from './settle.ts';
+import { deadlineOf, lostAt } from './signal.ts';
+import type { Snapshot } from './snapshot.ts';
+
+const MAX_ATTEMPTS = 3;
+/** An attempt that was lost is followed after 5 s, then after 15 s. */
+const retryDelayMs = (attempt: number): number => 5_000 * 3 ** (attempt - 1);
+/** How often a run that cannot begin is looked at. */
+const BLOCKED_MS = 5_000;
+
+interface Work {
+  operation: Operation;
+  status: OperationStatus;
+}
+export type WorkRule = (snapshot: Snapshot, work: Work) => Outcome;
+
+/** What the phase says at a step; a cluster that is being deleted says so from the first moment. */
+const phaseAt = (operation: Operation, step: string, attempt: number): Phase =>
+  operation.name !== 'delete' && attempt === 1 && (step === 'starting' || step === 'precheck')
+    ? 'Prechecking'
+    : operation.phase;
+
+/** The name of an attempt's Job. */
+export const jobName = (prefix: string, { id, attempt }: Pick<OperationStatus, 'id' | 'attempt'>): string =>
+  `${prefix}-${id}-${attempt}`;
+
+export const start: WorkRule = (snapshot, { operation, status }) => {
+  const { now, attempts, plan, hosts } = snapshot;
+  const waitMs = Date.parse(status.notBefore ?? '') - now.getTime();
+  if (waitMs > 0) return { kind: 'wait', ms: waitMs };
+  // The anchor holds it, and is written before status is: what does not show it yet is behind.
+  if (!plan) return { kind: 'wait', ms: 1_000 };
+  if (plan.refusals.length > 0)
+    return { kind: 'end', result: 'failed', reason: 'InvalidSpec', message: textOfProblems(plan.refusals) };
+  const job = jobName(operation.prefix, status);
+  // Of this attempt there may be the Secret and, after a crash, not yet the Job.
+  const others = attempts.filter((one) => one.job !== job);
+  if (others.length > 0) return { kind: 'act', effects: [{ kind: 'discard', attempts: others }] };
+  const effects: Effect[] = [];
+  const held = new Map(hosts.map((record) => [record.spec.ip, record]));
+  const given = plan.release.filter((ip) => held.has(ip));
+  if (given.length > 0) effects.push({ kind: 'release', hosts: given });
+  const joining = plan.hosts.filter(({ action }) => action === 'join').map(({ member }) => member);
+  if (joining.length > 0) effects.push({ kind: 'hold', members: joining });
+  const leaving = plan.hosts.flatMap(({ action, member }) => {
+    const record = action === 'leave' ? held.get(member.ip) : undefined;
+    return record && stateOf(record) === 'Joined'
+      ? [{ ip: member.ip, status: { state: 'Leaving' as const } }]
+      : [];
+  });
+  if (leaving.length > 0) effects.push({ kind: 'note', hosts: leaving });
+  const attempt = runOf(snapshot, plan, {
+    job,
+    attempt: status.attempt,
+    deadlineSeconds: Math.max(1, Math.ceil((deadlineOf(status) - now.getTime()) / 1000)),
+    task: operation.name,
+    callback: operation.callback,
+    playbook: operation.playbook,
+    precheck: operation.precheck,
+    brings: [...operation.brings],
+  });
+  // The record before the Job: once that is there, nothing comes back here for it.
+  const [first, ...more]: Effect[] = [...effects, { kind: 'record', result: 'running' }];
+  if (!first) return { kind: 'rest' };
+  return { kind: 'act', effects: [first, ...more, { kind: 'start', attempt }] };
+};
+
+export const begin: WorkRule = ({ attempt, now }, { operation, status }) => {
+  const step = attempt.kind === 'running' ? (attempt.step ?? 'precheck') : 'running';
+  const to = phaseAt(operation, step, status.attempt);
+  // The deadline is for the work: what was held before its first attempt does not count.
+  const startedAt = status.attempt === 1 ? now.toISOString() : status.startedAt;
+  return { kind: 'move', to, because: 'the run was seen', operation: { step, startedAt } };
+};
+
+export const follow: WorkRule = ({ attempt, now }, { operation, status }) => {
+  const step = attempt.kind === 'running' ? attempt.step : undefined;
+  if (step !== undefined && step !== status.step) {
+    const to = phaseAt(operation, step, status.attempt);
+    return { kind: 'move', to, because: `step ${step}`, operation: { step } };
+  }
+  const until = Math.min(deadlineOf(status), attempt.kind === 'running' ? lostAt(attempt) : Infinity);
+  const ms = Math.max(1_000, until - now.getTime());
+  if (attempt.kind === 'running' && attempt.blocked) {
+    const { reason, message } = attempt.blocked;
+    const stall = { reason: 'RunBlocked', message: `its pod cannot start: ${reason}: ${message}` };
+    return { kind: 'wait', ms: Math.min(ms, BLOCKED_MS), stall };
+  }
+  // Until the run has spoken there may be no event of what keeps it from beginning, such as a quota.
+  return { kind: 'wait', ms: step === undefined ? Math.min(ms, BLOCKED_MS) : ms };
+};
+
+export const retryLost: WorkRule = ({ attempt, now, plan, hosts }, { operation, status }) => {
+  const why =
+    attempt.kind === 'lost'
+      ? attempt.why
+      : attempt.kind === 'running'
+        ? 'its node does not answer'
+        : 'its Job is gone';
+  // Nobody knows how far it came: each host that it could reach may have been changed.
+  const touched = hosts.filter(
+    ({ spec, status: seen }) =>
+      seen?.touched !== true && plan?.hosts.some(({ member }) => member.ip === spec.ip),
+  );
+  if (touched.length > 0) {
+    const notes = touched.map(({ spec }) => ({ ip: spec.ip, status: { touched: true } }));
+    return { kind: 'act', effects: [{ kind: 'note', hosts: notes }] };
+  }
+  if (status.attempt >= MAX_ATTEMPTS) {
+    const message = `${MAX_ATTEMPTS} attempts were lost; the last: ${why}`;
+    return { kind: 'end', result: 'failed', reason: 'Lost', message };
+  }
+  const notBefore = new Date(now.getTime() + retryDelayMs(status.attempt)).toISOString();
+  return {
+    kind: 'move',
+    to: operation.phase,
+    because: `attempt ${status.attempt} was lost: ${why}`,
+    operation: { attempt: status.attempt + 1, step: 'starting', notBefore },
+  };
+};
+
+export const giveUp: WorkRule = (_snapshot, { status }) => ({
+  kind: 'end',
+  result: 'failed',
+  reason: 'DeadlineExceeded',
+  message: `not done within ${status.spec.cluster.timeout_mins ?? '60'} minutes (spec.cluster.timeout_mins)`,
+});
+
+export const succeed: WorkRule = (snapshot, { operation, status }) => {
+  const { attempt, kubeconfig, now } = snapshot;
+  const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
+  const hosts = settleHosts(snapshot, operation);
+  if (hosts) return hosts;
+  const open =
+    operation.brings.includes('kubeconfig') && kubeconfig.kind !== 'present'
+      ? obtainKubeconfig(snapshot, report)
+      : undefined;
+  if (open && open.kind !== 'act' && now.getTime() >= deadlineOf(status)) {
+    const why =
+      'stall' in open && open.stall
+        ? open.stall
+        : { reason: 'KubeconfigMissing', message: 'no kubeconfig could be fetched' };
+    const message = `the work was done, but ${why.message}`;
+    return { kind: 'end', result: 'failed', reason: why.reason, message };
+  }
+  return open ?? { kind: 'end', result: 'finished', reason: '', message: '' };
+};
+
+/** Hosts that did join in a failed attempt are part of the cluster all the same. */
+export const failAttempt: WorkRule = (snapshot, { operation }) => {
+  const { attempt, cluster } = snapshot;
+  if (attempt.kind !== 'failed' || !operationUnderWay(cluster)) return { kind: 'rest' };
+  const effects = afterFailure(snapshot, operation);
+  if (effects) return effects;
+  return { kind: 'end', result: 'failed', reason: attempt.reason, message: attempt.message };
+};

@@ -1,0 +1,206 @@
+import { keyOf as keyOfCluster, textOf } from '#api/cluster-facts.ts';
+import { isSecretOf, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
+import { anchorName, credentialsSecretName, knownHostsSecretName, labels, marks } from '#api/names.ts';
+import type { Access } from '#installer/installer.ts';
+import { isAlreadyExists, isConflict, isForbidden } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import { type FrozenPlan, frozenPlanFrom } from '../decide/frozen-plan.ts';
+import { Refusal, secretIsForeign } from '../decide/refusal.ts';
+import type { Binding } from '../decide/snapshot.ts';
+import { mergeKnownHosts } from './known-hosts.ts';
+
+/** What the operator remembers of a cluster beside its object, so that a deleted object's hosts can still be reset. */
+export interface Anchors {
+  bindingOf(clusterId: string, cluster: ObjectKey, traces: Traces): Promise<Binding>;
+  /** Binds the id to the object; finding it bound so is success. */
+  bind(clusterId: string, cluster: ObjectKey): Promise<void>;
+  /** The next sequence, taken for good; the credentials are refreshed with it, and the plan is frozen under it. */
+  takeSequence(
+    clusterId: string,
+    cluster: KubernetesCluster,
+    planFor: (sequence: number) => FrozenPlan,
+  ): Promise<number>;
+  /** The plan of the operation of that sequence. */
+  planOf(clusterId: string, sequence: number): Promise<FrozenPlan | undefined>;
+  /** How to reach the hosts, as of the operation of that sequence or later. */
+  accessOf(clusterId: string, sequence?: number): Promise<Access>;
+  drop(clusterId: string, keepTombstone: boolean): Promise<void>;
+}
+
+/** What an object shows of a former life. */
+export interface Traces {
+  carriesId: boolean;
+  /** Neither id nor finalizer nor status. */
+  none: boolean;
+}
+
+/** Keys of an anchor that hold no secret. */
+export const PUBLIC_KEYS = ['sequence', 'plan'] as const;
+
+/** Over the client of one reconcile; `cached` answers what the cache has of a cluster's anchor: PUBLIC_KEYS alone. */
+export function anchorsIn(
+  client: Client,
+  namespace: string,
+  cached: (clusterId: string) => Secret | undefined = () => undefined,
+): Anchors {
+  const keyOf = (clusterId: string): ObjectKey => ({ namespace, name: anchorName(clusterId) });
+  const find = (clusterId: string) => client.find<Secret>(SECRETS, keyOf(clusterId));
+  const need = async (clusterId: string): Promise<Secret> => {
+    const anchor = await find(clusterId);
+    // It was there a moment ago, or is about to be; whether it is gone for good, the next look tells.
+    if (!anchor || !isLive(anchor)) throw new Error(`cluster-id ${clusterId} has no anchor`);
+    return anchor;
+  };
+  // The resourceVersion makes each a compare-and-swap: two leaders cannot take one sequence.
+  const save = (
+    { metadata: { name = '', resourceVersion } }: Secret,
+    texts: Record<string, string | undefined>,
+  ) => {
+    const patch = { metadata: { resourceVersion }, data: secretData(texts) };
+    return client.patch(SECRETS, { namespace, name }, patch, { type: 'merge' });
+  };
+  const oursIn = (cluster: ObjectKey, anchor: Secret | undefined): anchor is Secret =>
+    anchor !== undefined && isLive(anchor) && clusterOf(anchor) === textOf(cluster);
+
+  return {
+    async bindingOf(clusterId, cluster, { carriesId, none }) {
+      // A live anchor keeps its cluster until it goes, and whatever is done in its name is refused once it has gone.
+      const known = cached(clusterId);
+      if (oursIn(cluster, known)) return { kind: 'ours' };
+      // Should it have an anchor that the cache does not show yet, binding it finds that out.
+      if (none && !known) return { kind: 'unbound' };
+      const anchor = await find(clusterId);
+      if (!anchor || !isLive(anchor)) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };
+      const to = clusterOf(anchor);
+      if (to !== textOf(cluster)) return { kind: 'foreign', to: to ?? 'nobody' };
+      return { kind: 'ours' };
+    },
+    async bind(clusterId, cluster) {
+      const anchor: Secret = {
+        metadata: {
+          ...keyOf(clusterId),
+          labels: { [labels.purpose]: 'anchor', [labels.clusterId]: clusterId },
+          annotations: { [marks.cluster]: textOf(cluster) },
+        },
+        data: secretData({ sequence: '0' }),
+      };
+      try {
+        await client.create(SECRETS, anchor);
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+        const found = await need(clusterId);
+        const to = clusterOf(found);
+        if (to !== textOf(cluster))
+          throw new Refusal('IdentityConflict', `cluster-id ${clusterId} belongs to ${to}`);
+      }
+    },
+    async takeSequence(clusterId, cluster, planFor) {
+      const given = await credentialsOf(client, cluster);
+      const takeFrom = async (anchor: Secret) => {
+        const sequence = Number(secretText(anchor, 'sequence') ?? 0) + 1;
+        const plan = JSON.stringify(planFor(sequence));
+        await save(anchor, { sequence: String(sequence), plan, ...given });
+        return sequence;
+      };
+      const known = cached(clusterId);
+      if (oursIn(keyOfCluster(cluster), known)) {
+        try {
+          return await takeFrom(known);
+        } catch (error) {
+          // The cache is behind.
+          if (!isConflict(error)) throw error;
+        }
+      }
+      return takeFrom(await need(clusterId));
+    },
+    async planOf(clusterId, sequence) {
+      const known = frozenPlanFrom(secretText(cached(clusterId), 'plan'), sequence);
+      return known ?? frozenPlanFrom(secretText(await find(clusterId), 'plan'), sequence);
+    },
+    async accessOf(clusterId, sequence = 0) {
+      const anchor = await need(clusterId);
+      // An answer from before the operation has the credentials of the one before it, or none.
+      if (Number(secretText(anchor, 'sequence') ?? 0) < sequence)
+        throw new Error(`the anchor of cluster-id ${clusterId} is older than sequence ${sequence}`);
+      const privateKey = secretText(anchor, 'ssh-privatekey');
+      const password = secretText(anchor, 'password');
+      if (privateKey === undefined && password === undefined) {
+        throw new Refusal(
+          'CredentialsMissing',
+          'there is neither ssh-privatekey nor password to reach the hosts with',
+        );
+      }
+      return {
+        username: secretText(anchor, 'username') ?? 'root',
+        knownHosts: secretText(anchor, 'known_hosts') ?? '',
+        ...(privateKey === undefined ? {} : { privateKey }),
+        ...(password === undefined ? {} : { password }),
+      };
+    },
+    async drop(clusterId, keepTombstone) {
+      const anchor = await find(clusterId);
+      if (!anchor) return;
+      if (!keepTombstone) {
+        const { uid, resourceVersion } = anchor.metadata;
+        await client.delete(SECRETS, keyOf(clusterId), { preconditions: { uid, resourceVersion } });
+        return;
+      }
+      // The id outlives the cluster for as long as a host may carry its remains; the credentials do not.
+      const { sequence = '' } = anchor.data ?? {};
+      await client.update(SECRETS, {
+        ...anchor,
+        metadata: {
+          ...anchor.metadata,
+          labels: { ...anchor.metadata.labels, [labels.purpose]: 'tombstone' },
+        },
+        data: { sequence },
+      });
+    },
+  };
+}
+
+const clusterOf = ({ metadata }: KubeObject): string | undefined => metadata.annotations?.[marks.cluster];
+/** A tombstone is none. */
+const isLive = ({ metadata }: KubeObject): boolean => metadata.labels?.[labels.purpose] === 'anchor';
+
+/** What the cluster's own Secrets say now; absent texts leave what the anchor has. */
+async function credentialsOf(
+  client: Client,
+  cluster: KubernetesCluster,
+): Promise<Record<string, string | undefined>> {
+  const { namespace, name } = keyOfCluster(cluster);
+  const deleting = cluster.metadata.deletionTimestamp !== undefined;
+  const secretName = cluster.spec.cluster.credentialsSecret ?? credentialsSecretName(name);
+  let secret: Secret | undefined;
+  try {
+    secret = await client.find<Secret>(SECRETS, { namespace, name: secretName });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    // Of a namespace that is being deleted our rights go before its objects do.
+    if (!deleting)
+      throw new Refusal('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
+  }
+  if (!secret) {
+    // A namespace that is being deleted loses its Secrets first; the anchor still knows the way to the hosts.
+    if (deleting) return {};
+    throw new Refusal(
+      'CredentialsMissing',
+      `Secret ${secretName} (spec.cluster.credentialsSecret) is not there`,
+    );
+  }
+  const pinned = await client.find<Secret>(SECRETS, { namespace, name: knownHostsSecretName(name) });
+  const ours = pinned && isSecretOf(pinned, 'access', name);
+  if (pinned && !ours && !deleting)
+    throw new Refusal('SecretConflict', secretIsForeign(knownHostsSecretName(name)));
+  return {
+    username: secretText(secret, 'username'),
+    'ssh-privatekey': secretText(secret, 'ssh-privatekey'),
+    password: secretText(secret, 'password'),
+    known_hosts: mergeKnownHosts(
+      secretText(secret, 'known_hosts') ?? '',
+      (ours ? secretText(pinned, 'known_hosts') : undefined) ?? '',
+    ),
+  };
+}

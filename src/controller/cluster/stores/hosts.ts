@@ -1,0 +1,155 @@
+import { canonicalIp } from '#api/host.ts';
+import {
+  HOSTS,
+  type HostRecord,
+  type HostRecordSpec,
+  type HostRecordStatus,
+  hostRecordName,
+  stateOf,
+} from '#api/host-record.ts';
+import type { Member } from '#api/member.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { labels, marks } from '#api/names.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import { Refusal } from '../decide/refusal.ts';
+
+/** Which cluster has which host: one Host record an address in the operator's namespace, so the API server arbitrates. */
+export interface Hosts {
+  /**
+   * Takes the hosts, and brings the records of those that it holds and that have not joined to what is wanted now;
+   * answers the records. Throws Refusal `HostConflict` that names every host of another cluster.
+   */
+  hold(clusterId: string, cluster: string, members: readonly Member[]): Promise<HostRecord[]>;
+  /** Writes what a run said of a host that the cluster holds; what is left out stays. */
+  note(clusterId: string, ip: string, status: HostRecordStatus): Promise<void>;
+  /** What a host that is part of the cluster is now called, labelled or used for. */
+  rewrite(clusterId: string, member: Member): Promise<void>;
+  release(clusterId: string, ips: readonly string[]): Promise<void>;
+  /** Whether the cluster holds any host, on the server's own word: before what cannot be undone. */
+  holdsAny(clusterId: string): Promise<boolean>;
+  ofCluster(clusterId: string): Promise<HostRecord[]>;
+}
+
+const selects = (clusterId: string): string => `${labels.clusterId}=${clusterId}`;
+
+/** Over the client of one reconcile; `cached` answers what the cache has of a record. */
+export function hostsIn(
+  client: Client,
+  namespace: string,
+  cached: (key: ObjectKey) => HostRecord | undefined = () => undefined,
+): Hosts {
+  const keyOf = (ip: string): ObjectKey => ({ namespace, name: hostRecordName(ip) });
+  // The version goes with each write, so a record that is not what the cache shows is a conflict, never a mistake.
+  const find = async (ip: string) => cached(keyOf(ip)) ?? (await client.find<HostRecord>(HOSTS, keyOf(ip)));
+
+  const recordOf = (spec: HostRecordSpec): HostRecord => ({
+    metadata: {
+      ...keyOf(spec.ip),
+      labels: { [labels.purpose]: 'host', [labels.clusterId]: spec.clusterId },
+      annotations: { [marks.cluster]: spec.cluster },
+    },
+    spec,
+  });
+
+  /** The record as it is wanted, or undefined where it is another cluster's. */
+  async function holdOne(wanted: HostRecord): Promise<HostRecord | undefined> {
+    const { ip, clusterId } = wanted.spec;
+    const known = cached(keyOf(ip));
+    if (!known) {
+      try {
+        return await client.create<HostRecord>(HOSTS, wanted);
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+      }
+    }
+    const found = known ?? (await client.get<HostRecord>(HOSTS, keyOf(ip)));
+    const holder = found.spec.clusterId;
+    if (holder === clusterId) {
+      if (stateOf(found) === 'Joined') return found;
+      const { reclaim = found.spec.reclaim, ...said } = wanted.spec;
+      return save(found, { ...wanted, spec: { ...said, ...(reclaim === undefined ? {} : { reclaim }) } });
+    }
+    // A host whose former cluster is gone and could not reset it may be taken; it is reset first.
+    if (stateOf(found) !== 'Unclean') return undefined;
+    return save(found, { ...wanted, spec: { ...wanted.spec, reclaim: holder } });
+  }
+
+  async function save(found: HostRecord, wanted: HostRecord): Promise<HostRecord> {
+    const same =
+      canonicalJson([found.spec, found.metadata.labels]) ===
+      canonicalJson([wanted.spec, wanted.metadata.labels]);
+    if (same) return found;
+    return client.update<HostRecord>(HOSTS, {
+      ...found,
+      metadata: { ...found.metadata, ...wanted.metadata },
+      spec: wanted.spec,
+    });
+  }
+
+  return {
+    async hold(clusterId, cluster, members) {
+      const records: HostRecord[] = [];
+      const conflicts: string[] = [];
+      // One after the other, in order of address: two clusters that want the same hosts cannot each hold half.
+      for (const member of [...members].sort((a, b) => (a.ip < b.ip ? -1 : 1))) {
+        const record = await holdOne(recordOf({ clusterId, cluster, ...member }));
+        if (record) records.push(record);
+        else conflicts.push(member.ip);
+      }
+      if (conflicts.length > 0) {
+        const holders = await Promise.all(conflicts.map(find));
+        const said = conflicts.map(
+          (ip, index) => `${ip} belongs to ${holders[index]?.spec.cluster ?? 'nobody'}`,
+        );
+        throw new Refusal('HostConflict', said.join('; '));
+      }
+      return records;
+    },
+    async note(clusterId, ip, status) {
+      const found = await find(ip);
+      if (found?.spec.clusterId !== clusterId) return;
+      const next = { ...found.status, ...status };
+      if (canonicalJson(next) === canonicalJson(found.status ?? {})) return;
+      await client.updateStatus<HostRecord>(HOSTS, { ...found, status: next });
+    },
+    async rewrite(clusterId, member) {
+      const found = await find(member.ip);
+      if (found?.spec.clusterId !== clusterId) return;
+      const { cluster } = found.spec;
+      await save(found, recordOf({ clusterId, cluster, ...member }));
+    },
+    async release(clusterId, ips) {
+      for (const ip of ips) {
+        const found = await find(ip);
+        if (found?.spec.clusterId !== clusterId) continue;
+        const { uid, resourceVersion } = found.metadata;
+        try {
+          await client.delete(HOSTS, keyOf(ip), { preconditions: { uid, resourceVersion } });
+        } catch (error) {
+          if (!isNotFound(error)) throw error;
+        }
+      }
+    },
+    async holdsAny(clusterId) {
+      const query = { namespace, labelSelector: selects(clusterId), limit: 1 };
+      return (await client.list<HostRecord>(HOSTS, query)).items.length > 0;
+    },
+    async ofCluster(clusterId) {
+      return (await client.list<HostRecord>(HOSTS, { namespace, labelSelector: selects(clusterId) })).items;
+    },
+  };
+}
+
+/** The line of known_hosts that a host key makes (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). */
+const lineOf = ({ ip, port = 22 }: Pick<Member, 'ip' | 'port'>, key: string): string =>
+  `${port === 22 ? ip : `[${ip}]:${port}`} ${key}\n`;
+
+/** What the records pin, as lines of known_hosts. */
+export const pinnedKeysOf = (records: readonly Pick<HostRecord, 'spec' | 'status'>[]): string =>
+  records
+    .flatMap(({ spec, status }) =>
+      (status?.hostKeys ?? []).map((key) => lineOf({ ...spec, ip: canonicalIp(spec.ip) ?? spec.ip }, key)),
+    )
+    .join('');

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { mergeKnownHosts } from './known-hosts.ts';
+
+it('lets the first key of a host and type stand: a later one must not replace what was pinned', () => {
+  const merged = mergeKnownHosts(
+    '10.0.0.1 ssh-ed25519 AAA\n',
+    '# note\n10.0.0.1 ssh-ed25519 BBB\n10.0.0.2 ssh-ed25519 CCC',
+  );
+  expect(merged).toBe('10.0.0.1 ssh-ed25519 AAA\n10.0.0.2 ssh-ed25519 CCC\n');
+  expect(mergeKnownHosts(merged, merged)).toBe(merged);
+});

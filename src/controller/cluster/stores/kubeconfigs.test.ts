@@ -1,0 +1,76 @@
+import { beforeEach, expect, it } from 'vitest';
+import { SECRETS, secretData } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations, labels } from '#api/names.ts';
+import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
+import { ApiError } from '#runtime/api-error.ts';
+import { clientOver } from '#runtime/client.ts';
+import { createKubeconfigs, type Kubeconfigs } from './kubeconfigs.ts';
+
+const text = 'users: [{name: a, user: {token: t}}]';
+const key = { namespace: 'n', name: 'demo' };
+const cluster = (marked: object = {}): KubernetesCluster => ({
+  metadata: { ...key, generation: 1, ...marked },
+  spec: { cluster: {} },
+});
+
+/** What lies in the cluster's namespace, and how often it was asked for. */
+let kept: object | ApiError;
+let looks: number;
+let clock: ManualClock;
+let kubeconfigs: Kubeconfigs;
+const client = clientOver({
+  async call({ method }) {
+    if (method !== 'GET') return { metadata: { resourceVersion: '1' } };
+    looks += 1;
+    if (kept instanceof ApiError) throw kept;
+    return kept;
+  },
+  stream: () => Promise.reject(new Error('not here')),
+  close: async () => {},
+});
+const look = async (marked?: object) => (await kubeconfigs.of(client, cluster(marked), clock.now())).kind;
+
+beforeEach(() => {
+  kept = {
+    kind: SECRETS.kind,
+    metadata: { labels: { [labels.purpose]: 'access' } },
+    data: secretData({ value: text }),
+  };
+  looks = 0;
+  clock = createManualClock();
+  kubeconfigs = createKubeconfigs(clock);
+});
+
+it('looks once at what is there, again when somebody touches the object, and after five minutes', async () => {
+  expect([await look(), await look(), looks]).toEqual(['present', 'present', 1]);
+  await look({
+    annotations: { [annotations.operation]: 'create-finished', [annotations.appliedSpec]: '{}' },
+  });
+  expect(looks).toBe(1);
+  await look({ labels: { a: 'b' } });
+  await look({ labels: { a: 'b' } });
+  expect(looks).toBe(2);
+  await clock.advance(300_000);
+  await look({ labels: { a: 'b' } });
+  expect(looks).toBe(3);
+});
+
+it('knows what it wrote, until an operation begins', async () => {
+  await kubeconfigs.keep(client, cluster(), text);
+  expect([await look(), looks]).toEqual(['present', 0]);
+  kubeconfigs.forget(key);
+  expect([await look(), looks]).toEqual(['present', 1]);
+});
+
+it('takes for known neither what is missing nor what is none', async () => {
+  await kubeconfigs.keep(client, cluster(), text);
+  await kubeconfigs.keep(client, cluster(), '<html>');
+  kept = new ApiError('NotFound', 'not there', { status: 404 });
+  expect([await look(), await look(), looks]).toEqual(['missing', 'missing', 2]);
+});
+
+it('says that it may not look, and looks again', async () => {
+  kept = new ApiError('Forbidden', 'no', { status: 403 });
+  expect([await look(), await look(), looks]).toEqual(['hidden', 'hidden', 2]);
+});

@@ -1,0 +1,127 @@
+import { keyOf, ownerReferenceTo, textOf } from '#api/cluster-facts.ts';
+import { isSecretOf, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { annotations, knownHostsSecretName, kubeconfigSecretName, labels } from '#api/names.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import type { Clock } from '#base/clock.ts';
+import { isAlreadyExists, isForbidden } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import { hasExpired, kubeconfigIn } from '../decide/kubeconfig.ts';
+import { Refusal, secretIsForeign } from '../decide/refusal.ts';
+import type { Kubeconfig } from '../decide/snapshot.ts';
+import { mergeKnownHosts } from './known-hosts.ts';
+
+/** What is known of the kubeconfig Secrets, which lie in namespaces that are not watched. */
+export interface Kubeconfigs {
+  /** In the cluster's own namespace; one that has ended counts as missing. */
+  of(client: Client, cluster: KubernetesCluster, now: Date): Promise<Kubeconfig>;
+  /** Writes it; what was written is known. */
+  keep(client: Client, cluster: KubernetesCluster, kubeconfig: string): Promise<void>;
+  forget(key: ObjectKey): void;
+}
+
+/** How long one that was there counts as there, while nobody touches the object: shorter than the room's resync. */
+const KEPT_MS = 300_000;
+
+export function createKubeconfigs(clock: Clock): Kubeconfigs {
+  const seen = new Map<string, { touched: string; atMs: number; kubeconfig: Kubeconfig }>();
+  const nameOf = (cluster: KubernetesCluster) => textOf(keyOf(cluster));
+  const note = (cluster: KubernetesCluster, kubeconfig: Kubeconfig) => {
+    if (kubeconfig.kind !== 'present') return void seen.delete(nameOf(cluster));
+    seen.set(nameOf(cluster), { touched: touchOf(cluster), atMs: clock.monotonicMs(), kubeconfig });
+  };
+  return {
+    async of(client, cluster, now) {
+      const known = seen.get(nameOf(cluster));
+      if (
+        known?.touched === touchOf(cluster) &&
+        clock.monotonicMs() < known.atMs + KEPT_MS &&
+        !hasExpired(known.kubeconfig, now)
+      )
+        return known.kubeconfig;
+      const found = await read(client, cluster);
+      const kubeconfig: Kubeconfig = hasExpired(found, now) ? { kind: 'missing' } : found;
+      note(cluster, kubeconfig);
+      return kubeconfig;
+    },
+    async keep(client, cluster, text) {
+      const { name = '' } = cluster.metadata;
+      const texts = { value: text, kubeconfig: text };
+      await keep(client, cluster, kubeconfigSecretName(name), () => texts);
+      note(cluster, kubeconfigIn(text));
+    },
+    forget: (key) => void seen.delete(textOf(key)),
+  };
+}
+
+/**
+ * What changes when somebody touches the object, and not when we write its status or answer what was asked. Nor when
+ * somebody asks: an operation forgets what was known anyway.
+ */
+function touchOf({ metadata: { generation, labels: marked, annotations: noted = {} } }: KubernetesCluster) {
+  const {
+    [annotations.operation]: _word,
+    [annotations.appliedSpec]: _spec,
+    [annotations.applied]: _applied,
+    ...others
+  } = noted;
+  return canonicalJson([generation, marked, others]);
+}
+
+async function read(client: Client, cluster: KubernetesCluster): Promise<Kubeconfig> {
+  const { namespace = '', name = '' } = cluster.metadata;
+  try {
+    const key = { namespace, name: kubeconfigSecretName(name) };
+    const secret = await client.find<Secret>(SECRETS, key);
+    if (secret && !isSecretOf(secret, ACCESS, name)) return { kind: 'foreign' };
+    const text = secretText(secret, 'value');
+    return text === undefined ? { kind: 'missing' } : kubeconfigIn(text);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { kind: 'hidden' };
+  }
+}
+
+/** What the label says of Secrets that the controller keeps for people. */
+const ACCESS = 'access';
+
+/**
+ * Writes a Secret of a cluster, owned by it. Throws Refusal `SecretConflict` where somebody else has one of that name:
+ * it is left as it is.
+ */
+async function keep(
+  client: Client,
+  cluster: KubernetesCluster,
+  name: string,
+  texts: (present: Secret | undefined) => Record<string, string>,
+): Promise<void> {
+  const { namespace, name: owner } = keyOf(cluster);
+  const secret = (present?: Secret) =>
+    ({
+      metadata: {
+        namespace,
+        name,
+        labels: { [labels.purpose]: ACCESS },
+        ownerReferences: [ownerReferenceTo(cluster)],
+      },
+      data: secretData(texts(present)),
+    }) satisfies Secret;
+  try {
+    await client.create(SECRETS, secret());
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const found = await client.get<Secret>(SECRETS, { namespace, name });
+    if (!isSecretOf(found, ACCESS, owner)) throw new Refusal('SecretConflict', secretIsForeign(name));
+    const { metadata, data } = secret(found);
+    const { resourceVersion } = found.metadata;
+    const patch = { metadata: { ...metadata, resourceVersion }, data };
+    await client.patch(SECRETS, { namespace, name }, patch, { type: 'merge' });
+  }
+}
+
+/** Adds lines of known_hosts to the cluster's Secret; a line that stands there wins, for a person may have put it. */
+export const keepKnownHosts = (client: Client, cluster: KubernetesCluster, lines: string): Promise<void> =>
+  keep(client, cluster, knownHostsSecretName(cluster.metadata.name ?? ''), (present) => ({
+    known_hosts: mergeKnownHosts(secretText(present, 'known_hosts') ?? '', lines),
+  }));

@@ -1,0 +1,58 @@
+import { ownerReferenceTo } from '#api/cluster-facts.ts';
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
+import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
+import { annotations, labels } from '#api/names.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import { findOperation } from '#operations/index.ts';
+import { isApiError } from '#runtime/api-error.ts';
+import type { Client } from '#runtime/client.ts';
+import type { FrozenPlan } from '../decide/frozen-plan.ts';
+import { jobName } from '../decide/work-rules.ts';
+import { createOrMerge } from './create-or-merge.ts';
+
+/**
+ * Writes the record of an operation, a ConfigMap `kube-<operation>-<id>` beside the cluster. It is for people:
+ * nothing reads it back, so a namespace that takes no new objects is no reason to stop.
+ */
+export async function writeRecord(
+  client: Client,
+  cluster: KubernetesCluster,
+  operation: OperationStatus,
+  plan: FrozenPlan | undefined,
+  result: string,
+  log: Logger,
+): Promise<void> {
+  const { namespace = '' } = cluster.metadata;
+  const prefix = findOperation(operation.name)?.prefix ?? operation.name;
+  const record = {
+    metadata: {
+      namespace,
+      name: `kube-${prefix}-${operation.id}`,
+      labels: {
+        [labels.purpose]: 'record',
+        [labels.clusterId]: cluster.metadata.annotations?.[annotations.clusterId] ?? '',
+      },
+      ownerReferences: [ownerReferenceTo(cluster)],
+    },
+    data: {
+      'job-name': jobName(prefix, operation),
+      operation: operation.name,
+      'requested-by': cluster.metadata.annotations?.[annotations.requestedBy] ?? 'annotation',
+      'request-id': operation.requestId,
+      'started-at': operation.startedAt,
+      attempt: String(operation.attempt),
+      spec: JSON.stringify(operation.spec, null, 2),
+      result,
+      message: result === 'running' ? '' : (cluster.status?.message ?? ''),
+      plan: JSON.stringify(plan?.hosts.map(({ member, action }) => ({ ip: member.ip, action })) ?? []),
+      hosts: JSON.stringify(cluster.status?.hosts ?? []),
+    },
+  } satisfies ConfigMap;
+  try {
+    await createOrMerge(client, CONFIG_MAPS, record, result !== 'running');
+  } catch (error) {
+    if (!isApiError(error, 'Forbidden', 'Invalid', 'NotFound')) throw error;
+    log.warn({ record: record.metadata.name, error: messageOf(error) }, 'the record could not be written');
+  }
+}

@@ -1,0 +1,81 @@
+import {
+  CONFIG_MAPS,
+  type ConfigMap,
+  JOBS,
+  type Job,
+  PODS,
+  type Pod,
+  SECRETS,
+  type Secret,
+} from '#api/core.ts';
+import type { KubeObject } from '#api/meta.ts';
+import { labels, marks } from '#api/names.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import type { Client } from '#runtime/client.ts';
+import { createInformer } from '#runtime/informer.ts';
+import type { InstallerModule } from '../installer.ts';
+import { BY_CLUSTER, BY_JOB, jobInstaller } from './installer.ts';
+import type { JobSettings } from './manifest.ts';
+
+/** Kept of a log or a key: that it is there, and what its metadata say; never what it holds. */
+const withoutData = <T extends ConfigMap | Secret>({ data: _data, ...rest }: T): Omit<T, 'data'> => ({
+  ...rest,
+  metadata: { ...rest.metadata, managedFields: [] },
+});
+
+const byLabel =
+  (label: string) =>
+  ({ metadata }: KubeObject): string[] => {
+    const value = metadata.labels?.[label];
+    return value === undefined ? [] : [value];
+  };
+
+const BY_MARK = 'cluster';
+/** By the object that an object of ours is marked with. */
+const byMark = ({ metadata }: KubeObject): string[] => {
+  const cluster = metadata.annotations?.[marks.cluster];
+  return cluster === undefined ? [] : [cluster];
+};
+
+/** The installer that runs Ansible in Jobs, with caches of what those leave in the operator's namespace. */
+export function jobInstallerModule(
+  { client, clock, log }: { client: Client; clock: Clock; log: Logger },
+  settings: JobSettings,
+): InstallerModule {
+  const { namespace } = settings;
+  const ours = (purpose: string) => ({ namespace, labelSelector: `${labels.purpose}=${purpose}` });
+  const of = { client, clock, log };
+  const jobs = createInformer<Job>({
+    ...of,
+    resource: JOBS,
+    selection: ours('attempt'),
+    indexers: { [BY_CLUSTER]: byLabel(labels.clusterId) },
+  });
+  const pods = createInformer<Pod>({
+    ...of,
+    resource: PODS,
+    selection: ours('attempt'),
+    indexers: { [BY_JOB]: byLabel('batch.kubernetes.io/job-name') },
+  });
+  const logs = createInformer<ConfigMap>({
+    ...of,
+    resource: CONFIG_MAPS,
+    selection: ours('log'),
+    transform: withoutData,
+    indexers: { [BY_MARK]: byMark },
+  });
+  const secrets = createInformer<Secret>({
+    ...of,
+    resource: SECRETS,
+    selection: ours('attempt-secret'),
+    transform: withoutData,
+    indexers: { [BY_CLUSTER]: byLabel(labels.clusterId) },
+  });
+  const made = new Set<string>();
+  return {
+    caches: [jobs, pods, logs, secrets],
+    logsOf: (cluster) => logs.byIndex(BY_MARK, cluster),
+    over: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs, secrets, made, clock }),
+  };
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
+import { create } from './create.ts';
+import { remove } from './delete.ts';
+import type { Operation } from './operation.ts';
+import { planOf } from './plan.ts';
+import { scaleDown } from './scale-down.ts';
+import { scaleUp } from './scale-up.ts';
+
+interface Entry {
+  ip: string;
+  name?: string;
+}
+const spec = (...nodes: Entry[]): Spec => ({
+  cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: nodes },
+});
+const record = (entry: Entry, status: HostRecordStatus, list = 'nodeList'): HostRecord => {
+  const [member] = [...membersOf({ [list]: [entry] }).values()];
+  if (!member) throw new Error('no member');
+  return { metadata: { name: entry.ip }, spec: { clusterId: 'c1', cluster: 'a/demo', ...member }, status };
+};
+const master = record({ ip: '10.0.0.1' }, { state: 'Joined', touched: true }, 'masterList');
+const plan = (operation: Operation, wanted: Spec, applied: Spec | undefined, hosts: HostRecord[]) => {
+  const made = planOf(operation, { spec: wanted, applied, hosts, offer: { versions: ['v1.34.4'] } });
+  return {
+    ...made,
+    does: Object.fromEntries(made.hosts.map(({ member, action }) => [member.ip, `${action} ${member.name}`])),
+    refused: made.refusals.map(({ reason }) => reason),
+  };
+};
+
+describe('an address is who a host is, its name is not', () => {
+  const mistyped = { ip: '10.0.0.99', name: 'w1' };
+  const right = { ip: '10.0.0.17', name: 'w1' };
+  const other = { ip: '10.0.0.18', name: 'w2' };
+
+  it('gives back a host that was never reached, when its name goes to another', () => {
+    const { does, release, refused } = plan(scaleUp, spec(right), spec(), [master, record(mistyped, {})]);
+    expect({ does, release, refused }).toEqual({
+      does: { '10.0.0.1': 'stay host-10-0-0-1', '10.0.0.17': 'join w1' },
+      release: ['10.0.0.99'],
+      refused: [],
+    });
+  });
+
+  it('refuses a name that a host has which may carry something of the cluster', () => {
+    for (const state of ['Held', 'Unclean', 'Joined'] as const) {
+      const held = record(mistyped, { state, touched: true });
+      const { refused } = plan(scaleUp, spec(right), spec(), [master, held]);
+      expect(refused.join()).toContain(`"w1", which is the name of 10.0.0.99 (${state})`);
+    }
+  });
+
+  it('takes no node away of a living host that has the name of another', () => {
+    const hosts = [
+      master,
+      record(right, { state: 'Joined' }),
+      record(other, { state: 'Joined' }),
+      record(mistyped, {}),
+    ];
+    const { does, release } = plan(scaleDown, spec(right), spec(right, other), hosts);
+    expect(does).toEqual({ '10.0.0.1': 'stay host-10-0-0-1', '10.0.0.18': 'leave w2' });
+    expect(release).toEqual(['10.0.0.99']);
+  });
+});
+
+describe('a plan', () => {
+  const worker = { ip: '10.0.0.2' };
+
+  it('gives a host the duties and the name that are wanted now, whatever a failed try gave it', () => {
+    const swapped: Spec = { cluster: { masterList: [worker], nodeList: [{ ip: '10.0.0.1', name: 'new' }] } };
+    const tried = [{ ...master, status: { touched: true } }, record(worker, { touched: true })];
+    const { hosts } = plan(create, swapped, undefined, tried);
+    expect(hosts.map(({ member }) => [member.ip, member.name, member.duties])).toEqual([
+      ['10.0.0.2', 'host-10-0-0-2', ['control-plane', 'etcd']],
+      ['10.0.0.1', 'new', ['worker']],
+    ]);
+  });
+
+  it('of a scale-up resets what a former try took and nobody wants any more', () => {
+    const dropped = record({ ip: '10.0.0.3' }, { touched: true });
+    const { does, steps } = plan(scaleUp, spec(worker), spec(), [master, dropped]);
+    expect(does).toMatchObject({ '10.0.0.2': 'join host-10-0-0-2', '10.0.0.3': 'leave host-10-0-0-3' });
+    expect(steps.find(({ name }) => name === 'Reset hosts')?.hosts).toEqual(['10.0.0.3']);
+  });
+
+  it('of a scale-down tries again to clean what could not be reset', () => {
+    const unclean = record(worker, { state: 'Unclean' });
+    expect(plan(scaleDown, spec(), spec(), [master, unclean]).does).toMatchObject({
+      '10.0.0.2': 'leave host-10-0-0-2',
+    });
+  });
+
+  it('of a deletion takes every host that may carry something, and refuses nothing', () => {
+    const hosts = [master, record(worker, { state: 'Unclean' }), record({ ip: '10.0.0.3' }, {})];
+    const { does, release, refused } = plan(remove, { cluster: {} }, undefined, hosts);
+    expect({ actions: Object.values(does).map((text) => text.split(' ')[0]), release, refused }).toEqual({
+      actions: ['leave', 'leave'],
+      release: ['10.0.0.3'],
+      refused: [],
+    });
+  });
+
+  it('expects of a host that joined that it is the same machine', () => {
+    const known = record(worker, { state: 'Joined', machineId: 'm1' });
+    const { hosts } = plan(scaleDown, spec(), spec(worker), [master, known]);
+    expect(hosts.find(({ member }) => member.ip === '10.0.0.2')?.machineId).toBe('m1');
+  });
+});
+
+it.each<[string, Partial<Spec['cluster']>, string]>([
+  ['a podCIDR too small', { podCIDR: '10.244.0.0/24' }, 'is too small: each host needs a /24'],
+  ['IPv6 hosts in an IPv4 cluster', { nodeList: [{ ip: 'fd00::2' }] }, 'is IPv6, and podCIDR is IPv4'],
+  ['a balancer with a port', { externalLoadBalancer: 'lb.example.com:6443' }, 'without a port'],
+  ['IPv6 with flannel', { podCIDR: 'fd01::/48', serviceCIDR: 'fd02::/112' }, 'flannel is not offered'],
+])('refuses %s', (_what, change, why) => {
+  const wanted = { cluster: { ...spec({ ip: '10.0.0.2' }).cluster, ...change } };
+  expect(plan(create, wanted, undefined, []).refused.join()).toContain(why);
+});

@@ -1,0 +1,165 @@
+import type { HostRecord } from '#api/host-record.ts';
+import { stateOf } from '#api/host-record.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
+import { type Member, membersOf } from '#api/member.ts';
+import type { Problem } from '#base/errors.ts';
+import type { PlannedHost, Step } from '#protocol/order.ts';
+import type { Offer } from './resolve.ts';
+import { validateSpec } from './validate.ts';
+
+/** What a judgement about an operation may look at. */
+export interface Situation {
+  /** What is wanted. */
+  spec: Spec;
+  /** What the cluster has; undefined until it was created. */
+  applied: Spec | undefined;
+  /** Records of the hosts that the cluster holds. */
+  hosts: readonly HostRecord[];
+  offer: Offer;
+  /** The Kubernetes version that the cluster has. */
+  version?: string | undefined;
+}
+
+/** What an operation would do: shown by a dry run, and carried out as it is. */
+export interface Plan {
+  hosts: readonly PlannedHost[];
+  /** Addresses that no run ever reached and that nobody wants: given back without a run. */
+  release: readonly string[];
+  steps: readonly Step[];
+  refusals: readonly Problem[];
+  warnings: readonly Problem[];
+  /** What the cluster is afterwards. */
+  target: Spec;
+}
+
+/** The part of an operation that decides about hosts. */
+export interface Planning {
+  /** What happens to a host that `spec` names; undefined: nothing. */
+  named(
+    member: Member,
+    record: HostRecord | undefined,
+    situation: Situation,
+  ): PlannedHost['action'] | undefined;
+  /** What happens to a host that the cluster holds and `spec` does not name. */
+  unnamed(record: HostRecord, situation: Situation): PlannedHost['action'] | undefined;
+  steps: readonly StepPlan[];
+}
+
+/** A step, and the hosts that it works on; it is left out where there are none. */
+export interface StepPlan extends Omit<Step, 'hosts'> {
+  works(host: PlannedHost, all: readonly PlannedHost[]): boolean;
+}
+
+const wasTouched = ({ status }: HostRecord): boolean =>
+  status?.touched === true || (status?.state !== undefined && status.state !== 'Held');
+
+/** Only of a host that is part of the cluster is it known which machine it must be. */
+const expectedMachine = (record: HostRecord | undefined): { machineId?: string } => {
+  const id = record?.status?.machineId;
+  return record && id !== undefined && ['Joined', 'Leaving', 'Lost'].includes(stateOf(record))
+    ? { machineId: id }
+    : {};
+};
+
+/** How a host is reached follows the spec at once; what it is called, and what it does, is as its record says. */
+function plannedHosts(
+  { named, unnamed }: Planning,
+  situation: Situation,
+): { hosts: PlannedHost[]; release: string[] } {
+  const wanted = membersOf(situation.spec.cluster);
+  const records = new Map(situation.hosts.map((record) => [record.spec.ip, record]));
+  const hosts: PlannedHost[] = [];
+  const release: string[] = [];
+  for (const member of wanted.values()) {
+    const record = records.get(member.ip);
+    const action = named(member, record, situation);
+    if (!action) continue;
+    const reclaim = member.reclaim ?? record?.spec.reclaim;
+    hosts.push({
+      member: action === 'stay' && record ? reachedAs(record, member) : member,
+      action,
+      ...expectedMachine(record),
+      ...(action === 'join' && reclaim !== undefined ? { reclaim } : {}),
+    });
+  }
+  for (const record of situation.hosts) {
+    if (wanted.has(record.spec.ip)) continue;
+    const action = unnamed(record, situation);
+    if (action === 'leave' && !wasTouched(record)) release.push(record.spec.ip);
+    else if (action) hosts.push({ member: reachedAs(record), action, ...expectedMachine(record) });
+  }
+  return { hosts, release };
+}
+
+function reachedAs({ spec }: HostRecord, entry?: Member): Member {
+  const { clusterId: _id, cluster: _cluster, reclaim: _reclaim, port, user, ...member } = spec;
+  const way = entry ?? { port, user };
+  return {
+    ...member,
+    ...(way.port === undefined ? {} : { port: way.port }),
+    ...(way.user === undefined ? {} : { user: way.user }),
+  };
+}
+
+/** Node names are unique over everything that the cluster holds, hosts that could not be reset included. */
+function nameRefusals(
+  hosts: readonly PlannedHost[],
+  release: readonly string[],
+  records: readonly HostRecord[],
+): Problem[] {
+  const holder = new Map(
+    records
+      .filter(({ spec }) => !release.includes(spec.ip))
+      .map((record) => [record.spec.name, record] as const),
+  );
+  return hosts.flatMap(({ member, action }): Problem[] => {
+    const other = action === 'join' ? holder.get(member.name) : undefined;
+    if (!other || other.spec.ip === member.ip) return [];
+    return [
+      {
+        field: 'spec.cluster',
+        value: member.ip,
+        reason:
+          `names host ${member.ip} "${member.name}", which is the name of ${other.spec.ip} (${stateOf(other)}); ` +
+          'remove that host first, or choose another name',
+      },
+    ];
+  });
+}
+
+/** What an operation would do. Pure, and total: whatever forbids it is a refusal in its answer. */
+export function planOf(
+  operation: {
+    planning: Planning;
+    checks: boolean;
+    check(situation: Situation): Problem[];
+    target(situation: Situation): Spec;
+  },
+  situation: Situation,
+): Plan {
+  const { planning } = operation;
+  const { hosts, release } = plannedHosts(planning, situation);
+  const steps = planning.steps.flatMap(({ works, ...step }): Step[] => {
+    const at = hosts.filter((host) => works(host, hosts)).map(({ member }) => member.ip);
+    return at.length > 0 ? [{ ...step, hosts: at }] : [];
+  });
+  const refusals = operation.checks
+    ? [
+        ...validateSpec(situation.spec, situation.offer, situation.version),
+        ...operation.check(situation),
+        ...nameRefusals(hosts, release, situation.hosts),
+      ]
+    : [];
+  const warnings = hosts.flatMap(({ member, reclaim }): Problem[] =>
+    reclaim === undefined
+      ? []
+      : [
+          {
+            field: 'spec.cluster',
+            value: member.ip,
+            reason: `host ${member.ip} is wiped first if its owner file names cluster ${reclaim}`,
+          },
+        ],
+  );
+  return { hosts, release, steps, refusals, warnings, target: operation.target(situation) };
+}

@@ -1,0 +1,80 @@
+import { isMaster, type Member } from '#api/member.ts';
+import { ACTIONS, type Action, type PlannedHost, type RunOrder } from './order.ts';
+
+/** Variables of one host, as the playbooks read them (ansible/README.md). */
+export interface HostVars {
+  ansible_host: string;
+  ansible_port: number;
+  ansible_user: string;
+  ip: string;
+  access_ip: string;
+  node_name: string;
+  node_labels?: Record<string, string>;
+  node_taints?: NonNullable<Member['taints']>;
+  schedulable?: boolean;
+  reclaim?: string;
+}
+
+interface Group {
+  hosts: Record<string, HostVars | Record<string, never>>;
+}
+
+/** Groups by duty, as the first clients spelled them, and by action: a play works on an intersection of both. */
+export type GroupName = 'kube-master' | 'kube-node' | 'etcd' | Action | 'untouched';
+
+/** An Ansible inventory in the shape of its YAML plugin; all values are data, never templates. */
+export interface Inventory {
+  all: { hosts: Record<string, HostVars>; vars: Record<string, unknown>; children: Record<GroupName, Group> };
+}
+
+const varsOf = ({ member, reclaim }: PlannedHost, username: string): HostVars => ({
+  ansible_host: member.ip,
+  ansible_port: member.port ?? 22,
+  ansible_user: member.user ?? username,
+  ip: member.ip,
+  access_ip: member.ip,
+  node_name: member.name,
+  ...(member.labels ? { node_labels: member.labels } : {}),
+  ...(member.taints ? { node_taints: member.taints } : {}),
+  ...(isMaster(member) ? { schedulable: member.duties.includes('worker') } : {}),
+  ...(reclaim === undefined ? {} : { reclaim }),
+});
+
+/**
+ * The inventory of an order: the hosts that it names and no others, each under its address. `untouched` are hosts that
+ * leave and that no play may connect to.
+ */
+export function inventoryOf(order: RunOrder, untouched: ReadonlySet<string> = new Set()): Inventory {
+  const { hosts, cluster, run, endpoint } = order;
+  const group = (is: (host: PlannedHost) => boolean): Group => ({
+    hosts: Object.fromEntries(hosts.filter(is).map(({ member }) => [member.ip, {}])),
+  });
+  const having = (duty: Member['duties'][number]) => group(({ member }) => member.duties.includes(duty));
+  const [join, change, leave, stay] = ACTIONS.map((action) => group((host) => host.action === action));
+  const none: Group = { hosts: {} };
+  return {
+    all: {
+      hosts: Object.fromEntries(hosts.map((host) => [host.member.ip, varsOf(host, order.username)])),
+      vars: {
+        ...order.vars,
+        cluster_name: cluster.name,
+        cluster_id: cluster.id,
+        control_plane_endpoint_name: endpoint.name,
+        control_plane_endpoint_address: endpoint.address,
+        // The epoch that each host compares before every command (ansible/README.md, The fence).
+        operation_sequence: run.sequence,
+        operation_attempt: run.attempt,
+      },
+      children: {
+        'kube-master': having('control-plane'),
+        'kube-node': group(({ member }) => member.duties.includes('worker') && !isMaster(member)),
+        etcd: having('etcd'),
+        join: join ?? none,
+        change: change ?? none,
+        leave: leave ?? none,
+        stay: stay ?? none,
+        untouched: group(({ member }) => untouched.has(member.ip)),
+      },
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { DEEDS } from './event.ts';
+
+/** Long texts are cut rather than refused: a report that is not taken helps nobody. */
+const cut = (length: number) => z.string().transform((text) => text.slice(0, length));
+
+/** What became of one host that a run was to touch. */
+export const hostReportSchema = z.object({
+  ip: z.string().max(45),
+  /** Whether it is as its action wants it: joined, changed, reset. */
+  ok: z.boolean(),
+  did: z.array(z.enum(DEEDS)).default([]),
+  message: cut(1000).optional(),
+  machineId: z.string().max(64).optional(),
+  /** Type and base64 of each SSH host key that it showed. */
+  hostKeys: z.array(z.string().max(8192)).max(8).optional(),
+  versions: z.record(z.string(), z.string().max(64)).optional(),
+});
+export type HostReport = z.infer<typeof hostReportSchema>;
+
+/** What a run says of itself at its end: to the server, and through it to the controller. */
+export const reportSchema = z.object({
+  success: z.boolean(),
+  reason: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: 'Cause of a failure in CamelCase: HostUnreachable, PrecheckFailed.' }),
+  message: cut(32_768).default(''),
+  kubeconfig: z.string().max(262_144).optional(),
+  /** Every host of the order, on failure too. */
+  hosts: z.array(hostReportSchema).max(5000).default([]),
+});
+export type Report = z.infer<typeof reportSchema>;
+
+/** The report in a text; undefined when it holds none. */
+export function reportFrom(text: string | undefined): Report | undefined {
+  if (text === undefined || text === '') return undefined;
+  try {
+    return reportSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
