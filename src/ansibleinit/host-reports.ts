@@ -23,7 +23,7 @@ function isDone({ member: { ip }, action }: PlannedHost, findings: Findings, com
   if (action === 'join') return played.get(ip)?.has('joined') ?? false;
   // One that is not ours by its own word carries nothing of this cluster.
   if (action === 'leave')
-    return (untouched.has(ip) && found.facts.has(ip)) || (played.get(ip)?.has('reset') ?? false);
+    return (untouched.has(ip) && found.said.has(ip)) || (played.get(ip)?.has('reset') ?? false);
   return complete;
 }
 
@@ -39,7 +39,7 @@ export const hostReports = (order: RunOrder, findings: Findings, complete: boole
   order.hosts.map((host) => {
     const { ip } = host.member;
     const message = findings.failures.get(ip);
-    const machineId = findings.found.facts.get(ip)?.machineId;
+    const machineId = findings.found.said.get(ip)?.text('machineId');
     const hostKeys = hostKeysOf(findings.found.knownHosts, ip);
     const versions = findings.versions.get(ip);
     return {

@@ -28,7 +28,7 @@ const settings = (siteVars: Record<string, unknown> = {}, version = 'v1.34.4'): 
   order: { ...order, vars: { kube_version: version } },
   artifacts: { baseUrl: 'http://meta:32080', releases: { 'v1.34.4': { artifact_files: {} } } },
   siteVars,
-  limits: { cpus: 2, memoryMiB: 1, diskGiB: 1, clockSkewSeconds: 1, swap: false },
+  limits: {},
   access: { knownHosts: '' },
   caFile: '',
 });

@@ -1,5 +1,6 @@
 import { isMaster } from '#api/member.ts';
 import { messageOf } from '#base/errors.ts';
+import { ownerOf } from '#precheck/checks/owner.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
 import type { Report } from '#protocol/report.ts';
@@ -38,6 +39,7 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
   const found = await precheck(checkedHosts(settings), order.precheck === 'all' ? checks : [], {
     limits: settings.limits,
     artifactUrl: url.startsWith('http') ? `${url}/healthz` : undefined,
+    keep: new Set(order.hosts.filter(({ member }) => isMaster(member)).map(({ member }) => member.ip)),
   });
   const findings: Findings = {
     found,
@@ -82,10 +84,10 @@ const refusalIn = (message: string): string | undefined =>
   /(HostConflict|StaleRun|HostBusy):/.exec(message)?.[1];
 
 /** Hosts behind whose address another machine answers than the one that joined: never wiped, never worked through. */
-function changedMachines({ order }: Settings, { facts }: PrecheckResult): PrecheckProblem[] {
+function changedMachines({ order }: Settings, { said }: PrecheckResult): PrecheckProblem[] {
   return order.hosts.flatMap(({ member: { ip }, machineId }): PrecheckProblem[] => {
-    const now = facts.get(ip)?.machineId;
-    if (machineId === undefined || now === undefined || now === '' || now === machineId) return [];
+    const now = said.get(ip)?.text('machineId') ?? '';
+    if (machineId === undefined || now === '' || now === machineId) return [];
     const message =
       `HostChanged: another machine answers at ${ip}: its /etc/machine-id is ${now}, that of the host that joined ` +
       `was ${machineId}; remove the host from the cluster, then add it again`;
@@ -165,7 +167,8 @@ function leftAlone(settings: Settings, found: PrecheckResult): Set<string> {
   const leaving = order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
   return new Set(
     leaving.filter((ip) => {
-      const owner = found.facts.get(ip)?.owner;
+      const answer = found.said.get(ip);
+      const owner = answer && ownerOf(answer);
       return changed.has(ip) || !owner || owner.released || owner.clusterId !== order.cluster.id;
     }),
   );

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { DEFAULT_LIMITS, type Limits } from '#precheck/check.ts';
+import type { Limits } from '#precheck/check.ts';
+import { checks } from '#precheck/index.ts';
+import { limitsOf } from '#precheck/limits.ts';
 import { ORDER_FILE, type RunOrder, runOrderSchema } from '#protocol/order.ts';
 
 const artifactsSchema = z.object({
@@ -12,13 +14,7 @@ const artifactsSchema = z.object({
 export type SiteArtifacts = z.infer<typeof artifactsSchema>;
 
 const siteVarsSchema = z.record(z.string(), z.unknown());
-const limitsSchema = z.object({
-  cpus: z.number().optional(),
-  memoryMiB: z.number().optional(),
-  diskGiB: z.number().optional(),
-  clockSkewSeconds: z.number().optional(),
-  swap: z.boolean().optional(),
-});
+const kubeletSchema = z.object({ evictionHard: z.record(z.string(), z.string()).optional() });
 
 /** What to do is in the order; the environment only says where things are. */
 const environmentSchema = z.object({
@@ -76,7 +72,13 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     order: readOrder(join(etc, 'access', ORDER_FILE)),
     artifacts: artifactsSchema.parse(JSON.parse(readOptional(join(etc, 'site/artifacts.json')) ?? '{}')),
     siteVars: roleVars,
-    limits: limitsOf(limits),
+    limits: limitsOf(checks, {
+      ...z
+        .object({})
+        .loose()
+        .parse(limits ?? {}),
+      ...thresholdsIn(roleVars),
+    }),
     access: {
       ...(privateKey === undefined ? {} : { privateKey }),
       ...(password === undefined ? {} : { password }),
@@ -86,13 +88,8 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   };
 }
 
-function limitsOf(value: unknown): Limits {
-  const given = limitsSchema.parse(value ?? {});
-  return {
-    cpus: given.cpus ?? DEFAULT_LIMITS.cpus,
-    memoryMiB: given.memoryMiB ?? DEFAULT_LIMITS.memoryMiB,
-    diskGiB: given.diskGiB ?? DEFAULT_LIMITS.diskGiB,
-    clockSkewSeconds: given.clockSkewSeconds ?? DEFAULT_LIMITS.clockSkewSeconds,
-    swap: given.swap ?? DEFAULT_LIMITS.swap,
-  };
-}
+/** What the kubelet will keep free counts as a limit, too. */
+const thresholdsIn = ({ kubelet_config }: Record<string, unknown>) => {
+  const { evictionHard } = kubeletSchema.parse(kubelet_config ?? {});
+  return evictionHard === undefined ? {} : { evictionHard };
+};

@@ -8,7 +8,6 @@ export const remove: Operation = {
   phase: 'Terminating',
   ends: 'Terminating',
   mayChange: [],
-  precheck: 'reach',
   brings: [],
   planning: {
     named: (_member, record) => record && 'leave',

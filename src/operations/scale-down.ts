@@ -11,7 +11,6 @@ export const scaleDown: Operation = {
   ends: 'Running',
   route: 'scaledown',
   mayChange: ['workers removed'],
-  precheck: 'reach',
   planning: {
     named: (member, record) =>
       record && isMaster(member) && stateOf(record) === 'Joined' ? 'stay' : undefined,

@@ -1,4 +1,5 @@
-import type { HostFacts } from './facts.ts';
+import type { z } from 'zod';
+import type { Said } from './said.ts';
 
 /** What a host is to be in this operation. */
 export type HostRole = 'control-plane' | 'worker' | 'leaving' | 'present';
@@ -9,7 +10,7 @@ export interface CheckedHost {
   name: string;
   ip: string;
   role: HostRole;
-  facts: HostFacts;
+  said: Said;
   /** The operation's cluster. */
   clusterId: string;
   /** The cluster whose remains may be wiped here. */
@@ -20,8 +21,9 @@ export interface CheckContext {
   host: CheckedHost;
   /** Every host of the operation that could be reached, this one included. */
   all: readonly CheckedHost[];
+  /** Values of `precheck_limits`, each read by the check that declares it. */
   limits: Limits;
-  /** Our own clock when the facts were asked for, in ms since 1970. */
+  /** Our own clock when the host was asked, in ms since 1970. */
   askedAtMs: number;
 }
 
@@ -30,39 +32,31 @@ export interface Findings {
   errors: string[];
 }
 
+/** What the scripts are told. */
+export interface ScriptInput {
+  /** A URL that answers when the artifacts can be had. */
+  artifactUrl?: string | undefined;
+}
+
+/** A check of hosts: what the host is asked, what it must at least have, and what follows from its answer. */
 export interface Check {
   name: string;
+  /** POSIX shell that changes nothing and answers by `say KEY VALUE`; run with those of all checks, in one command. */
+  script?: (input: ScriptInput) => string;
+  /** Its part of `precheck_limits`, with defaults. */
+  limits?: z.ZodObject;
+  /** What a host says with which nothing is wrong. */
+  good: string;
   check(context: CheckContext): Findings;
 }
 
 /** The least that a host must have; a site may lower them (variable `precheck_limits`). */
-export interface Limits {
-  cpus: number;
-  memoryMiB: number;
-  diskGiB: number;
-  clockSkewSeconds: number;
-  /** Whether swap is an error; the kubelet refuses it unless it is configured otherwise. */
-  swap: boolean;
-}
-
-/** kubeadm's own preflight limits (kubernetes.io, Installing kubeadm, Before you begin), and room for images. */
-export const DEFAULT_LIMITS: Limits = {
-  cpus: 2,
-  memoryMiB: 1700,
-  diskGiB: 8,
-  clockSkewSeconds: 10,
-  swap: false,
-};
+export type Limits = Readonly<Record<string, unknown>>;
 
 export const fine: Findings = { warnings: [], errors: [] };
 export const error = (...errors: string[]): Findings => ({ warnings: [], errors });
+export const warning = (...warnings: string[]): Findings => ({ warnings, errors: [] });
 
 /** Whether the host is to become part of the cluster; one that is part of it or leaves it is not measured again. */
 export const joins = ({ host }: CheckContext): boolean =>
   host.role === 'control-plane' || host.role === 'worker';
-
-/** Whether the host was taken by this very cluster before, so that what is on it is ours to mend. */
-export const isOurs = ({ host }: CheckContext): boolean =>
-  host.facts.owner !== undefined &&
-  host.facts.owner.clusterId === host.clusterId &&
-  !host.facts.owner.released;

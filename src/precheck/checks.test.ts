@@ -1,106 +1,224 @@
-import { describe, expect, it } from 'vitest';
-import { type CheckContext, type CheckedHost, DEFAULT_LIMITS } from './check.ts';
-import { factsScript, type HostFacts, parseFacts } from './facts.ts';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CheckContext, CheckedHost } from './check.ts';
+import { foreign } from './checks/foreign.ts';
+import { ownerOf } from './checks/owner.ts';
 import { checks } from './index.ts';
+import { limitsOf } from './limits.ts';
+import { said } from './said.ts';
+import { quoted, scriptOf } from './script.ts';
 
-const good: HostFacts = {
-  uid: 0,
-  architecture: 'x86_64',
-  os: { id: 'debian', version: '12' },
-  cpus: 4,
-  memoryMiB: 8000,
-  diskFreeGiB: 50,
-  swapKiB: 0,
-  timeMs: 1_000_000,
-  hostname: 'a',
-  machineId: 'id-a',
-  init: 'systemd',
-  python: true,
-  ports: [22],
-  leftovers: [],
-};
-const hostWith = (facts: Partial<HostFacts>, more: Partial<CheckedHost> = {}): CheckedHost => ({
+/** What a good host says, with the lines of some keys replaced. */
+function answer(lines: readonly string[]): string {
+  const key = (line: string) => line.split(' ')[0];
+  const replaced = new Set(lines.map(key));
+  const good = checks.flatMap((check) => check.good.split('\n')).filter((line) => !replaced.has(key(line)));
+  return [...good, ...lines].join('\n');
+}
+const hostWith = (lines: readonly string[], more: Partial<CheckedHost> = {}): CheckedHost => ({
   name: 'a',
   ip: '10.0.0.1',
   role: 'control-plane',
   clusterId: 'mine',
+  said: said(answer(lines)),
   ...more,
-  facts: { ...good, ...facts },
 });
 
-function errorsOf(host: CheckedHost, others: CheckedHost[] = []): string[] {
-  const context: CheckContext = {
-    host,
-    all: [host, ...others],
-    limits: DEFAULT_LIMITS,
-    askedAtMs: 1_000_000,
-  };
-  return checks.filter(({ check }) => check(context).errors.length > 0).map(({ name }) => name);
+function findingsOf(host: CheckedHost, others: CheckedHost[] = [], given: unknown = {}) {
+  const limits = limitsOf(checks, given);
+  const context: CheckContext = { host, all: [host, ...others], limits, askedAtMs: 1_000_000 };
+  return checks.map(({ name, check }) => ({ name, ...check(context) }));
 }
+const errorsOf = (...args: Parameters<typeof findingsOf>): string[] =>
+  findingsOf(...args)
+    .filter(({ errors }) => errors.length > 0)
+    .map(({ name }) => name);
+const messageOf = (host: CheckedHost): string =>
+  findingsOf(host)
+    .flatMap(({ errors }) => errors)
+    .join('; ');
+
+const owner = (clusterId: string, released = false) => `@owner ${JSON.stringify({ clusterId, released })}`;
 
 describe('precheck', () => {
   it('finds nothing wrong with a good host', () => {
-    expect(errorsOf(hostWith({}))).toEqual([]);
-  });
-
-  it.each<[string, Partial<HostFacts>]>([
-    ['system', { architecture: 'armv7l' }],
-    ['root', { uid: 1000 }],
-    ['cpu', { cpus: 1 }],
-    ['memory', { memoryMiB: 900 }],
-    ['disk', { diskFreeGiB: 2 }],
-    ['swap', { swapKiB: 4096 }],
-    ['ports', { ports: [6443] }],
-    ['clock', { timeMs: 1_060_000 }],
-    ['machine-id', { machineId: '' }],
-    ['leftovers', { leftovers: ['/etc/kubernetes/admin.conf'] }],
-    ['owner', { owner: { clusterId: 'other', released: false } }],
-    ['artifacts', { artifacts: false }],
-  ])('%s', (name, facts) => {
-    expect(errorsOf(hostWith(facts))).toEqual([name]);
-  });
-
-  it('tells all problems of a host at once', () => {
-    expect(errorsOf(hostWith({ cpus: 1, swapKiB: 1, ports: [10250] }))).toEqual(['cpu', 'swap', 'ports']);
-  });
-
-  it('finds hosts that were cloned', () => {
-    const twin = hostWith({}, { ip: '10.0.0.2', name: 'b' });
-    expect(errorsOf(hostWith({}), [twin])).toEqual(['machine-id']);
-  });
-
-  it('takes what this cluster itself has left there, what was released, and what may be reclaimed', () => {
-    const used = { ports: [6443], leftovers: ['/var/lib/etcd/member'] };
-    expect(errorsOf(hostWith({ ...used, owner: { clusterId: 'mine', released: false } }))).toEqual([]);
-    expect(errorsOf(hostWith({ owner: { clusterId: 'other', released: true } }))).toEqual([]);
     expect(
-      errorsOf(hostWith({ ...used, owner: { clusterId: 'old', released: false } }, { reclaim: 'old' })),
+      findingsOf(hostWith([])).filter(({ errors, warnings }) => errors.length + warnings.length),
     ).toEqual([]);
   });
 
+  it.each<[string, string]>([
+    ['system', '@architecture armv7l'],
+    ['system', '@missing tar'],
+    ['root', '@uid 1000'],
+    ['cpu', '@cpus 1'],
+    ['cpu', '@cpus'],
+    ['memory', '@memoryKiB 900000'],
+    ['disk', '@disk 100000000 2000000'],
+    ['disk', '@disk'],
+    ['swap', '@swapKiB 4096'],
+    ['ports', '@port 6443'],
+    ['clock', '@time 1060000'],
+    ['machine-id', '@machineId'],
+    ['foreign', '@foreign /etc/kubernetes/admin.conf'],
+    ['foreign', '@made /var/lib/etcd/member'],
+    ['owner', owner('other')],
+    ['owner', '@owner {broken'],
+    ['artifacts', '@artifacts no'],
+  ])('%s: %s', (name, line) => {
+    expect(errorsOf(hostWith([line]))).toEqual([name]);
+  });
+
+  it('tells all problems of a host at once', () => {
+    expect(errorsOf(hostWith(['@cpus 1', '@swapKiB 1', '@port 10250']))).toEqual(['cpu', 'swap', 'ports']);
+  });
+
+  it('finds hosts that were cloned', () => {
+    const twin = hostWith([], { ip: '10.0.0.2', name: 'b' });
+    expect(errorsOf(hostWith([]), [twin])).toEqual(['machine-id']);
+  });
+
   it('asks little of a host that leaves', () => {
-    expect(errorsOf(hostWith({ cpus: 1, timeMs: 0, ports: [6443] }, { role: 'leaving' }))).toEqual([]);
+    expect(errorsOf(hostWith(['@cpus 1', '@time 0', '@port 6443'], { role: 'leaving' }))).toEqual([]);
+  });
+
+  it('counts what the kubelet keeps free, by its own thresholds', () => {
+    // 15% of 240 GiB: a disk with 40 GiB free is too full for a kubelet with the defaults.
+    const host = hostWith([`@disk ${240 * 1024 ** 2} ${40 * 1024 ** 2}`]);
+    expect(messageOf(host)).toMatch(/40 GiB free.*44 are needed, 36 of them because.*imagefs.available 15%/);
+    expect(errorsOf(host, [], { evictionHard: { 'imagefs.available': '1Gi' } })).toEqual([]);
+    expect(errorsOf(host, [], { evictionHard: { 'nodefs.available': '34Gi' } })).toEqual(['disk']);
+  });
+
+  it('takes a limit of the site, and no value that it does not know', () => {
+    expect(errorsOf(hostWith(['@cpus 1']), [], { cpus: 1 })).toEqual([]);
+    expect(() => limitsOf(checks, { cpu: 1 })).toThrow('precheck_limits');
   });
 });
 
-describe('facts', () => {
-  it('reads its own lines and passes over a banner', () => {
-    const facts = parseFacts(
-      'Welcome!\n@uid 0\n@memoryKiB 2097152\n@port 22\n@port 6443\n@owner {"clusterId":"x"}\nbye @ 5',
-    );
-    expect(facts).toMatchObject({
-      uid: 0,
-      memoryMiB: 2048,
-      ports: [22, 6443],
-      owner: { clusterId: 'x', released: false },
-    });
+describe('a host that carries something', () => {
+  const things = ['@port 6443', '@made /var/lib/etcd/member'];
+  it.each<[string, string[], string | undefined, string[]]>([
+    ['is taken again by the cluster that made it', [...things, '@madeBy mine', owner('mine')], undefined, []],
+    ['is taken from the cluster that is named', [...things, '@madeBy old', owner('old')], 'old', []],
+    ['is taken on after a reclaim that was cut short', [...things, '@madeBy old', owner('mine')], 'old', []],
+    ['is refused while it is another cluster’s', ['@madeBy old', owner('old')], undefined, ['owner']],
+    ['is refused with a name that is not its owner’s', ['@madeBy old', owner('old')], 'whatever', ['owner']],
+    [
+      'is refused when it was released',
+      [...things, '@madeBy old', owner('old', true)],
+      'old',
+      ['foreign', 'ports'],
+    ],
+    ['is refused without an owner file', [...things, '@madeBy old'], 'old', ['foreign', 'ports']],
+    ['is refused without a manifest', [...things, owner('old')], 'old', ['foreign']],
+    ['is refused with a third one’s manifest', [...things, '@madeBy x', owner('old')], 'old', ['foreign']],
+    [
+      'is refused for what the manifest does not list',
+      ['@foreign /x', '@madeBy mine', owner('mine')],
+      undefined,
+      ['foreign'],
+    ],
+  ])('%s', (_what, lines, reclaim, names) => {
+    expect(errorsOf(hostWith(lines, { reclaim }))).toEqual(names);
   });
 
-  it('lets nobody have a host whose owner file cannot be read', () => {
-    expect(parseFacts('@owner {broken').owner).toEqual({ clusterId: 'unreadable', released: false });
+  it('is told by name, with how to go on', () => {
+    expect(messageOf(hostWith(['@foreign /var/lib/etcd/default', '@foreign process etcd (pid 7)']))).toMatch(
+      /\/var\/lib\/etcd\/default, process etcd \(pid 7\); nothing of it was touched. Remove it yourself/,
+    );
+    expect(messageOf(hostWith([owner('old')], { reclaim: 'x' }))).toMatch(/belongs to cluster old, not to x/);
+  });
+
+  it('says that a reclaim of what belongs to nobody has no effect', () => {
+    const warnings = findingsOf(hostWith([], { reclaim: 'old' })).flatMap((found) => found.warnings);
+    expect(warnings).toEqual([expect.stringContaining('has no owner file')]);
+  });
+});
+
+describe('the script', () => {
+  let root = '';
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'precheck-'));
+  });
+  afterEach(() => rm(root, { recursive: true }));
+
+  const put = async (path: string, text = '') => {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  };
+  const ask = async () => {
+    const input = scriptOf([foreign], {});
+    const { stdout } = await execa('/bin/sh', ['-s'], { input, env: { MATRYOSHKA_ROOT: root } });
+    return said(stdout);
+  };
+
+  it('finds nothing on an empty host, nor in empty folders', async () => {
+    await mkdir(join(root, 'var/lib/etcd/lost+found'), { recursive: true });
+    expect((await ask()).all('foreign')).toEqual([]);
+  });
+
+  it.each([
+    '/var/lib/etcd/default/member',
+    '/var/lib/etcd/member',
+    '/etc/cni/net.d/10-other.conflist',
+    '/opt/cni/bin/bridge',
+    '/var/lib/docker/overlay2',
+    '/usr/bin/containerd',
+    '/lib/systemd/system/docker.service',
+    '/etc/kubernetes/admin.conf',
+    '/var/lib/rancher/k3s',
+    '/run/containerd/containerd.sock',
+  ])('finds %s', async (path) => {
+    await put(path);
+    const [found = ''] = (await ask()).all('foreign');
+    expect(found !== '' && path.startsWith(found)).toBe(true);
+  });
+
+  it('tells what the manifest lists from what it does not', async () => {
+    await put(
+      '/etc/matryoshka/made',
+      'cluster mine\nruntime tree /var/lib/containerd\nnetwork file /etc/cni/net.d/10-flannel.conflist\n',
+    );
+    await put('/var/lib/containerd/data/x');
+    await put('/etc/cni/net.d/10-flannel.conflist');
+    await put('/etc/cni/net.d/99-other.conf');
+    const answer = await ask();
+    expect(answer.text('madeBy')).toBe('mine');
+    expect(answer.all('made')).toEqual(['/etc/cni/net.d/10-flannel.conflist', '/var/lib/containerd/data']);
+    expect(answer.all('foreign')).toEqual(['/etc/cni/net.d/99-other.conf']);
+  });
+
+  it('runs as a whole, and each part answers under the keys that its check reads', async () => {
+    const { stdout } = await execa('/bin/sh', ['-s'], {
+      input: scriptOf(checks, {}),
+      env: { MATRYOSHKA_ROOT: root },
+    });
+    const keys = checks.flatMap(({ good }) =>
+      good.split('\n').flatMap((line) => /^@(\w+)/.exec(line)?.[1] ?? []),
+    );
+    const answered = said(stdout);
+    expect(keys.filter((key) => !['artifacts', 'port'].includes(key) && answered.text(key) === '')).toEqual(
+      [],
+    );
   });
 
   it('quotes what it puts into a shell', () => {
-    expect(factsScript("http://a/'; rm -rf /")).toContain(`'http://a/'\\''; rm -rf /'`);
+    expect(quoted("http://a/'; rm -rf /")).toBe(`'http://a/'\\''; rm -rf /'`);
+  });
+});
+
+describe('an answer', () => {
+  it('is read by its own lines, past a banner', () => {
+    const read = said('Welcome!\n@uid 0\n@port 22\n@port 6443\n@owner {"clusterId":"x"}\nbye @ 5');
+    expect([read.text('uid'), read.all('port')]).toEqual(['0', ['22', '6443']]);
+    expect(ownerOf(read)).toEqual({ clusterId: 'x', released: false });
+  });
+
+  it('lets nobody have a host whose owner file cannot be read', () => {
+    expect(ownerOf(said('@owner {broken'))).toEqual({ clusterId: 'unreadable', released: false });
   });
 });

@@ -1,18 +1,24 @@
 import type { Check } from './check.ts';
 import { artifacts } from './checks/artifacts.ts';
 import { clock } from './checks/clock.ts';
-import { hostname, machineId } from './checks/identity.ts';
-import { leftovers, owner } from './checks/ownership.ts';
+import { cpu } from './checks/cpu.ts';
+import { disk } from './checks/disk.ts';
+import { foreign } from './checks/foreign.ts';
+import { hostname } from './checks/hostname.ts';
+import { machineId } from './checks/machine-id.ts';
+import { memory } from './checks/memory.ts';
+import { owner } from './checks/owner.ts';
 import { ports } from './checks/ports.ts';
-import { cpu, disk, memory, swap } from './checks/resources.ts';
-import { root, system } from './checks/system.ts';
+import { root } from './checks/root.ts';
+import { swap } from './checks/swap.ts';
+import { system } from './checks/system.ts';
 
 /** Every check, in the order in which problems are told. */
 export const checks: readonly Check[] = [
   system,
   root,
   owner,
-  leftovers,
+  foreign,
   cpu,
   memory,
   disk,

@@ -1,12 +1,15 @@
 import { messageOf } from '#base/errors.ts';
 import { connect, type SshConnection, SshError, type SshTarget } from '#ssh/connection.ts';
-import type { Check, CheckedHost, Limits } from './check.ts';
-import { factsScript, type HostFacts, parseFacts } from './facts.ts';
+import type { Check, CheckedHost, Limits, ScriptInput } from './check.ts';
+import { type Said, said } from './said.ts';
+import { scriptOf } from './script.ts';
 
-const FACTS_TIMEOUT_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 30_000;
+/** Hosts looked at together: a handshake costs milliseconds of one thread, and its limit counts from its own start. */
+const AT_ONCE = 32;
 
 /** A host to look at, and how to get there. */
-export interface PrecheckHost extends Omit<CheckedHost, 'facts'> {
+export interface PrecheckHost extends Omit<CheckedHost, 'said'> {
   target: SshTarget;
 }
 
@@ -17,44 +20,70 @@ export interface PrecheckProblem {
   message: string;
 }
 
+export interface PrecheckOptions extends ScriptInput {
+  limits: Limits;
+  /** Addresses whose connections stay open; the caller closes them. */
+  keep?: ReadonlySet<string>;
+}
+
 export interface PrecheckResult {
   problems: PrecheckProblem[];
   /** Lines of known_hosts, one a host that answered. */
   knownHosts: string;
   /** What the hosts that answered said of themselves, by IP. */
-  facts: Map<string, HostFacts>;
-  /** Open connections of the hosts that answered, by IP; the caller closes them. */
+  said: Map<string, Said>;
+  /** Open connections of the hosts that `keep` named and that answered, by IP. */
   connections: Map<string, SshConnection>;
 }
 
+interface Answer {
+  host: CheckedHost;
+  askedAtMs: number;
+  hostKeyLine: string;
+}
+
 /**
- * Looks at every host at once and reports every problem at once, as kubeadm's preflight does. Changes nothing on any
- * host. Never rejects for a host's sake: one that cannot be reached is a problem of its own.
+ * Looks at every host, 32 at a time, and reports every problem at once, as kubeadm's preflight does. Changes nothing
+ * on any host. Never rejects for a host's sake: one that cannot be reached is a problem of its own.
  */
 export async function precheck(
   hosts: readonly PrecheckHost[],
   checks: readonly Check[],
-  options: { limits: Limits; artifactUrl?: string | undefined },
+  options: PrecheckOptions,
 ): Promise<PrecheckResult> {
   const connections = new Map<string, SshConnection>();
   const problems: PrecheckProblem[] = [];
-  const script = factsScript(options.artifactUrl);
-  const looked = await Promise.all(
-    hosts.map(async ({ target, ...host }) => {
-      try {
-        const connection = await connect(target);
+  const script = scriptOf(checks, options);
+  const answers: (Answer | undefined)[] = hosts.map(() => undefined);
+
+  async function look({ target, ...host }: PrecheckHost): Promise<Answer | undefined> {
+    let connection: SshConnection | undefined;
+    try {
+      connection = await connect(target);
+      const askedAtMs = Date.now();
+      const { stdout } = await connection.run('/bin/sh -s', { input: script, timeoutMs: ANSWER_TIMEOUT_MS });
+      const { hostKeyLine } = connection;
+      if (options.keep?.has(host.ip)) {
         connections.set(host.ip, connection);
-        const askedAtMs = Date.now();
-        const { stdout } = await connection.run('/bin/sh -s', { input: script, timeoutMs: FACTS_TIMEOUT_MS });
-        return [{ host: { ...host, facts: parseFacts(stdout) }, askedAtMs }];
-      } catch (error) {
-        const check = error instanceof SshError ? error.reason : 'Unreachable';
-        problems.push({ ip: host.ip, check, severity: 'error', message: messageOf(error) });
-        return [];
+        connection = undefined;
       }
-    }),
-  );
-  const reached = looked.flat();
+      return { host: { ...host, said: said(stdout) }, askedAtMs, hostKeyLine };
+    } catch (error) {
+      const check = error instanceof SshError ? error.reason : 'Unreachable';
+      problems.push({ ip: host.ip, check, severity: 'error', message: messageOf(error) });
+      return undefined;
+    } finally {
+      connection?.close();
+    }
+  }
+
+  const queue = hosts.entries();
+  async function work(): Promise<void> {
+    for (const [index, host] of queue) answers[index] = await look(host);
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+
+  const reached = answers.filter((answer) => answer !== undefined);
   const all = reached.map(({ host }) => host);
   for (const { host, askedAtMs } of reached) {
     for (const { name, check } of checks) {
@@ -65,7 +94,10 @@ export async function precheck(
       errors.forEach(tell('error'));
     }
   }
-  const knownHosts = [...connections.values()].map(({ hostKeyLine }) => `${hostKeyLine}\n`).join('');
-  const facts = new Map(all.map((host) => [host.ip, host.facts]));
-  return { problems, facts, knownHosts, connections };
+  return {
+    problems,
+    said: new Map(all.map((host) => [host.ip, host.said])),
+    knownHosts: reached.map(({ hostKeyLine }) => `${hostKeyLine}\n`).join(''),
+    connections,
+  };
 }

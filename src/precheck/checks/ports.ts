@@ -1,4 +1,5 @@
-import { type Check, error, fine, isOurs, joins } from '../check.ts';
+import { type Check, error, fine, joins } from '../check.ts';
+import { isOpen } from './owner.ts';
 
 /** Source: kubernetes.io, Ports and Protocols. */
 const CONTROL_PLANE = [6443, 2379, 2380, 10250, 10257, 10259];
@@ -6,12 +7,16 @@ const WORKER = [10250, 10256];
 
 export const ports: Check = {
   name: 'ports',
+  script:
+    () => `cat /proc/net/tcp /proc/net/tcp6 | awk '$4=="0A" {split($2,a,":"); print a[length(a)]}' | sort -u |
+while read -r hex; do say port "$(printf %d "0x$hex")"; done`,
+  good: '@port 22',
   check(context) {
     const { host } = context;
     // On a host of this cluster it is our own kubelet that listens.
-    if (!joins(context) || isOurs(context) || host.reclaim !== undefined) return fine;
+    if (!joins(context) || isOpen(context)) return fine;
     const needed = host.role === 'control-plane' ? CONTROL_PLANE : WORKER;
-    const taken = needed.filter((port) => host.facts.ports.includes(port));
+    const taken = needed.filter((port) => host.said.all('port').includes(String(port)));
     return taken.length === 0
       ? fine
       : error(`something listens on TCP ${taken.join(', ')}, which Kubernetes needs`);

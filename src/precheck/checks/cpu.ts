@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { type Check, error, fine, joins } from '../check.ts';
+
+/** kubeadm's own preflight limit (kubernetes.io, Installing kubeadm, Before you begin). */
+const limits = z.object({ cpus: z.number().default(2) });
+
+export const cpu: Check = {
+  name: 'cpu',
+  script: () => 'say cpus "$(nproc || grep -c ^processor /proc/cpuinfo)"',
+  limits,
+  good: '@cpus 4',
+  check(context) {
+    const { cpus } = limits.parse(context.limits);
+    const has = context.host.said.number('cpus');
+    return !joins(context) || has >= cpus ? fine : error(`has ${has} CPU; at least ${cpus} are needed`);
+  },
+};

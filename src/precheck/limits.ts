@@ -1,0 +1,10 @@
+import { z } from 'zod';
+import type { Check, Limits } from './check.ts';
+
+/** The limits of all checks, from what a site sets and the checks' defaults. Throws on a value that no check knows. */
+export function limitsOf(checks: readonly Check[], given: unknown): Limits {
+  const shape = Object.assign({}, ...checks.map(({ limits }) => limits?.shape ?? {}));
+  const parsed = z.strictObject(shape).safeParse(given ?? {});
+  if (!parsed.success) throw new Error(`precheck_limits: ${z.prettifyError(parsed.error)}`);
+  return z.record(z.string(), z.unknown()).parse(parsed.data);
+}

@@ -1,0 +1,14 @@
+import type { Check, ScriptInput } from './check.ts';
+
+export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/**
+ * The POSIX shell script that asks a host for all checks at once, so that a check costs no round trip. Each part stands
+ * alone: what a host lacks leaves a line out, and the check that needs it says so.
+ */
+export const scriptOf = (checks: readonly Check[], input: ScriptInput): string =>
+  [
+    `say() { printf '@%s %s\\n' "$1" "$2"; }`,
+    ...checks.flatMap(({ script }) => (script ? [`( ${script(input).trim() || ':'}\n) 2>/dev/null`] : [])),
+    'exit 0\n',
+  ].join('\n');
