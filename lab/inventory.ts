@@ -14,6 +14,8 @@ export interface LabCluster {
   readonly id?: string;
   readonly podCidr?: string;
   readonly serviceCidr?: string;
+  /** Whether the masters are made by this run, or there already. */
+  readonly creates: boolean;
   readonly masters: readonly string[];
   /** On a scale-up: only those that come. */
   readonly workers: readonly string[];
@@ -34,22 +36,27 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
   const named = new Set([...cluster.masters, ...cluster.workers, ...cluster.leaving]);
   const hosts = labHosts(99).filter(({ name }) => named.has(name));
   const group = (names: readonly string[]) => ({
-    hosts: Object.fromEntries(names.map((name) => [name, {}])),
+    hosts: Object.fromEntries(hosts.filter(({ name }) => names.includes(name)).map(({ ip }) => [ip, {}])),
   });
+  const { masters, workers, leaving, creates } = cluster;
   const first = hosts.find(({ name }) => name === cluster.masters[0]);
   return stringify({
     all: {
       hosts: Object.fromEntries(
         hosts.map(({ name, ip }) => [
-          name,
-          { ansible_host: ip, ip, access_ip: ip, ansible_port: 22, ansible_user: 'root' },
+          ip,
+          { ansible_host: ip, node_name: name, ip, access_ip: ip, ansible_port: 22, ansible_user: 'root' },
         ]),
       ),
       children: {
-        'kube-master': group(cluster.masters),
-        'kube-node': group(cluster.workers),
-        etcd: group(cluster.masters),
-        leaving: group(cluster.leaving),
+        'kube-master': group(masters),
+        'kube-node': group([...workers, ...leaving]),
+        etcd: group(masters),
+        join: group(creates ? [...masters, ...workers] : workers),
+        change: group([]),
+        leave: group(leaving),
+        stay: group(creates ? [] : masters),
+        untouched: group([]),
       },
       vars: {
         cluster_name: cluster.name,

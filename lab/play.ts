@@ -14,7 +14,7 @@ const ansibleDir = join(import.meta.dirname, '..', 'ansible');
 /** Runs a playbook of the checkout in the runner image against lab hosts, and serves the artifacts meanwhile. */
 export async function play(
   playbook: string,
-  cluster: Omit<LabCluster, 'artifactsUrl'>,
+  cluster: Omit<LabCluster, 'artifactsUrl' | 'creates'>,
   say: (line: string) => void,
 ): Promise<void> {
   const { runner: image } = await operatorImages(say);
@@ -23,7 +23,7 @@ export async function play(
   try {
     await writeFile(
       join(labDir, 'inventory.yaml'),
-      await labInventory({ ...cluster, artifactsUrl: address }),
+      await labInventory({ ...cluster, creates: playbook === 'create.yml', artifactsUrl: address }),
     );
     const { exitCode } = await execa(
       'docker',

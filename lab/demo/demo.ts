@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { SECRETS, secretData } from '#api/core.ts';
-import { nodeNameOf } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { UsageError } from '#base/errors.ts';
@@ -84,7 +83,7 @@ async function asked(meta: Meta, method: 'POST', path: string, body: unknown): P
 
 async function followed(meta: Meta): Promise<void> {
   const over = new AbortController();
-  const hosts = meta.hosts.map(({ ip }) => nodeNameOf({ ip }));
+  const hosts = meta.hosts.map(({ ip }) => ip);
   const following = followHosts(meta.rest, PATH, hosts, over.signal);
   try {
     await untilDone(meta, NAME, OPERATION_MS);

@@ -1,14 +1,21 @@
-"""Runs one shell script on a host: its text goes through standard input, so nothing of it is in an argument list,
-no file is left there, and the host needs no Python.
+"""Runs shell scripts on a host by one SSH command: their text goes through standard input, so nothing of it is in an
+argument list, no file is left there, and the host needs no Python.
 
     - host_script:
-        script: node.sh                 # in the role's files/
+        script: init.sh                 # in the role's files/, or ROLE/NAME.sh
         vars: {KUBE_VERSION: v1.34.4}   # become shell variables; maps and lists arrive as JSON
         timeout: 300                    # seconds
         shell: /bin/sh                  # instead of the play's ansible_shell_executable
         output: /path/on/this/machine   # where standard output goes, 0600, instead of into the result
 
-A script says what it changed in lines `changed: …` and answers in lines `result: key=value`.
+Several scripts run one after the other, and those of an inner list side by side; the first that fails ends them:
+
+        script: [host/host.sh, [runtime/runtime.sh, kubelet/kubelet.sh]]
+        go_on: true                     # run the later ones all the same, and fail at the end
+
+Each script stands behind files/prelude.sh and knows its role as ROLE. It says what it changed in lines `changed: …`,
+answers in lines `result: key=value`, and tells what was achieved in lines `did: WORD [ADDRESS]` and
+`version: NAME=VERSION` (ansible/README.md, What scripts say).
 """
 
 import json
@@ -20,6 +27,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.text.converters import to_bytes, to_text
 from ansible.plugins.action import ActionBase
 
+PRELUDE = os.path.join(os.path.dirname(__file__), '..', '..', 'files', 'prelude.sh')
 NAME = re.compile(r'^[A-Za-z_][A-Za-z0-9_]*$')
 MESSAGE_LIMIT = 1500
 
@@ -37,8 +45,29 @@ def assignment(name, value):
     return '%s=%s\n' % (name, shlex.quote(str(value)))
 
 
+def read(path):
+    with open(path, encoding='utf-8') as file:
+        return file.read()
+
+
+def said(lines):
+    """What the lines of scripts say, as parts of a task's result."""
+    def after(word):
+        return [line[len(word) + 2:].strip() for line in lines if line.startswith(word + ': ')]
+
+    def pairs(word):
+        return dict(line.split('=', 1) for line in after(word) if '=' in line)
+
+    did, did_for = [], {}
+    for line in after('did'):
+        word, _, address = line.partition(' ')
+        (did_for.setdefault(address, []) if address else did).append(word)
+    return {'changes': after('changed'), 'facts': pairs('result'), 'versions': pairs('version'),
+            'did': did, 'did_for': did_for}
+
+
 class ActionModule(ActionBase):
-    _VALID_ARGS = frozenset(('script', 'vars', 'timeout', 'shell', 'output'))
+    _VALID_ARGS = frozenset(('script', 'vars', 'timeout', 'shell', 'output', 'go_on'))
     _supports_check_mode = False
 
     def run(self, tmp=None, task_vars=None):
@@ -46,13 +75,12 @@ class ActionModule(ActionBase):
         args = self._task.args
         unknown = set(args) - self._VALID_ARGS
         if unknown or 'script' not in args:
-            raise AnsibleActionFail('host_script takes script, vars, timeout, shell, output; not %s' % sorted(unknown))
-        path = self._find_needle('files', args['script'])
-        with open(path, encoding='utf-8') as file:
-            text = file.read()
+            raise AnsibleActionFail('host_script takes script, vars, timeout, shell, output, go_on; not %s' % sorted(unknown))
         variables = ''.join(assignment(key, value) for key, value in sorted((args.get('vars') or {}).items()))
+        functions, calls = self._steps(args['script'], task_vars, args.get('go_on'))
         # The whole text is read before any of it runs, so that no command of it can eat the rest.
-        script = 'main() {\n%s\n%s\n}\nmain </dev/null\n' % (variables, text)
+        script = 'main() {\n%s\n%s\n%s\nfailed=0\n%s\nexit $failed\n}\nmain </dev/null\n' % (
+            variables, read(PRELUDE), functions, calls)
         command = '/usr/bin/timeout -k 10 %d /bin/bash -s' % int(args.get('timeout', 600))
         options = {'in_data': to_bytes(script), 'sudoable': False}
         if args.get('shell'):
@@ -60,9 +88,8 @@ class ActionModule(ActionBase):
         answer = self._low_level_execute_command(command, **options)
 
         lines = answer['stdout_lines']
-        changes = [line[9:] for line in lines if line.startswith('changed: ')]
-        facts = dict(line[8:].split('=', 1) for line in lines if line.startswith('result: ') and '=' in line)
-        result.update(rc=answer['rc'], changed=bool(changes), changes=changes, facts=facts)
+        found = said(lines)
+        result.update(rc=answer['rc'], changed=bool(found['changes']), **found)
         if answer['rc'] != 0:
             message = to_text(answer['stderr']).strip() or to_text(answer['stdout']).strip()
             if answer['rc'] == 124:
@@ -72,5 +99,29 @@ class ActionModule(ActionBase):
             with open(os.open(args['output'], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 'w') as file:
                 file.write(answer['stdout'])
         else:
-            result.update(msg='; '.join(changes)[:MESSAGE_LIMIT])
+            result.update(msg='; '.join(found['changes'])[:MESSAGE_LIMIT])
         return result
+
+    def _steps(self, scripts, task_vars, go_on):
+        """Shell functions, one a script, and the lines that call them."""
+        functions, calls = [], []
+
+        def function(name):
+            role = name.split('/')[0] if '/' in name else self._task._role.get_name()
+            path = (os.path.join(task_vars['playbook_dir'], 'roles', role, 'files', name.split('/')[1])
+                    if '/' in name else self._find_needle('files', name))
+            called = 'step_%d' % len(functions)
+            functions.append('%s() {\nROLE=%s\n%s\n}' % (called, shlex.quote(role), read(path)))
+            return called
+
+        for step in [scripts] if isinstance(scripts, str) else scripts:
+            if isinstance(step, str):
+                calls.append('( %s ) || case $? in 3) exit 1 ;; 4) exit $failed ;; *) failed=1 ;; esac' % function(step))
+            else:
+                # A script that fails ends its subshell with the reason on standard error; the others are awaited.
+                names = [function(name) for name in step]
+                calls.append('pids=\n%s' % '\n'.join('( %s ) & pids="$pids $!"' % name for name in names))
+                calls.append('for pid in $pids; do wait "$pid" || failed=1; done')
+            if not go_on:
+                calls.append('[ "$failed" = 0 ] || exit 1')
+        return '\n'.join(functions), '\n'.join(calls)

@@ -56,12 +56,18 @@ class CallbackModule(CallbackBase):
             message = content.get('msg')
             if event in ('failed', 'unreachable') and not message:
                 message = content.get('stderr') or content.get('exception') or content.get('censored')
-        self._emit(event, task=task.get_name(), host=host, message=trimmed(message),
+        content = result.result
+        # What a script achieved, for its own host or for others, and the versions that it found there.
+        said = {key: content[key] for key in ('did', 'did_for', 'versions') if content.get(key)}
+        self._emit(event, task=task.get_name(), host=host, message=trimmed(message), **said,
                    seconds=None if start is None else round(time.monotonic() - start, 2))
 
     def v2_playbook_on_play_start(self, play):
         self._play = play.get_name()
         self._emit('play', play=self._play)
+        # The last play of every playbook: whoever follows the run may take it for successful now, and only now.
+        if self._play == 'Complete':
+            self._emit('complete')
 
     def v2_playbook_on_task_start(self, task, is_conditional):
         self._emit('task', task=task.get_name())

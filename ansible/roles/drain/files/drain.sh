@@ -1,24 +1,38 @@
-# Moves ordinary pods off nodes and takes the nodes out of the cluster, all at once, each within a bound.
-set -u
-export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
+# Moves ordinary pods off nodes and takes the nodes out of the cluster, all at once, each within a bound. What a node
+# that was removed still writes is refused from now on (roles/drain/files/deny.yaml).
+[ -n "$LEAVING" ] || exit 0
 
-leave() { # node, drain or not
+names=$(awk -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" 'NF { printf "%s\"%s\":\"%s\"", comma, $2, now; comma = "," }' <<< "$LEAVING")
+denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-removed-nodes","namespace":"kube-system"},"data":{'$names'}}'
+{
+  # Added to those of earlier operations, never in their place.
+  kubectl -n kube-system patch configmap matryoshka-removed-nodes --type merge -p "{\"data\":{$names}}" > /dev/null 2>&1 ||
+    kubectl create -f - > /dev/null <<< "$denied"
+} && kubectl apply --server-side --field-manager=matryoshka --force-conflicts -f - > /dev/null <<< "$DENY" ||
+  fail 'nodes that leave cannot be kept from coming back; none was removed'
+
+leave() { # HOST NODE drain-or-no
   local out
-  kubectl get node "$1" -o name > /dev/null 2>&1 || return 0
-  if [ "$2" = drain ]; then
-    out=$(kubectl drain "$1" --ignore-daemonsets --delete-emptydir-data --force --timeout="${DRAIN_SECONDS}s" 2>&1) ||
-      echo "$1 was not drained within $DRAIN_SECONDS s: $(printf '%s\n' "$out" | tail -1)"
+  if kubectl get node "$2" -o name > /dev/null 2>&1; then
+    # A host that is away ends no pods; the cluster collects them once the node is gone.
+    if [ "$3" = drain ]; then
+      out=$(kubectl drain "$2" --ignore-daemonsets --delete-emptydir-data --force --timeout="${DRAIN_SECONDS}s" 2>&1) ||
+        echo "$2 was not drained within $DRAIN_SECONDS s: $(printf '%s\n' "$out" | tail -1)"
+    fi
+    for try in $(seq 5); do
+      out=$(kubectl delete node "$2" --ignore-not-found --timeout=30s 2>&1) && break
+      [ "$try" != 5 ] || fail "$2: $out"
+      sleep 1
+    done
+    changed "$2 left"
   fi
-  for try in $(seq 5); do
-    out=$(kubectl delete node "$1" --ignore-not-found --timeout=30s 2>&1) && { echo "changed: $1 left"; return 0; }
-    sleep 1
-  done
-  echo "$out" >&2; return 1
+  did left "$1"
 }
 
 pids= failed=0
-for node in $ALIVE; do leave "$node" drain & pids="$pids $!"; done
-# A dead host ends no pods; the cluster collects them once the node is gone.
-for node in $DEAD; do leave "$node" no & pids="$pids $!"; done
+while read -r host node how; do
+  [ -n "$host" ] || continue
+  ( leave "$host" "$node" "$how" ) & pids="$pids $!"
+done <<< "$LEAVING"
 for pid in $pids; do wait "$pid" || failed=1; done
 exit $failed

@@ -1,8 +1,11 @@
-# Installs the fence and takes the host for this run.
-set -u
+# Takes the host for this run. The new fence replaces the one that is there only once it has been let in: until then
+# it is called from where it was put, and a host that is somebody's keeps what it has.
 fence=/usr/local/sbin/matryoshka-fence
-if [ "$(cat "$fence" 2>/dev/null)" != "$FENCE" ]; then
-  new=$(mktemp /usr/local/sbin/.matryoshka-fence.XXXXXX) || exit 1
-  printf '%s\n' "$FENCE" > "$new" && chmod 755 "$new" && mv -f "$new" "$fence"
-fi
-exec "$fence" take $RUN $OPTIONS
+new=$(mktemp /usr/local/sbin/.matryoshka-fence.XXXXXX) || exit 1
+trap 'rm -f "$new"' EXIT
+printf '%s\n' "$FENCE" > "$new" && chmod 755 "$new" || exit 1
+# shellcheck disable=SC2086
+"$new" take $RUN $OPTIONS; code=$?
+[ "$code" = 0 ] || exit "$code"
+cmp -s "$new" "$fence" || mv -f "$new" "$fence" || exit 1
+did taken

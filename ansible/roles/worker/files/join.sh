@@ -1,13 +1,12 @@
 # kubeadm join of a worker. A join that was cut short is reset and done again.
-set -u
 umask 077
-export PATH=/usr/local/sbin:/usr/local/bin:$PATH
-state=/run/matryoshka
 mkdir -p "$state"
-changed() { echo "changed: $*"; }
-
+for tree in /etc/kubernetes /var/lib/kubelet; do
+  is_made tree $tree || is_made content $tree || fail "$tree was not made by Matryoshka"
+done
 if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ] || [ -e /var/lib/kubelet/config.yaml ]; then
-  kubeadm reset -f --cleanup-tmp-dir > "$state/reset.log" 2>&1 || { tail -5 "$state/reset.log" >&2; exit 1; }
+  kubeadm reset -f --cleanup-tmp-dir > "$state/reset.log" 2>&1 || fail "$(tail -5 "$state/reset.log")"
+  # shellcheck disable=SC2086
   [ -z "$RESOLV_NAMESERVERS" ] || printf 'nameserver %s\n' $RESOLV_NAMESERVERS > /etc/kubernetes/resolv.conf
   changed 'reset after a join that was cut short'
 fi
@@ -17,8 +16,10 @@ kubeadm join --config "$state/kubeadm-join.yaml" > "$state/join.out" 2>&1
 code=$?
 rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
 if [ "$code" != 0 ]; then
-  grep -v -e addrConn -e "$SECRET" "$state/join.out" | tail -20 >&2
-  exit "$code"
+  out=$(grep -v addrConn "$state/join.out" | tail -20)
+  echo "${out//$SECRET/…}" >&2
+  exit 1
 fi
 echo "$CLUSTER_ID" > /etc/matryoshka/joined
 changed 'kubeadm join'
+did joined

@@ -1,7 +1,4 @@
 # Labels and schedulability of nodes, then waits until every node is Ready and every pod of the system runs.
-set -u
-export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
-changed() { echo "changed: $*"; }
 deadline=$(($(date +%s) + WAIT_SECONDS))
 left() { local rest=$((deadline - $(date +%s))); [ "$rest" -gt 1 ] && echo "$rest" || echo 1; }
 
@@ -12,10 +9,11 @@ until missing=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}
   [ "$(left)" -gt 1 ] || { echo "not Ready within $WAIT_SECONDS s: $missing" >&2; kubectl get nodes -o wide >&2; exit 1; }
   sleep 0.5
 done
-while read -r node labels; do
+while read -r node patch; do
   [ -n "$node" ] || continue
-  out=$(kubectl label node "$node" --overwrite $labels 2>&1) || { echo "$out" >&2; exit 1; }
-  case $out in *'not labeled'*) ;; *) changed "labels of $node" ;; esac
+  # A patch and no argument of a command: a label is data, whatever stands in it.
+  out=$(kubectl patch node "$node" --type merge --patch-file /dev/stdin 2>&1 <<< "$patch") || fail "$out"
+  case $out in *'no change'*) ;; *) changed "labels of $node" ;; esac
 done <<< "$LABELS"
 for node in $UNTAINT; do
   out=$(kubectl taint node "$node" node-role.kubernetes.io/control-plane:NoSchedule- 2>&1) && changed "$node takes ordinary pods"

@@ -1,0 +1,125 @@
+# Stands before every script that host_script sends. MATRYOSHKA_ROOT: a directory that stands for a host, in tests.
+set -u
+R=${MATRYOSHKA_ROOT:-}
+state=$R/run/matryoshka installed=$R/etc/matryoshka/installed work=$R/var/lib/matryoshka manifest=$R/etc/matryoshka/made
+export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
+
+changed() { echo "changed: $*"; }
+did() { echo "did: $*"; }
+result() { echo "result: $1=$2"; }
+version() { echo "version: $1=$2"; }
+fail() { echo "$*" >&2; exit 1; }
+# Of several scripts, also those that would go on after a failure: none follows, because of an error, or for want of work.
+abort() { echo "$*" >&2; exit 3; }
+enough() { exit 4; }
+
+# --- the manifest: what we made on this host, a line each, `ROLE KIND THING`, written before the thing is made
+
+made_by() { sed -n '1s/^cluster //p' "$manifest" 2>/dev/null; }
+is_made() { awk -v kind="$1" -v thing="$2" '{ k = $2; sub(/^[^ ]+ [^ ]+ /, "") } k == kind && $0 == thing { y = 1 } END { exit !y }' "$manifest" 2>/dev/null; }
+is_empty() { [ -z "$(find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null | head -1)" ]; }
+
+# own KIND THING…: lists what is going to be made. What is there already and not listed is not ours: a folder of many
+# users (dir), a value (sysctl, table) is left out and so never undone; a file or a tree of somebody's ends the script.
+own() {
+  local kind=$1 thing lines=; shift
+  for thing; do
+    ! is_made "$kind" "$thing" || continue
+    case $kind in
+      file) [ ! -e "$R$thing" ] && [ ! -L "$R$thing" ] || fail "$thing is there, and was not made by Matryoshka; remove it if nobody needs it" ;;
+      dir) [ ! -e "$R$thing" ] || continue ;;
+      tree)
+        ! is_made content "$thing" || continue
+        if [ -e "$R$thing" ]; then
+          is_empty "$R$thing" || fail "$thing is not empty, and was not made by Matryoshka; remove what is in it if nobody needs it"
+          # The folder itself is somebody's, perhaps a disk of its own.
+          lines="$lines$ROLE content $thing"$'\n'; continue
+        fi ;;
+    esac
+    lines="$lines$ROLE $kind $thing"$'\n'
+  done
+  [ -z "$lines" ] || { printf %s "$lines" >> "$manifest"; sync "$manifest"; }
+}
+
+mounts_under() { awk -v p="$1" 'index($5, p "/") == 1 { print $5 }' /proc/self/mountinfo; }
+is_mount() { awk -v p="$1" '$5 == p { y = 1 } END { exit !y }' /proc/self/mountinfo; }
+
+# release_mounts PATTERN: unmounts what a runtime or a kubelet of ours has mounted, deepest first.
+release_mounts() {
+  local mount
+  awk '{ print $5 }' /proc/self/mountinfo | grep -E "$1" | sort -ru | while read -r mount; do
+    mount=$(printf '%b' "$mount"); umount "$mount" 2>/dev/null || umount -l "$mount" 2>/dev/null
+  done
+}
+
+# A tree of ours goes, but nothing that somebody has mounted in it.
+remove_tree() { # PATH ARGUMENT-OF-FIND…
+  local path=$R$1 mounts; shift
+  [ -e "$path" ] || return 0
+  mounts=$(mounts_under "$path")
+  [ -z "$mounts" ] || { echo "not removed, because something that is not ours is mounted there: $(echo $mounts)" >&2; return 1; }
+  find "$path" -xdev "$@" -exec rm -rf --one-file-system {} +
+}
+
+# unmake: undoes the lines of this role, the last first. Answers 1 when something stayed.
+unmake() {
+  local kind thing stayed=0
+  [ -e "$manifest" ] || return 0
+  while read -r _ kind thing; do
+    case $kind in
+      file) rm -f "$R$thing" || stayed=1 ;;
+      dir) [ ! -d "$R$thing" ] || rmdir "$R$thing" 2>/dev/null ;;
+      content) remove_tree "$thing" -mindepth 1 -maxdepth 1 ! -name lost+found || stayed=1 ;;
+      tree)
+        if is_mount "$R$thing"; then echo "not removed, because something that is not ours is mounted there: $thing" >&2; stayed=1
+        else remove_tree "$thing" -maxdepth 0 || stayed=1; fi ;;
+      unit) systemctl disable -q --now "$thing" 2>/dev/null; systemctl reset-failed "$thing" 2>/dev/null ;;
+      sysctl) sysctl -q -w "$thing" 2>/dev/null ;;
+      link) ! ip link show "$thing" > /dev/null 2>&1 || { ip link delete "$thing" && changed "$thing"; } ;;
+      # shellcheck disable=SC2086
+      table) ! nft list table $thing > /dev/null 2>&1 || { nft delete table $thing && changed "rules of ${thing#* }"; } ;;
+    esac
+  done < <(grep "^$ROLE " "$manifest" | tac)
+  return $stayed
+}
+
+# --- files
+
+# put PATH MODE: standard input becomes the file, which is ours, if it is not that already.
+put() {
+  own file "$1"
+  local new; new=$(mktemp "$work/put.XXXXXX"); cat > "$new"
+  if cmp -s "$new" "$R$1"; then rm -f "$new"; return 1; fi
+  mkdir -p "$R${1%/*}"; chmod "$2" "$new"; mv -f "$new" "$R$1"; changed "$1"
+}
+
+# fetch NAME PATH SHA256 → file $work/NAME, summed as it comes.
+fetch() {
+  local sum
+  sum=$(set -o pipefail
+    curl -fsS --retry 5 --retry-delay 1 --retry-all-errors --connect-timeout 10 --max-time 900 "$ARTIFACTS_BASE_URL/$2" 2> "$work/$1.err" |
+      tee "$work/$1" | sha256sum) || fail "cannot fetch $ARTIFACTS_BASE_URL/$2: $(tail -1 "$work/$1.err")"
+  rm -f "$work/$1.err"
+  [ "${sum%% *}" = "$3" ] || { rm -f "$work/$1"; fail "$2 does not have the sum $3"; }
+}
+
+is_installed() { [ "$(cat "$installed/$1" 2>/dev/null)" = "$2" ]; }
+
+binary() { # NAME PATH SHA256 TARGET
+  own file "$4"
+  ! is_installed "$1" "$3" || [ ! -x "$4" ] || return 0
+  fetch "$1" "$2" "$3"
+  chmod 755 "$work/$1"; mv -f "$work/$1" "$4"; echo "$3" > "$installed/$1"; changed "$1"
+}
+
+# archive NAME PATH SHA256 FOLDER [MEMBER…]: files of a .tar.gz, all of them or the ones that are named, go to a folder.
+archive() {
+  local unpacked=$work/$1.d file
+  ! is_installed "$1" "$3" || return 0
+  fetch "$1" "$2" "$3"
+  rm -rf "$unpacked"; mkdir -p "$unpacked"
+  tar -xzf "$work/$1" -C "$unpacked" --no-same-owner --wildcards --no-anchored "${@:5}" || fail "cannot unpack $1"
+  for file in $(cd "$unpacked" && find . -type f | sed 's,^.*/,,'); do own file "$4/$file"; done
+  find "$unpacked" -type f -exec mv -f -t "$4" {} +
+  rm -rf "$work/$1" "$unpacked"; echo "$3" > "$installed/$1"; changed "$1"
+}

@@ -1,0 +1,40 @@
+# Admits workers: prints what they need to join, a token that lives for at least ten minutes yet and the cluster's
+# authority. The caller keeps it out of logs.
+umask 077
+nodes=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{"\n"}{end}') || exit 1
+again=
+# What was removed while it was away still believes that it has joined.
+for node in $JOINED; do grep -qxF "$node" <<< "$nodes" || again="$again $node"; done
+result again "$again"
+[ -n "$JOINING$again" ] || exit 0
+patch=
+for node in $JOINING $again; do
+  # A node of that name which is not joined is the rest of a join that was cut short.
+  ! grep -qxF "$node" <<< "$nodes" || kubectl delete node "$node" --ignore-not-found --wait=false > /dev/null || exit 1
+  patch="$patch${patch:+,}\"$node\":null"
+done
+# What was removed may be added again.
+if kubectl -n kube-system get configmap matryoshka-removed-nodes -o name > /dev/null 2>&1; then
+  kubectl -n kube-system patch configmap matryoshka-removed-nodes --type merge -p "{\"data\":{$patch}}" > /dev/null || exit 1
+fi
+token=$(cat "$state/token" 2>/dev/null)
+rm -f "$state/token"
+if [ -n "$token" ]; then
+  # Preparations may have taken longer than a token lives.
+  ends=$(kubectl -n kube-system get secret "bootstrap-token-${token%%.*}" -o 'go-template={{.data.expiration | base64decode}}' 2>/dev/null)
+  ends=$(date -d "${ends:-1970-01-01}" +%s 2>/dev/null) && [ "$((ends - $(date +%s)))" -gt 600 ] || token=
+fi
+if [ -z "$token" ]; then
+  id=$(LC_ALL=C tr -dc a-z0-9 < /dev/urandom | head -c 6)
+  secret=$(LC_ALL=C tr -dc a-z0-9 < /dev/urandom | head -c 16)
+  token=$id.$secret
+  kubectl create -f - > /dev/null <<S || exit 1
+{"apiVersion": "v1", "kind": "Secret", "type": "bootstrap.kubernetes.io/token",
+ "metadata": {"name": "bootstrap-token-$id", "namespace": "kube-system"},
+ "stringData": {"token-id": "$id", "token-secret": "$secret", "expiration": "$(date -u -d '+30 minutes' +%Y-%m-%dT%H:%M:%SZ)",
+  "usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
+  "auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token"}}
+S
+fi
+result token "$token"
+result ca "$(base64 -w0 /etc/kubernetes/pki/ca.crt)"

@@ -1,0 +1,31 @@
+# The host itself: the manifest, kernel settings, the name of the API servers.
+by=$(made_by)
+[ -z "$by" ] || [ "$by" = "$CLUSTER_ID" ] || fail "HostConflict: $manifest lists what cluster $by has made here"
+mkdir -p "$installed"
+[ -n "$by" ] || { printf 'cluster %s\n' "$CLUSTER_ID" > "$manifest.new" && sync "$manifest.new" && mv -f "$manifest.new" "$manifest"; }
+# Only ever ours, whatever is there: downloads, and the artifacts of the meta cluster's host.
+is_made tree /var/lib/matryoshka || echo "$ROLE tree /var/lib/matryoshka" >> "$manifest"
+mkdir -p "$work"
+
+if ! grep -q "^$ROLE sysctl " "$manifest"; then
+  for name in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables vm.overcommit_memory kernel.panic kernel.panic_on_oops; do
+    setting=$(sysctl -n "$name" 2>/dev/null) && own sysctl "$name=$setting"
+  done
+fi
+put /etc/modules-load.d/matryoshka.conf 644 <<< $'overlay\nbr_netfilter' && modprobe -a overlay br_netfilter 2>/dev/null
+put /etc/sysctl.d/99-matryoshka.conf 644 <<'S' && sysctl -q -p /etc/sysctl.d/99-matryoshka.conf 2>/dev/null
+net.ipv4.ip_forward = 1
+-net.bridge.bridge-nf-call-iptables = 1
+-net.bridge.bridge-nf-call-ip6tables = 1
+S
+[ "$(cat /proc/sys/net/ipv4/ip_forward)" = 1 ] || sysctl -q net.ipv4.ip_forward=1 || fail 'cannot set net.ipv4.ip_forward'
+
+if [ -n "$ENDPOINT_ADDRESS" ] && [ "$ENDPOINT_ADDRESS" != "$ENDPOINT_NAME" ]; then
+  line="$ENDPOINT_ADDRESS $ENDPOINT_NAME # matryoshka $CLUSTER_ID"
+  if ! grep -qxF "$line" /etc/hosts; then
+    # In place: the file may be a mount.
+    own line /etc/hosts
+    { grep -v '# matryoshka ' /etc/hosts; echo "$line"; } > "$work/hosts" && cat "$work/hosts" > /etc/hosts
+    rm -f "$work/hosts"; changed /etc/hosts
+  fi
+fi

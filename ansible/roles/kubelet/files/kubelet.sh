@@ -1,0 +1,39 @@
+# kubelet, kubeadm, on control planes kubectl, and the kubelet's unit.
+own tree /etc/kubernetes /var/lib/kubelet /run/kubernetes /var/log/pods /var/log/containers
+own dir /usr/libexec
+own tree /usr/libexec/kubernetes
+own unit kubelet.service
+mkdir -p /etc/kubernetes/manifests
+if [ -n "$RESOLV_NAMESERVERS" ]; then
+  # shellcheck disable=SC2086
+  printf 'nameserver %s\n' $RESOLV_NAMESERVERS > /etc/kubernetes/resolv.conf
+  chmod 644 /etc/kubernetes/resolv.conf
+fi
+put /etc/systemd/system/kubelet.service 644 <<'U'
+[Unit]
+Description=kubelet: The Kubernetes Node Agent
+Documentation=https://kubernetes.io/docs/
+Wants=network-online.target
+After=network-online.target containerd.service
+StartLimitIntervalSec=0
+
+[Service]
+ExecStart=/usr/local/bin/kubelet
+Restart=always
+RestartSec=2
+
+[Install]
+WantedBy=multi-user.target
+U
+own dir /etc/systemd/system/kubelet.service.d
+put /etc/systemd/system/kubelet.service.d/10-kubeadm.conf 644 <<'U'
+[Service]
+Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
+Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+ExecStart=
+ExecStart=/usr/local/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS
+U
+binary kubelet "$KUBELET_PATH" "$KUBELET_SHA256" /usr/local/bin/kubelet
+binary kubeadm "$KUBEADM_PATH" "$KUBEADM_SHA256" /usr/local/bin/kubeadm
+[ -z "$KUBECTL_PATH" ] || binary kubectl "$KUBECTL_PATH" "$KUBECTL_SHA256" /usr/local/bin/kubectl

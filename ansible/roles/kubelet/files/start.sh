@@ -1,0 +1,13 @@
+# Enables the kubelet, once everything that it needs is there; starts it where the host has joined already.
+if ! systemctl is-enabled -q kubelet 2>/dev/null; then
+  systemctl daemon-reload; systemctl enable -q kubelet; changed kubelet.service
+fi
+if [ -e /etc/matryoshka/joined ]; then
+  result joined "$(cat /etc/matryoshka/joined)"
+  systemctl is-active -q kubelet || { systemctl start kubelet && changed 'kubelet started'; }
+else
+  result joined ''
+fi
+version kubelet "$(kubelet --version | sed 's/.* //')"
+version containerd "$(containerd --version | awk '{ print $3 }')"
+did prepared

@@ -1,0 +1,9 @@
+# The pod network, put into the cluster once its API server answers.
+for try in $(seq 20); do
+  out=$(kubectl apply --server-side --field-manager=matryoshka --force-conflicts -f - 2>&1 <<< "$MANIFEST") && break
+  # Right after a start, rights are not all known yet.
+  [ "$try" != 20 ] || fail "$out"
+  sleep 0.5
+done
+sum=$(sha256sum <<< "$MANIFEST" | cut -d' ' -f1)
+is_installed network "$sum" || { echo "$sum" > "$installed/network"; changed 'pod network'; }

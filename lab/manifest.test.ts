@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const ansible = join(import.meta.dirname, '..', 'ansible');
+const prelude = readFileSync(join(ansible, 'files/prelude.sh'), 'utf8');
+
+/** A directory stands for a host. */
+let root = '';
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'manifest-'));
+  await put('/etc/matryoshka/made', 'cluster mine\n');
+  await mkdir(join(root, 'var/lib/matryoshka'), { recursive: true });
+});
+afterEach(() => rm(root, { recursive: true }));
+
+async function put(path: string, text = ''): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeFile(join(root, path), text);
+}
+const has = (path: string) => existsSync(join(root, path));
+const manifest = async () =>
+  (await readFile(join(root, 'etc/matryoshka/made'), 'utf8')).trim().split('\n').slice(1);
+const run = (script: string) =>
+  execa('/bin/bash', ['-s'], {
+    input: `main() {\n${prelude}\nROLE=role\n${script}\n}\nmain </dev/null\n`,
+    env: { MATRYOSHKA_ROOT: root },
+    reject: false,
+  });
+
+describe('what is going to be made', () => {
+  it('is listed once, before it is there, under its role', async () => {
+    expect(
+      (await run('own tree /a; own file /b /c; own tree /a; mkdir -p "$R/a"; own tree /a')).exitCode,
+    ).toBe(0);
+    expect(await manifest()).toEqual(['role tree /a', 'role file /b', 'role file /c']);
+  });
+
+  it.each([
+    ['a file of somebody’s', '/b', 'own file /b'],
+    ['a tree of somebody’s', '/var/lib/etcd/default/member/db', 'own tree /var/lib/etcd'],
+    [
+      'a file of somebody’s that is to be written',
+      '/etc/containerd/config.toml',
+      'put /etc/containerd/config.toml 644 <<< x',
+    ],
+  ])('is not %s: that ends the script, by name, and stays', async (_what, path, script) => {
+    await put(path, 'precious');
+    const answer = await run(script);
+    expect(answer.exitCode).toBe(1);
+    expect(answer.stderr).toMatch(/is (there|not empty), and was not made by Matryoshka/);
+    expect(await readFile(join(root, path), 'utf8')).toBe('precious');
+    expect(await manifest()).toEqual([]);
+  });
+
+  it('is only the content of a folder that was there, a disk of its own for example', async () => {
+    await mkdir(join(root, 'data/lost+found'), { recursive: true });
+    await run('own tree /data');
+    expect(await manifest()).toEqual(['role content /data']);
+  });
+});
+
+describe('undoing', () => {
+  it('removes what is listed for the role, and nothing else', async () => {
+    await run('own tree /a; own dir /opt/cni /opt/cni/bin; own file /opt/cni/bin/ours; own file /b');
+    for (const path of ['/a/deep/file', '/opt/cni/bin/ours', '/opt/cni/bin/theirs', '/b', '/c'])
+      await put(path);
+    await put('/etc/matryoshka/made', `${(await manifest()).join('\n')}\nother file /c\n`);
+    expect((await run('unmake')).exitCode).toBe(0);
+    expect(['/a', '/b', '/c', '/opt/cni/bin/ours', '/opt/cni/bin/theirs'].filter(has)).toEqual([
+      '/c',
+      '/opt/cni/bin/theirs',
+    ]);
+  });
+
+  it('leaves a folder that was there before, with what it had', async () => {
+    await put('/data/lost+found/x');
+    await run('own tree /data');
+    await put('/data/ours/file');
+    await run('unmake');
+    expect(['/data/ours', '/data/lost+found/x'].filter(has)).toEqual(['/data/lost+found/x']);
+  });
+
+  it('does nothing without a manifest', async () => {
+    await put('/a/file');
+    await rm(join(root, 'etc/matryoshka/made'));
+    expect((await run('unmake')).exitCode).toBe(0);
+    expect(has('/a/file')).toBe(true);
+  });
+});
+
+it('every role’s scripts are shell that bash can read', () => {
+  const scripts = readdirSync(join(ansible, 'roles'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.sh'),
+  );
+  expect(scripts.length).toBeGreaterThan(10);
+  for (const name of [...scripts.map((file) => join('roles', file)), 'files/prelude.sh']) {
+    execFileSync('/bin/bash', ['-n', join(ansible, name)]);
+  }
+});
+
+it('what precheck takes for a sign of somebody else is listed before any role makes it', () => {
+  const scripts = ['host', 'runtime', 'kubelet', 'network', 'control-plane'].flatMap((role) => {
+    const folder = join(ansible, 'roles', role, 'files');
+    return readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  });
+  const owned = scripts
+    .join('\n')
+    .split('\n')
+    .filter((line) => /\b(own|put|binary|archive) /.test(line))
+    .join('\n');
+  const made = [
+    '/etc/kubernetes',
+    '/etc/containerd',
+    '/var/lib/containerd',
+    '/var/lib/kubelet',
+    '/var/lib/etcd',
+    '/var/lib/cni',
+    '/run/containerd',
+    '/opt/cni/bin',
+    '/etc/cni/net.d',
+    '/usr/local/bin/kubelet',
+    '/etc/systemd/system/kubelet.service',
+    '/etc/systemd/system/containerd.service',
+  ];
+  expect(made.filter((path) => !owned.includes(path))).toEqual([]);
+});
