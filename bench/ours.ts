@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nodeNameOf } from '#api/host.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
 import { type LabHost, labDir } from '#lab/hosts/places.ts';
@@ -38,7 +37,7 @@ export async function ours(meta: Meta, hosts: readonly LabHost[], say: Say): Pro
       await nodesReady(kubeconfigPath, hosts.length);
       const seconds = (Date.now() - startMs) / 1000;
       const job = cluster.status.jobName ?? '';
-      const told = await logMilestones(meta.client, job, nodeNameOf(master), startMs);
+      const told = await logMilestones(meta.client, job, master.ip, startMs);
       const seen = [
         ...milestonesOf(cluster, sightings, startMs),
         ...told,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Client, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
-import { keyTypeOf, knownHostLine, pinnedKeys } from './known-hosts.ts';
+import { keyTypeOf, knownHostLine, type Pins, pinsOf } from './known-hosts.ts';
 
 export interface SshTarget {
   host: string;
@@ -34,7 +34,12 @@ export interface SshConnection {
   close(): void;
 }
 
-export type SshFailure = 'Unreachable' | 'HostKeyChanged' | 'AuthenticationFailed' | 'KeyInvalid';
+export type SshFailure =
+  | 'Unreachable'
+  | 'HostKeyChanged'
+  | 'PinsUnreadable'
+  | 'AuthenticationFailed'
+  | 'KeyInvalid';
 
 /** Why there is no connection, typed by what a person should do about it. */
 export class SshError extends Error {
@@ -59,10 +64,10 @@ const algorithmsFor = (types: string[]): ServerHostKeyAlgorithm[] =>
   types.flatMap((type) => (type === 'ssh-rsa' ? RSA_SIGNATURES : isPinnable(type) ? [type] : []));
 
 /** Opens one connection. Rejects with SshError. */
-export function connect(target: SshTarget): Promise<SshConnection> {
+export async function connect(target: SshTarget): Promise<SshConnection> {
   const { host, port, user, timeoutMs } = target;
   const where = `${user}@${host}:${port}`;
-  const pinned = pinnedKeys(target.knownHosts, host, port);
+  const { pinned, revoked } = readPins(target);
   const wanted = algorithmsFor([...pinned.keys()]);
   let hostKeyLine = '';
   let changed: string | undefined;
@@ -80,11 +85,13 @@ export function connect(target: SshTarget): Promise<SshConnection> {
       ...(target.privateKey === undefined ? {} : { privateKey: target.privateKey }),
       ...(target.password === undefined ? {} : { password: target.password }),
       hostVerifier: (key: Buffer): boolean => {
-        const expected = pinned.get(keyTypeOf(key));
-        if (pinned.size > 0 && expected !== key.toString('base64')) {
+        const shown = key.toString('base64');
+        if (pinned.size > 0 && !pinned.get(keyTypeOf(key))?.has(shown)) {
           changed = `${host} shows another host key than the one that was pinned (${keyTypeOf(key)})`;
-          return false;
+        } else if (revoked.has(shown)) {
+          changed = `${host} shows a host key that known_hosts has revoked (${keyTypeOf(key)})`;
         }
+        if (changed !== undefined) return false;
         hostKeyLine = knownHostLine(host, port, key);
         return true;
       },
@@ -113,6 +120,14 @@ export function connect(target: SshTarget): Promise<SshConnection> {
       );
     }
   });
+}
+
+function readPins({ knownHosts, host, port }: SshTarget): Pins {
+  try {
+    return pinsOf(knownHosts, host, port);
+  } catch (error) {
+    throw new SshError('PinsUnreadable', error instanceof Error ? error.message : String(error));
+  }
 }
 
 function describe(error: Error & { level?: string }, where: string, changed: string | undefined): SshError {

@@ -1,4 +1,6 @@
-/** Host keys as known_hosts writes them (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT); hashed names are not read. */
+import { createHmac } from 'node:crypto';
+
+/** Host keys as known_hosts writes them (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). */
 
 /** The name under which a host stands: with its port unless that is 22. */
 const knownHostName = (host: string, port: number): string => (port === 22 ? host : `[${host}]:${port}`);
@@ -9,15 +11,61 @@ export const keyTypeOf = (key: Buffer): string => key.subarray(4, 4 + key.readUI
 export const knownHostLine = (host: string, port: number, key: Buffer): string =>
   `${knownHostName(host, port)} ${keyTypeOf(key)} ${key.toString('base64')}`;
 
-/** The keys that are pinned for a host, by type; empty when it was never seen. */
-export function pinnedKeys(knownHosts: string, host: string, port: number): Map<string, string> {
+/** What known_hosts says of a host; both empty when it was never seen. */
+export interface Pins {
+  /** Keys in base64 by type. */
+  pinned: Map<string, Set<string>>;
+  revoked: Set<string>;
+}
+
+/**
+ * The pins of a host: by plain and hashed names and by patterns. Throws, naming the line, where a line that concerns
+ * the host cannot be used: then nobody may take its key at first sight.
+ */
+export function pinsOf(knownHosts: string, host: string, port: number): Pins {
   const name = knownHostName(host, port);
-  const keys = new Map<string, string>();
-  for (const line of knownHosts.split('\n')) {
-    const [names, type, key] = line.trim().split(/\s+/);
-    if (names !== undefined && type !== undefined && key !== undefined && names.split(',').includes(name)) {
-      keys.set(type, key);
-    }
+  const pins: Pins = { pinned: new Map(), revoked: new Set() };
+  for (const [index, line] of knownHosts.split('\n').entries()) {
+    const where = `line ${index + 1} of known_hosts`;
+    const fields = line.trim().split(/\s+/);
+    const marker = fields[0]?.startsWith('@') ? fields.shift() : undefined;
+    const [names = '', type = '', key = ''] = fields;
+    if (names === '' || names.startsWith('#') || !concerns(names, name, where)) continue;
+    if (marker !== undefined && marker !== '@revoked')
+      throw new Error(`${where} has ${marker}, which is not supported; give the key of ${host} itself`);
+    if (!isKeyOf(type, key)) throw new Error(`${where} has no public key for ${host}`);
+    if (marker === '@revoked') pins.revoked.add(key);
+    else pins.pinned.set(type, (pins.pinned.get(type) ?? new Set()).add(key));
   }
-  return keys;
+  return pins;
+}
+
+function isKeyOf(type: string, key: string): boolean {
+  const blob = Buffer.from(key, 'base64');
+  return blob.length > 4 && blob.toString('base64') === key && keyTypeOf(blob) === type;
+}
+
+/** Whether a line's first field means the host: a hash of its name, or patterns of which one matches and no `!` one. */
+function concerns(names: string, name: string, where: string): boolean {
+  if (names.startsWith('|')) return isHashOf(names, name, where);
+  const patterns = names.split(',');
+  if (patterns.some((pattern) => pattern.startsWith('!') && matches(pattern.slice(1), name))) return false;
+  return patterns.some((pattern) => matches(pattern, name));
+}
+
+function isHashOf(field: string, name: string, where: string): boolean {
+  const [, magic, salt, hash] = field.split('|');
+  if (magic !== '1' || salt === undefined || hash === undefined)
+    throw new Error(`${where} has a hashed name of an unknown kind`);
+  return createHmac('sha1', Buffer.from(salt, 'base64')).update(name).digest('base64') === hash;
+}
+
+/** `*` and `?` as in ssh_config(5), PATTERNS; names of hosts have no upper case there. */
+function matches(pattern: string, name: string): boolean {
+  const text = pattern
+    .toLowerCase()
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${text}$`).test(name.toLowerCase());
 }
