@@ -24,6 +24,8 @@ export interface LabCluster {
   readonly sequence: number;
   readonly attempt: number;
   readonly artifactsUrl: string;
+  /** Further variables of the roles. */
+  readonly vars?: Readonly<Record<string, unknown>>;
 }
 
 /** The inventory as the Job's would be, with what only lab hosts need. */
@@ -75,6 +77,7 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
         ansible_ssh_private_key_file: '/lab/id_ed25519',
         ansible_ssh_common_args: '-o UserKnownHostsFile=/lab/known_hosts',
         ...deviations,
+        ...cluster.vars,
       },
     },
   });

@@ -1,17 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { shortHash } from '#base/canonical.ts';
-import { copyImage } from '#bootstrap/host-files.ts';
 import type { Client } from '#runtime/client.ts';
-import { connect } from '#ssh/connection.ts';
 import type { Say } from '../artifacts/progress.ts';
-import { keyPath, type LabHost } from '../hosts/places.ts';
-import { operatorImages } from '../operator-images.ts';
+import type { LabHost } from '../hosts/places.ts';
 import { play } from '../play.ts';
 import { META_NETWORKS, type Meta } from './meta.ts';
 
 const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
-const CONNECT_MS = 15_000;
 
 /** Joins a host to the meta cluster as a worker that can run Jobs, so that a test may lose the node of a Job. */
 export async function joinMeta(meta: Meta, host: LabHost, say: Say): Promise<void> {
@@ -26,21 +21,10 @@ export async function joinMeta(meta: Meta, host: LabHost, say: Say): Promise<voi
       // Later than the one that made the meta cluster.
       sequence: Math.floor(Date.now() / 1000),
       attempt: 1,
+      // The operator's images come from there; nothing is copied to this host.
+      vars: { images_mirror: meta.artifactsUrl, images_mirrored_registries: ['docker.io'] },
     };
     await play('scale-up.yml', cluster, say);
-  }
-  const connection = await connect({
-    host: host.ip,
-    port: 22,
-    user: 'root',
-    privateKey: await readFile(keyPath, 'utf8'),
-    knownHosts: '',
-    timeoutMs: CONNECT_MS,
-  });
-  try {
-    await copyImage(connection, (await operatorImages(say)).runner, 'matryoshka/runner', say);
-  } finally {
-    connection.close();
   }
 }
 

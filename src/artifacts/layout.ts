@@ -15,7 +15,7 @@ export interface Entry {
 }
 
 /** Where a registry's image lies in a source: `images/<registry>/<name>_<tag>.tar`. */
-const imagePath = (image: string): string => `images/${image.replace(/:([^:/]+)$/, '_$1')}.tar`;
+export const imagePath = (image: string): string => `images/${image.replace(/:([^:/]+)$/, '_$1')}.tar`;
 
 /** Every file of a release, laid out as the upstreams publish them. */
 export function layout(release: Release): Entry[] {

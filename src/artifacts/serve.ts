@@ -1,5 +1,6 @@
 import fastifyStatic from '@fastify/static';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { registryRoutes } from './registry/routes.ts';
 
 /** What a connection may cost: hosts fetch big files, slowly at worst, but they do not hang. */
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -7,7 +8,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 5_000;
 
 /**
- * A server of one directory for hosts: GET and HEAD, ranges, nothing else; no listing, no dotfiles, no way out.
+ * A server of one directory for hosts: GET and HEAD, ranges, nothing else; no listing, no dotfiles, no way out. Its
+ * images can also be pulled, by the routes of a registry.
  *
  *     const app = artifactServer('/artifacts')
  *     await app.listen({ host: '0.0.0.0', port: 8080 })
@@ -19,6 +21,7 @@ export function artifactServer(directory: string): FastifyInstance {
     routerOptions: { maxParamLength: 1024 },
   });
   app.get('/healthz', async () => 'ok');
+  registryRoutes(app, directory);
   app.register(fastifyStatic, {
     root: directory,
     index: false,
@@ -28,6 +31,14 @@ export function artifactServer(directory: string): FastifyInstance {
     // A path names a release's file, which never changes; the sum in the inventory decides anyway.
     cacheControl: false,
     decorateReply: false,
+  });
+  // Never a path of ours.
+  app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
+    const code = error.statusCode ?? 500;
+    return reply
+      .code(code)
+      .type('text/plain')
+      .send(code < 500 ? 'bad request\n' : 'cannot be read\n');
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).type('text/plain').send('not found\n'));
   return app;

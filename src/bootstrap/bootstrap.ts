@@ -172,6 +172,9 @@ function orderOf(options: BootstrapOptions, version: string, sequence: number): 
       pod_cidr: options.podCidr,
       service_cidr: options.serviceCidr,
       network: 'flannel',
+      // The operator's own images are among the artifacts as well, and are in no registry.
+      images_mirror: `http://${ip}:${ARTIFACTS_PORT}`,
+      images_mirrored_registries: ['docker.io'],
     },
   };
 }

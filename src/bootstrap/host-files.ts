@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { formatSums, parseSums, SUMS_FILE } from '#artifacts/catalogue.ts';
+import { imagePath } from '#artifacts/layout.ts';
 import type { SshConnection } from '#ssh/connection.ts';
 
 export const HOST_ARTIFACTS = '/var/lib/matryoshka/artifacts';
@@ -44,7 +45,11 @@ export async function copyArtifacts(
   return missing.length;
 }
 
-/** Gives the host's containerd an image of the admin machine's Docker, unless it has that very one; answers its name there. */
+/**
+ * Puts an image of the admin machine's Docker among the host's artifacts, where other hosts find it, and into its
+ * containerd, pinned: the kubelet removes no such image when a disk fills. Answers the name that it has there. What is
+ * there already is left; earlier images of the name are no longer kept.
+ */
 export async function copyImage(
   connection: SshConnection,
   image: string,
@@ -55,21 +60,33 @@ export async function copyImage(
   // The content names the tag, so that a new image is rolled out and the same one changes nothing.
   const tagged = `${name}:${createHash('sha256').update(id).digest('hex').slice(0, 12)}`;
   const full = `docker.io/${tagged}`;
-  const listed = await connection.run(
-    `/usr/local/bin/ctr -n k8s.io images ls -q name==${full} 2>/dev/null || ctr -n k8s.io images ls -q name==${full}`,
-    {
-      timeoutMs: 30_000,
-    },
-  );
-  if (listed.stdout.trim() === full) return tagged;
-  progress(`copying image ${tagged} to the host`);
-  await execa('docker', ['tag', image, tagged]);
-  const save = execa('docker', ['save', tagged], { encoding: 'buffer', buffer: false });
-  const load = 'PATH=$PATH:/usr/local/bin ctr -n k8s.io images import --all-platforms -';
-  const [{ code, stderr }] = await Promise.all([
-    connection.run(load, { input: save.readable(), timeoutMs: COPY_TIMEOUT_MS }),
-    save,
-  ]);
+  const archive = `${HOST_ARTIFACTS}/${imagePath(full)}`;
+  const there = await connection.run(`test -s ${archive}`, { timeoutMs: 30_000 });
+  if (there.code !== 0) {
+    progress(`copying image ${tagged} to the host`);
+    await execa('docker', ['tag', image, tagged]);
+    const save = execa('docker', ['save', tagged], { encoding: 'buffer', buffer: false });
+    const keep = `umask 022; mkdir -p ${dirname(archive)} && cat >${archive}.part && mv -f ${archive}.part ${archive}`;
+    const [{ code, stderr }] = await Promise.all([
+      connection.run(keep, { input: save.readable(), timeoutMs: COPY_TIMEOUT_MS }),
+      save,
+    ]);
+    if (code !== 0) throw new Error(`image ${tagged} could not be copied: ${stderr.trim()}`);
+  }
+  const { code, stderr } = await connection.run('/bin/sh -s', {
+    input: importScript(`docker.io/${name}`, full, archive),
+    timeoutMs: COPY_TIMEOUT_MS,
+  });
   if (code !== 0) throw new Error(`image ${tagged} could not be imported: ${stderr.trim()}`);
   return tagged;
 }
+
+const importScript = (repository: string, image: string, archive: string): string => `set -e
+PATH=$PATH:/usr/local/bin
+[ -n "$(ctr -n k8s.io images ls -q name==${image})" ] || ctr -n k8s.io images import --all-platforms ${archive} >&2
+ctr -n k8s.io images label ${image} io.cri-containerd.pinned=pinned >/dev/null
+for old in $(ctr -n k8s.io images ls -q | grep '^${repository}:' | grep -vxF '${image}'); do
+  ctr -n k8s.io images label "$old" io.cri-containerd.pinned= >/dev/null
+done
+find ${dirname(archive)} -name '${basename(repository)}_*.tar' ! -path ${archive} -delete
+`;

@@ -38,6 +38,13 @@ OOMScoreAdjust=-999
 WantedBy=multi-user.target
 U
 put /etc/containerd/config.toml 644 <<< "$CONTAINERD_CONFIG"
+# An image that somebody has removed comes back from the artifacts; the registry itself is asked next.
+for registry in $MIRRORED; do
+  put "/etc/containerd/certs.d/$registry/hosts.toml" 644 <<T
+[host."$MIRROR"]
+  capabilities = ["pull", "resolve"]
+T
+done
 
 binary runc "$RUNC_PATH" "$RUNC_SHA256" /usr/local/bin/runc
 archive containerd "$CONTAINERD_PATH" "$CONTAINERD_SHA256" /usr/local/bin bin/containerd bin/containerd-shim-runc-v2 bin/ctr
