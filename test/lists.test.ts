@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { operations } from '#operations/index.ts';
@@ -61,6 +61,18 @@ describe('the list', () => {
     const there = readdirSync(join(root, 'ansible'));
     expect(playbooks.filter((playbook) => !there.includes(playbook))).toEqual([]);
   });
+
+  it.each(operations.map(({ name, playbook, planning }) => [name, playbook, planning] as const))(
+    'of steps of %s is that of the plays of %s',
+    (_name, playbook, { steps }) => {
+      const plays = z
+        .array(z.object({ name: z.string() }))
+        .parse(parse(readFileSync(join(root, 'ansible', playbook), 'utf8')))
+        .map(({ name }) => name);
+      // The last says that the run is complete, and works on no host.
+      expect(plays).toEqual([...steps.map(({ name }) => name), 'Complete']);
+    },
+  );
 
   it('of checks names every check', async () => {
     const isCheck = matches(z.object({ name: z.string(), check: isFunction }));

@@ -1,7 +1,9 @@
 import { isMaster } from '#api/member.ts';
+import type { PlannedHost } from '#protocol/order.ts';
 import { named, type Operation } from './operation.ts';
 
-const joins = ({ action }: { action: string }): boolean => action === 'join';
+const joins = ({ action }: PlannedHost): boolean => action === 'join';
+const masterJoins = (host: PlannedHost): boolean => joins(host) && isMaster(host.member);
 
 /** Makes the cluster of `spec` out of hosts; hosts that a former, failed try took and the spec dropped are reset. */
 export const create: Operation = {
@@ -17,14 +19,10 @@ export const create: Operation = {
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { name: 'Reset hosts', works: ({ action }) => action === 'leave', pace: 'all', cut: 'never' },
       { name: 'Prepare hosts, start the control plane', works: joins, pace: 'all', cut: 'between' },
-      {
-        name: 'Token for the workers',
-        works: ({ member }) => isMaster(member),
-        pace: 'one',
-        cut: 'between',
-      },
+      { name: 'Admit workers', works: masterJoins, pace: 'one', cut: 'between' },
       { name: 'Join workers, start the pod network', works: joins, pace: 'all', cut: 'between' },
-      { name: 'Await the cluster', works: joins, pace: 'all', cut: 'between' },
+      { name: 'Await the cluster', works: masterJoins, pace: 'one', cut: 'between' },
+      { name: 'Fetch the kubeconfig', works: masterJoins, pace: 'one', cut: 'between' },
     ],
   },
   check: () => [],

@@ -2,11 +2,12 @@ import type { OperationName } from '#api/words.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Operation } from './operation.ts';
+import { relabel } from './relabel.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
 
 /** Every operation that is offered. */
-export const operations: readonly Operation[] = [create, scaleUp, scaleDown, remove];
+export const operations: readonly Operation[] = [create, scaleUp, scaleDown, relabel, remove];
 
 /** The operation of that name; undefined when it is not offered. */
 export const findOperation = (name: OperationName | undefined): Operation | undefined =>

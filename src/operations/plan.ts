@@ -61,6 +61,11 @@ const expectedMachine = (record: HostRecord | undefined): { machineId?: string }
     : {};
 };
 
+const marksOf = ({ spec: { labels, taints } }: HostRecord): NonNullable<PlannedHost['before']> => ({
+  ...(labels ? { labels } : {}),
+  ...(taints ? { taints } : {}),
+});
+
 /** How a host is reached follows the spec at once; what it is called, and what it does, is as its record says. */
 function plannedHosts(
   { named, unnamed }: Planning,
@@ -79,6 +84,7 @@ function plannedHosts(
       member: action === 'stay' && record ? reachedAs(record, member) : member,
       action,
       ...expectedMachine(record),
+      ...(action === 'change' && record ? { before: marksOf(record) } : {}),
       ...(action === 'join' && reclaim !== undefined ? { reclaim } : {}),
     });
   }

@@ -6,7 +6,7 @@ import { named, type Operation } from './operation.ts';
 
 const joins = ({ action }: PlannedHost): boolean => action === 'join';
 const leaves = ({ action }: PlannedHost): boolean => action === 'leave';
-const firstMaster = ({ member }: PlannedHost): boolean => isMaster(member);
+const masterStays = ({ action, member }: PlannedHost): boolean => action === 'stay' && isMaster(member);
 
 /** Adds every host of `spec` that is not yet part of the cluster, so that a second try takes what the first left. */
 export const scaleUp: Operation = {
@@ -26,9 +26,9 @@ export const scaleUp: Operation = {
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
       { name: 'Prepare hosts', works: joins, pace: 'all', cut: 'between' },
-      { name: 'Token for the workers', works: firstMaster, pace: 'one', cut: 'between' },
+      { name: 'Admit workers', works: masterStays, pace: 'one', cut: 'between' },
       { name: 'Join workers', works: joins, pace: 'all', cut: 'between' },
-      { name: 'Await the nodes', works: joins, pace: 'all', cut: 'between' },
+      { name: 'Await the cluster', works: masterStays, pace: 'one', cut: 'between' },
     ],
   },
   check: (situation) =>

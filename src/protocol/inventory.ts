@@ -11,6 +11,8 @@ export interface HostVars {
   node_name: string;
   node_labels?: Record<string, string>;
   node_taints?: NonNullable<Member['taints']>;
+  node_labels_before?: Record<string, string>;
+  node_taints_before?: NonNullable<Member['taints']>;
   schedulable?: boolean;
   reclaim?: string;
 }
@@ -27,7 +29,7 @@ export interface Inventory {
   all: { hosts: Record<string, HostVars>; vars: Record<string, unknown>; children: Record<GroupName, Group> };
 }
 
-const varsOf = ({ member, reclaim }: PlannedHost, username: string): HostVars => ({
+const varsOf = ({ member, reclaim, before }: PlannedHost, username: string): HostVars => ({
   ansible_host: member.ip,
   ansible_port: member.port ?? 22,
   ansible_user: member.user ?? username,
@@ -36,6 +38,8 @@ const varsOf = ({ member, reclaim }: PlannedHost, username: string): HostVars =>
   node_name: member.name,
   ...(member.labels ? { node_labels: member.labels } : {}),
   ...(member.taints ? { node_taints: member.taints } : {}),
+  ...(before?.labels ? { node_labels_before: before.labels } : {}),
+  ...(before?.taints ? { node_taints_before: before.taints } : {}),
   ...(isMaster(member) ? { schedulable: member.duties.includes('worker') } : {}),
   ...(reclaim === undefined ? {} : { reclaim }),
 });

@@ -23,6 +23,8 @@ export const plannedHostSchema = z.object({
   action: z.enum(ACTIONS),
   /** Id of the cluster whose remains may be wiped there. */
   reclaim: z.string().optional(),
+  /** Labels and taints that its node was given before; those that are not wanted any more are taken away. */
+  before: memberSchema.pick({ labels: true, taints: true }).optional(),
   /** /etc/machine-id as it was at the first contact; another one is another machine. */
   machineId: z.string().optional(),
 });

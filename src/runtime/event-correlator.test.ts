@@ -24,12 +24,13 @@ it('combines more than ten alike', () => {
   expect(correlate(news('m3'))?.message).toBe('m3');
 });
 
-it('lets 25 an object through, then one in five minutes, and other objects none the less', async () => {
+it('lets 25 an object and reason through, then one in five minutes, and others none the less', async () => {
   const clock = createManualClock();
   const correlate = createCorrelator({ clock });
   const passed = () => Array.from({ length: 40 }, () => correlate(news('a'))).filter(Boolean).length;
   expect(passed()).toBe(25);
   expect(correlate(news('a', 'another'))).toBeDefined();
+  expect(correlate({ ...news('a'), reason: 'HostUnclean' })).toBeDefined();
   await clock.advance(300_000);
   expect(passed()).toBe(1);
 });

@@ -22,7 +22,7 @@ export interface CorrelatorOptions {
   /** Alike but for their message, within `windowMs`, before they become one Event. Default 10. */
   maxAlike?: number | undefined;
   windowMs?: number | undefined;
-  /** At once about one object; then one each `refillMs`. Default 25 and 300,000. */
+  /** At once about one object for one reason; then one each `refillMs`. Default 25 and 300,000. */
   burst?: number | undefined;
   refillMs?: number | undefined;
   /** Objects and Events remembered. Default 4,096. */
@@ -42,14 +42,15 @@ export function createCorrelator(options: CorrelatorOptions = {}): (news: News) 
 
   return ({ about, type, reason, message }) => {
     const now = clock.monotonicMs();
-    const bucket = buckets.get(about) ?? { tokens: burst, atMs: now };
+    // By reason, so that what is said often takes nothing from what is said once: a result, a warning.
+    const group = JSON.stringify([about, type, reason]);
+    const bucket = buckets.get(group) ?? { tokens: burst, atMs: now };
     bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.atMs) / refillMs);
     bucket.atMs = now;
-    buckets.set(about, bucket);
+    buckets.set(group, bucket);
     if (bucket.tokens < 1) return undefined;
     bucket.tokens -= 1;
 
-    const group = JSON.stringify([about, type, reason]);
     let seen = alike.get(group);
     if (!seen || now - seen.lastMs > windowMs) seen = { messages: new Set(), lastMs: now };
     seen.lastMs = now;

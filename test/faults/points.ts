@@ -4,7 +4,7 @@ import type { ApiRequest } from '#runtime/call.ts';
 const ID = /(^|[-=])[bcdfghjklmnpqrstvwxz2456789]{10,12}(?=$|-)/g;
 
 /** Each plan has its own addresses; the last part says which host it is. */
-const NET = /host-\d+-\d+-\d+-/;
+const NET = /\/hosts\/\d+\.\d+\.\d+\./;
 
 const nameIn = (body: unknown): string =>
   typeof body === 'object' &&
@@ -38,5 +38,5 @@ export function pointOf({ method, path, body, query }: ApiRequest): string {
       ? `?${selector.replaceAll(/[a-z.]+\//g, '').replaceAll(',', '+')}`
       : `/${known}`;
   const text = `${method}/${plural}${which}${subresource === '' ? '' : `/${subresource}`}`;
-  return text.replaceAll(ID, '$1X').replace(NET, 'host-N-');
+  return text.replaceAll(ID, '$1X').replace(NET, '/hosts/N.');
 }
