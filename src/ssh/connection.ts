@@ -1,5 +1,7 @@
+import { type Socket, connect as tcpConnect } from 'node:net';
 import { Readable } from 'node:stream';
 import { Client, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
+import { gate } from './gate.ts';
 import { keyTypeOf, knownHostLine, type Pins, pinsOf } from './known-hosts.ts';
 
 export interface SshTarget {
@@ -10,7 +12,7 @@ export interface SshTarget {
   password?: string | undefined;
   /** Lines of known_hosts; a host that is not in it is taken at first sight. */
   knownHosts: string;
-  /** For the whole handshake. */
+  /** For the way to the host, and once more for the whole handshake. */
   timeoutMs: number;
 }
 
@@ -63,11 +65,50 @@ const isPinnable = (type: string): type is 'ssh-ed25519' =>
 const algorithmsFor = (types: string[]): ServerHostKeyAlgorithm[] =>
   types.flatMap((type) => (type === 'ssh-rsa' ? RSA_SIGNATURES : isPinnable(type) ? [type] : []));
 
-/** Opens one connection. Rejects with SshError. */
+/**
+ * Handshakes at once: each costs milliseconds of this thread, and the limit of one that waits for its turn has not
+ * begun. Connecting and awaiting its first word cost nothing, so hosts that are away do not hold up the others.
+ */
+const handshakes = gate(32);
+
+/** Opens one connection. Rejects with SshError. `timeoutMs` holds for the way to the host and for the handshake, each. */
 export async function connect(target: SshTarget): Promise<SshConnection> {
+  const pins = readPins(target);
+  const socket = await dial(target);
+  return handshakes.pass(() => shakeHands(target, pins, socket));
+}
+
+const whereOf = ({ user, host, port }: SshTarget): string => `${user}@${host}:${port}`;
+
+function dial(target: SshTarget): Promise<Socket> {
+  const { host, port, timeoutMs } = target;
+  return new Promise((resolve, reject) => {
+    const socket = tcpConnect({ host, port });
+    let stage = 'connecting';
+    const timer = setTimeout(() => fail(new Error(`Timed out while ${stage}`)), timeoutMs);
+    function fail(error: Error): void {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(describe(error, whereOf(target), undefined));
+    }
+    socket.once('error', fail);
+    socket.once('connect', () => {
+      stage = 'waiting for its SSH server';
+    });
+    // A server speaks first; what it said stays in the socket for the handshake.
+    socket.once('readable', () => {
+      clearTimeout(timer);
+      socket.off('error', fail);
+      // Until the handshake listens itself.
+      socket.on('error', () => {});
+      resolve(socket);
+    });
+  });
+}
+
+function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket): Promise<SshConnection> {
   const { host, port, user, timeoutMs } = target;
-  const where = `${user}@${host}:${port}`;
-  const { pinned, revoked } = readPins(target);
+  const where = whereOf(target);
   const wanted = algorithmsFor([...pinned.keys()]);
   let hostKeyLine = '';
   let changed: string | undefined;
@@ -75,8 +116,7 @@ export async function connect(target: SshTarget): Promise<SshConnection> {
   return new Promise((resolve, reject) => {
     const client = new Client();
     const config: ConnectConfig = {
-      host,
-      port,
+      sock: socket,
       username: user,
       readyTimeout: timeoutMs,
       keepaliveInterval: 10_000,

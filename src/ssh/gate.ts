@@ -1,0 +1,23 @@
+/** Lets a bounded number through at once; the others wait in order. */
+export interface Gate {
+  pass<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function gate(atOnce: number): Gate {
+  let free = atOnce;
+  const waiting: (() => void)[] = [];
+  return {
+    async pass(work) {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        return await work();
+      } finally {
+        // Handed on, or given back.
+        const next = waiting.shift();
+        if (next) next();
+        else free++;
+      }
+    },
+  };
+}
