@@ -26,7 +26,7 @@ export async function ours(meta: Meta, hosts: readonly LabHost[], say: Say): Pro
   try {
     return await announced(say, 'ours', async () => {
       const startMs = Date.now();
-      const { status, body: answer } = await meta.rest.call('POST', PATH, body);
+      const { status, body: answer } = await meta.rest.raw('POST', PATH, body);
       if (status !== 200) throw new Error(`POST was answered by ${status} ${JSON.stringify(answer)}`);
       const cluster = await untilCluster(meta, NAME, ended, OPERATION_MS);
       const runningMs = Date.now();
@@ -68,7 +68,7 @@ function milestonesOf({ status }: KubernetesCluster, sightings: Sightings, start
 export async function removeOurs(meta: Meta, say: Say): Promise<void> {
   await announced(say, 'ours, deleted', async () => {
     await untilDone(meta, NAME, OPERATION_MS);
-    const { status, body } = await meta.rest.call('DELETE', PATH);
+    const { status, body } = await meta.rest.raw('DELETE', PATH);
     if (status !== 200) throw new Error(`DELETE was answered by ${status} ${JSON.stringify(body)}`);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
   });

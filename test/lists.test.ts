@@ -7,7 +7,8 @@ import { z } from 'zod';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { operations } from '#operations/index.ts';
 import { checks } from '#precheck/index.ts';
-import { jobRoutes, lenientJobRoutes, newRoutes, originalRoutes } from '#server/routes/index.ts';
+import { routes as restRoutes } from '#rest/index.ts';
+import { jobRoutes, lenientJobRoutes, routes } from '#server/routes/index.ts';
 import { admissions, mutations } from '#webhook/index.ts';
 
 /** Each list of the house against the folder that it lists: a file without its line fails here. */
@@ -82,8 +83,14 @@ describe('the list', () => {
 
   it('of routes names every file of routes', async () => {
     const isRoutes = (value: unknown, name: string) => typeof value === 'function' && name.endsWith('Routes');
-    const listed = [...originalRoutes, ...newRoutes, ...lenientJobRoutes, ...jobRoutes];
+    const listed = [...routes, ...lenientJobRoutes, ...jobRoutes];
     expect(difference(await exportedFrom('src/server/routes', isRoutes), listed)).toEqual(SAME);
+  });
+
+  it('of REST names every route', async () => {
+    const isRoute = matches(z.object({ operationId: z.string(), method: z.string(), path: z.string() }));
+    const found = await exportedFrom('src/rest', isRoute);
+    expect(difference(found, restRoutes)).toEqual(SAME);
   });
 
   it('of admissions names every kind that has one, under the path that the API server calls', async () => {

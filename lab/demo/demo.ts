@@ -70,7 +70,7 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
 }
 
 async function post({ rest }: Meta, method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<void> {
-  const answer = await rest.call(method, path, body);
+  const answer = await rest.raw(method, path, body);
   process.stdout.write(`${method} /api/v1${path} → ${answer.status} ${JSON.stringify(answer.body)}\n`);
   if (answer.status >= 300) throw new UsageError(`the server refused: ${JSON.stringify(answer.body)}`);
 }

@@ -23,5 +23,5 @@ export const cidrSchema = z
   .string()
   .max(49)
   .refine((text) => parseCidr(text) !== undefined, {
-    error: 'is no CIDR of a network; write it like 10.244.0.0/16, with no bits set behind the prefix',
+    error: 'is not a CIDR of a network; write it like 10.244.0.0/16, with no bits set behind the prefix',
   });

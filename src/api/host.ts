@@ -15,11 +15,11 @@ export function canonicalIp(text: string): string | undefined {
 /** DNS label of RFC 1123, as Kubernetes object names and node names have it. */
 export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
-const ipSchema = z
+export const ipSchema = z
   .string()
   .max(45)
   .refine((text) => canonicalIp(text) !== undefined, {
-    error: 'is no IP address; write it like 192.168.1.10',
+    error: 'is not an IP address; write it like 192.168.1.10',
   })
   .meta({ description: 'IPv4 or IPv6 address' });
 
@@ -45,9 +45,11 @@ const labelValueSchema = z
   .refine((text) => text === '' || NAME.test(text), { error: VALUE_ERROR });
 
 const taintSchema = z.object({
-  key: labelKeySchema,
-  value: labelValueSchema.optional(),
-  effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']),
+  key: labelKeySchema.meta({ description: 'Like a label: example.com/dedicated' }),
+  value: labelValueSchema.optional().meta({ description: 'Default: none.' }),
+  effect: z
+    .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
+    .meta({ description: 'What becomes of pods that do not tolerate it.' }),
 });
 
 export const hostSchema = z
@@ -59,21 +61,25 @@ export const hostSchema = z
     name: z
       .string()
       .max(63)
-      .regex(DNS_LABEL, { error: 'is no DNS label; use lower-case letters, digits and "-"' })
+      .regex(DNS_LABEL, { error: 'is not a DNS label; use lower-case letters, digits and "-"' })
       .optional()
       .meta({ description: 'Host and node name; it does not change. Default: host-<ip with dashes>.' }),
     port: z.int().min(1).max(65535).optional().meta({ description: 'SSH port; default 22.' }),
     user: z
       .string()
       .max(32)
-      .regex(/^[a-z_][a-z0-9_-]*$/, { error: 'is no Linux user name' })
+      .regex(/^[a-z_][a-z0-9_-]*$/, { error: 'is not a Linux user name' })
       .optional()
       .meta({ description: 'SSH user; default: the one of the credentials, else root.' }),
     labels: z
       .record(labelKeySchema, labelValueSchema)
       .optional()
-      .meta({ description: 'Labels of the node.' }),
-    taints: z.array(taintSchema).max(50).optional(),
+      .meta({ description: 'Labels of the node; of a host that is in a cluster "relabel" changes them.' }),
+    taints: z
+      .array(taintSchema)
+      .max(50)
+      .optional()
+      .meta({ description: 'Taints of the node; of a host that is in a cluster "relabel" changes them.' }),
     reclaim: z
       .string()
       .max(40)

@@ -34,27 +34,27 @@ const hostList = (description: string) =>
     .max(1000)
     .meta({ description, listMapKeys: ['ip'] });
 
-export const clusterTypeSchema = z.enum(['kubernetes', 'k3s', 'kubeedge', 'kind']);
-export const deployModeSchema = z.enum(['container', 'binary']);
+const clusterTypeSchema = z.enum(['kubernetes', 'k3s', 'kubeedge', 'kind']);
+const deployModeSchema = z.enum(['container', 'binary']);
 export const timeoutSchema = z
   .string()
   .max(6)
-  .regex(/^[1-9][0-9]*$/, { error: 'is no number of minutes; write it like "60"' });
+  .regex(/^[1-9][0-9]*$/, { error: 'is not a number of minutes; write it like "60"' });
 export const versionSchema = z
   .string()
   .max(32)
-  .regex(/^v[0-9]+\.[0-9]+\.[0-9]+$/, { error: 'is no Kubernetes version; write it like v1.34.4' });
+  .regex(/^v[0-9]+\.[0-9]+\.[0-9]+$/, { error: 'is not a Kubernetes version; write it like v1.34.4' });
 export const regionSchema = z
   .string()
   .max(63)
   .regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/, {
-    error: 'is no region name; use letters, digits, "-", "_" and "."',
+    error: 'is not a region name; use letters, digits, "-", "_" and "."',
   });
 export const registrySchema = z
   .string()
   .max(255)
   .regex(/^[a-z0-9]([a-z0-9.:/_-]*[a-z0-9])?$/, {
-    error: 'is no registry; write it like registry.example.com/k8s',
+    error: 'is not a registry; write it like registry.example.com/k8s',
   });
 export const endpointSchema = z
   .string()
@@ -63,9 +63,9 @@ export const endpointSchema = z
 
 const authConfigSchema = z
   .object({
-    username: z.string().max(32).optional(),
-    password: z.string().max(256).optional(),
-    privateSSHKey: z.string().max(16_384).optional(),
+    username: z.string().max(32).optional().meta({ description: 'Has no effect.' }),
+    password: z.string().max(256).optional().meta({ description: 'Refused.' }),
+    privateSSHKey: z.string().max(16_384).optional().meta({ description: 'Refused.' }),
   })
   .meta({ description: 'Refused in applied objects; name a Secret in credentialsSecret instead.' });
 
@@ -73,24 +73,40 @@ export const clusterSchema = z.object({
   timeout_mins: timeoutSchema
     .optional()
     .meta({ description: 'Deadline of one operation in minutes; default 60.' }),
-  clusterType: clusterTypeSchema.optional().meta({ crdDefault: DEFAULTS.clusterType }),
-  deployMode: deployModeSchema.optional().meta({ crdDefault: DEFAULTS.deployMode }),
-  podCIDR: cidrSchema.optional().meta({ crdDefault: DEFAULTS.podCIDR }),
-  serviceCIDR: cidrSchema.optional().meta({ crdDefault: DEFAULTS.serviceCIDR }),
+  clusterType: clusterTypeSchema.optional().meta({
+    description: 'Only "kubernetes" is offered. It never changes.',
+    crdDefault: DEFAULTS.clusterType,
+  }),
+  deployMode: deployModeSchema.optional().meta({
+    description: 'Only "container" is offered. It never changes.',
+    crdDefault: DEFAULTS.deployMode,
+  }),
+  podCIDR: cidrSchema.optional().meta({
+    description: 'Network of the pods; each node takes a /24 of it. It never changes.',
+    crdDefault: DEFAULTS.podCIDR,
+  }),
+  serviceCIDR: cidrSchema.optional().meta({
+    description: 'Network of the Services. It never changes.',
+    crdDefault: DEFAULTS.serviceCIDR,
+  }),
   masterList: hostList('Control plane hosts').optional(),
   nodeList: hostList('Worker hosts').optional(),
   etcdList: hostList('etcd hosts; left out or equal to masterList: stacked etcd').optional(),
   externalLoadBalancer: endpointSchema
     .optional()
     .meta({ description: 'Host or IP in front of the API servers' }),
-  region: regionSchema.optional(),
+  region: regionSchema
+    .optional()
+    .meta({ description: 'Part of every path of the REST API; left out: "default". It never changes.' }),
   kubeVersion: versionSchema.optional().meta({ description: 'Default: the newest offered.' }),
-  imagesRegistry: registrySchema.optional(),
+  imagesRegistry: registrySchema
+    .optional()
+    .meta({ description: 'A registry that has all images side by side.' }),
   authConfig: authConfigSchema.optional(),
   credentialsSecret: z
     .string()
     .max(253)
-    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, { error: 'is no name of a Secret' })
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, { error: 'is not a name of a Secret' })
     .optional()
     .meta({
       description: 'Secret of this namespace with username, ssh-privatekey or password, and known_hosts',
@@ -102,10 +118,11 @@ export const specSchema = z.object({
     .boolean()
     .optional()
     .meta({ description: 'Starts no new attempt of anything; what runs finishes.' }),
-  cluster: clusterSchema,
+  cluster: clusterSchema.meta({ description: 'The cluster, its hosts, and how they are reached.' }),
   addons: z
     .object({ network: z.enum(['flannel', 'none']).optional().meta({ description: 'Default: flannel.' }) })
-    .optional(),
+    .optional()
+    .meta({ description: 'What is installed into the cluster.' }),
 });
 
 export type ClusterSpec = z.infer<typeof clusterSchema>;

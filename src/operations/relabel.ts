@@ -7,7 +7,8 @@ import { named, type Operation } from './operation.ts';
 
 const marksOf = ({ labels = {}, taints = [] }: Pick<Member, 'labels' | 'taints'>): string =>
   canonicalJson([labels, taints]);
-const isMarkedOtherwise = (member: Member, { spec }: HostRecord): boolean => marksOf(member) !== marksOf(spec);
+const isMarkedOtherwise = (member: Member, { spec }: HostRecord): boolean =>
+  marksOf(member) !== marksOf(spec);
 const worksThrough = ({ member, action }: PlannedHost): boolean => isMaster(member) && action !== 'leave';
 
 /** Sets the labels and taints of nodes to what `spec` says; what it no longer says is taken away. */

@@ -74,10 +74,8 @@ it('serves REST, its documentation, admission and probes over TLS until it is to
   expect(Object.keys(paths).sort()).toEqual(
     [
       '/api/v1/clusters',
-      '/api/v1/jobs/{job}/log',
       cluster,
-      ...['create', 'delete', 'fetch', 'scaledown', 'scaleup'].map((word) => `${cluster}/${word}/callback`),
-      ...['logs', 'scaledown', 'scaleup'].map((word) => `${cluster}/${word}`),
+      ...['kubeconfig', 'logs', 'scaledown', 'scaleup'].map((word) => `${cluster}/${word}`),
     ].sort(),
   );
   expect(Object.keys(components.schemas['CreateCluster']?.properties ?? {})).toContain('masterList');

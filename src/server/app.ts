@@ -8,9 +8,10 @@ import { authBy } from './auth.ts';
 import type { ServerDeps } from './deps.ts';
 import { serveDocs } from './docs.ts';
 import { handleErrors } from './errors.ts';
-import { readBodiesLeniently } from './lenient.ts';
+import { parseJsonBodies } from './json-body.ts';
+import { readBodiesLeniently, takeAnyContentType } from './lenient.ts';
 import { logStoreIn } from './log-store.ts';
-import { jobRoutes, lenientJobRoutes, newRoutes, originalRoutes } from './routes/index.ts';
+import { jobRoutes, lenientJobRoutes, routes } from './routes/index.ts';
 import type { App, JobRoom, Room } from './routes/room.ts';
 import { validatorCompiler } from './validation.ts';
 
@@ -43,6 +44,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, log);
+  parseJsonBodies(app);
 
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort(new Error('the server stops')));
@@ -56,7 +58,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
   });
 
   await serveDocs(app);
-  app.get('/healthz', { schema: { hide: true } }, async () => 'ok');
+  app.get('/healthz', async () => 'ok');
 
   const reviews = reviewsBy(client, log);
   const auth = authBy(accessBy(deps, reviews));
@@ -72,17 +74,15 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
         people.addHook('onRequest', async (request) => {
           request.person = await auth.personOf(request.headers.authorization);
         });
-        await people.register(async (scope) => {
-          readBodiesLeniently(scope);
-          for (const routes of originalRoutes) routes(typed(scope), room);
-        });
-        for (const routes of newRoutes) routes(typed(people), room);
+        takeAnyContentType(people);
+        for (const add of routes) add(people, room);
       });
       await api.register(async (scope) => {
+        takeAnyContentType(scope);
         readBodiesLeniently(scope);
-        for (const routes of lenientJobRoutes) routes(typed(scope), jobRoom);
+        for (const add of lenientJobRoutes) add(typed(scope), jobRoom);
       });
-      for (const routes of jobRoutes) routes(typed(api), jobRoom);
+      for (const add of jobRoutes) add(typed(api), jobRoom);
     },
     { prefix: '/api/v1' },
   );

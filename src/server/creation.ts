@@ -1,51 +1,11 @@
-import { z } from 'zod';
-import { cidrSchema } from '#api/cidr.ts';
-import {
-  type ClusterSpec,
-  clusterTypeSchema,
-  deployModeSchema,
-  endpointSchema,
-  registrySchema,
-  timeoutSchema,
-  versionSchema,
-} from '#api/kubernetes-cluster.ts';
+import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { credentialsSecretName } from '#api/names.ts';
 import type { Problem } from '#base/errors.ts';
-import { addressed, hostsSchema, retrySchema } from './bodies.ts';
+import type { CreateBody } from '#rest/asking.ts';
 import { unprocessable } from './errors.ts';
 import { mergeLists } from './hosts.ts';
 import { readPrivateKey } from './ssh-key.ts';
-
-export const createBody = z
-  .object({
-    ...addressed,
-    timeoutMins: timeoutSchema.optional(),
-    clusterType: clusterTypeSchema.optional(),
-    deployMode: deployModeSchema.optional(),
-    podCIDR: cidrSchema.optional(),
-    serviceCIDR: cidrSchema.optional(),
-    masterList: hostsSchema.optional(),
-    nodeList: hostsSchema.optional(),
-    etcdList: hostsSchema.optional(),
-    externalLoadBalancer: endpointSchema.optional(),
-    kubeVersion: versionSchema.optional(),
-    imagesRegistry: registrySchema.optional(),
-    privateSSHKey: z
-      .string()
-      .max(32_768)
-      .optional()
-      .meta({ description: 'PEM, or base64 of PEM; without a passphrase. It becomes a Secret.' }),
-    credentialsSecret: z
-      .string()
-      .max(253)
-      .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, { error: 'is no name of a Secret' })
-      .optional()
-      .meta({ description: 'A Secret that you may read, instead of privateSSHKey.' }),
-    retry: retrySchema,
-  })
-  .meta({ id: 'CreateCluster' });
-export type CreateBody = z.infer<typeof createBody>;
 
 /** The fields of `spec.cluster` that a body says; what it leaves out is not there. */
 function clusterFrom(body: CreateBody, lists: Partial<ClusterSpec>): Partial<ClusterSpec> {
@@ -71,7 +31,10 @@ export function wantedBy(body: CreateBody, address: ObjectKey & { region: string
     problems.push({ field: 'credentialsSecret', reason: 'stands beside privateSSHKey; give one of them' });
   }
   if (!key && body.credentialsSecret === undefined && !body.retry) {
-    problems.push({ field: 'privateSSHKey', reason: 'is needed, or credentialsSecret' });
+    problems.push({ field: 'privateSSHKey', reason: 'is required, or credentialsSecret' });
+  }
+  if (!body.retry && (lists.masterList ?? []).length === 0) {
+    problems.push({ field: 'masterList', reason: 'is required; name one control plane host' });
   }
   if (problems.length > 0) throw unprocessable(problems);
   const change = clusterFrom(body, lists);

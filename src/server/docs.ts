@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
-import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { routes } from '#rest/index.ts';
+import { openApiOf } from '#rest/openapi.ts';
 
 /** The files of the page: beside the bundle, or in the package when nothing is bundled. */
 function staticDir(): string {
@@ -14,18 +15,12 @@ function staticDir(): string {
   return join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui')), 'static');
 }
 
-/** Serves the OpenAPI document, made from the schemas of the routes that follow, and a page for it under /docs. */
+/** Serves the OpenAPI document, of the routes for people, and a page for it under /docs. */
 export async function serveDocs(app: FastifyInstance): Promise<void> {
   const baseDir = staticDir();
   await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: { title: 'Matryoshka', version: 'v1', description: 'Kubernetes clusters on hosts, over SSH' },
-      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
-      security: [{ token: [] }],
-    },
-    transform: createJsonSchemaTransform({}),
-    transformObject: createJsonSchemaTransformObject({}),
+    mode: 'static',
+    specification: { document: openApiOf(routes, '/api/v1') },
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',

@@ -50,9 +50,9 @@ describe('problemsFrom', () => {
     expect(problems({ hosts: [{ ip: 7, port: 22 }, {}], privateSSHKey: 'secret', more: 1 })).toEqual([
       { field: 'hosts[0].ip', value: 7, reason: 'must be of type string' },
       { field: 'hosts[0].port', value: 22, reason: 'is too large' },
-      { field: 'hosts[1].ip', reason: 'is needed' },
+      { field: 'hosts[1].ip', reason: 'is required' },
       { field: 'privateSSHKey', reason: 'is too long' },
-      { field: 'more', reason: 'is no field of this request' },
+      { field: 'more', reason: 'is not a field of this request' },
     ]);
     expect(problems([])).toEqual([{ field: 'body', reason: 'must be of type object' }]);
   });

@@ -1,11 +1,12 @@
 import { STATUS_CODES } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ReviewFailed } from '#access/reviews.ts';
 import type { Problem } from '#base/errors.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { type ApiError, isApiError } from '#runtime/api-error.ts';
 import { asSpelledByRest } from './problems.ts';
+import { routeTableOf } from './route-table.ts';
 
 /** An answer that is no success. Its message goes to the client: never a secret, never a stack. */
 export class HttpError extends Error {
@@ -21,7 +22,11 @@ export class HttpError extends Error {
 }
 
 const sentence = (problems: readonly Problem[]): string =>
-  problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
+  problems
+    .map(({ field, value, reason }) =>
+      value === undefined ? `${field} ${reason}` : `${field} ${JSON.stringify(value)} ${reason}`,
+    )
+    .join('; ');
 
 export const unauthorized = (message: string): HttpError => new HttpError(401, message);
 export const forbidden = (message: string): HttpError => new HttpError(403, message);
@@ -69,12 +74,12 @@ const reasonIn = (message: string): string => message.replace(/^Invalid value: (
 
 /** What Fastify itself refuses, in our words: its own texts name internals. */
 const BY_CODE: Readonly<Record<string, string>> = {
-  FST_ERR_CTP_INVALID_JSON_BODY: 'the body is no valid JSON',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'the body is not valid JSON',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'the body is empty; it must be a JSON object',
   FST_ERR_CTP_BODY_TOO_LARGE: 'the body is larger than 1 MiB',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'the content type must be application/json',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body is not as long as Content-Length says',
-  FST_ERR_BAD_URL: 'the path is no valid URL',
+  FST_ERR_BAD_URL: 'the path is not a valid URL',
 };
 
 interface Coded {
@@ -95,7 +100,7 @@ export function answerTo(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
   if (error instanceof ReviewFailed) return new HttpError(503, error.message);
   if (isApiError(error)) return fromApiError(error);
-  if (error instanceof SyntaxError) return new HttpError(400, 'the body is no valid JSON');
+  if (error instanceof SyntaxError) return new HttpError(400, 'the body is not valid JSON');
   if (isCoded(error) && error.statusCode >= 400 && error.statusCode < 500) {
     const { statusCode, code } = error;
     return new HttpError(statusCode, BY_CODE[code] ?? STATUS_CODES[statusCode] ?? 'the request is refused');
@@ -103,9 +108,23 @@ export function answerTo(error: unknown): HttpError | undefined {
   return undefined;
 }
 
-/** Makes every error of `app` an envelope, and logs those that are ours. */
+/** Makes every error of `app` an envelope, and logs those that are ours. Comes before any route is registered. */
 export function handleErrors(app: FastifyInstance, log: Logger): void {
+  const table = routeTableOf(app);
+  const noRoute = (request: FastifyRequest, reply: FastifyReply): void => {
+    const [path = ''] = request.url.split('?');
+    const methods = table.methodsOf(path);
+    const allow = methods.join(', ');
+    if (methods.length > 0) reply.header('allow', allow);
+    const [status, message] =
+      methods.length > 0
+        ? [405, `${request.method} is not a method of this path; choose one of ${allow}`]
+        : [404, 'there is no such route; see /docs'];
+    reply.code(status).type('application/json').send(envelope(status, message));
+  };
   app.setErrorHandler((error, request, reply) => {
+    // Fastify looks at the body of some methods before it finds that the path has no such method.
+    if (request.is404) return noRoute(request, reply);
     const answer = answerTo(error);
     if (!answer || answer.statusCode === 500 || answer.statusCode === 503) {
       const stack = error instanceof Error ? error.stack : undefined;
@@ -122,7 +141,5 @@ export function handleErrors(app: FastifyInstance, log: Logger): void {
       .type('application/json')
       .send(envelope(statusCode, message, problems));
   });
-  app.setNotFoundHandler((_request, reply) => {
-    reply.code(404).type('application/json').send(envelope(404, 'there is no such route; see /docs'));
-  });
+  app.setNotFoundHandler(noRoute);
 }

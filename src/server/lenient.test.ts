@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createBody } from './creation.ts';
+import { createBody, deleteCluster } from '#rest/asking.ts';
 import { readLeniently, warningOf } from './lenient.ts';
-import { deleteBody } from './routes/delete.ts';
 
 describe('readLeniently', () => {
   it.each<[string, unknown, unknown, string[]]>([
@@ -27,7 +26,7 @@ describe('readLeniently', () => {
   });
 
   it('sees through optional bodies, and not through deep ones', () => {
-    expect(readLeniently(deleteBody, { retry: true, x: 1 })).toEqual({
+    expect(readLeniently(deleteCluster.body, { retry: true, x: 1 })).toEqual({
       value: { retry: true },
       unknown: ['x'],
     });

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { HttpError } from './errors.ts';
+import { IMMUTABLE } from '#api/kubernetes-cluster.ts';
+import { HttpError, unprocessable } from './errors.ts';
+import { isTypoOf } from './typo.ts';
 
 const MAX_DEPTH = 12;
 
@@ -61,17 +63,18 @@ const printable = (text: string): string => text.replaceAll(/[^\x21-\x7e]|["\\]/
 export const warningOf = (unknown: readonly string[]): string =>
   `299 - "ignored unknown fields: ${unknown.slice(0, MAX_NAMED).map(printable).join(', ')}"`;
 
-/**
- * Makes the routes of this scope read their bodies as the original did: JSON whatever the content type says, an empty
- * body where there is none, and what `readLeniently` does.
- */
-export function readBodiesLeniently(scope: FastifyInstance): void {
+/** Makes the routes of this scope take JSON whatever the content type says, and none where there is no body. */
+export function takeAnyContentType(scope: FastifyInstance): void {
   scope.addHook('onRequest', async ({ raw }) => {
     const { headers } = raw;
     const empty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
     if (empty) delete headers['content-type'];
     else headers['content-type'] = 'application/json';
   });
+}
+
+/** Makes the routes of this scope whose bodies Fastify checks read them as the original did. */
+export function readBodiesLeniently(scope: FastifyInstance): void {
   scope.addHook('preValidation', async (request, reply) => {
     const { schema } = request.routeOptions;
     if (!(schema?.body instanceof z.ZodType)) return;
@@ -79,4 +82,16 @@ export function readBodiesLeniently(scope: FastifyInstance): void {
     request.body = value;
     if (unknown.length > 0) reply.header('warning', warningOf(unknown));
   });
+}
+
+/** Throws HttpError 422 for unknown fields that are a field which can never be changed, spelled wrongly. */
+export function refuseTypos(schema: unknown, unknown: readonly string[]): void {
+  const type = inner(schema);
+  if (!(type instanceof z.ZodObject)) return;
+  const fixed = IMMUTABLE.filter((field) => Object.hasOwn(type.shape, field));
+  const problems = unknown.flatMap((field) => {
+    const meant = fixed.find((known) => isTypoOf(field, known));
+    return meant === undefined ? [] : [{ field, reason: `is not a field; did you mean ${meant}?` }];
+  });
+  if (problems.length > 0) throw unprocessable(problems);
 }

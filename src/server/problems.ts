@@ -44,12 +44,12 @@ export function problemsFrom(issues: readonly z.core.$ZodIssue[], input: unknown
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
         field: fieldOf([...path, key]),
-        reason: 'is no field of this request',
+        reason: 'is not a field of this request',
       }));
     }
     if (issue.code !== 'invalid_type') return [{ field, ...shown(input, path), reason: message }];
     const missing = path.length > 0 && valueAt(input, path) === undefined;
-    const reason = missing ? 'is needed' : `must be of type ${issue.expected}`;
+    const reason = missing ? 'is required' : `must be of type ${issue.expected}`;
     return [{ field: field === '' ? 'body' : field, ...shown(input, path), reason }];
   });
 }

@@ -1,24 +1,37 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
-import { HttpError, malformed, unprocessable } from './errors.ts';
+import { type HttpError, malformed, unprocessable } from './errors.ts';
 import { isAboutShape, problemsFrom } from './problems.ts';
 
-/** `input` as `schema` has it. Throws HttpError 400 for a wrong shape, 422 for a wrong value, with every problem. */
-function checked<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
-  const parsed = schema.safeParse(input);
-  if (parsed.success) return parsed.data;
-  const problems = problemsFrom(parsed.error.issues, input);
-  throw parsed.error.issues.some(isAboutShape) ? malformed(problems) : unprocessable(problems);
+/** What is wrong with a part of a request, as an answer: 400 for a wrong shape, 422 for a wrong value. */
+function refusal(parts: readonly { issues: readonly z.core.$ZodIssue[]; input: unknown }[]): HttpError {
+  const problems = parts.flatMap(({ issues, input }) => problemsFrom(issues, input));
+  const isShape = parts.some(({ issues }) => issues.some(isAboutShape));
+  return isShape ? malformed(problems) : unprocessable(problems);
 }
 
-/** Makes Fastify validate with the zod schemas that routes declare. */
+type Part<S extends z.ZodType> = readonly [schema: S, input: unknown];
+
+/** Three inputs as their schemas have them. Throws HttpError 400 or 422 with everything that is wrong in any. */
+export function checkedTogether<A extends z.ZodType, B extends z.ZodType, C extends z.ZodType>(
+  a: Part<A>,
+  b: Part<B>,
+  c: Part<C>,
+): [z.output<A>, z.output<B>, z.output<C>] {
+  const [first, second, third] = [a[0].safeParse(a[1]), b[0].safeParse(b[1]), c[0].safeParse(c[1])];
+  if (first.success && second.success && third.success) return [first.data, second.data, third.data];
+  throw refusal([
+    { issues: first.error?.issues ?? [], input: a[1] },
+    { issues: second.error?.issues ?? [], input: b[1] },
+    { issues: third.error?.issues ?? [], input: c[1] },
+  ]);
+}
+
+/** Makes Fastify validate with the zod schemas that the routes of Jobs declare. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (input) => {
-    try {
-      return { value: checked(schema, input) };
-    } catch (error) {
-      if (error instanceof HttpError) return { error };
-      throw error;
-    }
+    const parsed = schema.safeParse(input);
+    if (parsed.success) return { value: parsed.data };
+    return { error: refusal([{ issues: parsed.error.issues, input }]) };
   };

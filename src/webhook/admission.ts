@@ -15,6 +15,7 @@ export const reviewSchema = z.object({
   kind: z.literal('AdmissionReview'),
   request: z.object({
     uid: z.string(),
+    kind: z.object({ group: z.string().default(''), kind: z.string() }),
     operation: z.enum(['CREATE', 'UPDATE', 'DELETE', 'CONNECT']),
     namespace: z.string().default(''),
     name: z.string().default(''),
@@ -66,7 +67,7 @@ export function patchFor({ uid }: AdmissionRequest, patch: JsonPatch): unknown {
 
 /** The judgement as an AdmissionReview; `metav1.Status` with a cause for each field. */
 export function answerTo(request: AdmissionRequest, judgement: Judgement): unknown {
-  const { uid, name } = request;
+  const { uid, name, kind } = request;
   if (judgement.allowed) return reviewOf(uid, { allowed: true });
   const { status: code, message, problems } = judgement;
   const causes = problems.map(({ field, reason }) => ({
@@ -76,6 +77,6 @@ export function answerTo(request: AdmissionRequest, judgement: Judgement): unkno
   }));
   return reviewOf(uid, {
     allowed: false,
-    status: { status: 'Failure', code, reason: REASONS[code], message, details: { name, causes } },
+    status: { status: 'Failure', code, reason: REASONS[code], message, details: { name, ...kind, causes } },
   });
 }

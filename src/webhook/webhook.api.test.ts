@@ -91,7 +91,7 @@ describe('the webhook, called by the API server', () => {
     [
       'a bad host',
       object('a', spec({ nodeList: [{ ip: '10.8.0.999' }] })),
-      /spec\.cluster\.nodeList\[0\]\.ip: is no IP/,
+      /spec\.cluster\.nodeList\[0\]\.ip: is not an IP address/,
     ],
     [
       'a host in a CIDR',
@@ -100,8 +100,12 @@ describe('the webhook, called by the API server', () => {
     ],
     ['a key in the object', object('a', spec({ authConfig: { privateSSHKey: 'x' } })), /credentialsSecret/],
     ['a long name', object('a'.repeat(41), spec()), /metadata\.name: is longer than 40/],
-    ['a name with dots', object('a.b', spec()), /metadata\.name: is no DNS label/],
-    ['a word that is none', object('a', spec(), { [annotations.operation]: 'dancing' }), /is no operation/],
+    ['a name with dots', object('a.b', spec()), /metadata\.name: is not a DNS label/],
+    [
+      'a word that is none',
+      object('a', spec(), { [annotations.operation]: 'dancing' }),
+      /is not an operation; choose one of/,
+    ],
     [
       'a word that is not offered',
       object('a', spec(), { [annotations.operation]: 'updating' }),

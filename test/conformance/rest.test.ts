@@ -10,7 +10,11 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
+import { createCluster, deleteCluster, scaleDown, scaleUp } from '#rest/asking.ts';
+import { restClient } from '#rest/client.ts';
+import { getLogs } from '#rest/looking.ts';
 import { restApp } from '#server/app.ts';
+import { into } from '#server/into.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
 import type { Ending } from './scripted-jobs.ts';
 
@@ -67,30 +71,36 @@ afterEach(async () => {
 const host = (last: number) => ({ ip: `10.${net}.0.${last}` });
 const word = (text: string) =>
   operator.until('demo', (cluster) => cluster?.metadata.annotations?.[annotations.operation] === text);
-async function call(method: 'POST' | 'DELETE' | 'GET', path: string, body?: object): Promise<number> {
-  const answer = await app.inject({
-    method,
-    url: `/api/v1/region/north/cluster/demo${path}?namespace=${operator.namespace}`,
-    headers: { authorization: `Bearer ${token}` },
-    ...(body === undefined ? {} : { payload: body }),
-  });
-  return answer.statusCode;
+/** The status of a call of the demo cluster's route, by the client that people use. */
+async function call(
+  route: typeof createCluster | typeof scaleUp | typeof scaleDown | typeof deleteCluster | typeof getLogs,
+  body?: z.input<typeof createCluster.body>,
+): Promise<number> {
+  const client = restClient(into(app), token);
+  const params = { region: 'north', name: 'demo' };
+  const { status } = await client.call<
+    typeof route.params,
+    typeof route.query,
+    z.ZodType,
+    typeof route.answer
+  >(route, { params, query: { namespace: operator.namespace }, body });
+  return status;
 }
 const privateSSHKey = ssh2.utils.generateKeyPairSync('ed25519').private;
 const creation = () => ({ masterList: [host(1)], nodeList: [host(2)], privateSSHKey });
 
 it('a cluster lives its whole life by REST, beside a controller that writes as it likes', async () => {
-  expect(await call('POST', '', creation())).toBe(200);
+  expect(await call(createCluster, creation())).toBe(200);
   const cluster = await word('create-finished');
   expect(cluster?.status?.operation).toMatchObject({ sequence: 1, attempt: 1 });
   expect(cluster?.status?.conditions?.some(({ type }) => type === 'Stalled')).toBe(false);
-  expect(await call('POST', '/scaleup', { nodeList: [host(2), host(3)] })).toBe(200);
+  expect(await call(scaleUp, { nodeList: [host(2), host(3)] })).toBe(200);
   await word('scale-up-finished');
-  expect(await call('POST', '/scaledown', { nodeList: [host(3)] })).toBe(200);
+  expect(await call(scaleDown, { nodeList: [host(3)] })).toBe(200);
   const small = await word('scale-down-finished');
   expect(small?.status?.hosts?.map(({ ip }) => ip).sort()).toEqual([host(1).ip, host(3).ip]);
-  expect(await call('GET', '/logs')).toBe(200);
-  expect(await call('DELETE', '')).toBe(200);
+  expect(await call(getLogs)).toBe(200);
+  expect(await call(deleteCluster)).toBe(200);
   await operator.until('demo', (now) => now === undefined);
   expect(operator.started.map((job) => job.replace(/-[^-]+-1$/, ''))).toEqual([
     'create',
@@ -99,17 +109,17 @@ it('a cluster lives its whole life by REST, beside a controller that writes as i
     'delete',
   ]);
   // Names are free again at once.
-  expect(await call('POST', '', creation())).toBe(200);
+  expect(await call(createCluster, creation())).toBe(200);
   await word('create-finished');
 });
 
 it('a creation that failed is asked again with what was wrong put right', async () => {
   script = () => ({ kind: 'report', success: false, reason: 'HostUnreachable', message: 'away' });
-  expect(await call('POST', '', creation())).toBe(200);
+  expect(await call(createCluster, creation())).toBe(200);
   await word('create-failed');
   script = () => ({ kind: 'report', success: true, kubeconfig: KUBECONFIG });
-  expect(await call('POST', '', creation())).toBe(409);
-  expect(await call('POST', '', { retry: true, nodeList: [host(7)] })).toBe(200);
+  expect(await call(createCluster, creation())).toBe(409);
+  expect(await call(createCluster, { retry: true, nodeList: [host(7)] })).toBe(200);
   const cluster = await word('create-finished');
   expect(cluster?.status?.operation?.sequence).toBe(2);
   expect(cluster?.status?.hosts?.map(({ ip }) => ip).sort()).toEqual([host(1).ip, host(7).ip]);

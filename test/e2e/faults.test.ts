@@ -33,14 +33,14 @@ const body = () => ({
 describe('when a cable is pulled', () => {
   it('fails within a minute where a host refuses SSH, names it, and succeeds when asked again', async () => {
     await faults.stopSsh(host(2));
-    await meta.rest.call('POST', PATH, body());
+    await meta.rest.raw('POST', PATH, body());
     const failed = await untilCluster(meta, NAME, (one) => one?.status?.phase === 'Failed', 60_000);
     expect(failed?.status).toMatchObject({
       reason: 'HostUnreachable',
       message: expect.stringContaining(host(2).ip),
     });
     await faults.startSsh(host(2));
-    expect(await meta.rest.call('POST', PATH, { ...body(), retry: true })).toMatchObject({ status: 200 });
+    expect(await meta.rest.raw('POST', PATH, { ...body(), retry: true })).toMatchObject({ status: 200 });
   });
 
   it('goes on when the operator is killed in the middle of a creation', async () => {
@@ -65,7 +65,7 @@ describe('when a cable is pulled', () => {
   });
 
   it('takes that host for the next cluster, and awaits a step whose pod was killed', async () => {
-    await meta.rest.call('POST', PATH, body());
+    await meta.rest.raw('POST', PATH, body());
     await seen('kubeadm init', () => faults.runs(host(0), 'kubeadm init'));
     expect(await faults.kill(meta.host, 'ansibleinit.js')).toBe(true);
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
@@ -74,7 +74,7 @@ describe('when a cable is pulled', () => {
   });
 
   it('goes on when the host of the meta cluster is restarted in the middle of a scale-up', async () => {
-    await meta.rest.call('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
+    await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
     await seen('containerd on the new host', () => faults.runs(host(3), 'containerd'));
     await faults.restart(meta.host);
     await seen('the API server', () =>
@@ -88,7 +88,7 @@ describe('when a cable is pulled', () => {
   });
 
   it('is deleted at last', async () => {
-    await meta.rest.call('DELETE', PATH);
+    await meta.rest.raw('DELETE', PATH);
     await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
   });
 });

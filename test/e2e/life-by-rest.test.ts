@@ -41,7 +41,7 @@ describe('the life of a cluster through REST alone', () => {
       nodeList: entries(1, 3),
       privateSSHKey: meta.privateKey,
     };
-    const answer = await meta.rest.call('POST', PATH, body);
+    const answer = await meta.rest.raw('POST', PATH, body);
     expect(answer).toMatchObject({ status: 200, body: { code: 'OK', message: 'success' } });
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
     expect(cluster.status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
@@ -51,16 +51,16 @@ describe('the life of a cluster through REST alone', () => {
   });
 
   it('tells its log, without the key that it was given', async () => {
-    const { body } = await meta.rest.call('GET', `${PATH}/logs`);
+    const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
     const log = JSON.stringify(body);
     expect(log).toContain('kubeadm init');
     expect(log).not.toContain(meta.privateKey.split('\n')[1]);
   });
 
   it('takes one operation at a time', async () => {
-    const grown = await meta.rest.call('POST', `${PATH}/scaleup`, { nodeList: entries(1, 4) });
+    const grown = await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 4) });
     expect(grown.status).toBe(200);
-    const second = await meta.rest.call('POST', `${PATH}/scaledown`, { nodeList: entries(1, 2) });
+    const second = await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(1, 2) });
     expect(second).toMatchObject({ status: 409, body: { code: 'Conflict' } });
   });
 
@@ -70,7 +70,7 @@ describe('the life of a cluster through REST alone', () => {
   });
 
   it('shrinks by a worker, whose host is as it was', async () => {
-    await meta.rest.call('POST', `${PATH}/scaledown`, { nodeList: entries(1, 3) });
+    await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(1, 3) });
     await untilDone(meta, NAME, OPERATION_MS);
     expect(made && (await readyNodes(made))).toEqual(nodes(3));
     const name = meta.hosts[3]?.name ?? '';
@@ -78,12 +78,12 @@ describe('the life of a cluster through REST alone', () => {
   });
 
   it('goes, and leaves every host as it was', async () => {
-    const { status } = await meta.rest.call('DELETE', PATH);
+    const { status } = await meta.rest.raw('DELETE', PATH);
     expect(status).toBe(200);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
     for (const { name } of meta.hosts) {
       expect(await traces(name), name).toEqual([]);
     }
-    expect((await meta.rest.call('GET', PATH)).status).toBe(404);
+    expect((await meta.rest.raw('GET', PATH)).status).toBe(404);
   });
 });

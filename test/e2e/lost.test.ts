@@ -22,7 +22,7 @@ beforeAll(async () => {
   meta = await metaUp(inject('labHosts'), () => {});
 });
 afterEach(async () => {
-  await meta.rest.call('DELETE', PATH);
+  await meta.rest.raw('DELETE', PATH);
   await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
 });
 afterAll(() => meta.close());
@@ -34,7 +34,7 @@ const host = (index: number): LabHost => {
 };
 const lists = () => ({ masterList: [{ ip: host(0).ip }], nodeList: [{ ip: host(1).ip }] });
 const nodes = () => [host(0), host(1)].map(({ ip }) => nodeNameOf({ ip })).sort();
-const create = () => meta.rest.call('POST', PATH, { name: NAME, ...lists(), privateSSHKey: meta.privateKey });
+const create = () => meta.rest.raw('POST', PATH, { name: NAME, ...lists(), privateSSHKey: meta.privateKey });
 
 describe('what is lost on the way', () => {
   it('is no cluster: the report may be, and the kubeconfig is fetched', async () => {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { operations } from '#operations/index.ts';
 import { reportSchema } from '#protocol/report.ts';
-import { addressed, addressOf, clusterPath, errorSchema, namespaceQuery, ok, okSchema } from '../bodies.ts';
+import { addressed, clusterPath, namespaceQuery } from '#rest/addressing.ts';
+import { ok } from '#rest/answers.ts';
+import { addressOf } from '../address.ts';
 import { conflict, forbidden } from '../errors.ts';
 import { compareReport, keepReport } from '../reports.ts';
 import type { JobRoutes } from './room.ts';
@@ -37,13 +39,9 @@ export const callbackRoutes: JobRoutes = (app, { client, reportsNamespace, speak
       `/region/:region/cluster/:name/${path}/callback`,
       {
         schema: {
-          summary: `Report of a Job (${prefix})`,
-          description: 'Takes only the token that the pod of the attempt was given for this.',
-          tags: ['jobs'],
           params: clusterPath,
           querystring: namespaceQuery,
           body: callbackBody,
-          response: { 200: okSchema, '4xx': errorSchema },
         },
       },
       async ({ params, query, body, headers }, reply) => {

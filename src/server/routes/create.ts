@@ -6,15 +6,18 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import { validateSpec } from '#operations/validate.ts';
+import { ok } from '#rest/answers.ts';
+import { type CreateBody, createCluster } from '#rest/asking.ts';
 import { isUncertain } from '#runtime/api-error.ts';
-import { addressOf, clusterPath, errorSchema, namespaceQuery, ok, okSchema } from '../bodies.ts';
-import { type CreateBody, createBody, type Wanted, wantedBy } from '../creation.ts';
+import { addressOf } from '../address.ts';
+import { type Wanted, wantedBy } from '../creation.ts';
 import { type Credentials, keepCredentials } from '../credentials.ts';
 import { conflict, unprocessable } from '../errors.ts';
 import { laidOver } from '../hosts.ts';
 import { asSpelledByRest } from '../problems.ts';
 import { ask, clusterIn, judgeAndAsk, keyOf, locationOf, refuseBusy, requestBy } from '../requests.ts';
 import type { Room, Routes } from './room.ts';
+import { serve } from './serve.ts';
 
 function validate(spec: KubernetesCluster['spec'], { offer }: Room, placed: Wanted['placed']): void {
   const problems = validateSpec(spec, offer);
@@ -106,23 +109,11 @@ function again(room: Room, person: User, wanted: Wanted): Promise<void> {
 }
 
 export const createRoutes: Routes = (app, room) => {
-  app.post(
-    '/region/:region/cluster/:name',
-    {
-      schema: {
-        summary: 'Make a cluster',
-        tags: ['clusters'],
-        params: clusterPath,
-        querystring: namespaceQuery,
-        body: createBody,
-        response: { 200: okSchema, '4xx': errorSchema },
-      },
-    },
-    async ({ params, query, body, person }, reply) => {
-      const wanted = wantedBy(body, addressOf({ params, query, body }));
-      await authorize(room, person, wanted, body);
-      await (body.retry ? again(room, person, wanted) : make(room, person, wanted));
-      return reply.header('location', locationOf(wanted.region, wanted)).send(ok());
-    },
-  );
+  serve(app, createCluster, async ({ params, query, body, person }, reply) => {
+    const wanted = wantedBy(body, addressOf({ params, query, body }));
+    await authorize(room, person, wanted, body);
+    await (body.retry ? again(room, person, wanted) : make(room, person, wanted));
+    reply.header('location', locationOf(wanted.region, wanted));
+    return ok();
+  });
 };

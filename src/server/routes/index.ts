@@ -9,17 +9,16 @@ import type { JobRoutes, Routes } from './room.ts';
 import { scaleRoutes } from './scale.ts';
 import { unofferedRoutes } from './unoffered.ts';
 
-/** Routes of the original, and those that are refused in any case: bodies are read leniently. */
-export const originalRoutes: readonly Routes[] = [
+/** Routes for people; their schemas are in `src/rest`. */
+export const routes: readonly Routes[] = [
   createRoutes,
   deleteRoutes,
   scaleRoutes,
   logRoutes,
+  clusterRoutes,
+  kubeconfigRoutes,
   unofferedRoutes,
 ];
-
-/** Routes of ours: strict. */
-export const newRoutes: readonly Routes[] = [clusterRoutes, kubeconfigRoutes];
 
 /** Routes that only the pods of attempts may call; the callbacks are the original's. */
 export const lenientJobRoutes: readonly JobRoutes[] = [callbackRoutes];

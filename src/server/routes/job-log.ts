@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { errorSchema } from '../bodies.ts';
 import { forbidden } from '../errors.ts';
 import type { JobRoutes } from './room.ts';
 
-const nextSchema = z.object({
-  next: z.int().meta({ description: 'The offset from which to go on, in bytes.' }),
-});
-
-/** Where Jobs send their events while they run, in chunks that may be repeated. */
+/**
+ * Where Jobs send their events while they run, in chunks that may be repeated; 409 with `next` when `offset` does not
+ * continue what is stored.
+ */
 export const jobLogRoutes: JobRoutes = (app, { logs, speakers }) => {
   app.addContentTypeParser('application/x-ndjson', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
@@ -16,16 +14,11 @@ export const jobLogRoutes: JobRoutes = (app, { logs, speakers }) => {
     '/jobs/:job/log',
     {
       schema: {
-        summary: 'Events of a Job',
-        description:
-          'Newline-delimited JSON. 409 with `next` when `offset` does not continue what is stored.',
-        tags: ['jobs'],
         params: z.object({ job: z.string().max(63) }),
         querystring: z.object({
           offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
           step: z.string().min(1).max(200).optional(),
         }),
-        response: { 200: nextSchema, 409: nextSchema, '4xx': errorSchema },
       },
     },
     async ({ params, query: { offset, step }, body, headers }, reply) => {

@@ -31,7 +31,7 @@ export type App = FastifyInstance<
 >;
 
 /** Adds routes for people to a scope. */
-export type Routes = (app: App, room: Room) => void;
+export type Routes = (app: FastifyInstance, room: Room) => void;
 
 /** What routes for Jobs have in common: who calls is an attempt, not a person. */
 export interface JobRoom extends ServerDeps {

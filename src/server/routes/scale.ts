@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
 import { onClusters } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
@@ -10,36 +11,17 @@ import { WORDS } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
 import { planOf } from '#operations/plan.ts';
-import { scaleDown } from '#operations/scale-down.ts';
-import { scaleUp } from '#operations/scale-up.ts';
-import {
-  addressed,
-  addressOf,
-  clusterPath,
-  errorSchema,
-  hostsSchema,
-  namespaceQuery,
-  ok,
-  okSchema,
-  retrySchema,
-} from '../bodies.ts';
+import { scaleDown as scaleDownOperation } from '#operations/scale-down.ts';
+import { scaleUp as scaleUpOperation } from '#operations/scale-up.ts';
+import { ok } from '#rest/answers.ts';
+import { type ScaleBody, scaleDown, scaleUp } from '#rest/asking.ts';
+import { addressOf } from '../address.ts';
 import { unprocessable } from '../errors.ts';
 import { laidOver, mergeLists } from '../hosts.ts';
 import { asSpelledByRest } from '../problems.ts';
 import { clusterIn, judgeAndAsk, locationOf, refuseBusy } from '../requests.ts';
 import type { Room, Routes } from './room.ts';
-
-const nodeList = hostsSchema.optional().meta({ description: 'The whole new list of workers.' });
-const scaleUpBody = z.object({ ...addressed, nodeList, retry: retrySchema }).meta({ id: 'ScaleUp' });
-const scaleDownBody = z
-  .object({
-    ...addressed,
-    nodeList,
-    retry: retrySchema,
-    allowEmpty: z.boolean().optional().meta({ description: 'Lets the list be empty: every worker goes.' }),
-  })
-  .meta({ id: 'ScaleDown' });
-type ScaleBody = z.infer<typeof scaleDownBody>;
+import { type Asked, serve } from './serve.ts';
 
 const addresses = (hosts: readonly HostEntry[] | undefined): string[] =>
   (hosts ?? []).map(({ ip }) => canonicalIp(ip) ?? ip);
@@ -88,45 +70,34 @@ function scaled(
   return spec;
 }
 
-const routes: [string, string, Operation, typeof scaleUpBody | typeof scaleDownBody][] = [
-  ['scaleup', 'Add workers', scaleUp, scaleUpBody],
-  ['scaledown', 'Remove workers', scaleDown, scaleDownBody],
-];
+type Params = z.output<typeof scaleUp.params>;
+type Query = z.output<typeof scaleUp.query>;
 
-export const scaleRoutes: Routes = (app, room) => {
-  for (const [path, summary, operation, bodySchema] of routes) {
-    app.post(
-      `/region/:region/cluster/:name/${path}`,
-      {
-        schema: {
-          summary,
-          tags: ['clusters'],
-          params: clusterPath,
-          querystring: namespaceQuery,
-          body: bodySchema,
-          response: { 200: okSchema, '4xx': errorSchema },
-        },
-      },
-      async ({ params, query, body, person }, reply) => {
-        const { region, ...key } = addressOf({ params, query, body });
-        if (body.nodeList === undefined && !body.retry) {
-          throw unprocessable([{ field: 'nodeList', reason: 'is needed: the whole new list of workers' }]);
-        }
-        await room.auth.allow(person, onClusters('update', key.namespace, key.name));
-        await judgeAndAsk(
-          room.client,
-          () => clusterIn(room.client, region, key),
-          async (cluster) => {
-            await room.auth.allowSecret(person, secretUseOf(cluster, key.namespace));
-            const hosts = await hostRecordsOf(room.client, room.namespace, cluster);
-            refuseBusy(cluster, body.retry ?? false);
-            const { nodeList: list } = scaled(operation, cluster, hosts, body, room).cluster;
-            const change = list === undefined ? {} : { nodeList: list };
-            return { word: WORDS[operation.name].asked, person, change };
-          },
-        );
-        return reply.header('location', locationOf(region, key)).send(ok());
+const handlerOf =
+  (operation: Operation, room: Room) =>
+  async ({ params, query, body, person }: Asked<Params, Query, ScaleBody>, reply: FastifyReply) => {
+    const { region, ...key } = addressOf({ params, query, body });
+    if (body.nodeList === undefined && !body.retry) {
+      throw unprocessable([{ field: 'nodeList', reason: 'is required: the whole new list of workers' }]);
+    }
+    await room.auth.allow(person, onClusters('update', key.namespace, key.name));
+    await judgeAndAsk(
+      room.client,
+      () => clusterIn(room.client, region, key),
+      async (cluster) => {
+        await room.auth.allowSecret(person, secretUseOf(cluster, key.namespace));
+        const hosts = await hostRecordsOf(room.client, room.namespace, cluster);
+        refuseBusy(cluster, body.retry ?? false);
+        const { nodeList: list } = scaled(operation, cluster, hosts, body, room).cluster;
+        const change = list === undefined ? {} : { nodeList: list };
+        return { word: WORDS[operation.name].asked, person, change };
       },
     );
-  }
+    reply.header('location', locationOf(region, key));
+    return ok();
+  };
+
+export const scaleRoutes: Routes = (app, room) => {
+  serve(app, scaleUp, handlerOf(scaleUpOperation, room));
+  serve(app, scaleDown, handlerOf(scaleDownOperation, room));
 };

@@ -17,9 +17,9 @@ export const unofferedRoutes: Routes = (app) => {
     app.route({
       method,
       url,
-      schema: { hide: true },
-      handler: async () => {
-        throw new HttpError(501, `${method} ${url} is not implemented yet`);
+      handler: async (request) => {
+        const [path = ''] = request.url.split('?');
+        throw new HttpError(501, `${method} ${path} is not implemented yet`);
       },
     });
   }

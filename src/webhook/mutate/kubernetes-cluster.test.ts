@@ -11,6 +11,7 @@ const patch = (old: unknown, next: unknown, username = 'alice') =>
   kubernetesClusterMutation(
     {
       uid: '1',
+      kind: { group: 'ecs.yun.com', kind: 'KubernetesCluster' },
       operation: 'UPDATE',
       namespace: 'a',
       name: 'demo',

@@ -66,7 +66,7 @@ function nameProblems({ metadata: { name = '' } }: KubernetesCluster): Problem[]
     {
       field: 'metadata.name',
       value: name,
-      reason: 'is no DNS label; use lower-case letters, digits and "-"',
+      reason: 'is not a DNS label; use lower-case letters, digits and "-"',
     },
   ];
 }
@@ -133,7 +133,7 @@ function requested(change: Change, specChanged: boolean): Problem[] {
   const name = operationAsked(word);
   if (!name) {
     const known = ALL_WORDS.filter((text) => findOperation(operationAsked(text)));
-    return [{ field, value: word, reason: `is no operation; ask for one of ${known.join(', ')}` }];
+    return [{ field, value: word, reason: `is not an operation; choose one of ${known.join(', ')}` }];
   }
   const operation = findOperation(name);
   if (!operation) return [{ field, value: word, reason: 'NotOffered: the operation is not implemented' }];

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { DNS_LABEL, hostSchema } from '#api/host.ts';
+import { MAX_NAME, regionSchema } from '#api/kubernetes-cluster.ts';
+
+const LABEL_ERROR = 'is not a DNS label; use lower-case letters, digits and "-"';
+
+const nameSchema = z
+  .string()
+  .max(MAX_NAME, { error: `is longer than ${MAX_NAME} characters` })
+  .regex(DNS_LABEL, { error: LABEL_ERROR })
+  .meta({ description: 'Name of the cluster; a DNS label.' });
+export const namespaceSchema = z
+  .string()
+  .max(63)
+  .regex(DNS_LABEL, { error: LABEL_ERROR })
+  .meta({ description: 'Namespace of the cluster; default: "default".' });
+
+/** `/region/{region}/cluster/{name}` */
+export const CLUSTER_PATH = '/region/{region}/cluster/{name}';
+export const clusterPath = z.object({
+  region: regionSchema.meta({ description: 'Region of the cluster; one without is in default.' }),
+  name: nameSchema,
+});
+/** The query of the original's routes, which ignore what they do not know. */
+export const namespaceQuery = z.object({ namespace: namespaceSchema.optional() });
+/** The query of our own routes, which refuse it. */
+export const strictNamespaceQuery = z.strictObject({ namespace: namespaceSchema.default('default') });
+
+/** What every body of the original may repeat of its path. */
+export const addressed = {
+  name: nameSchema.optional().meta({ description: 'Must equal that of the path.' }),
+  namespace: namespaceSchema.optional().meta({ description: 'Default: that of the query, else "default".' }),
+  region: regionSchema.optional().meta({ description: 'Must equal that of the path.' }),
+};
+
+export const hostsSchema = z.array(hostSchema).max(1000);
+/** What a route without a body takes. */
+export const NO_BODY = z.undefined();
+export const takesBody = (schema: z.ZodType): boolean => schema !== NO_BODY;

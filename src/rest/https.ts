@@ -1,0 +1,45 @@
+import { Agent, request } from 'undici';
+import type { Send } from './client.ts';
+
+const TIMEOUT_MS = 30_000;
+
+/** A way to a server over HTTPS, whose certificate `ca` (PEM) has signed. */
+export interface Https {
+  send: Send;
+  /** A body as it comes, line by line. Rejects with the reason of `signal`. */
+  lines(path: string, token: string, onLine: (line: string) => void, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param url Without a path: `https://192.0.2.10:32443` */
+export function overHttps(url: string, ca: string): Https {
+  const dispatcher = new Agent({ connect: { ca }, bodyTimeout: 0 });
+  return {
+    async send({ method, path, headers, body }) {
+      const answer = await request(`${url}/api/v1${path}`, {
+        method,
+        dispatcher,
+        headers,
+        body: body ?? null,
+        headersTimeout: TIMEOUT_MS,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+    },
+    async lines(path, token, onLine, signal) {
+      const { body } = await request(`${url}/api/v1${path}`, {
+        dispatcher,
+        headers: { authorization: `Bearer ${token}`, accept: 'text/plain' },
+        headersTimeout: TIMEOUT_MS,
+        signal,
+      });
+      let rest = '';
+      for await (const chunk of body) {
+        const lines = (rest + String(chunk)).split('\n');
+        rest = lines.pop() ?? '';
+        lines.forEach(onLine);
+      }
+    },
+    close: () => dispatcher.close(),
+  };
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { CLUSTER_PATH, clusterPath, NO_BODY, namespaceSchema, strictNamespaceQuery } from './addressing.ts';
+import { clusterObject, clusterPage, okSchema } from './answers.ts';
+import { route } from './route.ts';
+
+const PAGE = 100;
+const params = { region: 'north', name: 'demo' };
+const cluster = {
+  apiVersion: 'ecs.yun.com/v1',
+  kind: 'KubernetesCluster',
+  metadata: { name: 'demo', namespace: 'default' },
+  spec: { cluster: { masterList: [{ ip: '192.0.2.11' }] } },
+  status: { phase: 'Running' },
+};
+
+export const getCluster = route({
+  operationId: 'getCluster',
+  method: 'GET',
+  path: CLUSTER_PATH,
+  summary: 'Look at a cluster',
+  description: 'The object as it is stored, without credentials.',
+  params: clusterPath,
+  query: strictNamespaceQuery,
+  body: NO_BODY,
+  answer: clusterObject,
+  lenient: false,
+  errors: [404],
+  example: { params, answer: cluster },
+});
+
+export const listClusters = route({
+  operationId: 'listClusters',
+  method: 'GET',
+  path: '/clusters',
+  summary: 'List clusters, page by page',
+  description: 'Those of one namespace, or of all.',
+  params: z.object({}),
+  query: z.strictObject({
+    namespace: namespaceSchema.optional().meta({ description: 'Default: all namespaces.' }),
+    limit: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(500)
+      .default(PAGE)
+      .meta({ description: 'How many clusters a page has at most.' }),
+    continue: z
+      .string()
+      .max(4096)
+      .optional()
+      .meta({ description: 'As the last page said it; a page that is too old is 410.' }),
+  }),
+  body: NO_BODY,
+  answer: clusterPage,
+  lenient: false,
+  errors: [],
+  example: { params: {}, answer: { items: [cluster] } },
+});
+
+export const getLogs = route({
+  operationId: 'getLogs',
+  method: 'GET',
+  path: `${CLUSTER_PATH}/logs`,
+  summary: 'The log of the present or last operation',
+  description:
+    'In the envelope, its last MiB; with `follow=true` or `Accept: text/plain` as plain text, whole, and live until the operation ends. 429 when too many logs are followed.',
+  params: clusterPath,
+  query: z.object({
+    namespace: namespaceSchema.optional(),
+    follow: z.enum(['true', 'false']).optional().meta({ description: 'Whether to wait for what comes.' }),
+  }),
+  body: NO_BODY,
+  answer: okSchema,
+  text: 'text/plain',
+  lenient: true,
+  errors: [404, 429],
+  example: { params, answer: { code: 'OK', message: '10:00:00  node-1  Join  ok  1.2 s\n' } },
+});
+
+export const getKubeconfig = route({
+  operationId: 'getKubeconfig',
+  method: 'GET',
+  path: `${CLUSTER_PATH}/kubeconfig`,
+  summary: 'The administrator’s kubeconfig of a cluster',
+  description: 'As YAML; with `Accept: application/json` in the envelope. 409 while there is none.',
+  params: clusterPath,
+  query: strictNamespaceQuery,
+  body: NO_BODY,
+  answer: okSchema,
+  text: 'application/yaml',
+  lenient: false,
+  errors: [404, 409],
+  example: { params, answer: { code: 'OK', message: 'apiVersion: v1\nkind: Config\n' } },
+});

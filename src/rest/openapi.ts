@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { cidrSchema } from '#api/cidr.ts';
+import { ipSchema } from '#api/host.ts';
+import { takesBody } from './addressing.ts';
+import { errorSchema } from './answers.ts';
+import type { Route } from './route.ts';
+
+type Json = Record<string, unknown>;
+const jsonSchema = z.record(z.string(), z.unknown());
+
+/** What zod cannot tell of a schema: formats behind a refinement; and what only the CRD is interested in. */
+function override({ zodSchema, jsonSchema: made }: { zodSchema: unknown; jsonSchema: Json }): void {
+  if (zodSchema === ipSchema) made['anyOf'] = [{ format: 'ipv4' }, { format: 'ipv6' }];
+  if (zodSchema === cidrSchema) made['pattern'] = '^[0-9a-fA-F:.]+/[0-9]{1,3}$';
+  delete made['crdDefault'];
+  delete made['listMapKeys'];
+}
+
+/** An OpenAPI 3.1 document, as far as others look into it. */
+interface OpenApi {
+  openapi: string;
+  info: { title: string; version: string; description: string };
+  tags: { name: string; description: string }[];
+  paths: Record<string, object>;
+  components: {
+    schemas: Record<string, object>;
+    securitySchemes: { token: { type: 'http'; scheme: string } };
+  };
+  security: Record<string, string[]>[];
+}
+
+/** The OpenAPI document of these routes, whose paths begin with `prefix`. */
+export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
+  const schemas: Record<string, object> = {};
+
+  /** The schema in place; what has an id becomes a component. */
+  function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+    const made = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any', override });
+    const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
+    const { properties, $defs = {} } = z
+      .object({ properties: jsonSchema, $defs: z.record(z.string(), jsonSchema).optional() })
+      .parse(JSON.parse(text));
+    Object.assign(schemas, $defs);
+    return jsonSchema.parse(properties['it']);
+  }
+
+  function parametersOf(schema: z.ZodType, where: 'path' | 'query'): Json[] {
+    const { properties = {}, required = [] } = z
+      .object({
+        properties: z.record(z.string(), jsonSchema).optional(),
+        required: z.array(z.string()).optional(),
+      })
+      .parse(schemaOf(schema, 'input'));
+    return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+      name,
+      in: where,
+      required: where === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    }));
+  }
+
+  const error = (description: string): Json => ({
+    description,
+    content: { 'application/json': { schema: schemaOf(errorSchema, 'output') } },
+  });
+
+  function operationOf(it: Route): Json {
+    const hasBody = takesBody(it.body);
+    const errors = [400, 401, 403, 422, 503, ...it.errors].sort();
+    return {
+      operationId: it.operationId,
+      summary: it.summary,
+      description: it.description,
+      tags: ['clusters'],
+      parameters: [...parametersOf(it.params, 'path'), ...parametersOf(it.query, 'query')],
+      ...(hasBody
+        ? {
+            requestBody: {
+              required: !it.body.safeParse(undefined).success,
+              content: {
+                'application/json': {
+                  schema: schemaOf(unwrapped(it.body), 'input'),
+                  example: it.example.body,
+                },
+              },
+            },
+          }
+        : {}),
+      responses: {
+        200: {
+          description: 'Success',
+          content: {
+            'application/json': { schema: schemaOf(it.answer, 'output'), example: it.example.answer },
+            ...(it.text ? { [it.text]: { schema: { type: 'string' } } } : {}),
+          },
+        },
+        ...Object.fromEntries(errors.map((status) => [status, error(WHEN[status] ?? 'Refused')])),
+      },
+    };
+  }
+
+  const paths: Record<string, Json> = {};
+  for (const it of routes) {
+    const path = `${prefix}${it.path}`;
+    paths[path] = { ...paths[path], [it.method.toLowerCase()]: operationOf(it) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Matryoshka', version: 'v1', description: 'Kubernetes clusters on hosts, over SSH' },
+    tags: [{ name: 'clusters', description: 'Clusters, for people' }],
+    paths,
+    components: { schemas, securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+    security: [{ token: [] }],
+  };
+}
+
+const unwrapped = (schema: z.ZodType): z.ZodType => {
+  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  return inner instanceof z.ZodType ? inner : schema;
+};
+
+const WHEN: Readonly<Record<number, string>> = {
+  400: 'No JSON, or a wrong type',
+  401: 'No token, or one that is not valid here',
+  403: 'Not allowed, whether or not the object exists',
+  404: 'No such cluster in that namespace and region',
+  409: 'The state of the cluster forbids it',
+  413: 'A body over 1 MiB',
+  422: 'A value that cannot be',
+  429: 'Too many; try again after Retry-After',
+  503: 'The Kubernetes API does not answer; try again after Retry-After',
+};
