@@ -33,7 +33,8 @@ async function main(): Promise<number> {
     leaveVerdict(TERMINATION_LOG, { success: false, reason: 'Misconfigured', message, hosts: [] });
     return EXIT.usage;
   }
-  const uplink = settings.SERVER_URL === undefined ? printing(print) : streaming(settings, print);
+  const uplink =
+    settings.SERVER_URL === undefined ? printing(print) : streaming(settings, settings.order.run.job, print);
   try {
     const report = await runOrder(settings, uplink, stop.signal);
     await uplink.close(CLOSE_LOG_MS);

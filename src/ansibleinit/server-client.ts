@@ -8,6 +8,9 @@ const REQUEST_TIMEOUT_MS = 20_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 15_000;
 
+/** How the server is reached, and in whose name. */
+export type Way = Pick<Settings, 'SERVER_URL' | 'TOKEN_FILE' | 'caFile'>;
+
 export interface Answer {
   status: number;
   body: string;
@@ -18,7 +21,7 @@ export interface Answer {
  * followed: the token goes where we were told and nowhere else.
  */
 async function post(
-  settings: Settings,
+  settings: Way,
   path: string,
   body: string,
   contentType: string,
@@ -47,7 +50,7 @@ const isPassing = (status: number): boolean => status === 425 || status === 429 
 
 /** POSTs until the server has answered for good or `signal` aborts. Rejects with the last failure. */
 export async function postUntilAnswered(
-  settings: Settings,
+  settings: Way,
   path: string,
   body: string,
   contentType: string,

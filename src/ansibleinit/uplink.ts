@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { RunEvent } from '#protocol/event.ts';
 import { CHUNK_BYTES, LOG_BYTES } from '#protocol/log.ts';
-import { postUntilAnswered } from './server-client.ts';
-import type { Settings } from './settings.ts';
+import { postUntilAnswered, type Way } from './server-client.ts';
 
 const FLUSH_MS = 300;
 const NEWLINE = 10;
+/** Of one field of an event that is too long for a chunk, in UTF-16 units: JSON may take six bytes for one. */
+const MAX_TEXT = 16_384;
 
 /** Where a run's events go. */
 export interface Uplink {
@@ -16,6 +17,26 @@ export interface Uplink {
 }
 
 const answerSchema = z.object({ next: z.number() });
+
+/**
+ * Where a chunk ends that begins at `from`: whole lines only, since a character that is cut in two would not be the
+ * same bytes at the other end. A line that is longer than a chunk is one by itself.
+ */
+function endOfChunk(spool: Buffer, from: number): number {
+  const end = spool.lastIndexOf(NEWLINE, from + CHUNK_BYTES - 1) + 1;
+  return end > from ? end : spool.indexOf(NEWLINE, from) + 1;
+}
+
+/** The event as a line that the server takes whatever is in it: longer texts are cut. */
+function ndjsonOf(event: RunEvent): Buffer {
+  const line = Buffer.from(`${JSON.stringify(event)}\n`);
+  if (line.length <= CHUNK_BYTES) return line;
+  const cut = Object.entries(event).flatMap(([name, value]) => {
+    if (typeof value !== 'string') return typeof value === 'number' ? [[name, value]] : [];
+    return [[name, value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}… (cut)` : value]];
+  });
+  return Buffer.from(`${JSON.stringify(Object.fromEntries(cut))}\n`);
+}
 
 /** One line for people: when, what, where. */
 const lineOf = ({ time, event, play, task, host, seconds, message }: RunEvent): string =>
@@ -46,7 +67,7 @@ export const printing = (write: (line: string) => void): Uplink => ({
  * Sends events to the server in chunks (job, offset). A chunk is repeated until it is answered; the answer names the
  * offset from which to go on, so a repeat or a new server replica neither doubles nor loses a line.
  */
-export function streaming(settings: Settings, print: (line: string) => void): Uplink {
+export function streaming(settings: Way, job: string, print: (line: string) => void): Uplink {
   const stop = new AbortController();
   let spool = Buffer.alloc(0);
   let sent = 0;
@@ -56,11 +77,10 @@ export function streaming(settings: Settings, print: (line: string) => void): Up
 
   async function flush(): Promise<void> {
     while (sent < spool.length || step !== toldStep) {
-      // Whole lines only: a character that is cut in two would not be the same bytes at the other end.
-      const chunk = spool.subarray(sent, spool.lastIndexOf(NEWLINE, sent + CHUNK_BYTES) + 1);
+      const chunk = spool.subarray(sent, endOfChunk(spool, sent));
       const now = step;
       const query = new URLSearchParams({ offset: String(sent), step: now });
-      const path = `/api/v1/jobs/${settings.order.run.job}/log?${query}`;
+      const path = `/api/v1/jobs/${job}/log?${query}`;
       const { status, body } = await postUntilAnswered(
         settings,
         path,
@@ -89,7 +109,7 @@ export function streaming(settings: Settings, print: (line: string) => void): Up
   return {
     send(event) {
       if (!QUIET.has(event.event)) print(lineOf(event));
-      const line = Buffer.from(`${JSON.stringify(event)}\n`);
+      const line = ndjsonOf(event);
       if (spool.length + line.length <= LOG_BYTES) spool = Buffer.concat([spool, line]);
     },
     step(name) {

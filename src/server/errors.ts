@@ -135,7 +135,7 @@ export function handleErrors(app: FastifyInstance, log: Logger): void {
     }
     const { statusCode, message, problems } = answer ?? new HttpError(500, 'the server failed; see its log');
     if (statusCode === 401) reply.header('www-authenticate', 'Bearer');
-    if (statusCode === 503) reply.header('retry-after', '5');
+    if (statusCode === 503 || statusCode === 429) reply.header('retry-after', '5');
     reply
       .code(statusCode)
       .type('application/json')

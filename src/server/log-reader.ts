@@ -8,19 +8,49 @@ import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
 import { type Clock, sleep } from '#base/clock.ts';
+import { ttlCache } from '#base/ttl-cache.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Client } from '#runtime/client.ts';
 import { textFrom } from './log-lines.ts';
+import type { LogPart } from './log-part.ts';
 import type { LogStore } from './log-store.ts';
 
 export interface LogReaderDeps {
-  client: Client;
   clock: Clock;
-  logs: LogStore;
+  logs: Pick<LogStore, 'part'>;
+  /** What every follower looks at, read once for all of them. */
+  shared: SharedReads;
 }
 
 /** How often a live log looks for more. */
 const POLL_MS = 500;
+/** Less than the above, so that each look of a follower is a new one. */
+const SHARED_MS = 450;
+/** Parts of logs that are remembered: half a MiB each at most. */
+const SHARED_PARTS = 16;
+const SHARED_CLUSTERS = 256;
+
+/** Reads for everybody who follows: one in half a second for each object, however many ask. */
+export interface SharedReads {
+  cluster(key: ObjectKey): Promise<KubernetesCluster | undefined>;
+  part(job: string, number: number): Promise<LogPart | undefined>;
+}
+
+export function sharedReads(client: Client, logs: Pick<LogStore, 'part'>, clock: Clock): SharedReads {
+  const clusters = ttlCache<KubernetesCluster | undefined>({
+    clock,
+    forMs: SHARED_MS,
+    size: SHARED_CLUSTERS,
+  });
+  const parts = ttlCache<LogPart | undefined>({ clock, forMs: SHARED_MS, size: SHARED_PARTS });
+  return {
+    cluster: (key) =>
+      clusters.get(`${key.namespace}/${key.name}`, () =>
+        client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key),
+      ),
+    part: (job, number) => parts.get(`${job}/${number}`, () => logs.part(job, number)),
+  };
+}
 
 /** Names of the Jobs of an operation, one an attempt. */
 function jobsOf({ name, id, attempt }: OperationStatus): string[] {
@@ -28,40 +58,53 @@ function jobsOf({ name, id, attempt }: OperationStatus): string[] {
   return Array.from({ length: attempt }, (_, index) => `${prefix}-${id}-${index + 1}`);
 }
 
-/** Reads one attempt's log from where it stopped. */
-function cursor(logs: LogStore, job: string): () => Promise<string> {
+type ReadPart = LogStore['part'];
+
+/** Reads one attempt's log from where it stopped, part by part. */
+function cursor(job: string): (read: ReadPart) => AsyncGenerator<string> {
   let number = 0;
   let seen = 0;
   let rest = '';
-  return async () => {
-    let text = '';
+  return async function* (read) {
     for (;;) {
-      const part = await logs.part(job, number);
-      if (!part) return text;
+      const part = await read(job, number);
+      if (!part) return;
       const news = textFrom(rest + part.text.slice(seen));
-      text += news.text;
       rest = news.rest;
       seen = part.text.length;
-      if (part.closed !== 'continued') return text;
+      if (news.text !== '') yield news.text;
+      if (part.closed !== 'continued') return;
       number += 1;
       seen = 0;
     }
   };
 }
 
-/** The log of the present or last operation, all attempts of it; undefined when there was none. */
-export async function wholeLog(
-  { logs }: Pick<LogReaderDeps, 'logs'>,
+/** As much of a log as one answer holds; the whole may be many attempts of 8 MiB. */
+const ENVELOPE_CHARS = 1024 * 1024;
+const CUT =
+  '--- what came before is left out; ask with "?follow=true" or "Accept: text/plain" for the whole\n';
+
+/** The end of the log of the present or last operation, all attempts of it; undefined when there was none. */
+export async function endOfLog(
+  logs: Pick<LogStore, 'part'>,
   cluster: KubernetesCluster,
 ): Promise<string | undefined> {
   const { operation } = cluster.status ?? {};
   if (!operation) return undefined;
   let text = '';
+  let isCut = false;
+  const add = (more: string): void => {
+    text += more;
+    if (text.length <= ENVELOPE_CHARS) return;
+    isCut = true;
+    text = text.slice(text.indexOf('\n', text.length - ENVELOPE_CHARS) + 1);
+  };
   for (const [index, job] of jobsOf(operation).entries()) {
-    if (index > 0) text += `--- attempt ${index + 1}\n`;
-    text += await cursor(logs, job)();
+    if (index > 0) add(`--- attempt ${index + 1}\n`);
+    for await (const more of cursor(job)(logs.part)) add(more);
   }
-  return text;
+  return isCut ? CUT + text : text;
 }
 
 /** Whether what was asked last has not become an operation yet. */
@@ -95,33 +138,34 @@ function lastWords(cluster: KubernetesCluster): string | undefined {
  * reads what is stored.
  */
 export async function* liveLog(
-  { client, clock, logs }: LogReaderDeps,
+  { clock, logs, shared }: LogReaderDeps,
   key: ObjectKey,
   uid: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const cursors = new Map<string, () => Promise<string>>();
+  const cursors = new Map<string, (read: ReadPart) => AsyncGenerator<string>>();
   // Said at once, so that whoever listens sees that he is heard.
   yield `--- ${key.namespace}/${key.name}\n`;
   for (;;) {
-    const cluster = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key, { signal });
+    const cluster = await shared.cluster(key);
+    signal.throwIfAborted();
     if (!cluster || cluster.metadata.uid !== uid) {
       yield 'the cluster is gone\n';
       return;
     }
-    // The verdict first, then the log: what was written before the end is then read for certain.
+    // The verdict first, then the log anew: what was written before the end is then read for certain.
     const words = lastWords(cluster);
+    const read: ReadPart = words === undefined ? shared.part : logs.part;
     const { operation } = cluster.status ?? {};
     if (operation && !(isWaiting(cluster) && operation.result !== undefined)) {
       for (const [index, job] of jobsOf(operation).entries()) {
         let more = cursors.get(job);
         if (!more) {
-          more = cursor(logs, job);
+          more = cursor(job);
           cursors.set(job, more);
           if (index > 0) yield `--- attempt ${index + 1}\n`;
         }
-        const text = await more();
-        if (text !== '') yield text;
+        yield* more(read);
       }
     }
     if (words !== undefined) {

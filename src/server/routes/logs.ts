@@ -5,7 +5,8 @@ import { ok } from '#rest/answers.ts';
 import { getLogs } from '#rest/looking.ts';
 import { addressOf } from '../address.ts';
 import { notFound } from '../errors.ts';
-import { liveLog, wholeLog } from '../log-reader.ts';
+import { createFollowers } from '../followers.ts';
+import { endOfLog, liveLog, sharedReads } from '../log-reader.ts';
 import { clusterIn, keyOf } from '../requests.ts';
 import type { Routes } from './room.ts';
 import { serve } from './serve.ts';
@@ -16,31 +17,43 @@ const LONGEST_MS = 2 * 3_600_000;
 const isGone = (error: unknown, signal: AbortSignal): boolean => signal.aborted || error === signal.reason;
 
 /** The text as a stream that ends quietly when nobody listens any more. */
-async function* until(signal: AbortSignal, texts: AsyncIterable<string>): AsyncGenerator<string> {
+async function* until(
+  signal: AbortSignal,
+  texts: AsyncIterable<string>,
+  leave: () => void,
+): AsyncGenerator<string> {
   try {
     yield* texts;
   } catch (error) {
     if (!isGone(error, signal)) yield 'the log cannot be read on; ask again\n';
+  } finally {
+    leave();
   }
 }
 
 export const logRoutes: Routes = (app, room) => {
-  const { client, auth, logs, closing } = room;
+  const { client, clock, auth, logs, closing } = room;
+  const shared = sharedReads(client, logs, clock);
+  const followers = createFollowers();
   serve(app, getLogs, async ({ params, query, headers, person, raw }, reply) => {
     const { region, ...key } = addressOf({ params, query });
     await auth.allow(person, onClusters('get', key.namespace, key.name));
     const cluster: KubernetesCluster = await clusterIn(client, region, key);
     const isPlain = query.follow === 'true' || /^text\/plain\b/.test(headers.accept ?? '');
     if (!isPlain) {
-      const text = await wholeLog({ logs }, cluster);
+      const text = await endOfLog(logs, cluster);
       if (text === undefined) throw notFound(`no operation has run on cluster "${key.name}" yet`);
       return ok(text);
     }
+    const leave = followers.enter(person.username);
     const gone = new AbortController();
-    raw.once('close', () => gone.abort(new Error('nobody listens')));
+    raw.once('close', () => {
+      gone.abort(new Error('nobody listens'));
+      leave();
+    });
     const signal = AbortSignal.any([gone.signal, closing, AbortSignal.timeout(LONGEST_MS)]);
-    const live = liveLog(room, keyOf(cluster), cluster.metadata.uid, signal);
+    const live = liveLog({ clock, logs, shared }, keyOf(cluster), cluster.metadata.uid, signal);
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
-    return reply.type('text/plain; charset=utf-8').send(Readable.from(until(signal, live)));
+    return reply.type('text/plain; charset=utf-8').send(Readable.from(until(signal, live, leave)));
   });
 };

@@ -1,0 +1,63 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { RunEvent } from '#protocol/event.ts';
+import { streaming } from './uplink.ts';
+
+let server: Server;
+let chunks: string[];
+let kept: string;
+
+/** Takes chunks as the server does: each goes on where the last ended. */
+beforeEach(async () => {
+  [chunks, kept] = [[], ''];
+  server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8');
+    request.on('data', (text: string) => {
+      body += text;
+    });
+    request.on('end', () => {
+      const offset = Number(new URL(request.url ?? '', 'http://server').searchParams.get('offset'));
+      chunks.push(body);
+      const fits = offset === Buffer.byteLength(kept);
+      if (fits) kept += body;
+      response.writeHead(fits ? 200 : 409).end(JSON.stringify({ next: Buffer.byteLength(kept) }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+
+it('sends a line that is longer than a chunk, cut, and what follows it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'uplink-'));
+  for (const name of ['token', 'ca.crt']) writeFileSync(join(dir, name), '');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const uplink = streaming(
+    {
+      SERVER_URL: `http://127.0.0.1:${port}`,
+      TOKEN_FILE: join(dir, 'token'),
+      caFile: join(dir, 'ca.crt'),
+    },
+    'create-x-1',
+    () => {},
+  );
+  const event = (message: string): RunEvent => ({ time: '2026-01-01T10:00:00Z', event: 'info', message });
+  const messages = ['first', 'long '.repeat(100_000), '\u0001'.repeat(100_000), 'last'];
+  for (const message of messages) uplink.send(event(message));
+  await uplink.close(10_000);
+  const lines = kept.split('\n').slice(0, -1);
+  const told = lines.map((line) => (JSON.parse(line) as RunEvent).message ?? '');
+  expect(told.map((text, index) => messages[index]?.startsWith(text.replace('… (cut)', '')))).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+  expect([told[0], told[3]]).toEqual(['first', 'last']);
+  expect(told[1]).toContain('… (cut)');
+  expect(chunks.filter((chunk) => chunk === '')).toEqual([]);
+});

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { createFollowers } from './followers.ts';
+
+it('lets one user follow a few logs, all users many, and forgets who has gone', () => {
+  const followers = createFollowers();
+  const out = Array.from({ length: 8 }, () => followers.enter('alice'));
+  expect(() => followers.enter('alice')).toThrow(/you follow 8 logs/);
+  followers.enter('bob');
+  out[0]?.();
+  out[0]?.();
+  followers.enter('alice');
+  expect(() => followers.enter('alice')).toThrow(/you follow 8 logs/);
+  for (let index = 0; index < 119; index += 1) followers.enter(`user-${index}`);
+  expect(() => followers.enter('carol')).toThrow(/too many logs are followed/);
+});
