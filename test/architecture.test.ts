@@ -26,7 +26,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   access: [...CLIENT, 'api', 'base'],
   protocol: ['api', 'base'],
   operations: ['protocol', 'api', 'base'],
-  rest: ['api', 'base'],
+  rest: ['operations', 'protocol', 'api', 'base'],
   ssh: ['base'],
   artifacts: ['base'],
   precheck: ['ssh', 'api', 'base'],

@@ -1,10 +1,10 @@
-import type { z } from 'zod';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { type OperationName, type Phase, WORDS, type Words } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Brings, RunOrder } from '#protocol/order.ts';
 import type { ChangeKind } from './changes.ts';
 import type { Planning, Situation } from './plan.ts';
+import type { EditRequest } from './request.ts';
 
 /**
  * Everything in which operations differ; what they share is the controller's table. Controller, REST, webhook and
@@ -22,16 +22,14 @@ export interface Operation {
   /** First part of its Jobs' names, and of its record's: `kube-<prefix>-<id>`. */
   prefix: string;
   playbook: string;
-  /** Last part of its route under `/region/{region}/cluster/{name}`; absent: the route of the cluster itself. */
-  route?: string;
+  /** How it is asked for over REST; absent: by the route of the cluster itself. */
+  request?: EditRequest;
   /** The route that takes the report is `…/<callback>/callback`. */
   callback: string;
   /** What it can change of a cluster that exists; from an edit of just that it may be inferred. */
   mayChange: readonly ChangeKind[];
   /** What an edit without a word does: the operation starts, or waits for its word. */
   declared: 'starts' | 'waits';
-  /** Arguments that are no part of the spec, as annotation `ecs.yun.com/arguments` and the REST body have them. */
-  args?: z.ZodType;
   precheck: RunOrder['precheck'];
   /** What a success must leave behind. */
   brings: readonly Brings[];

@@ -1,9 +1,11 @@
+import { canonicalIp, type HostEntry, type ListName } from '#api/host.ts';
 import { type HostRecord, stateOf } from '#api/host-record.ts';
 import { isMaster, type Member } from '#api/member.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { PlannedHost } from '#protocol/order.ts';
 import { onlyChanges } from './changes.ts';
 import { named, type Operation } from './operation.ts';
+import { type Edit, editRequest, hostList, required, retryField } from './request.ts';
 
 const marksOf = ({ labels = {}, taints = [] }: Pick<Member, 'labels' | 'taints'>): string =>
   canonicalJson([labels, taints]);
@@ -11,13 +13,54 @@ const isMarkedOtherwise = (member: Member, { spec }: HostRecord): boolean =>
   marksOf(member) !== marksOf(spec);
 const worksThrough = ({ member, action }: PlannedHost): boolean => isMaster(member) && action !== 'leave';
 
+/** A list where the hosts that were given have their new labels and taints; what is left out of one stays. */
+function marked(list: ListName, present: readonly HostEntry[] = [], given: readonly HostEntry[] = []): Edit {
+  const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
+  const wanted = new Map(given.map((host) => [addressOf(host), host]));
+  const known = new Set(present.map(addressOf));
+  const problems = given.flatMap((host, index) =>
+    known.has(addressOf(host))
+      ? []
+      : [
+          {
+            field: `spec.cluster.${list}[${index}].ip`,
+            value: host.ip,
+            reason: 'is not a host of this list',
+          },
+        ],
+  );
+  const hosts = present.map((host): HostEntry => {
+    const { labels = host.labels, taints = host.taints } = wanted.get(addressOf(host)) ?? {};
+    return { ...host, ...(labels ? { labels } : {}), ...(taints ? { taints } : {}) };
+  });
+  return { change: given.length > 0 ? { [list]: hosts } : {}, problems };
+}
+
 /** Sets the labels and taints of nodes to what `spec` says; what it no longer says is taken away. */
-export const relabel: Operation = {
+export const relabel = {
   ...named('relabel'),
   summary: 'Change labels and taints of nodes',
   phase: 'Maintaining',
   ends: 'Running',
-  route: 'relabel',
+  request: editRequest({
+    route: 'relabel',
+    description: 'Takes the hosts whose labels or taints change, each with all that it shall have.',
+    fields: {
+      masterList: hostList('Control plane hosts that change.'),
+      nodeList: hostList('Workers that change.'),
+      retry: retryField,
+    },
+    example: { nodeList: [{ ip: '192.0.2.12', labels: { 'example.com/rack': 'r1' } }] },
+    edit({ spec }, { masterList, nodeList, retry }) {
+      if (!masterList && !nodeList) return { change: {}, problems: retry ? [] : [required('nodeList')] };
+      const masters = marked('masterList', spec.cluster.masterList, masterList);
+      const workers = marked('nodeList', spec.cluster.nodeList, nodeList);
+      return {
+        change: { ...masters.change, ...workers.change },
+        problems: [...masters.problems, ...workers.problems],
+      };
+    },
+  }),
   mayChange: ['labels'],
   declared: 'starts',
   planning: {
@@ -33,4 +76,4 @@ export const relabel: Operation = {
     ],
   },
   check: (situation) => onlyChanges(['labels'], situation),
-};
+} satisfies Operation;

@@ -23,6 +23,13 @@ export const clusterPath = z.object({
 });
 /** The query of the original's routes, which ignore what they do not know. */
 export const namespaceQuery = z.object({ namespace: namespaceSchema.optional() });
+/** The query of routes that ask for something. */
+export const askingQuery = namespaceQuery.extend({
+  dryRun: z
+    .enum(['All'], { error: 'is not a kind of dry run; write dryRun=All' })
+    .optional()
+    .meta({ description: '"All": answers what would be done, and writes nothing.' }),
+});
 /** The query of our own routes, which refuse it. */
 export const strictNamespaceQuery = z.strictObject({ namespace: namespaceSchema.default('default') });
 

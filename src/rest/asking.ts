@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { cidrSchema } from '#api/cidr.ts';
 import { endpointSchema, registrySchema, timeoutSchema, versionSchema } from '#api/kubernetes-cluster.ts';
-import { addressed, CLUSTER_PATH, clusterPath, hostsSchema, namespaceQuery } from './addressing.ts';
-import { okSchema } from './answers.ts';
+import { operations } from '#operations/index.ts';
+import type { Operation } from '#operations/operation.ts';
+import type { EditRequest } from '#operations/request.ts';
+import { addressed, askingQuery, CLUSTER_PATH, clusterPath, hostsSchema } from './addressing.ts';
+import { askedSchema } from './plan.ts';
 import { route } from './route.ts';
 
 const FIXED = 'It can never be changed.';
@@ -54,20 +57,6 @@ export const createBody = z
   .meta({ id: 'CreateCluster' });
 export type CreateBody = z.infer<typeof createBody>;
 
-const nodeList = hostsSchema
-  .optional()
-  .meta({ description: 'The whole new list of workers; required without retry.' });
-const scaleUpBody = z.object({ ...addressed, nodeList, retry: retrySchema }).meta({ id: 'ScaleUp' });
-const scaleDownBody = z
-  .object({
-    ...addressed,
-    nodeList,
-    retry: retrySchema,
-    allowEmpty: z.boolean().optional().meta({ description: 'Lets the list be empty: every worker goes.' }),
-  })
-  .meta({ id: 'ScaleDown' });
-export type ScaleBody = z.infer<typeof scaleDownBody>;
-
 const deleteBody = z
   .object({
     ...addressed,
@@ -80,7 +69,8 @@ const example = {
   params: { region: 'north', name: 'demo' },
   answer: { code: 'OK', message: 'success' },
 } as const;
-const base = { params: clusterPath, query: namespaceQuery, answer: okSchema, lenient: true } as const;
+const base = { params: clusterPath, query: askingQuery, answer: askedSchema, lenient: true } as const;
+const DRY_RUN = 'With `dryRun=All` it is planned and nothing is written.';
 const [one, two] = [{ ip: '192.0.2.11' }, { ip: '192.0.2.12' }];
 
 export const createCluster = route({
@@ -89,8 +79,7 @@ export const createCluster = route({
   method: 'POST',
   path: CLUSTER_PATH,
   summary: 'Make a cluster',
-  description:
-    'Asks for a cluster on these hosts. 404 with "retry": true and no such cluster; 409 without it and one that exists.',
+  description: `Asks for a cluster on these hosts. 404 with "retry": true and no such cluster; 409 without it and one that exists. ${DRY_RUN}`,
   body: createBody,
   errors: [404, 409, 413],
   example: { ...example, body: { masterList: [one], nodeList: [two], credentialsSecret: 'demo-keys' } },
@@ -102,32 +91,34 @@ export const deleteCluster = route({
   method: 'DELETE',
   path: CLUSTER_PATH,
   summary: 'Delete a cluster: reset its hosts, then forget it',
-  description: 'Deleting a cluster that is being deleted is no error.',
+  description: `Deleting a cluster that is being deleted is no error. ${DRY_RUN}`,
   body: deleteBody,
   errors: [404, 409, 413],
   example: { ...example, body: { retry: true } },
 });
 
-export const scaleUp = route({
-  ...base,
-  operationId: 'scaleUp',
-  method: 'POST',
-  path: `${CLUSTER_PATH}/scaleup`,
-  summary: 'Add workers',
-  description: 'Takes the whole new list, with every present worker.',
-  body: scaleUpBody,
-  errors: [404, 409, 413],
-  example: { ...example, body: { nodeList: [two, { ip: '192.0.2.13' }] } },
-});
+/** The route by which an operation is asked for, made of what the operation says of itself. */
+function routeOf(operationId: string, { summary }: Operation, request: EditRequest) {
+  const body = z
+    .object({ ...addressed, ...request.fields })
+    .meta({ id: `${operationId[0]?.toUpperCase()}${operationId.slice(1)}` });
+  return route({
+    ...base,
+    operationId,
+    method: 'POST',
+    path: `${CLUSTER_PATH}/${request.route}`,
+    summary,
+    description: `${request.description} ${DRY_RUN}`,
+    body,
+    errors: [404, 409, 413],
+    example: { ...example, body: request.example },
+  });
+}
+const camel = (name: string): string =>
+  name.replaceAll(/-([a-z])/g, (_all, letter: string) => letter.toUpperCase());
 
-export const scaleDown = route({
-  ...base,
-  operationId: 'scaleDown',
-  method: 'POST',
-  path: `${CLUSTER_PATH}/scaledown`,
-  summary: 'Remove workers',
-  description: 'Takes the whole new list, a part of the present one.',
-  body: scaleDownBody,
-  errors: [404, 409, 413],
-  example: { ...example, body: { nodeList: [two] } },
+/** Every operation that has a request of its own, with its route. */
+export const routesOfOperations = operations.flatMap((operation) => {
+  const { request } = operation;
+  return request ? [{ operation, route: routeOf(camel(operation.name), operation, request) }] : [];
 });

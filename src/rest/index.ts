@@ -1,4 +1,5 @@
-import { createCluster, deleteCluster, scaleDown, scaleUp } from './asking.ts';
+import { createCluster, deleteCluster, routesOfOperations } from './asking.ts';
+import { listClusterHosts, listHosts } from './hosts.ts';
 import { getCluster, getKubeconfig, getLogs, listClusters } from './looking.ts';
 import type { Route } from './route.ts';
 
@@ -6,10 +7,11 @@ import type { Route } from './route.ts';
 export const routes: readonly Route[] = [
   createCluster,
   deleteCluster,
-  scaleUp,
-  scaleDown,
+  ...routesOfOperations.map(({ route }) => route),
   getCluster,
   listClusters,
   getLogs,
   getKubeconfig,
+  listHosts,
+  listClusterHosts,
 ];

@@ -26,7 +26,8 @@ export interface Route<
   lenient: boolean;
   /** Statuses of errors that this route answers, besides 400, 401, 403, 422 and 503. */
   errors: readonly (404 | 409 | 413 | 429)[];
-  example: { params: z.input<P>; body?: z.input<B>; answer: z.input<A> };
+  /** The body is checked against its schema by the test of the OpenAPI document. */
+  example: { params: z.input<P>; body?: unknown; answer: z.input<A> };
 }
 
 /** The route, with its types. */

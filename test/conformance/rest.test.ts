@@ -10,7 +10,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
-import { createCluster, deleteCluster, scaleDown, scaleUp } from '#rest/asking.ts';
+import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
 import { restClient } from '#rest/client.ts';
 import { getLogs } from '#rest/looking.ts';
 import { restApp } from '#server/app.ts';
@@ -25,6 +25,12 @@ const rbac: Resource = {
   plural: 'rolebindings',
   namespaced: true,
 };
+function routeOf(operationId: string) {
+  const found = routesOfOperations.find(({ route }) => route.operationId === operationId);
+  if (!found) throw new Error(`there is no route ${operationId}`);
+  return found.route;
+}
+
 let script: (job: string) => Ending;
 let operator: TestOperator;
 let apiServer: ApiServer;
@@ -73,7 +79,7 @@ const word = (text: string) =>
   operator.until('demo', (cluster) => cluster?.metadata.annotations?.[annotations.operation] === text);
 /** The status of a call of the demo cluster's route, by the client that people use. */
 async function call(
-  route: typeof createCluster | typeof scaleUp | typeof scaleDown | typeof deleteCluster | typeof getLogs,
+  route: typeof createCluster | ReturnType<typeof routeOf> | typeof deleteCluster | typeof getLogs,
   body?: z.input<typeof createCluster.body>,
 ): Promise<number> {
   const client = restClient(into(app), token);
@@ -94,9 +100,9 @@ it('a cluster lives its whole life by REST, beside a controller that writes as i
   const cluster = await word('create-finished');
   expect(cluster?.status?.operation).toMatchObject({ sequence: 1, attempt: 1 });
   expect(cluster?.status?.conditions?.some(({ type }) => type === 'Stalled')).toBe(false);
-  expect(await call(scaleUp, { nodeList: [host(2), host(3)] })).toBe(200);
+  expect(await call(routeOf('scaleUp'), { nodeList: [host(2), host(3)] })).toBe(200);
   await word('scale-up-finished');
-  expect(await call(scaleDown, { nodeList: [host(3)] })).toBe(200);
+  expect(await call(routeOf('scaleDown'), { nodeList: [host(3)] })).toBe(200);
   const small = await word('scale-down-finished');
   expect(small?.status?.hosts?.map(({ ip }) => ip).sort()).toEqual([host(1).ip, host(3).ip]);
   expect(await call(getLogs)).toBe(200);

@@ -1,19 +1,25 @@
 import { secretUseOf } from '#access/access.ts';
 import { onClusters, onCredentials, type User } from '#access/deeds.ts';
+import { hostRecordsOf } from '#access/host-records.ts';
 import { appliedOperation } from '#api/cluster-facts.ts';
 import { LISTS } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
+import { create as createOperation } from '#operations/create.ts';
+import { laidOver } from '#operations/merge-host-lists.ts';
+import { planOf } from '#operations/plan.ts';
+import { resolveSpec } from '#operations/resolve.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { ok } from '#rest/answers.ts';
 import { type CreateBody, createCluster } from '#rest/asking.ts';
+import type { PlanAnswer } from '#rest/plan.ts';
 import { isUncertain } from '#runtime/api-error.ts';
 import { addressOf } from '../address.ts';
 import { type Wanted, wantedBy } from '../creation.ts';
 import { type Credentials, keepCredentials } from '../credentials.ts';
 import { conflict, unprocessable } from '../errors.ts';
-import { laidOver } from '../hosts.ts';
+import { heldByOthers, planAnswer } from '../plan-answer.ts';
 import { asSpelledByRest } from '../problems.ts';
 import { ask, clusterIn, judgeAndAsk, keyOf, locationOf, refuseBusy, requestBy } from '../requests.ts';
 import type { Room, Routes } from './room.ts';
@@ -94,24 +100,53 @@ function again(room: Room, person: User, wanted: Wanted): Promise<void> {
     if (privateKey === undefined) await auth.allowSecret(person, secretUseOf(asked, namespace));
     if (appliedOperation(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
     refuseBusy(cluster, true);
-    const change = { ...wanted.change };
-    for (const list of LISTS) {
-      const given = change[list];
-      if (given) change[list] = laidOver(cluster.spec.cluster[list], given);
-    }
-    const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
+    const spec = retried(cluster, wanted.change);
     validate(spec, room, wanted.placed);
     if (privateKey !== undefined)
       await keepCredentials(client, cluster, credentialsFor({ ...cluster, spec }, privateKey));
-    return { word: WORDS.create.asked, person, change };
+    return { word: WORDS.create.asked, person, change: spec.cluster };
   };
   return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);
+}
+
+/** What the creation would do, with the rights that it takes; nothing is written. */
+async function planned(room: Room, person: User, wanted: Wanted, body: CreateBody): Promise<PlanAnswer> {
+  const { client, namespace: own, offer, auth } = room;
+  const { namespace, name, region, change, privateKey } = wanted;
+  const found = body.retry
+    ? await clusterIn(client, region, wanted)
+    : await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
+  if (found && !body.retry)
+    throw conflict(`there is a cluster "${name}" in namespace "${namespace}"; "retry": true asks again`);
+  const spec = found ? retried(found, change) : { cluster: { ...change, region } };
+  if (found && privateKey === undefined)
+    await auth.allowSecret(person, secretUseOf({ ...found, spec }, namespace));
+  const hosts = found ? await hostRecordsOf(client, own, found) : [];
+  const plan = planOf(createOperation, {
+    spec: resolveSpec(spec, offer, undefined),
+    applied: undefined,
+    hosts,
+    offer,
+  });
+  const id = found?.metadata.annotations?.[annotations.clusterId];
+  return planAnswer(createOperation, plan, await heldByOthers(client, own, plan, id));
+}
+
+/** The spec of a cluster with what a body says anew. */
+function retried({ spec }: KubernetesCluster, change: Wanted['change']): KubernetesCluster['spec'] {
+  const merged = { ...change };
+  for (const list of LISTS) {
+    const given = merged[list];
+    if (given) merged[list] = laidOver(spec.cluster[list], given);
+  }
+  return { ...spec, cluster: { ...spec.cluster, ...merged } };
 }
 
 export const createRoutes: Routes = (app, room) => {
   serve(app, createCluster, async ({ params, query, body, person }, reply) => {
     const wanted = wantedBy(body, addressOf({ params, query, body }));
     await authorize(room, person, wanted, body);
+    if (query.dryRun) return { ...ok(), plan: await planned(room, person, wanted, body) };
     await (body.retry ? again(room, person, wanted) : make(room, person, wanted));
     reply.header('location', locationOf(wanted.region, wanted));
     return ok();

@@ -1,20 +1,29 @@
 import { onClusters } from '#access/deeds.ts';
+import { hostRecordsOf } from '#access/host-records.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { WORDS } from '#api/words.ts';
+import { remove } from '#operations/delete.ts';
+import { planOf } from '#operations/plan.ts';
 import { ok } from '#rest/answers.ts';
 import { deleteCluster } from '#rest/asking.ts';
 import { isConflict, isNotFound } from '#runtime/api-error.ts';
 import { addressOf } from '../address.ts';
 import { conflict, notFound } from '../errors.ts';
+import { planAnswer } from '../plan-answer.ts';
 import { clusterIn, judgeAndAsk, locationOf } from '../requests.ts';
 import type { Routes } from './room.ts';
 import { serve } from './serve.ts';
 
-export const deleteRoutes: Routes = (app, { client, auth }) => {
+export const deleteRoutes: Routes = (app, { client, auth, namespace: own, offer }) => {
   serve(app, deleteCluster, async ({ params, query, body = {}, person }, reply) => {
     const { region, ...key } = addressOf({ params, query, body });
     await auth.allow(person, onClusters('delete', key.namespace, key.name));
     const cluster = await clusterIn(client, region, key);
+    if (query.dryRun) {
+      const hosts = await hostRecordsOf(client, own, cluster);
+      const plan = planOf(remove, { spec: cluster.spec, applied: undefined, hosts, offer });
+      return { ...ok(), plan: planAnswer(remove, plan) };
+    }
     const { uid, deletionTimestamp } = cluster.metadata;
     if (!deletionTimestamp) {
       try {

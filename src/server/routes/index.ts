@@ -2,21 +2,23 @@ import { callbackRoutes } from './callbacks.ts';
 import { clusterRoutes } from './clusters.ts';
 import { createRoutes } from './create.ts';
 import { deleteRoutes } from './delete.ts';
+import { hostRoutes } from './hosts.ts';
 import { jobLogRoutes } from './job-log.ts';
 import { kubeconfigRoutes } from './kubeconfig.ts';
 import { logRoutes } from './logs.ts';
+import { operationRoutes } from './operations.ts';
 import type { JobRoutes, Routes } from './room.ts';
-import { scaleRoutes } from './scale.ts';
 import { unofferedRoutes } from './unoffered.ts';
 
 /** Routes for people; their schemas are in `src/rest`. */
 export const routes: readonly Routes[] = [
   createRoutes,
   deleteRoutes,
-  scaleRoutes,
+  operationRoutes,
   logRoutes,
   clusterRoutes,
   kubeconfigRoutes,
+  hostRoutes,
   unofferedRoutes,
 ];
 

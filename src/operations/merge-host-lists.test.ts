@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { laidOver, mergeHosts, mergeLists } from './hosts.ts';
+import { laidOver, mergeHosts, mergeLists } from './merge-host-lists.ts';
 
 describe('host lists', () => {
   it('merges entries of one host, however its address is spelled', () => {

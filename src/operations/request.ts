@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { type HostEntry, hostSchema, type ListName } from '#api/host.ts';
+import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
+import type { Problem } from '#base/errors.ts';
+
+/** What a request finds: the object's spec, and the spec that the cluster has. */
+export interface Present {
+  spec: Spec;
+  applied: Spec | undefined;
+}
+
+/** What a request makes of `spec.cluster`, and what only the request can be wrong about. */
+export interface Edit {
+  change: Partial<ClusterSpec>;
+  problems: Problem[];
+}
+
+/** How an operation is asked for over REST: `POST …/{route}`. Route, handler and OpenAPI document are made of it. */
+export interface EditRequest<S extends z.ZodRawShape = z.ZodRawShape> {
+  route: string;
+  description: string;
+  /** Of the body, besides those that every body may have. */
+  fields: S;
+  /** A body that one may send. */
+  example: Readonly<Record<string, unknown>>;
+  /** `body` as `fields` say; a host stands once in each list. */
+  edit(present: Present, body: unknown): Edit;
+}
+
+interface Typed<S extends z.ZodRawShape> extends Omit<EditRequest<S>, 'edit'> {
+  edit(present: Present, body: z.output<z.ZodObject<S>>): Edit;
+}
+
+/** The request, its body typed by its fields. */
+export const editRequest = <S extends z.ZodRawShape>(it: Typed<S>): EditRequest<S> => {
+  const schema = z.object(it.fields);
+  return { ...it, edit: (present, body) => it.edit(present, schema.parse(body)) };
+};
+
+/** A list of hosts in a body; a cluster has at most a thousand. */
+export const hostList = (description: string) =>
+  z.array(hostSchema).max(1000).optional().meta({ description });
+
+export const retryField = z
+  .boolean()
+  .optional()
+  .meta({ description: 'Asks again for what failed; what the body leaves out stays as it is.' });
+
+export const required = (list: ListName): Problem => ({
+  field: `spec.cluster.${list}`,
+  reason: 'is required',
+});
+
+export const hostsIn = (spec: Spec | undefined, list: ListName): readonly HostEntry[] =>
+  spec?.cluster[list] ?? [];

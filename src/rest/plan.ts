@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { DUTIES } from '#api/member.ts';
+import { ACTIONS, stepSchema } from '#protocol/order.ts';
+import { okSchema } from './answers.ts';
+
+const problem = z.object({
+  field: z.string().meta({ description: 'As the request spells it.' }),
+  value: z.unknown().optional().meta({ description: 'What stands there.' }),
+  reason: z.string().meta({ description: 'Why, and what would do.' }),
+});
+
+/** What an operation would do. */
+export const planSchema = z
+  .object({
+    operation: z.string().meta({ description: 'Its name.' }),
+    hosts: z
+      .array(
+        z.object({
+          ip: z.string().meta({ description: 'Address of the host.' }),
+          name: z.string().meta({ description: 'Name of its node.' }),
+          duties: z.array(z.enum(DUTIES)).meta({ description: 'What it is for.' }),
+          action: z.enum(ACTIONS).meta({ description: 'What becomes of it.' }),
+          reclaim: z
+            .string()
+            .optional()
+            .meta({ description: 'Id of the cluster whose remains are wiped there first.' }),
+        }),
+      )
+      .meta({ description: 'Every host that is connected to, or that changes.' }),
+    release: z
+      .array(z.string())
+      .meta({ description: 'Hosts that no run ever reached: given back without a run.' }),
+    steps: z
+      .array(
+        z.object({
+          name: stepSchema.shape.name.meta({ description: 'As the log and status tell it.' }),
+          hosts: stepSchema.shape.hosts.meta({ description: 'Addresses of the hosts that it works on.' }),
+          pace: stepSchema.shape.pace.meta({ description: 'How many hosts at once.' }),
+          cut: stepSchema.shape.cut.meta({ description: 'Where it may be cut off.' }),
+        }),
+      )
+      .meta({ description: 'In order.' }),
+    refusals: z.array(problem).meta({ description: 'Why it would be refused; empty when it would start.' }),
+    warnings: z.array(problem).meta({ description: 'What one should know before.' }),
+  })
+  .meta({ id: 'Plan', description: 'What would be done; nothing was written.' });
+export type PlanAnswer = z.infer<typeof planSchema>;
+
+/** The answer of a route that asks for something: the plan where it was only planned. */
+export const askedSchema = okSchema.extend({
+  plan: planSchema.optional().meta({ description: 'With dryRun=All only.' }),
+});
