@@ -26,6 +26,8 @@ faults: setup ## everything that can go wrong with the controller, and RANDOM=25
 	PLAN='$(PLAN)' RANDOM='$(RANDOM)' SEED='$(SEED)' node test/faults/main.ts
 mutants: setup ## break the product in one place at a time: each time a named test must notice (MUTANT=name)
 	MUTANT='$(MUTANT)' node test/mutants/main.ts
+fuzz: setup ## generated requests against the REST API: no 5xx, and nobody gets what his rights do not give (SEED=, REQUESTS=100000)
+	SEED='$(SEED)' REQUESTS='$(REQUESTS)' EXAMPLES='$(EXAMPLES)' node test/fuzz/main.ts
 e2e: setup ## whole lives of clusters on lab hosts, with faults
 	vitest run --project e2e
 bench: setup ## the runtime against controller-runtime (RUNS=3, MINUTES=5)
@@ -35,4 +37,4 @@ bench-fleet: setup ## 1,000 clusters at once, 4,000 held (IDLE_MINUTES=10)
 bench-create: setup ## ours against kubeadm by hand
 	node bench/create.ts
 
-.PHONY: help setup demo lint lab-up lab-down test faults mutants e2e bench bench-fleet bench-create
+.PHONY: help setup demo lint lab-up lab-down test faults mutants fuzz e2e bench bench-fleet bench-create

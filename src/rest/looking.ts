@@ -47,6 +47,7 @@ export const listClusters = route({
     continue: z
       .string()
       .max(4096)
+      .regex(/^[A-Za-z0-9_=-]*$/, { error: 'is not what a page said' })
       .optional()
       .meta({ description: 'As the last page said it; a page that is too old is 410.' }),
   }),

@@ -13,6 +13,7 @@ import { readBodiesLeniently, takeAnyContentType } from './lenient.ts';
 import { logStoreIn } from './log-store.ts';
 import { jobRoutes, lenientJobRoutes, routes } from './routes/index.ts';
 import type { App, JobRoom, Room } from './routes/room.ts';
+import { answerUnreadable } from './unreadable.ts';
 import { validatorCompiler } from './validation.ts';
 
 const BODY_BYTES = 1024 * 1024;
@@ -32,6 +33,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
     requestTimeout: REQUEST_MS,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
+    clientErrorHandler: answerUnreadable,
     requestIdHeader: false,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',

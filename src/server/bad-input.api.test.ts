@@ -136,6 +136,15 @@ describe('what bad input gets', () => {
     expect((await world.app.inject({ method: 'PUT', url: '/api/v1/nonsense' })).statusCode).toBe(404);
   });
 
+  it('more headers than are read', async () => {
+    const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
+    const answer = await fetch(`${url}/api/v1/clusters?continue=${'a'.repeat(20_000)}`);
+    expect([answer.status, await answer.json()]).toEqual([
+      431,
+      { code: 'Request Header Fields Too Large', message: 'the headers and the path are longer than 16 KiB' },
+    ]);
+  });
+
   it('operations that are not there yet, routes that never were, strict queries', async () => {
     expect(await world.call(alice(), 'POST', path('demo', '/update'), {})).toMatchObject({
       status: 501,

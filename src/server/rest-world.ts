@@ -96,6 +96,8 @@ export interface RestWorld {
   }>;
   /** A token of a new account that may do this and nothing else in the namespace. */
   accountWith(rules: readonly object[]): Promise<string>;
+  /** Gives the server and alice their rights in another namespace as well. */
+  serve(where: string): Promise<void>;
   cluster(name: string): Promise<KubernetesCluster | undefined>;
   /** Writes what the controller writes when the cluster of that name was made. */
   created(name: string): Promise<KubernetesCluster>;
@@ -133,9 +135,15 @@ export async function restWorld(): Promise<RestWorld> {
     await admin.create(resource, object);
   }
   const server = `matryoshka-server-${id}`;
-  const bind = (name: string, kind: string, role: string, subject: { name: string; namespace: string }) =>
+  const bind = (
+    name: string,
+    kind: string,
+    role: string,
+    subject: { name: string; namespace: string },
+    where = namespace,
+  ) =>
     admin.create(rbac('RoleBinding', 'rolebindings', true), {
-      metadata: { namespace, name },
+      metadata: { namespace: where, name },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
       subjects: [{ kind: 'ServiceAccount', ...subject }],
     } satisfies KubeObject & { roleRef: unknown; subjects: unknown });
@@ -219,6 +227,13 @@ export async function restWorld(): Promise<RestWorld> {
         return rules.length === 0 || known.includes('ecs.yun.com') || undefined;
       });
       return token;
+    },
+    async serve(where) {
+      const roles = [
+        ['server', `${server}-served-namespace`, { name: server, namespace: operatorNamespace }],
+        ['alice', `matryoshka-user-${id}`, { name: 'alice', namespace }],
+      ] as const;
+      for (const [name, role, subject] of roles) await bind(name, 'ClusterRole', role, subject, where);
     },
     async call(token, method, url, body, headers = {}) {
       const answer = await app.inject({

@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { restWorld } from '#server/rest-world.ts';
+import { fuzzBodies } from './bodies.ts';
+import { fuzzBySchema } from './schemathesis.ts';
+
+/**
+ * `make fuzz`: the REST API on a real API server, with the rights that its manifests give it, asked what schemathesis
+ * makes of its OpenAPI document, then generated requests over all routes. No 5xx, and nobody gets what his rights do
+ * not give. SEED repeats a run; REQUESTS and EXAMPLES say how much of each.
+ */
+const number = (name: string, otherwise: number): number => Number(process.env[name] || otherwise);
+const seed = number('SEED', Math.floor(Math.random() * 2 ** 31));
+const count = number('REQUESTS', 100_000);
+const examples = number('EXAMPLES', 200);
+const MOST_SHOWN = 20;
+
+process.stdout.write(`SEED=${seed} REQUESTS=${count} EXAMPLES=${examples}\n`);
+const began = performance.now();
+const dir = await mkdtemp(join(tmpdir(), 'matryoshka-fuzz-'));
+const world = await restWorld();
+let isFine = false;
+try {
+  const found = await fuzzBodies(world, count, seed);
+  for (const line of found.slice(0, MOST_SHOWN)) process.stdout.write(`${line}\n`);
+  await world.serve('default');
+  const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
+  const isClean = await fuzzBySchema({ url, token: world.tokens.alice, dir }, { seed, examples });
+  const seconds = Math.round((performance.now() - began) / 1000);
+  process.stdout.write(
+    `${count} requests: ${found.length} findings; schemathesis: ${isClean ? 'none' : 'see above'}; ${seconds} s\n`,
+  );
+  isFine = found.length === 0 && isClean;
+} finally {
+  await world.stop();
+  await rm(dir, { recursive: true, force: true });
+}
+process.stdout.write(isFine ? 'fuzz: 0 findings\n' : `fuzz: again with SEED=${seed}\n`);
+process.exitCode = isFine ? 0 : 1;
