@@ -35,6 +35,8 @@ export function whereBroken(text: string): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
+const POISONED = 'the body has a field "__proto__" or "constructor.prototype", which no request may have';
+
 /** Parses JSON bodies, and says where one is broken. */
 export function parseJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
@@ -43,6 +45,9 @@ export function parseJsonBodies(app: FastifyInstance): void {
     if (text !== '' && parseFailure(text) !== undefined) {
       return done(new HttpError(400, `the body is not valid JSON; it breaks at ${whereBroken(text)}`));
     }
-    return parse(request, text, done);
+    return parse(request, text, (error, value) => {
+      const isPoisoned = error instanceof Error && text !== '';
+      done(isPoisoned ? new HttpError(400, POISONED) : error, value);
+    });
   });
 }
