@@ -50,7 +50,11 @@ program
   .option('--leaving <names...>', 'hosts that a scale-down or termination takes away', [])
   .option('--sequence <n>', "the operation's number, which must grow", number, 1)
   .option('--attempt <n>', 'which try of it', number, 1)
-  .action((playbook, options) => play(playbook, options, say));
+  .action(async (playbook, options) => {
+    const { failed } = await play(playbook, options, say);
+    // Those that failed on their own did not keep the run from its end.
+    for (const [host, message] of failed) say(`${host} failed: ${message}`);
+  });
 
 program
   .command('snapshot <host> <file>')

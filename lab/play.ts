@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { eventFrom, type RunEvent } from '#ansibleinit/event.ts';
 import { artifactServer } from '#artifacts/serve.ts';
 import { UsageError } from '#base/errors.ts';
 import { artifactsDir } from './artifacts/places.ts';
@@ -11,12 +12,23 @@ import { operatorImages } from './operator-images.ts';
 const PLAY_TIMEOUT_MS = 30 * 60_000;
 const ansibleDir = join(import.meta.dirname, '..', 'ansible');
 
-/** Runs a playbook of the checkout in the runner image against lab hosts, and serves the artifacts meanwhile. */
+/** How a run ended that reached its last play. */
+export interface Played {
+  /** Addresses of hosts that failed or did not answer, with the last word about each. */
+  failed: Map<string, string>;
+  /** What was achieved for a host, by its address. */
+  did: Map<string, string[]>;
+}
+
+/**
+ * Runs a playbook of the checkout in the runner image against lab hosts, and serves the artifacts meanwhile. Rejects
+ * when the run did not reach its last play.
+ */
 export async function play(
   playbook: string,
   cluster: Omit<LabCluster, 'artifactsUrl' | 'creates'>,
   say: (line: string) => void,
-): Promise<void> {
+): Promise<Played> {
   const { runner: image } = await operatorImages(say);
   const server = artifactServer(artifactsDir);
   const address = await server.listen({ host: network.gateway, port: 0 });
@@ -25,7 +37,7 @@ export async function play(
       join(labDir, 'inventory.yaml'),
       await labInventory({ ...cluster, creates: playbook === 'create.yml', artifactsUrl: address }),
     );
-    const { exitCode } = await execa(
+    const { exitCode, stdout } = await execa(
       'docker',
       [
         'run',
@@ -43,10 +55,30 @@ export async function play(
         '/lab/inventory.yaml',
         playbook,
       ],
-      { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit', timeout: PLAY_TIMEOUT_MS, reject: false },
+      {
+        stdin: 'ignore',
+        stdout: ['inherit', 'pipe'],
+        stderr: 'inherit',
+        timeout: PLAY_TIMEOUT_MS,
+        reject: false,
+      },
     );
-    if (exitCode !== 0) throw new UsageError(`${playbook} ended with ${exitCode ?? 'a signal'}`);
+    const events = stdout.split('\n').flatMap((line) => eventFrom(line, new Date()) ?? []);
+    if (!events.some(({ event }) => event === 'complete'))
+      throw new UsageError(`${playbook} ended with ${exitCode ?? 'a signal'}, and not at its end`);
+    return played(events);
   } finally {
     await server.close();
   }
+}
+
+function played(events: readonly RunEvent[]): Played {
+  const failed = new Map<string, string>();
+  const did = new Map<string, string[]>();
+  for (const { event, host = '', message = '', did: own = [], did_for: others = {} } of events) {
+    if (event === 'failed' || event === 'unreachable') failed.set(host, message);
+    for (const [address, words] of [[host, own] as const, ...Object.entries(others)])
+      did.set(address, [...(did.get(address) ?? []), ...words]);
+  }
+  return { failed, did };
 }

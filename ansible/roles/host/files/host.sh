@@ -20,6 +20,14 @@ net.ipv4.ip_forward = 1
 S
 [ "$(cat /proc/sys/net/ipv4/ip_forward)" = 1 ] || sysctl -q net.ipv4.ip_forward=1 || fail 'cannot set net.ipv4.ip_forward'
 
+case $POD_CIDR in *:*)
+  [ "$(cat /proc/sys/net/ipv6/conf/all/forwarding)" = 1 ] || {
+    own sysctl net.ipv6.conf.all.forwarding=0
+    put /etc/sysctl.d/99-matryoshka-ipv6.conf 644 <<< 'net.ipv6.conf.all.forwarding = 1'
+    sysctl -q net.ipv6.conf.all.forwarding=1 || fail 'cannot set net.ipv6.conf.all.forwarding'
+  } ;;
+esac
+
 if [ -n "$ENDPOINT_ADDRESS" ] && [ "$ENDPOINT_ADDRESS" != "$ENDPOINT_NAME" ]; then
   line="$ENDPOINT_ADDRESS $ENDPOINT_NAME # matryoshka $CLUSTER_ID"
   if ! grep -qxF "$line" /etc/hosts; then
