@@ -4,14 +4,15 @@ import { execa } from 'execa';
 import { SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
+import { isResultWord } from '#api/words.ts';
 import { UsageError } from '#base/errors.ts';
 import { artifactsDir } from '../artifacts/places.ts';
 import type { Say } from '../artifacts/progress.ts';
-import { labDown } from '../hosts/down.ts';
 import { type LabHost, labDir } from '../hosts/places.ts';
 import { clientOf, kubeconfigOf, untilCluster, untilDone } from '../meta/cluster.ts';
 import { type Meta, metaUp } from '../meta/meta.ts';
 import { askService } from '../meta/web.ts';
+import { withLab } from './lease.ts';
 import { followHosts } from './progress.ts';
 import { type Timings, timings } from './timings.ts';
 
@@ -29,18 +30,18 @@ export interface DemoOptions {
 }
 
 /** Shows the whole way from bare hosts to a cluster that comes, changes and goes; ends with what took how long. */
-export async function demo({ stage, keep }: DemoOptions, say: Say): Promise<void> {
-  const clock = timings();
-  const meta = await clock.measure('lab, images and meta cluster', () => metaUp(HOSTS, say));
-  try {
-    if (stage >= 3) await cluster(meta, stage, keep, clock);
-    clock.print();
-    if (keep) await tellHowToUse(meta);
-  } finally {
-    await meta.close();
-    if (!keep) await labDown(say);
-  }
-}
+export const demo = ({ stage, keep }: DemoOptions, say: Say): Promise<void> =>
+  withLab(keep, say, async () => {
+    const clock = timings();
+    const meta = await clock.measure('lab, images and meta cluster', () => metaUp(HOSTS, say));
+    try {
+      if (stage >= 3) await cluster(meta, stage, keep, clock);
+      clock.print();
+      if (keep) await tellHowToUse(meta);
+    } finally {
+      await meta.close();
+    }
+  });
 
 const entries = (hosts: readonly LabHost[]): { ip: string }[] => hosts.map(({ ip }) => ({ ip }));
 
@@ -49,19 +50,18 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
   const spare = workers.pop();
   if (!master || !spare) throw new UsageError(`the demo needs ${HOSTS} hosts`);
   const base = { masterList: entries([master]), nodeList: entries(workers) };
-  await clock.measure('create: 1 control plane, 2 workers, to Running', () =>
-    stage === 3
-      ? byAnnotation(meta, base)
-      : asked(meta, 'POST', PATH, { name: NAME, ...base, privateSSHKey: meta.privateKey }),
-  );
+  await clock.measure('create: 1 control plane, 2 workers, to Running', async () => {
+    const found = await foundCluster(meta);
+    if (found?.status?.phase === 'Running') return told('is there already');
+    if (stage === 3) return byAnnotation(meta, base);
+    // One that an earlier run left half made is asked for again.
+    const retry = found === undefined ? {} : { retry: true };
+    return asked(meta, 'POST', PATH, { name: NAME, ...base, privateSSHKey: meta.privateKey, ...retry });
+  });
   await clock.measure('a Service answers', () => show(meta, workers[0] ?? master));
   if (stage < 5) return;
-  await clock.measure('scale up by one worker', () =>
-    asked(meta, 'POST', `${PATH}/scaleup`, { nodeList: entries([...workers, spare]) }),
-  );
-  await clock.measure('scale down by one worker', () =>
-    asked(meta, 'POST', `${PATH}/scaledown`, { nodeList: entries(workers) }),
-  );
+  await clock.measure('scale up by one worker', () => scaled(meta, 'scaleup', [...workers, spare]));
+  await clock.measure('scale down by one worker', () => scaled(meta, 'scaledown', workers));
   if (keep) return;
   await clock.measure('delete', async () => {
     await post(meta, 'DELETE', PATH);
@@ -69,10 +69,46 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
   });
 }
 
+const told = (how: string) => {
+  process.stdout.write(`cluster ${NAME} ${how}\n`);
+};
+
+/** What an earlier run has left of the cluster, once nothing is going on with it any more. */
+async function foundCluster(meta: Meta): Promise<KubernetesCluster | undefined> {
+  const key = { namespace: 'default', name: NAME };
+  const found = await meta.client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
+  if (!found) return undefined;
+  told('is here from an earlier run; waiting until nothing is going on with it');
+  const still = (one: KubernetesCluster | undefined) =>
+    one !== undefined && (one.metadata.deletionTimestamp !== undefined || !isAtRest(one));
+  return untilCluster(meta, NAME, (one) => !still(one), OPERATION_MS);
+}
+
+const isAtRest = ({ metadata }: KubernetesCluster): boolean =>
+  isResultWord(metadata.annotations?.[annotations.operation] ?? '');
+
 async function post({ rest }: Meta, method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<void> {
   const answer = await rest.raw(method, path, body);
   process.stdout.write(`${method} /api/v1${path} → ${answer.status} ${JSON.stringify(answer.body)}\n`);
   if (answer.status >= 300) throw new UsageError(`the server refused: ${JSON.stringify(answer.body)}`);
+}
+
+/** Scales to these workers, unless an earlier run has. */
+async function scaled(
+  meta: Meta,
+  route: 'scaleup' | 'scaledown',
+  workers: readonly LabHost[],
+): Promise<void> {
+  const { spec } = await meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, {
+    namespace: 'default',
+    name: NAME,
+  });
+  const present = new Set(spec.cluster.nodeList?.map(({ ip }) => ip));
+  if (present.size === workers.length && workers.every(({ ip }) => present.has(ip)))
+    return told('has these workers');
+  // Only after a run that was cut in between: what it had added is there, and the next step takes it away.
+  if (route === 'scaleup' && present.size > workers.length) return told('has more workers');
+  await asked(meta, 'POST', `${PATH}/${route}`, { nodeList: entries(workers) });
 }
 
 /** Asks by REST, shows a line a host while it runs, returns when it is done. */

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Say } from '../artifacts/progress.ts';
 import { docker, dockerOrUndefined } from './docker.ts';
-import { hostsPath, knownHostsPath, network } from './places.ts';
+import { hostsPath, keptPath, knownHostsPath, network } from './places.ts';
 import { restoreSysctls } from './sysctls.ts';
 
 /** Removes every host with its volumes, and the network. Images and the key stay: they cost nothing. */
@@ -16,5 +16,5 @@ export async function labDown(say: Say): Promise<void> {
     await docker(['network', 'rm', network.name]);
   }
   await restoreSysctls();
-  await Promise.all([hostsPath, knownHostsPath].map((path) => rm(path, { force: true })));
+  await Promise.all([hostsPath, keptPath, knownHostsPath].map((path) => rm(path, { force: true })));
 }

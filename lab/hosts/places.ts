@@ -5,6 +5,8 @@ export const labDir = join(import.meta.dirname, '..', '..', '.lab');
 
 export const keyPath = join(labDir, 'id_ed25519');
 export const knownHostsPath = join(labDir, 'known_hosts');
+/** There while a demonstration wants the lab to stay. */
+export const keptPath = join(labDir, 'kept');
 export const hostsPath = join(labDir, 'hosts.json');
 
 /** The Docker network of the lab; hosts have the addresses from .11 upward. */

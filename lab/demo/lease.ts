@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { UsageError } from '#base/errors.ts';
+import type { Say } from '../artifacts/progress.ts';
+import { labDown } from '../hosts/down.ts';
+import { keptPath, labDir, network } from '../hosts/places.ts';
+
+const DOCKER_MS = 10_000;
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** Names of the lab's hosts that are there, running or not; asked at once, for an end that may come at any time. */
+function hostsLeft(): string[] {
+  try {
+    const filter = `--filter=label=${network.name}`;
+    const answer = execFileSync('docker', ['ps', '-a', filter, '--format={{.Names}}'], {
+      timeout: DOCKER_MS,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return answer
+      .split('\n')
+      .filter((name) => name !== '')
+      .sort();
+  } catch {
+    return [];
+  }
+}
+
+/** What is left of the lab, how to go on with it, and how to remove it. */
+function tellWhatIsLeft(): void {
+  const left = hostsLeft();
+  process.stdout.write(
+    left.length === 0
+      ? '\nNothing is left.\n'
+      : `\nLeft: ${left.join(', ')}. "make demo" goes on with them, "make lab-down" removes them.\n`,
+  );
+}
+
+/**
+ * Runs a demonstration, which has the lab for itself meanwhile. Afterwards the lab is removed when all went well and
+ * `keep` does not forbid it; every other way out, a signal too, tells what is left. What an earlier run has kept is
+ * neither used nor removed unless `keep` says so.
+ */
+export async function withLab(keep: boolean, say: Say, work: () => Promise<void>): Promise<void> {
+  if (!keep && existsSync(keptPath)) {
+    throw new UsageError(
+      `a lab is here that KEEP=1 kept (${hostsLeft().join(', ')}): "make demo KEEP=1" goes on with it, "make lab-down" removes it`,
+    );
+  }
+  const listeners = Object.entries(SIGNALS).map(([signal, code]) => {
+    const end = () => {
+      tellWhatIsLeft();
+      process.exit(code);
+    };
+    process.once(signal, end);
+    return () => process.off(signal, end);
+  });
+  try {
+    if (keep) {
+      mkdirSync(labDir, { recursive: true });
+      writeFileSync(keptPath, '');
+    }
+    await work();
+    if (!keep) await labDown(say);
+  } catch (error) {
+    tellWhatIsLeft();
+    throw error;
+  } finally {
+    for (const off of listeners) off();
+  }
+}
