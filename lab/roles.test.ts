@@ -46,3 +46,45 @@ describe('the roles', () => {
     expect(declared.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
   });
 });
+
+const Play = z.object({
+  name: z.string(),
+  hosts: z.string(),
+  roles: z.array(z.unknown()).default([]),
+  vars: z.record(z.string(), z.unknown()).default({}),
+});
+
+describe('each playbook', async () => {
+  const files = (await readdir(ansible)).filter((name) => name.endsWith('.yml'));
+
+  it.each(files)('%s: takes hosts first, fences every later play, and ends as complete', async (file) => {
+    const plays = z.array(Play).parse(await read(join(ansible, file)));
+    expect(plays[0]).toMatchObject({ name: 'Take hosts', hosts: 'all:!untouched:localhost' });
+    expect(plays.at(-1)).toMatchObject({ name: 'Complete', hosts: 'localhost', roles: [] });
+    const between = plays.slice(1, -1);
+    expect(between.filter(({ vars }) => vars['ansible_shell_executable'] !== '{{ fenced }}')).toEqual([]);
+    // Hosts that leave may all fail, and hosts that no play may touch are in none.
+    const leaving = between.filter(({ hosts }) => hosts.startsWith('leave'));
+    expect(leaving.map(({ hosts }) => hosts)).toEqual(leaving.map(() => 'leave:!untouched:localhost'));
+  });
+
+  it('calls a step by a name that the README has', async () => {
+    const readme = (await readFile(join(ansible, 'README.md'), 'utf8')).replaceAll('\n', ' ');
+    for (const file of files) {
+      const plays = z.array(Play).parse(await read(join(ansible, file)));
+      expect(plays.map(({ name }) => name).filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+    }
+  });
+});
+
+it('the reset undoes every role that makes something, in reverse', async () => {
+  const roles = await readdir(join(ansible, 'roles'));
+  const undoing: string[] = [];
+  for (const role of roles) {
+    const files = await readdir(join(ansible, 'roles', role, 'files')).catch((): string[] => []);
+    if (files.includes('undo.sh')) undoing.push(`${role}/undo.sh`);
+  }
+  const tasks = await readFile(join(ansible, 'roles/reset/tasks/main.yml'), 'utf8');
+  const called = [...tasks.matchAll(/- (\S+\/undo\.sh)/g)].map(([, name]) => name);
+  expect([...called].sort()).toEqual(undoing.sort());
+});
