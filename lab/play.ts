@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { eventFrom, type RunEvent } from '#ansibleinit/event.ts';
+import { eventFrom, type RunEvent } from '#protocol/event.ts';
 import { artifactServer } from '#artifacts/serve.ts';
 import { UsageError } from '#base/errors.ts';
 import { artifactsDir } from './artifacts/places.ts';
