@@ -77,8 +77,11 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
       ? { certificatesExpire: kubeconfig.expires.toISOString() }
       : {}),
   };
-  // A generation is judged when it is accepted, or when nothing runs that could still pick it up.
-  if (outcome.kind === 'accept' || !running) status.observedGeneration = cluster.metadata.generation ?? 0;
+  // A generation is judged when it is accepted, or when nothing runs that could still pick it up; the end of an
+  // operation judges none that came meanwhile.
+  const generation = cluster.metadata.generation ?? 0;
+  const unjudged = outcome.kind === 'end' && operation?.generation !== generation;
+  if (!unjudged && (outcome.kind === 'accept' || !running)) status.observedGeneration = generation;
   return status;
 }
 
