@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { eventFrom, type RunEvent } from '#protocol/event.ts';
 import { artifactServer } from '#artifacts/serve.ts';
 import { UsageError } from '#base/errors.ts';
+import { eventFrom, type RunEvent } from '#protocol/event.ts';
 import { artifactsDir } from './artifacts/places.ts';
 import { labDir, network } from './hosts/places.ts';
 import { type LabCluster, labInventory } from './inventory.ts';

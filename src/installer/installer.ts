@@ -51,16 +51,16 @@ export interface Installer {
   observe(ref: AttemptRef): Promise<AttemptState>;
   /** Attempts of a cluster that still exist in any state, as far as is known here. */
   list(clusterId: string): Promise<AttemptRef[]>;
-  /** Ends the attempt if it runs and removes everything that it left here. */
+  /** Ends the attempt if it runs and removes everything that it left here, but for its log. */
   remove(ref: AttemptRef): Promise<void>;
+  /** Removes logs of a cluster (`namespace/name`): of runs up to that sequence, or all. */
+  forget(cluster: string, sequence?: number): Promise<void>;
 }
 
 /** An installer as a controller takes it: with the caches that it reads and that wake whoever waits for it. */
 export interface InstallerModule {
   /** Run and synced by whoever uses the installer; each object is marked with its cluster (`marks.cluster`). */
   caches: readonly Informer<KubeObject>[];
-  /** Logs of a cluster's runs, by its `namespace/name`: they outlive the runs, and go with the cluster. */
-  logsOf(cluster: string): readonly KubeObject[];
   /** The installer over the client of one reconcile. */
   over(client: Client): Installer;
 }

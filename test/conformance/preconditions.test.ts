@@ -27,6 +27,7 @@ const idle: Installer = {
   observe: async () => ({ kind: 'absent' }),
   list: async () => [],
   remove: async () => {},
+  forget: async () => {},
 };
 const noPlan = (sequence: number) => ({ sequence, hosts: [], release: [], steps: [], refusals: [] });
 let ground: Ground;

@@ -129,7 +129,7 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'what a vanished object left is left',
     file: `${CLUSTER}/controller.ts`,
-    from: 'return settleVanished(key, { client, anchors, hosts, remains: deps.remains, log });',
+    from: 'return settleVanished(key, { client, anchors, hosts, installer, anchorsMarked, log });',
     to: 'return undefined;',
     witness: { plan: 'create+delete,crash-after@delete:PATCH/kubernetesclusters/demo:1' },
   },

@@ -30,7 +30,7 @@ import { type Performers, perform } from './perform.ts';
 import { anchorsIn } from './stores/anchors.ts';
 import { hostsIn } from './stores/hosts.ts';
 import { createKubeconfigs } from './stores/kubeconfigs.ts';
-import { type Remains, settleVanished } from './vanished.ts';
+import { settleVanished } from './vanished.ts';
 
 const BY_CLUSTER = 'clusterId';
 
@@ -52,7 +52,8 @@ export interface ClusterControllerDeps {
   hosts: Informer<HostRecord>;
   /** What the cache has of a cluster's anchor. */
   anchorOf(clusterId: string): Secret | undefined;
-  remains: Remains;
+  /** Anchors and tombstones of an object, by its `namespace/name`, from the cache. */
+  anchorsMarked(cluster: string): readonly KubeObject[];
   /** Further objects marked with a cluster (logs, anchors) whose changes concern it. */
   others: readonly Informer<KubeObject>[];
   workers: number;
@@ -83,12 +84,13 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     const { log } = context;
     const anchors = anchorsIn(client, namespace, deps.anchorOf);
     const hosts = hostsIn(client, namespace, deps.hosts.get);
+    const installer = deps.installer.over(client);
     const cluster = clusters.get(key);
     if (!cluster) {
       kubeconfigs.forget(key);
-      return settleVanished(key, { client, anchors, hosts, remains: deps.remains, log });
+      const { anchorsMarked } = deps;
+      return settleVanished(key, { client, anchors, hosts, installer, anchorsMarked, log });
     }
-    const installer = deps.installer.over(client);
     const snapshot = await observe(cluster, {
       client,
       clock,

@@ -91,10 +91,7 @@ export function clusterModule(deps: ClusterModuleDeps): {
       anchors
         .byIndex(BY_ID, clusterId)
         .find(({ metadata }) => metadata.labels?.[labels.purpose] === 'anchor'),
-    remains: {
-      anchorsOf: (cluster) => anchors.byIndex(BY_MARK, cluster),
-      logsOf: installer.logsOf,
-    },
+    anchorsMarked: (cluster) => anchors.byIndex(BY_MARK, cluster),
     others: [anchors],
     event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),
   });

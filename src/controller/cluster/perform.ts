@@ -1,6 +1,7 @@
 import { appliedOperation, keyOf, presentSpec, textOf, withoutHosts } from '#api/cluster-facts.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
+import { shortHash } from '#base/canonical.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
 import { withoutCredentials } from '#operations/spec-hash.ts';
@@ -12,7 +13,7 @@ import type { Anchors } from './stores/anchors.ts';
 import { type Hosts, pinnedKeysOf } from './stores/hosts.ts';
 import { mergeKnownHosts } from './stores/known-hosts.ts';
 import { type Kubeconfigs, keepKnownHosts } from './stores/kubeconfigs.ts';
-import { writeRecord } from './stores/records.ts';
+import { removeRecord, writeRecord } from './stores/records.ts';
 
 export interface Performers {
   client: Client;
@@ -118,6 +119,10 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     for (const member of members) await hosts.rewrite(clusterId, member);
   },
   release: ({ hosts: ips }, { clusterId }, { hosts }) => hosts.release(clusterId, ips),
+  prune: async ({ operation, sequence }, { cluster, clusterId }, { client, installer }) => {
+    await installer.forget(textOf(keyOf(cluster)), sequence);
+    await removeRecord(client, cluster, operation, shortHash(`${clusterId}/${sequence}`));
+  },
   answer: ({ word, applied }, snapshot, deps) => {
     const { request, operation, cluster } = snapshot;
     const answersOther =

@@ -1,5 +1,4 @@
 import { textOf } from '#api/cluster-facts.ts';
-import { CONFIG_MAPS } from '#api/core.ts';
 import { stateOf } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
@@ -7,24 +6,19 @@ import { annotations, finalizerOf, labels } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
+import type { Installer } from '#installer/installer.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import type { ReconcileResult } from '#runtime/controller.ts';
 import type { Anchors } from './stores/anchors.ts';
 import type { Hosts } from './stores/hosts.ts';
 
-/** What the caches have of a cluster's things in the operator's namespace, by the object that they are marked with. */
-export interface Remains {
-  /** Anchors and tombstones. */
-  anchorsOf(cluster: string): readonly KubeObject[];
-  logsOf(cluster: string): readonly KubeObject[];
-}
-
 interface Vanished {
   client: Client;
   anchors: Anchors;
   hosts: Hosts;
-  remains: Remains;
+  installer: Installer;
+  anchorsMarked(cluster: string): readonly KubeObject[];
   log: Logger;
 }
 
@@ -38,12 +32,12 @@ const RETRY_MS = 600_000;
  */
 export async function settleVanished(
   key: ObjectKey,
-  { client, anchors, hosts, remains, log }: Vanished,
+  { client, anchors, hosts, installer, anchorsMarked, log }: Vanished,
 ): Promise<ReconcileResult> {
   // What follows destroys, and the cache may be behind: the server is asked.
   if (await client.find(KUBERNETES_CLUSTERS, key)) return undefined;
   // Which anchors there are the cache may say: one that it shows later comes here again.
-  for (const anchor of remains.anchorsOf(textOf(key))) {
+  for (const anchor of anchorsMarked(textOf(key))) {
     const clusterId = anchor.metadata.labels?.[labels.clusterId] ?? '';
     const held = await hosts.ofCluster(clusterId);
     const live = anchor.metadata.labels?.[labels.purpose] === 'anchor';
@@ -65,19 +59,9 @@ export async function settleVanished(
       }
     }
   }
-  await removeLogs(remains.logsOf(textOf(key)), client);
+  // Logs outlive their runs, for people; with the cluster they go.
+  await installer.forget(textOf(key));
   return undefined;
-}
-
-/** Logs outlive their attempts, for people; with the cluster they go. */
-async function removeLogs(logs: readonly KubeObject[], client: Client): Promise<void> {
-  for (const { metadata } of logs) {
-    try {
-      await client.delete(CONFIG_MAPS, { namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }
 }
 
 /** The anchor and the records know all that a deletion needs; the spec is gone and is not needed. */

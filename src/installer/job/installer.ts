@@ -1,4 +1,5 @@
 import {
+  CONFIG_MAPS,
   type ConfigMap,
   EVENTS,
   type Event,
@@ -30,6 +31,7 @@ export interface JobCaches {
   jobs: Lister<Job>;
   /** With index BY_JOB. */
   pods: Lister<Pod>;
+  /** With index BY_CLUSTER, by `namespace/name`. */
   logs: Lister<ConfigMap>;
   /** With index BY_CLUSTER; without what is secret. */
   secrets: Lister<Secret>;
@@ -174,6 +176,13 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       await gone(client.delete(SECRETS, reportKeyOf(job)));
       await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
       caches.made.delete(job);
+    },
+    async forget(cluster, sequence = Number.POSITIVE_INFINITY) {
+      for (const { metadata } of caches.logs.byIndex(BY_CLUSTER, cluster)) {
+        if (Number(metadata.labels?.[labels.sequence] ?? 0) > sequence) continue;
+        const { namespace: at = '', name = '' } = metadata;
+        await gone(client.delete(CONFIG_MAPS, { namespace: at, name }));
+      }
     },
   };
 }

@@ -31,8 +31,7 @@ const byLabel =
     return value === undefined ? [] : [value];
   };
 
-const BY_MARK = 'cluster';
-/** By the object that an object of ours is marked with. */
+/** By the object that a log is marked with. */
 const byMark = ({ metadata }: KubeObject): string[] => {
   const cluster = metadata.annotations?.[marks.cluster];
   return cluster === undefined ? [] : [cluster];
@@ -63,7 +62,7 @@ export function jobInstallerModule(
     resource: CONFIG_MAPS,
     selection: ours('log'),
     transform: withoutData,
-    indexers: { [BY_MARK]: byMark },
+    indexers: { [BY_CLUSTER]: byMark },
   });
   const secrets = createInformer<Secret>({
     ...of,
@@ -75,7 +74,6 @@ export function jobInstallerModule(
   const made = new Set<string>();
   return {
     caches: [jobs, pods, logs, secrets],
-    logsOf: (cluster) => logs.byIndex(BY_MARK, cluster),
     over: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs, secrets, made, clock }),
   };
 }

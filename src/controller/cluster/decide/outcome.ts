@@ -24,6 +24,8 @@ export type Effect =
   | { kind: 'note'; hosts: readonly { ip: string; status: HostRecordStatus; warning?: Stall }[] }
   | { kind: 'rewrite'; members: readonly Member[] }
   | { kind: 'release'; hosts: readonly string[] }
+  /** Record and logs of an operation that is too long ago. */
+  | { kind: 'prune'; operation: OperationName; sequence: number }
   | { kind: 'answer'; word: string; applied: boolean }
   | { kind: 'delete-object' }
   | { kind: 'let-go' };

@@ -1,11 +1,14 @@
 import { annotations } from '#api/names.ts';
-import { WORDS } from '#api/words.ts';
+import { operationAsked, WORDS } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { Outcome } from './outcome.ts';
 import { deletionRequestId } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
+
+/** Of how many operations record and logs are kept. */
+const KEPT = 10;
 
 export type Rule = (snapshot: Snapshot) => Outcome;
 
@@ -96,16 +99,19 @@ export const answerAgain: Rule = ({ request, cluster, applied }) => {
 };
 
 /** The second write of an operation's end; for a deletion, the end of everything. */
-export const tellEnd: Rule = ({ operation, attempts }) => {
+export const tellEnd: Rule = ({ operation, attempts, cluster }) => {
   if (!operation?.result) return { kind: 'rest' };
   if (operation.name === 'delete' && operation.result === 'finished') {
     return { kind: 'act', effects: [{ kind: 'discard', attempts }, { kind: 'let-go' }] };
   }
   const word = WORDS[operation.name][operation.result];
+  const old = cluster.status?.requests?.find(({ sequence }) => sequence === operation.sequence - KEPT);
+  const name = operationAsked(old?.word);
   return {
     kind: 'act',
     effects: [
       { kind: 'record', result: operation.result },
+      ...(old && name ? [{ kind: 'prune' as const, operation: name, sequence: old.sequence }] : []),
       { kind: 'answer', word, applied: operation.result === 'finished' },
     ],
   };

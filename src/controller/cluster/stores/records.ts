@@ -2,6 +2,7 @@ import { ownerReferenceTo } from '#api/cluster-facts.ts';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
+import type { OperationName } from '#api/words.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { findOperation } from '#operations/index.ts';
@@ -54,5 +55,25 @@ export async function writeRecord(
   } catch (error) {
     if (!isApiError(error, 'Forbidden', 'Invalid', 'NotFound')) throw error;
     log.warn({ record: record.metadata.name, error: messageOf(error) }, 'the record could not be written');
+  }
+}
+
+/** Removes the record of an operation that is too long ago, if it is one of ours. */
+export async function removeRecord(
+  client: Client,
+  cluster: KubernetesCluster,
+  operation: OperationName,
+  id: string,
+): Promise<void> {
+  const { namespace = '', uid: owner = '' } = cluster.metadata;
+  const key = { namespace, name: `kube-${findOperation(operation)?.prefix ?? operation}-${id}` };
+  try {
+    const found = await client.find<ConfigMap>(CONFIG_MAPS, key);
+    const ours = found?.metadata.ownerReferences?.some(({ uid }) => uid === owner);
+    if (!found || !ours || found.metadata.labels?.[labels.purpose] !== 'record') return;
+    const { uid } = found.metadata;
+    await client.delete(CONFIG_MAPS, key, { preconditions: { uid } });
+  } catch (error) {
+    if (!isApiError(error, 'Forbidden', 'NotFound')) throw error;
   }
 }
