@@ -6,6 +6,7 @@ import { labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts
 import { isNotFound } from '#runtime/api-error.ts';
 import type { Client } from '#runtime/client.ts';
 import type { Informer } from '#runtime/informer.ts';
+import { isAway } from './away.ts';
 import { type Hosts, type Run, type Running, STALE_RUN } from './hosts.ts';
 import type { Fault } from './plan.ts';
 import type { Quiet } from './quiet.ts';
@@ -48,7 +49,10 @@ const templateSchema = z.object({
 });
 const group = z.object({ hosts: z.record(z.string(), z.object({})) });
 const inventorySchema = z.object({
-  all: z.object({ children: z.object({ join: group, leave: group, stay: group }) }),
+  all: z.object({
+    hosts: z.record(z.string(), z.object({ node_name: z.string() })),
+    children: z.object({ join: group, change: group, leave: group, stay: group }),
+  }),
 });
 
 interface Work {
@@ -57,6 +61,8 @@ interface Work {
   run: Run;
   leaving: string[];
   working: string[];
+  joining: string[];
+  nodeOf(ip: string): string;
   commands: Running[];
   cut: boolean;
 }
@@ -64,6 +70,8 @@ interface Work {
 export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec }: KubeletDeps): Kubelet {
   const seen = new Map<string, string[]>();
   const works = new Map<string, Work>();
+  /** Address of each node, by its name. */
+  const nodes = new Map<string, string>();
   const complaints: string[] = [];
   /** Runs whose remote commands went on when their pods were killed. */
   const lingering: { run: Run; ip: string; command: Running }[] = [];
@@ -106,7 +114,7 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
         ...podSpec,
       }),
     );
-    const { children } = inventorySchema.parse(parse(env.get('HOSTS_YAML') ?? '')).all;
+    const { hosts: named, children } = inventorySchema.parse(parse(env.get('HOSTS_YAML') ?? '')).all;
     const ips = (of: z.infer<typeof group>) => Object.keys(of.hosts);
     const work: Work = {
       job,
@@ -118,7 +126,9 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
         pod.metadata.uid ?? '',
       ],
       leaving: ips(children.leave),
-      working: [...ips(children.stay), ...ips(children.join)],
+      working: [...ips(children.stay), ...ips(children.change), ...ips(children.join)],
+      joining: ips(children.join),
+      nodeOf: (ip) => named[ip]?.node_name ?? '',
       commands: [],
       cut: false,
     };
@@ -141,8 +151,10 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
       return end(work, 137);
     }
     if (fault?.kind === 'spec-edited') await editSpec();
+    // Precheck: a host that joins and does not answer ends the run before anything is touched.
+    if (work.joining.some(isAway)) return end(work, 1, {}, { touched: false });
     const begin = (ip: string) => (work.leaving.includes(ip) ? hosts.reset(ip, run) : hosts.make(ip, run));
-    work.commands = [...work.working, ...work.leaving].map(begin);
+    work.commands = [...work.working, ...work.leaving].filter((ip) => !isAway(ip)).map(begin);
     const codes = await Promise.all(work.commands.map(({ exit }) => exit));
     if (fault?.kind === 'double-run') await runTwice(work);
     await strayRuns();
@@ -150,8 +162,20 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
     const failed = codes.find((code) => code !== 0);
     if (failed !== undefined) complaints.push(`${job.metadata.name}: a host answered ${failed}`);
     if (refuses()) return end(work, 1, {});
+    moveNodes(work);
     if (fault?.kind === 'report-lost') return end(work, 75);
     return end(work, failed === undefined ? 0 : 1, {});
+  }
+
+  /** What a run does to the nodes of the made cluster, which knows them by name alone. */
+  function moveNodes({ joining, leaving, nodeOf }: Work): void {
+    for (const ip of leaving) {
+      const holder = nodes.get(nodeOf(ip));
+      if (holder !== undefined && holder !== ip)
+        complaints.push(`node ${nodeOf(ip)} of ${holder} was removed in the name of ${ip}`);
+      nodes.delete(nodeOf(ip));
+    }
+    for (const ip of joining) nodes.set(nodeOf(ip), ip);
   }
 
   /** The same attempt in a second pod: the fence must refuse it wherever the first has been. */
@@ -188,7 +212,12 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
   }
 
   /** Writes what server, kubelet and Job controller write at the end of a pod. */
-  async function end(work: Work, exitCode: number, report?: object): Promise<void> {
+  async function end(
+    work: Work,
+    exitCode: number,
+    report?: object,
+    { touched = true }: { touched?: boolean } = {},
+  ): Promise<void> {
     const { job, pod, working, leaving } = work;
     const { namespace = '', name = '' } = job.metadata;
     const told = {
@@ -196,8 +225,13 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
       message: exitCode === 1 ? 'a host refused' : 'done',
       hosts: [...working, ...leaving].map((ip) => ({
         ip,
-        ok: exitCode !== 1,
-        did: exitCode === 1 ? ['taken'] : ['taken', leaving.includes(ip) ? 'reset' : 'joined'],
+        ok: exitCode !== 1 && !isAway(ip),
+        did:
+          !touched || isAway(ip)
+            ? []
+            : exitCode === 1
+              ? ['taken']
+              : ['taken', leaving.includes(ip) ? 'reset' : 'joined'],
         hostKeys: ['ssh-ed25519 AAAA'],
       })),
     };

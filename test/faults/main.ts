@@ -13,16 +13,22 @@ const LIVES: readonly (readonly Step[])[] = [
   ['create', 'delete'],
   ['create', 'up', 'down', 'delete'],
   ['refused', 'create', 'delete'],
+  ['refused', 'swapped', 'delete'],
+  ['create', 'mistyped', 'corrected', 'down', 'delete'],
+  ['create', 'relabel', 'delete'],
 ];
 /** Of a life only what the lives before it have not shown: a creation after a failed one is not that of a new object. */
-const isNew = (steps: readonly Step[], { faults }: Plan): boolean =>
-  faults.every(({ step }) =>
-    steps.includes('up')
-      ? step === 'up' || step === 'down'
-      : steps.includes('refused')
-        ? step !== 'delete'
-        : true,
-  );
+const SHOWN: Readonly<Record<string, readonly Step[]>> = {
+  up: ['up', 'down'],
+  swapped: ['swapped'],
+  refused: ['refused', 'create'],
+  mistyped: ['mistyped', 'corrected'],
+  relabel: ['relabel'],
+};
+const isNew = (steps: readonly Step[], { faults }: Plan): boolean => {
+  const [, shown] = Object.entries(SHOWN).find(([mark]) => steps.some((step) => step === mark)) ?? [];
+  return faults.every(({ step }) => shown?.includes(step) ?? true);
+};
 const AT_ONCE = 8;
 const TELL_MS = 10_000;
 /** Processes that are killed in each step of a life; each costs the time of a lease. */

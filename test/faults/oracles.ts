@@ -1,8 +1,9 @@
 import { CONFIG_MAPS, JOBS, PODS, SECRETS } from '#api/core.ts';
-import { HOSTS, hostRecordName } from '#api/host-record.ts';
+import { HOSTS, type HostRecord, hostRecordName } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
 import type { Client } from '#runtime/client.ts';
+import { isAway } from './away.ts';
 import type { Hosts } from './hosts.ts';
 import type { Kubelet } from './kubelet.ts';
 
@@ -16,9 +17,10 @@ interface World {
 }
 
 /** O5: at rest there is what the cluster needs and nothing else, in the API and on hosts. */
-export async function judgeLeftovers(world: World, ips: readonly string[]): Promise<string[]> {
+export async function judgeLeftovers(world: World, duties: ReadonlyMap<string, string>): Promise<string[]> {
   const { client, operatorNamespace, namespace, cluster, hosts } = world;
   const problems: string[] = [];
+  const ips = [...duties.keys()];
   const found: string[] = [];
   for (const resource of [SECRETS, HOSTS, JOBS, PODS, CONFIG_MAPS]) {
     for (const { metadata } of (await client.list(resource, { namespace: operatorNamespace })).items) {
@@ -40,9 +42,15 @@ export async function judgeLeftovers(world: World, ips: readonly string[]): Prom
     const { items } = await client.list(SECRETS, { namespace });
     const names = items.map(({ metadata }) => metadata.name);
     // A creation that failed has none to give.
-    const kept = cluster.status?.phase === 'Failed' ? [] : ['demo-kubeconfig', 'demo-known-hosts'];
+    const created = cluster.metadata.annotations?.[annotations.applied] !== undefined;
+    const kept = !created ? [] : ['demo-kubeconfig', 'demo-known-hosts'];
     for (const name of kept) if (!names.includes(name)) problems.push(`O5: Secret ${name} is missing`);
-    for (const ip of ips) {
+    const { items: records } = await client.list<HostRecord>(HOSTS, { namespace: operatorNamespace });
+    for (const { spec } of records) {
+      const has = spec.duties.join('+');
+      if (has !== duties.get(spec.ip)) problems.push(`O5: ${spec.ip} is ${has}, not ${duties.get(spec.ip)}`);
+    }
+    for (const ip of ips.filter((one) => !isAway(one))) {
       if ((await hosts.owner(ip))?.clusterId !== id) problems.push(`O5: ${ip} is not the cluster's`);
       if ((await hosts.remains(ip)) !== id) problems.push(`O5: ${ip} was not made`);
     }

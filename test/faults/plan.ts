@@ -37,8 +37,22 @@ export const RUN_FAULTS = [
 const KINDS = [...CALL_FAULTS, ...RUN_FAULTS];
 type FaultKind = (typeof KINDS)[number];
 
-/** `refused`: a creation that a host refuses, which is what a later `create` then asks for again. */
-export const STEPS = ['refused', 'create', 'up', 'down', 'delete'] as const;
+/**
+ * `refused`: a creation that a host refuses, which a later `create` asks for again, or `swapped` with master and worker
+ * in each other's place. `mistyped`: a scale-up by an address at which nobody answers, which `corrected` asks for again
+ * under the same node name. `relabel`: another label of a worker, as an edit without a word.
+ */
+export const STEPS = [
+  'refused',
+  'create',
+  'swapped',
+  'up',
+  'mistyped',
+  'corrected',
+  'relabel',
+  'down',
+  'delete',
+] as const;
 /** What a user asks for, one after the other. */
 export type Step = (typeof STEPS)[number];
 

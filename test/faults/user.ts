@@ -1,21 +1,33 @@
+import type { HostEntry } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { isResultWord } from '#api/words.ts';
 import type { Client } from '#runtime/client.ts';
+import { AWAY } from './away.ts';
 import type { Step } from './plan.ts';
 import type { Quiet } from './quiet.ts';
 
 let taken = 0;
 
+interface Wanted {
+  word?: string;
+  requestId: string;
+  master?: number;
+  workers: readonly HostEntry[];
+}
+
 /** Who asks for things: one cluster of one master and some workers, at addresses that no other plan has. */
 export interface User {
-  ask(word: string, requestId: string, ...workers: number[]): Promise<void>;
+  ask(wanted: Wanted): Promise<void>;
+  /** A host of the plan, by the last part of its address. */
+  host(last: number, more?: Omit<HostEntry, 'ip'>): HostEntry;
   remove(): Promise<void>;
   /** One more worker, declared and not asked for. */
   addWorker(): Promise<void>;
-  /** Hosts that the cluster has when the step is done. */
-  hosts(step: Step): string[];
+  /** Hosts that the cluster has when the step is done, and their duties. */
+  hosts(step: Step): Map<string, string>;
   /** Every host that may have been touched. */
   every(): string[];
 }
@@ -24,23 +36,28 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   taken += 1;
   const net = taken;
   const ip = (last: number) => `10.${net >> 8}.${net & 255}.${last}`;
-  const host = (last: number) => ({ ip: ip(last) });
-  let workers: number[] = [];
+  const host = (last: number, more: Omit<HostEntry, 'ip'> = {}): HostEntry => ({ ip: ip(last), ...more });
+  let masterList: HostEntry[] = [];
+  let workers: HostEntry[] = [];
   /** Declared by somebody else than whoever asks: server-side apply leaves it in the list (SSA, list type map). */
-  let declared: number[] = [];
+  let declared: HostEntry[] = [];
   return {
-    async ask(word, requestId, ...wanted) {
-      workers = [...wanted, ...declared];
-      const nodeList = wanted.map(host);
+    host,
+    async ask({ word, requestId, master = 1, workers: nodeList }) {
+      workers = [...nodeList, ...declared];
+      masterList = [host(master)];
       const cluster: KubernetesCluster = {
         metadata: {
           ...key,
-          annotations: { [annotations.operation]: word, [annotations.requestId]: requestId },
+          annotations: {
+            ...(word === undefined ? {} : { [annotations.operation]: word }),
+            [annotations.requestId]: requestId,
+          },
         },
         spec: {
           cluster: {
-            masterList: [host(1)],
-            nodeList,
+            masterList,
+            nodeList: [...nodeList],
             credentialsSecret: 'keys',
             podCIDR: '192.168.0.0/16',
             serviceCIDR: '172.16.0.0/16',
@@ -58,12 +75,19 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
       await client.delete(KUBERNETES_CLUSTERS, key);
     },
     async addWorker() {
-      declared = [9];
-      workers = [...new Set([...workers, ...declared])];
-      const patch = { spec: { cluster: { nodeList: workers.map(host) } } };
+      declared = [host(9)];
+      if (!workers.some((one) => one.ip === ip(9))) workers = [...workers, ...declared];
+      const patch = { spec: { cluster: { nodeList: workers } } };
       quiet.expect(await client.patch(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
     },
-    hosts: (step) => (step === 'delete' ? [] : [1, ...workers].map(ip)),
+    hosts: (step) =>
+      new Map(
+        step === 'delete'
+          ? []
+          : [...membersOf({ masterList, nodeList: workers }).values()]
+              // What nobody answered at is held until somebody asks for something else.
+              .map((member) => [member.ip, member.duties.join('+')]),
+      ),
     every: () => [1, 2, 3, 9].map(ip),
   };
 }
@@ -73,17 +97,56 @@ const rests = (cluster: KubernetesCluster | undefined): boolean =>
   cluster?.status?.phase === 'Running' &&
   cluster.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 
+const said = (cluster: KubernetesCluster | undefined) =>
+  cluster?.metadata.annotations?.[annotations.operation];
+const ended =
+  (word: string) =>
+  (cluster: KubernetesCluster | undefined): boolean =>
+    said(cluster) === word && cluster?.status?.phase === 'Failed';
+/** The node name that a mistyped address and the right one have. */
+const W1 = { name: 'w1' };
+
 export const STEPS_DO: Readonly<
   Record<Step, { ask(user: User): Promise<void>; done(cluster: KubernetesCluster | undefined): boolean }>
 > = {
   refused: {
-    ask: (user) => user.ask('creating', 'first', 2),
-    done: (cluster) =>
-      cluster?.metadata.annotations?.[annotations.operation] === 'create-failed' &&
-      cluster.status?.phase === 'Failed',
+    ask: (user) => user.ask({ word: 'creating', requestId: 'first', workers: [user.host(2)] }),
+    done: ended('create-failed'),
   },
-  create: { ask: (user) => user.ask('creating', 'again', 2), done: rests },
-  up: { ask: (user) => user.ask('scaling-up', 'up', 2, 3), done: rests },
-  down: { ask: (user) => user.ask('scaling-down', 'down', 2), done: rests },
+  create: {
+    ask: (user) => user.ask({ word: 'creating', requestId: 'again', workers: [user.host(2)] }),
+    done: rests,
+  },
+  swapped: {
+    ask: (user) => user.ask({ word: 'creating', requestId: 'swapped', master: 2, workers: [user.host(1)] }),
+    done: rests,
+  },
+  up: {
+    ask: (user) => user.ask({ word: 'scaling-up', requestId: 'up', workers: [user.host(2), user.host(3)] }),
+    done: rests,
+  },
+  mistyped: {
+    ask: (user) =>
+      user.ask({ word: 'scaling-up', requestId: 'mistyped', workers: [user.host(2), user.host(AWAY, W1)] }),
+    done: ended('scale-up-failed'),
+  },
+  corrected: {
+    ask: (user) =>
+      user.ask({ word: 'scaling-up', requestId: 'corrected', workers: [user.host(2), user.host(3, W1)] }),
+    done: rests,
+  },
+  relabel: {
+    ask: (user) =>
+      user.ask({
+        word: 'relabeling',
+        requestId: 'relabel',
+        workers: [user.host(2, { labels: { 'example.com/rack': 'r1' } })],
+      }),
+    done: (cluster) => rests(cluster) && said(cluster) === 'relabel-finished',
+  },
+  down: {
+    ask: (user) => user.ask({ word: 'scaling-down', requestId: 'down', workers: [user.host(2)] }),
+    done: rests,
+  },
   delete: { ask: (user) => user.remove(), done: (cluster) => cluster === undefined },
 };

@@ -82,4 +82,45 @@ export const ofItsEdges: readonly Mutant[] = [
       'takes nobody for the holder of a token for an audience that the answer does not confirm',
     ),
   },
+  {
+    name: 'a host known by its node name',
+    file: 'src/protocol/inventory.ts',
+    from: 'hosts: Object.fromEntries(hosts.map((host) => [host.member.ip, varsOf(host, order.username)])),',
+    to: 'hosts: Object.fromEntries(hosts.map((host) => [host.member.name, varsOf(host, order.username)])),',
+    witness: unit(
+      'src/protocol/inventory.test.ts',
+      'says how to reach a host, what its node is called, and which run this is',
+    ),
+  },
+  {
+    name: 'a kubeconfig passed through as a host wrote it',
+    file: 'src/ansibleinit/kubeconfig.ts',
+    from: "user: z.object({ 'client-certificate-data': z.base64(), 'client-key-data': z.base64() }),",
+    to: "user: z.looseObject({ 'client-certificate-data': z.base64(), 'client-key-data': z.base64() }),",
+    witness: unit('src/ansibleinit/kubeconfig.test.ts', 'takes over no field that a host could have planted'),
+  },
+  {
+    name: 'warnings lost to what is said often',
+    file: 'src/runtime/event-correlator.ts',
+    from: 'const bucket = buckets.get(group) ?? { tokens: burst, atMs: now };',
+    to: 'const bucket = buckets.get(about) ?? { tokens: burst, atMs: now };\n    buckets.set(about, bucket);',
+    witness: unit(
+      'src/runtime/event-correlator.test.ts',
+      'lets 25 an object and reason through, then one in five minutes, and others none the less',
+    ),
+  },
+  {
+    name: 'requested-by as whoever asks writes it',
+    file: 'src/webhook/mutate/kubernetes-cluster.ts',
+    from: 'const wanted = asks ? userInfo.username : namedBy(old);',
+    to: 'const wanted = asks ? (namedBy(next) ?? userInfo.username) : namedBy(old);',
+    witness: unit('src/webhook/mutate/kubernetes-cluster.test.ts', 'a creation in another name'),
+  },
+  {
+    name: 'remains wiped in the name of a cluster that released the host',
+    file: 'src/precheck/checks/owner.ts',
+    from: '    !found.released &&\n',
+    to: '',
+    witness: unit('src/precheck/checks.test.ts', 'is refused when it was released'),
+  },
 ];

@@ -17,6 +17,12 @@ const meanwhile = (test: string): Witness => ({
   test,
 });
 
+const planned = (test: string): Witness => ({
+  project: 'unit',
+  file: 'src/operations/plan.test.ts',
+  test,
+});
+
 /** Decisions of docs/contract.md that the cluster controller keeps. */
 export const ofTheController: readonly Mutant[] = [
   {
@@ -139,5 +145,97 @@ export const ofTheController: readonly Mutant[] = [
     from: 'if (canonicalJson(status) === canonicalJson(cluster.status)) return undefined;',
     to: '',
     witness: { plan: 'create+delete' },
+  },
+  {
+    name: 'a host that nobody reached is kept for a reset',
+    file: 'src/operations/plan.ts',
+    from: "if (action === 'leave' && !wasTouched(record)) release.push(record.spec.ip);",
+    to: "if (action === 'leave' && wasTouched(record) === undefined) release.push(record.spec.ip);",
+    witness: planned('gives back a host that was never reached, when its name goes to another'),
+  },
+  {
+    name: 'a node name had twice',
+    file: 'src/operations/plan.ts',
+    from: 'if (!other || other.spec.ip === member.ip) return [];',
+    to: 'if (!other || other.spec.ip !== member.ip || other) return [];',
+    witness: planned('refuses a name that a host has which may carry something of the cluster'),
+  },
+  {
+    name: 'roles and names of the first try kept',
+    file: `${CLUSTER}/stores/hosts.ts`,
+    from: "if (stateOf(found) === 'Joined') return found;",
+    to: 'if (found.spec.ip !== undefined) return found;',
+    witness: { plan: 'refused+swapped+delete' },
+  },
+  {
+    name: 'a machine that was not the one that joined is expected by nobody',
+    file: 'src/operations/plan.ts',
+    from: "return record && id !== undefined && ['Joined', 'Leaving', 'Lost'].includes(stateOf(record))",
+    to: "return record && id === '' && ['Joined', 'Leaving', 'Lost'].includes(stateOf(record))",
+    witness: planned('of a host that joined that it is the same machine'),
+  },
+  {
+    name: 'a host that no report names counts as clean',
+    file: `${CLUSTER}/decide/settle.ts`,
+    from: 'if (host?.ok) return undefined;',
+    to: 'if (host?.ok !== false) return undefined;',
+    witness: life('lets no host pass for clean that no report names', 'deletion'),
+  },
+  {
+    name: 'another machine counts as the host that could not be reset',
+    file: `${CLUSTER}/decide/settle.ts`,
+    from: "const state = CHANGED.test(why) ? 'Lost' : 'Unclean';",
+    to: "const state = CHANGED.test(why) ? 'Unclean' : 'Unclean';",
+    witness: life('does not wipe another machine that answers at the address of a host', 'deletion'),
+  },
+  {
+    name: 'what a failed run says of hosts is forgotten',
+    file: `${CLUSTER}/decide/settle.ts`,
+    from: 'if (notes.length === 0) return undefined;',
+    to: 'if (notes.length >= 0) return undefined;',
+    witness: life('remembers of a failed run who joined, what each host showed, and what it said', 'settle'),
+  },
+  {
+    name: 'a kubeconfig fetched every half minute for ever',
+    file: `${CLUSTER}/decide/settle.ts`,
+    from: 'FETCH_RETRY_MS * 2 ** (tries - 1)',
+    to: 'FETCH_RETRY_MS * 1 ** (tries - 1)',
+    witness: life('does not keep, over and over, what was fetched and is no kubeconfig', 'settle'),
+  },
+  {
+    name: "somebody else's kubeconfig taken for the cluster's",
+    file: `${CLUSTER}/stores/kubeconfigs.ts`,
+    from: "if (secret && !isSecretOf(secret, ACCESS, name)) return { kind: 'foreign' };",
+    to: '',
+    witness: {
+      project: 'api',
+      file: 'test/conformance/what-is-missing.test.ts',
+      test: 'is neither read nor written',
+    },
+  },
+  {
+    name: 'a spec that was had before is never inferred again',
+    file: `${CLUSTER}/decide/signal.ts`,
+    from: 'specHash === hash && sequence > since',
+    to: 'specHash === hash && sequence > since * 0',
+    witness: life('adds again what was removed since, though that very spec was had before'),
+  },
+  {
+    name: 'a run that cannot begin is waited for in silence',
+    file: `${CLUSTER}/decide/work-rules.ts`,
+    from: "if (attempt.kind === 'running' && attempt.blocked) {",
+    to: "if (attempt.kind === 'running' && attempt.blocked && now.getTime() < 0) {",
+    witness: life('says at once why a run cannot begin'),
+  },
+  {
+    name: 'a cluster that holds no host waits for its Secret',
+    file: `${CLUSTER}/decide/signal.ts`,
+    from: "if (isDeleting(snapshot) && hasNothingToReset(snapshot)) return 'forgotten';",
+    to: '',
+    witness: {
+      project: 'api',
+      file: 'test/conformance/what-is-missing.test.ts',
+      test: 'a cluster that never touched a host is deleted at once, though its Secret is missing',
+    },
   },
 ];
