@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { labels } from '#api/names.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import type { Milestone } from './run.ts';
 
 const NAMESPACE = 'matryoshka-system';

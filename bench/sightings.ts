@@ -1,8 +1,8 @@
 import { JOBS, type Job, PODS, type Pod, SECRETS } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import type { Client } from '#runtime/client.ts';
-import { createInformer } from '#runtime/informer.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 const NAMESPACE = 'matryoshka-system';
 

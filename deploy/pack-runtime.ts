@@ -12,9 +12,9 @@ import { z } from 'zod';
 const root = join(import.meta.dirname, '..');
 const SRC = join(root, 'src');
 /** For tests of ours. */
-const SUPPORT = ['scripted-caller.ts', 'test-namespace.ts'];
+const SUPPORT = 'testing/';
 /** What users of the runtime need of other rooms. */
-const ALSO = { log: 'base/log', clock: 'base/clock', meta: 'api/meta' };
+const ALSO = ['base/log', 'base/clock', 'api/meta'];
 
 const ours = z
   .object({ version: z.string(), license: z.string(), engines: z.object({ node: z.string() }) })
@@ -25,11 +25,14 @@ export function packRuntime(directory: string): string {
   const folder = join(directory, 'package');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const files = readdirSync(join(SRC, 'runtime')).filter(
-    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !SUPPORT.includes(name),
+  const stems = readdirSync(join(SRC, 'runtime'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.startsWith(SUPPORT))
+    .map((name) => `runtime/${name.replace(/\.ts$/, '')}`);
+  const published = [...stems, ...ALSO];
+  const packages = compile(
+    published.map((stem) => `${stem}.ts`),
+    join(folder, 'dist'),
   );
-  const entries = [...files.map((name) => `runtime/${name}`), ...Object.values(ALSO).map((at) => `${at}.ts`)];
-  const packages = compile(entries, join(folder, 'dist'));
 
   const { version, license, engines, dependencies } = ours.parse(
     JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')),
@@ -44,10 +47,8 @@ export function packRuntime(directory: string): string {
     engines,
     files: ['dist'],
     imports: Object.fromEntries(['base', 'api'].map((room) => [`#${room}/*.ts`, at(`${room}/*`)])),
-    exports: {
-      './*': at('runtime/*'),
-      ...Object.fromEntries(Object.entries(ALSO).map(([name, path]) => [`./${name}`, at(path)])),
-    },
+    // By the file's own name: in which folder it is kept is ours to change.
+    exports: Object.fromEntries(published.map((stem) => [`./${basename(stem)}`, at(stem)])),
     dependencies: Object.fromEntries(packages.map((name) => [name, pinned(dependencies, name)])),
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

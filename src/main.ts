@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings';
 import type { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
-import type { Manager } from '#runtime/manager.ts';
+import type { Manager } from '#runtime/process/manager.ts';
 import {
   artifactsConfig,
   bootstrapConfig,

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { JOBS, type Job, SECRETS, type Secret, secretData } from '#api/core.ts';
 import { reportSecretName } from '#api/names.ts';
 import { createLogger } from '#base/log.ts';
-import type { Client } from '#runtime/client.ts';
-import { createInformer } from '#runtime/informer.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 const KUBECONFIG = 'apiVersion: v1\nkind: Config\nusers: [{name: a, user: {}}]\n';
 

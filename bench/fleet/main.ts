@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { messageOf } from '#base/errors.ts';
 import { announced, sayOnStderr as say } from '#lab/artifacts/progress.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { type Figure, readBaseline, row, worsened, writeBaseline } from '../figures.ts';
 import { simulateKubelet } from './kubelet.ts';
 import { startOperator } from './operator.ts';

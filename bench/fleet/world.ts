@@ -8,9 +8,9 @@ import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import type { Say } from '#lab/artifacts/progress.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { createInformer } from '#runtime/informer.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 
 export const OPERATOR_NAMESPACE = 'matryoshka-system';
 const AT_ONCE = 16;

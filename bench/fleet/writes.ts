@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 /** Requests that an API server has answered, by verb and resource. */
 export type Counts = ReadonlyMap<string, number>;

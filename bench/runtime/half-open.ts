@@ -3,9 +3,9 @@ import { createLogger } from '#base/log.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
 import { startFaultProxy } from '#lab/fault-proxy/start.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { createInformer } from '#runtime/informer.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 
 const BOUND_MS = 120_000;
 

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline';
 import { CONFIG_MAPS, type ConfigMap, PODS, type Pod } from '#api/core.ts';
 import { createLogger } from '#base/log.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { createController } from '#runtime/controller.ts';
-import { createInformer } from '#runtime/informer.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
-import { createManager } from '#runtime/manager.ts';
-import { scopedClient } from '#runtime/scoped-client.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { scopedClient } from '#runtime/client/scoped-client.ts';
+import { createController } from '#runtime/controller/controller.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { createManager } from '#runtime/process/manager.ts';
 import { FINALIZER, SAMPLES, type Sample } from './sample.ts';
 
 /** Our side of `make bench`, line for line what bench/peer-go does. */

@@ -2,8 +2,8 @@ import { CONFIG_MAPS, type ConfigMap, PODS, type Pod } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { type Side, start } from './sides.ts';
 
 const PODS_COUNT = 10_000;

@@ -3,9 +3,9 @@ import { createLogger } from '#base/log.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { createInformer } from '#runtime/informer.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { SAMPLES, type Sample, sampleCrd } from './sample.ts';
 import { type Side, start } from './sides.ts';
 

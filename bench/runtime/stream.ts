@@ -6,9 +6,9 @@ import { z } from 'zod';
 import { PODS, type Pod } from '#api/core.ts';
 import { createLogger } from '#base/log.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
-import { createClient } from '#runtime/client.ts';
-import { createInformer } from '#runtime/informer.ts';
-import { parseKubeConfig } from '#runtime/kube-config.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import { createClient } from '#runtime/client/client.ts';
+import { parseKubeConfig } from '#runtime/kubeconfig/kube-config.ts';
 
 const RATE = 1_000;
 const MARGIN_MS = 60_000;

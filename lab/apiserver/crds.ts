@@ -2,8 +2,8 @@ import { parse } from 'yaml';
 import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { sleep } from '#base/clock.ts';
-import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
 import { crdFiles } from '../../src/crds.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from './kinds.ts';
 

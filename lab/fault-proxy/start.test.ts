@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTransport, type Transport } from '#runtime/transport.ts';
+import { createTransport, type Transport } from '#runtime/wire/transport.ts';
 import { expiredWatch, html, json, type Rules, refusal } from './faults.ts';
 import { type FaultProxy, startFaultProxy } from './start.ts';
 

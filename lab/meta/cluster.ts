@@ -5,9 +5,9 @@ import type { KubeObject } from '#api/meta.ts';
 import { annotations, kubeconfigSecretName } from '#api/names.ts';
 import { isResultWord } from '#api/words.ts';
 import { createLogger } from '#base/log.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { createInformer } from '#runtime/informer.ts';
-import { parseKubeConfig } from '#runtime/kube-config.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { parseKubeConfig } from '#runtime/kubeconfig/kube-config.ts';
 import type { Meta } from './meta.ts';
 
 const NAMESPACE = 'default';

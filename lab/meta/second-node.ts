@@ -1,6 +1,6 @@
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { shortHash } from '#base/canonical.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import type { Say } from '../artifacts/progress.ts';
 import type { LabHost } from '../hosts/places.ts';
 import { play } from '../play.ts';

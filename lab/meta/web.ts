@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 const resource = (group: string, kind: string, plural: string): Resource => ({
   group,

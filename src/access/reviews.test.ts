@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
-import { clientOver } from '#runtime/client.ts';
+import { clientOver } from '#runtime/client/client.ts';
 import { reviewsBy } from './reviews.ts';
 
 /** What a TokenReview answers, whatever is asked. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import type { Deed, User } from './deeds.ts';
 
 const userSchema = z.object({

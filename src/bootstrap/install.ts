@@ -1,8 +1,8 @@
 import { type ConfigMap, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { sleep } from '#base/clock.ts';
-import { isApiError } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isApiError } from '#runtime/wire/api-error.ts';
 import { createAuthority, createServerCertificate, type KeyPair, stillServes } from './certificates.ts';
 import { fillIn, type Manifest, resourceOf } from './manifests.ts';
 import { deploymentsReady } from './rollout.ts';

@@ -1,7 +1,7 @@
 import { PODS, type Pod } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { sleep } from '#base/clock.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 const DEPLOYMENTS: Resource = {
   group: 'apps',

@@ -1,6 +1,6 @@
 import type { KubeObject } from '#api/meta.ts';
-import type { Controller } from '#runtime/controller.ts';
-import type { Informer } from '#runtime/informer.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Controller } from '#runtime/controller/controller.ts';
 import { type ClusterModuleDeps, clusterModule } from './cluster/module.ts';
 
 /** A controller with the caches that it reads. */

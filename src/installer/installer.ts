@@ -1,8 +1,8 @@
 import type { KubeObject } from '#api/meta.ts';
 import type { RunOrder } from '#protocol/order.ts';
 import type { Report } from '#protocol/report.ts';
-import type { Client } from '#runtime/client.ts';
-import type { Informer } from '#runtime/informer.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 /** Names one run; Jobs, fences and reports derive from it. */
 export interface AttemptRef {

@@ -1,6 +1,6 @@
 import { artifactServer } from '#artifacts/serve.ts';
 import type { Logger } from '#base/log.ts';
-import { createManager, type Manager } from '#runtime/manager.ts';
+import { createManager, type Manager } from '#runtime/process/manager.ts';
 
 /** Wires the server that hosts fetch their files from. */
 export async function artifactsProgram(

@@ -3,15 +3,15 @@ import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { modules } from '#controller/index.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
-import { createClient } from '#runtime/client.ts';
-import { cachesSynced, watchesAlive, workersAlive } from '#runtime/health.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
-import { createElection } from '#runtime/leader.ts';
-import { createManager, type Manager } from '#runtime/manager.ts';
-import { createMetrics } from '#runtime/metrics.ts';
-import { createProbes } from '#runtime/probes.ts';
-import { createRecorder } from '#runtime/recorder.ts';
-import { scopedClient } from '#runtime/scoped-client.ts';
+import { createClient } from '#runtime/client/client.ts';
+import { scopedClient } from '#runtime/client/scoped-client.ts';
+import { createRecorder } from '#runtime/events/recorder.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { createElection } from '#runtime/leader/leader.ts';
+import { cachesSynced, watchesAlive, workersAlive } from '#runtime/process/health.ts';
+import { createManager, type Manager } from '#runtime/process/manager.ts';
+import { createMetrics } from '#runtime/process/metrics.ts';
+import { createProbes } from '#runtime/process/probes.ts';
 import type { ControllerConfig } from '../config.ts';
 
 /** Wires the operator: config → client → manager → rooms. */

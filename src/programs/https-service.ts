@@ -5,7 +5,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
-import type { Service } from '#runtime/manager.ts';
+import type { Service } from '#runtime/process/manager.ts';
 
 const LOOK_MS = 10_000;
 

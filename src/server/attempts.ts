@@ -6,7 +6,7 @@ import type { ObjectKey } from '#api/meta.ts';
 import { CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import { ttlCache } from '#base/ttl-cache.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { bearerOf } from './auth.ts';
 import { forbidden, unauthorized } from './errors.ts';
 

@@ -2,7 +2,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Offer } from '#operations/resolve.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 /** What the REST API is made of; nothing is read from the environment. */
 export interface ServerDeps {

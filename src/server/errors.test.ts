@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { ApiError } from '#runtime/api-error.ts';
+import { ApiError } from '#runtime/wire/api-error.ts';
 import { answerTo, envelope, HttpError } from './errors.ts';
 import { asSpelledByRest, problemsFrom } from './problems.ts';
 

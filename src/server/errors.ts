@@ -4,7 +4,7 @@ import { ReviewFailed } from '#access/reviews.ts';
 import type { Problem } from '#base/errors.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
-import { type ApiError, isApiError } from '#runtime/api-error.ts';
+import { type ApiError, isApiError } from '#runtime/wire/api-error.ts';
 import { asSpelledByRest } from './problems.ts';
 import { routeTableOf } from './route-table.ts';
 

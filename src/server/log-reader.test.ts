@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import { createManualClock } from '#base/manual-clock.ts';
-import { clientOver } from '#runtime/client.ts';
+import { clientOver } from '#runtime/client/client.ts';
 import type { LogPart } from './log-part.ts';
 import { endOfLog, liveLog, sharedReads } from './log-reader.ts';
 

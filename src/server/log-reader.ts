@@ -10,7 +10,7 @@ import { operationAsked } from '#api/words.ts';
 import { type Clock, sleep } from '#base/clock.ts';
 import { ttlCache } from '#base/ttl-cache.ts';
 import { findOperation } from '#operations/index.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { textFrom } from './log-lines.ts';
 import type { LogPart } from './log-part.ts';
 import type { LogStore } from './log-store.ts';

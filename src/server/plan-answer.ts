@@ -3,7 +3,7 @@ import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { asSpelledByRest } from './problems.ts';
 
 /** A plan as REST answers it. */

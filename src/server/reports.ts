@@ -2,8 +2,8 @@ import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { labels, marks, reportSecretName } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Report } from '#protocol/report.ts';
-import { isAlreadyExists } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isAlreadyExists } from '#runtime/wire/api-error.ts';
 import type { Speaker } from './attempts.ts';
 
 export type Kept = 'kept' | 'equal' | 'different';

@@ -4,8 +4,8 @@ import { type ClusterSpec, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
-import { isConflict } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isConflict } from '#runtime/wire/api-error.ts';
 import { conflict, notFound } from './errors.ts';
 
 /** The region of an object that names none. */

@@ -2,7 +2,7 @@ import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_MAPS, SECRETS, type Secret, secretText } from '#api/core.ts';
 import { labels } from '#api/names.ts';
-import { isApiError, isForbidden } from '#runtime/api-error.ts';
+import { isApiError, isForbidden } from '#runtime/wire/api-error.ts';
 import { type RestWorld, restWorld } from './rest-world.ts';
 
 let world: RestWorld;

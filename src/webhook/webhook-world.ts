@@ -11,8 +11,8 @@ import { createServerCertificates } from '#lab/apiserver/certificates.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { webhookApp } from './app.ts';
 
 const resource = (group: string, kind: string, plural: string, namespaced = false): Resource => ({

@@ -4,8 +4,8 @@ import { SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
 import { resolveSpec } from '#operations/resolve.ts';
-import { isApiError, isForbidden } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isApiError, isForbidden } from '#runtime/wire/api-error.ts';
 import { type WebhookWorld, webhookWorld } from './webhook-world.ts';
 
 let world: WebhookWorld;

@@ -6,9 +6,9 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster, type Spec } from '#api/kub
 import type { KubeObject } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
-import { isApiError } from '#runtime/api-error.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { isApiError } from '#runtime/wire/api-error.ts';
 import { type ApiServer, startApiServer } from '../../lab/apiserver/start.ts';
 import { crdFiles } from '../../src/crds.ts';
 import { type Ground, groundOn } from '../faults/ground.ts';

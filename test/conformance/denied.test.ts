@@ -9,9 +9,9 @@ import type { Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
-import { isApiError } from '#runtime/api-error.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { isApiError } from '#runtime/wire/api-error.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
 import type { Ending } from './scripted-jobs.ts';
 

@@ -1,5 +1,5 @@
-import type { ApiRequest, Caller } from '#runtime/call.ts';
-import { type Client, clientOver } from '#runtime/client.ts';
+import { type Client, clientOver } from '#runtime/client/client.ts';
+import type { ApiRequest, Caller } from '#runtime/wire/call.ts';
 
 const CLUSTERS = '/apis/ecs.yun.com/v1/kubernetesclusters';
 

@@ -9,11 +9,11 @@ import { modules } from '#controller/index.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
-import { isAlreadyExists } from '#runtime/api-error.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { createInformer, type Informer } from '#runtime/informer.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
-import { createManager } from '#runtime/manager.ts';
+import { createInformer, type Informer } from '#runtime/cache/informer.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { createManager } from '#runtime/process/manager.ts';
+import { isAlreadyExists } from '#runtime/wire/api-error.ts';
 import { withinNamespace } from './one-namespace.ts';
 import { type Ending, endJobs } from './scripted-jobs.ts';
 

@@ -16,8 +16,8 @@ import { hostsIn } from '#controller/cluster/stores/hosts.ts';
 import { createKubeconfigs } from '#controller/cluster/stores/kubeconfigs.ts';
 import type { Installer } from '#installer/installer.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
-import { isConflict } from '#runtime/api-error.ts';
-import { type Client, clientOver } from '#runtime/client.ts';
+import { type Client, clientOver } from '#runtime/client/client.ts';
+import { isConflict } from '#runtime/wire/api-error.ts';
 import { type Ground, groundOn } from '../faults/ground.ts';
 
 /** What is written between a look and the write that follows from it: no write goes over it. */

@@ -1,7 +1,7 @@
 import { PODS, type Pod, SECRETS, type Secret, secretData } from '#api/core.ts';
 import { labels, reportSecretName } from '#api/names.ts';
-import type { Client } from '#runtime/client.ts';
-import type { Informer } from '#runtime/informer.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 /** How an attempt ends, in a world without kubelets. */
 export type Ending =

@@ -4,7 +4,7 @@ import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot
 import { clientOf, kubeconfigOf, readyNodes, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 const NAME = 'life';
 const PATH = `/region/lab/cluster/${NAME}`;

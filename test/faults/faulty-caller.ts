@@ -1,8 +1,8 @@
 import { PassThrough, type Readable } from 'node:stream';
 import type { KubeObject } from '#api/meta.ts';
-import { ApiError } from '#runtime/api-error.ts';
-import type { ApiRequest, Caller } from '#runtime/call.ts';
-import { isKubeObject } from '#runtime/expect-object.ts';
+import { isKubeObject } from '#runtime/client/expect-object.ts';
+import { ApiError } from '#runtime/wire/api-error.ts';
+import type { ApiRequest, Caller } from '#runtime/wire/call.ts';
 import { pathWithin } from '../conformance/one-namespace.ts';
 import type { Fault, Step } from './plan.ts';
 import { partsOf, pointOf } from './points.ts';

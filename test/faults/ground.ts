@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { installCrds } from '#lab/apiserver/crds.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { type ApiServer, startApiServer } from '../../lab/apiserver/start.ts';
 
 /** What every plan of a process shares. */

@@ -8,7 +8,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
-import { createInformer } from '#runtime/informer.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
 import type { Ground } from './ground.ts';
 import { createHosts } from './hosts.ts';
 import { runJobs } from './kubelet.ts';

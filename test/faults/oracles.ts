@@ -2,7 +2,7 @@ import { CONFIG_MAPS, JOBS, PODS, SECRETS } from '#api/core.ts';
 import { HOSTS, type HostRecord, hostRecordName } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { isAway } from './away.ts';
 import type { Hosts } from './hosts.ts';
 import type { Kubelet } from './kubelet.ts';

@@ -1,4 +1,4 @@
-import type { ApiRequest } from '#runtime/call.ts';
+import type { ApiRequest } from '#runtime/wire/call.ts';
 
 /** Ids are made of a hash and differ from run to run (base/canonical.ts has their alphabet). */
 const ID = /(^|[-=])[bcdfghjklmnpqrstvwxz2456789]{10,12}(?=$|-)/g;

@@ -1,7 +1,7 @@
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import type { Clock } from '#base/clock.ts';
-import type { Informer } from '#runtime/informer.ts';
-import { shows } from '#runtime/sources.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import { shows } from '#runtime/controller/sources.ts';
 
 /** How long nothing must have happened before time may jump so far: what the server does by itself is not awaited. */
 const quietMs = (jumpMs: number): number => (jumpMs <= 1_000 ? 4 : jumpMs <= 60_000 ? 40 : 250);

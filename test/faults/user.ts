@@ -4,7 +4,7 @@ import { membersOf } from '#api/member.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { isResultWord } from '#api/words.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { AWAY } from './away.ts';
 import type { Step } from './plan.ts';
 import type { Quiet } from './quiet.ts';

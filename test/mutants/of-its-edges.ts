@@ -50,27 +50,27 @@ export const ofItsEdges: readonly Mutant[] = [
   },
   {
     name: 'cache read after write',
-    file: 'src/runtime/controller.ts',
+    file: 'src/runtime/controller/controller.ts',
     from: 'if (holds.passes(key, () => queue.add(key, priority))) {',
     to: 'if (holds.size >= 0) {',
     witness: unit(
-      'src/runtime/controller.test.ts',
+      'src/runtime/controller/controller.test.ts',
       'holds a key until the caches have seen what it wrote, and lets others pass',
     ),
   },
   {
     name: 'requeue lost',
-    file: 'src/runtime/controller.ts',
+    file: 'src/runtime/controller/controller.ts',
     from: 'if (afterMs !== undefined) queue.addAfter(key, Math.max(afterMs, 1), result?.behind ? LOW : priority);',
     to: '',
-    witness: unit('src/runtime/controller.test.ts', 'comes back when asked to'),
+    witness: unit('src/runtime/controller/controller.test.ts', 'comes back when asked to'),
   },
   {
     name: 'leadership not asked before a write',
-    file: 'src/runtime/scoped-client.ts',
+    file: 'src/runtime/client/scoped-client.ts',
     from: 'if (mayWrite && !mayWrite()) throw',
     to: 'if (mayWrite && mayWrite === undefined) throw',
-    witness: unit('src/runtime/scoped-client.test.ts', 'makes no write without leadership'),
+    witness: unit('src/runtime/client/scoped-client.test.ts', 'makes no write without leadership'),
   },
   {
     name: 'token audience unchecked',
@@ -101,11 +101,11 @@ export const ofItsEdges: readonly Mutant[] = [
   },
   {
     name: 'warnings lost to what is said often',
-    file: 'src/runtime/event-correlator.ts',
+    file: 'src/runtime/events/event-correlator.ts',
     from: 'const bucket = buckets.get(group) ?? { tokens: burst, atMs: now };',
     to: 'const bucket = buckets.get(about) ?? { tokens: burst, atMs: now };\n    buckets.set(about, bucket);',
     witness: unit(
-      'src/runtime/event-correlator.test.ts',
+      'src/runtime/events/event-correlator.test.ts',
       'lets 25 an object and reason through, then one in five minutes, and others none the less',
     ),
   },

@@ -7,18 +7,18 @@ import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
-import { isApiError, isConflict, isNotFound } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { scopedClient } from '#runtime/client/scoped-client.ts';
 import {
   type Controller,
   type ControllerObserver,
   createController,
   type ReconcileContext,
   type ReconcileResult,
-} from '#runtime/controller.ts';
-import type { Informer } from '#runtime/informer.ts';
-import { scopedClient } from '#runtime/scoped-client.ts';
-import { watching } from '#runtime/sources.ts';
+} from '#runtime/controller/controller.ts';
+import { watching } from '#runtime/controller/sources.ts';
+import { isApiError, isConflict, isNotFound } from '#runtime/wire/api-error.ts';
 import type { Outcome, Stall } from './decide/outcome.ts';
 import { Refusal } from './decide/refusal.ts';
 import { askedWord } from './decide/signal.ts';

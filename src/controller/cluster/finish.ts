@@ -5,7 +5,7 @@ import { canonicalJson, shortHash } from '#base/canonical.ts';
 import { findOperation } from '#operations/index.ts';
 import { planOf } from '#operations/plan.ts';
 import { type Offer, resolveSpec } from '#operations/resolve.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import type { Outcome } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
 import { statusAfter } from './decide/status.ts';

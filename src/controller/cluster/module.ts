@@ -7,10 +7,10 @@ import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
-import type { Client } from '#runtime/client.ts';
-import type { Controller, ControllerObserver } from '#runtime/controller.ts';
-import { createInformer, type Informer } from '#runtime/informer.ts';
-import type { Recorder } from '#runtime/recorder.ts';
+import { createInformer, type Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import type { Controller, ControllerObserver } from '#runtime/controller/controller.ts';
+import type { Recorder } from '#runtime/events/recorder.ts';
 import { clusterController, hostIndexers } from './controller.ts';
 import { PUBLIC_KEYS } from './stores/anchors.ts';
 

@@ -12,7 +12,7 @@ import { findOperation } from '#operations/index.ts';
 import type { Offer } from '#operations/resolve.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { validateSpec } from '#operations/validate.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { FETCH } from './decide/settle.ts';
 import { askedWord } from './decide/signal.ts';
 import type { Kubeconfig, Request, Snapshot } from './decide/snapshot.ts';

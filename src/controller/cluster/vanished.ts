@@ -7,9 +7,9 @@ import { WORDS } from '#api/words.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
-import { isAlreadyExists, isForbidden, isNotFound } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
-import type { ReconcileResult } from '#runtime/controller.ts';
+import type { Client } from '#runtime/client/client.ts';
+import type { ReconcileResult } from '#runtime/controller/controller.ts';
+import { isAlreadyExists, isForbidden, isNotFound } from '#runtime/wire/api-error.ts';
 import type { Anchors } from './stores/anchors.ts';
 import type { Hosts } from './stores/hosts.ts';
 

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { type Job, type Secret, secretData } from '#api/core.ts';
 import { attemptSecretName, labels, reportSecretName } from '#api/names.ts';
 import { createManualClock } from '#base/manual-clock.ts';
-import { ApiError } from '#runtime/api-error.ts';
-import { clientOver } from '#runtime/client.ts';
+import { clientOver } from '#runtime/client/client.ts';
+import { ApiError } from '#runtime/wire/api-error.ts';
 import { jobInstaller } from './installer.ts';
 
 const NONE = { get: () => undefined, byIndex: () => [], list: () => [], size: 0 };

@@ -14,7 +14,7 @@ import { validateSpec } from '#operations/validate.ts';
 import { ok } from '#rest/answers.ts';
 import { type CreateBody, createCluster } from '#rest/asking.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
-import { isUncertain } from '#runtime/api-error.ts';
+import { isUncertain } from '#runtime/wire/api-error.ts';
 import { addressOf } from '../address.ts';
 import { type Wanted, wantedBy } from '../creation.ts';
 import { type Credentials, keepCredentials } from '../credentials.ts';

@@ -6,7 +6,7 @@ import { remove } from '#operations/delete.ts';
 import { planOf } from '#operations/plan.ts';
 import { ok } from '#rest/answers.ts';
 import { deleteCluster } from '#rest/asking.ts';
-import { isConflict, isNotFound } from '#runtime/api-error.ts';
+import { isConflict, isNotFound } from '#runtime/wire/api-error.ts';
 import { addressOf } from '../address.ts';
 import { conflict, notFound } from '../errors.ts';
 import { planAnswer } from '../plan-answer.ts';

@@ -1,11 +1,11 @@
 import { afterEach, expect, it } from 'vitest';
 import { html, type Rules } from '#lab/fault-proxy/faults.ts';
 import type { FaultProxy } from '#lab/fault-proxy/start.ts';
-import { cachesSynced } from '#runtime/health.ts';
-import { createInformer, type Informer } from '#runtime/informer.ts';
-import { createMetrics } from '#runtime/metrics.ts';
-import { createProbes } from '#runtime/probes.ts';
-import { CONFIG_MAPS, type ConfigMap, useNamespace } from '#runtime/test-namespace.ts';
+import { createInformer, type Informer } from '#runtime/cache/informer.ts';
+import { cachesSynced } from '#runtime/process/health.ts';
+import { createMetrics } from '#runtime/process/metrics.ts';
+import { createProbes } from '#runtime/process/probes.ts';
+import { CONFIG_MAPS, type ConfigMap, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { recordingLog, useProxy, within } from './world.ts';
 
 const test = useNamespace('bad-servers');

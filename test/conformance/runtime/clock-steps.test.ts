@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { createElection } from '#runtime/leader.ts';
-import { CONFIG_MAPS, useNamespace } from '#runtime/test-namespace.ts';
+import { createElection } from '#runtime/leader/leader.ts';
+import { CONFIG_MAPS, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { kept, startKeeper } from './keeper.ts';
 import { useProxy, within } from './world.ts';
 

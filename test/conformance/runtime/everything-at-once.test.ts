@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { expiredWatch, type Fault, type Rules, refusal } from '#lab/fault-proxy/faults.ts';
-import { isNotFound } from '#runtime/api-error.ts';
-import { CONFIG_MAPS, type ConfigMap, SECRETS, useNamespace } from '#runtime/test-namespace.ts';
+import { CONFIG_MAPS, type ConfigMap, SECRETS, useNamespace } from '#runtime/testing/test-namespace.ts';
+import { isNotFound } from '#runtime/wire/api-error.ts';
 import { kept, type Secret, startKeeper } from './keeper.ts';
 import { hurried, seeded, useProxy, versions } from './world.ts';
 

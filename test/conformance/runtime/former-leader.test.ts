@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { createLogger } from '#base/log.ts';
 import type { SeenRequest } from '#lab/fault-proxy/faults.ts';
-import { CONFIG_MAPS, type ConfigMap, useNamespace } from '#runtime/test-namespace.ts';
+import { CONFIG_MAPS, type ConfigMap, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { LEDGER, runLedger } from './ledger.ts';
 import { eventually, runInformers, useProxy, within } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
-import { createClient } from '#runtime/client.ts';
-import { CONFIG_MAPS, useNamespace } from '#runtime/test-namespace.ts';
+import { createClient } from '#runtime/client/client.ts';
+import { CONFIG_MAPS, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { eventually, recordingLog, runInformers, useProxy } from './world.ts';
 
 const test = useNamespace('half-open');

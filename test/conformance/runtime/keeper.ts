@@ -1,11 +1,11 @@
 import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import { isAlreadyExists } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
-import { type Controller, createController, type ReconcileContext } from '#runtime/controller.ts';
-import type { Informer } from '#runtime/informer.ts';
-import { scopedClient } from '#runtime/scoped-client.ts';
-import { CONFIG_MAPS, type ConfigMap, SECRETS } from '#runtime/test-namespace.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { scopedClient } from '#runtime/client/scoped-client.ts';
+import { type Controller, createController, type ReconcileContext } from '#runtime/controller/controller.ts';
+import { CONFIG_MAPS, type ConfigMap, SECRETS } from '#runtime/testing/test-namespace.ts';
+import { isAlreadyExists } from '#runtime/wire/api-error.ts';
 import { eventually, runInformers, seeded, within } from './world.ts';
 
 /** What is kept beside each ConfigMap of label `kept`: a Secret of its name that holds what the map wants. */

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, expect, it } from 'vitest';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
-import { createClient } from '#runtime/client.ts';
-import { cachesSynced } from '#runtime/health.ts';
-import { createInformer } from '#runtime/informer.ts';
-import { useNamespace } from '#runtime/test-namespace.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import { createClient } from '#runtime/client/client.ts';
+import { cachesSynced } from '#runtime/process/health.ts';
+import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { eventually, recordingLog, within } from './world.ts';
 
 const test = useNamespace('late-kind');

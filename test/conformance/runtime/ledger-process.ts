@@ -1,5 +1,5 @@
-import { createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { runLedger } from './ledger.ts';
 
 /** The ledger's writer as a process, which a test can stop like any: `node ledger-process.ts <kubeconfig> <namespace>`. */

@@ -1,11 +1,11 @@
 import { createLogger } from '#base/log.ts';
-import type { Client } from '#runtime/client.ts';
-import { createController } from '#runtime/controller.ts';
-import { createInformer } from '#runtime/informer.ts';
-import { createElection } from '#runtime/leader.ts';
-import { createManager } from '#runtime/manager.ts';
-import { scopedClient } from '#runtime/scoped-client.ts';
-import { CONFIG_MAPS, type ConfigMap } from '#runtime/test-namespace.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { scopedClient } from '#runtime/client/scoped-client.ts';
+import { createController } from '#runtime/controller/controller.ts';
+import { createElection } from '#runtime/leader/leader.ts';
+import { createManager } from '#runtime/process/manager.ts';
+import { CONFIG_MAPS, type ConfigMap } from '#runtime/testing/test-namespace.ts';
 
 /** A ConfigMap in which whoever leads writes his name, again and again. */
 export const LEDGER = 'ledger';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CONFIG_MAPS, type ConfigMap, useNamespace } from '#runtime/test-namespace.ts';
+import { CONFIG_MAPS, type ConfigMap, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { useProxy } from './world.ts';
 
 const test = useNamespace('long-list');

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { refusal, type SeenRequest } from '#lab/fault-proxy/faults.ts';
-import { CONFIG_MAPS, useNamespace } from '#runtime/test-namespace.ts';
+import { CONFIG_MAPS, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { kept, startKeeper } from './keeper.ts';
 import { useProxy } from './world.ts';
 

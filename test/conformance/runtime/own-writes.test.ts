@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Fault, refusal, type SeenRequest } from '#lab/fault-proxy/faults.ts';
-import { CONFIG_MAPS, type ConfigMap, SECRETS, useNamespace } from '#runtime/test-namespace.ts';
+import { CONFIG_MAPS, type ConfigMap, SECRETS, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { DONE, type Keeper, kept, type Secret, startKeeper } from './keeper.ts';
 import { useProxy } from './world.ts';
 

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { createLogger } from '#base/log.ts';
 import { createAuthority } from '#lab/apiserver/certificates.ts';
-import { createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
-import { CONFIG_MAPS, useNamespace } from '#runtime/test-namespace.ts';
+import { createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { CONFIG_MAPS, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { eventually, runInformers, useProxy } from './world.ts';
 
 const test = useNamespace('rotation');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { expiredWatch, json, type SeenRequest } from '#lab/fault-proxy/faults.ts';
-import { CONFIG_MAPS, SECRETS, useNamespace } from '#runtime/test-namespace.ts';
+import { CONFIG_MAPS, SECRETS, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { kept, startKeeper } from './keeper.ts';
 import { eventually, hurried, recordingLog, runInformers, useProxy, versions, within } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { expiredWatch, refusal } from '#lab/fault-proxy/faults.ts';
-import { CONFIG_MAPS, type ConfigMap, useNamespace } from '#runtime/test-namespace.ts';
+import { CONFIG_MAPS, type ConfigMap, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { eventually, runInformers, seeded, useProxy, versions, within } from './world.ts';
 
 const test = useNamespace('watches');

@@ -3,11 +3,11 @@ import type { KubeObject } from '#api/meta.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import type { Fields, Logger } from '#base/log.ts';
 import { type FaultProxy, startFaultProxy } from '#lab/fault-proxy/start.ts';
-import type { CallerOptions } from '#runtime/call.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import type { Endpoint } from '#runtime/endpoint.ts';
-import { createInformer, type Informer, type InformerOptions } from '#runtime/informer.ts';
-import { CONFIG_MAPS, type ConfigMap, type TestNamespace } from '#runtime/test-namespace.ts';
+import { createInformer, type Informer, type InformerOptions } from '#runtime/cache/informer.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { CONFIG_MAPS, type ConfigMap, type TestNamespace } from '#runtime/testing/test-namespace.ts';
+import type { CallerOptions } from '#runtime/wire/call.ts';
+import type { Endpoint } from '#runtime/wire/endpoint.ts';
 
 /** The run's API server behind a proxy that misbehaves; `test.client` goes on speaking to it directly. */
 export interface ProxiedServer {

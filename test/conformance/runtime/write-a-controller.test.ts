@@ -10,8 +10,8 @@ import { z } from 'zod';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
-import { LEASES, type Lease } from '#runtime/lease.ts';
-import { CONFIG_MAPS, useNamespace } from '#runtime/test-namespace.ts';
+import { LEASES, type Lease } from '#runtime/leader/lease.ts';
+import { CONFIG_MAPS, useNamespace } from '#runtime/testing/test-namespace.ts';
 import { packRuntime } from '../../../deploy/pack-runtime.ts';
 import { eventually, runInformers, within } from './world.ts';
 

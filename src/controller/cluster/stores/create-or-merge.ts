@@ -1,6 +1,6 @@
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
 
 /**
  * Makes what is said of `object` true, whether it is there or not; fields that are not said stay. Where nobody else

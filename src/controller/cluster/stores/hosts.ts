@@ -11,8 +11,8 @@ import type { Member } from '#api/member.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { labels, marks } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
-import { isAlreadyExists, isNotFound } from '#runtime/api-error.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
 import { Refusal } from '../decide/refusal.ts';
 
 /** Which cluster has which host: one Host record an address in the operator's namespace, so the API server arbitrates. */

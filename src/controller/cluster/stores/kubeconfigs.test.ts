@@ -3,8 +3,8 @@ import { SECRETS, secretData } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
 import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
-import { ApiError } from '#runtime/api-error.ts';
-import { clientOver } from '#runtime/client.ts';
+import { clientOver } from '#runtime/client/client.ts';
+import { ApiError } from '#runtime/wire/api-error.ts';
 import { createKubeconfigs, type Kubeconfigs } from './kubeconfigs.ts';
 
 const text = 'users: [{name: a, user: {token: t}}]';

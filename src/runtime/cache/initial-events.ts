@@ -1,0 +1,34 @@
+import type { KubeObject } from '#api/meta.ts';
+import type { WatchEvent } from '../wire/watch-stream.ts';
+import { keyOf, keyText } from './object-key.ts';
+
+/** Gathers the first part of a WatchList stream: what there is, up to the bookmark that says so. */
+export interface InitialEvents<T> {
+  take(event: WatchEvent<T>, each: (object: T) => T): void;
+  readonly complete: boolean;
+}
+
+/**
+ * `done` gets everything at once, as of the bookmark's version; until then the cache stays as it was.
+ * Source: client-go reflector.go watchList, KEP-3157.
+ */
+export function createInitialEvents<T extends KubeObject>(
+  done: (items: Map<string, T>, resourceVersion: string) => void,
+): InitialEvents<T> {
+  const items = new Map<string, T>();
+  let complete = false;
+  return {
+    take(event, each) {
+      const { type, object } = event;
+      if (type === 'BOOKMARK') {
+        if (object.metadata.annotations?.['k8s.io/initial-events-end'] !== 'true') return;
+        complete = true;
+        done(items, object.metadata.resourceVersion ?? '');
+      } else if (type === 'DELETED') items.delete(keyText(keyOf(object)));
+      else items.set(keyText(keyOf(object)), each(object));
+    },
+    get complete() {
+      return complete;
+    },
+  };
+}

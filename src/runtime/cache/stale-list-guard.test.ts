@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { createStaleListGuard } from './stale-list-guard.ts';
+
+it('believes what is newer, and what is older the third time only', () => {
+  const guard = createStaleListGuard();
+  guard.list('5');
+  guard.seen('9');
+  expect(() => guard.list('8')).toThrow('the list is as of version 8, older than 9 that was seen before');
+  expect(() => guard.list('8')).toThrow();
+  guard.list('8');
+  guard.list('8');
+  expect(() => guard.list('7')).toThrow();
+});
+
+it('begins to count anew when a list fits', () => {
+  const guard = createStaleListGuard();
+  guard.seen('9');
+  expect(() => guard.list('8')).toThrow();
+  guard.list('10');
+  expect(() => guard.list('8')).toThrow();
+  expect(() => guard.list('8')).toThrow();
+});
+
+it('does not judge versions that have no order', () => {
+  const guard = createStaleListGuard();
+  guard.seen('abc');
+  guard.list('1');
+  guard.list('');
+});

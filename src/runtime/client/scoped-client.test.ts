@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
+import type { ApiRequest, Caller } from '../wire/call.ts';
+import { clientOver } from './client.ts';
+import { NotLeading, scopedClient } from './scoped-client.ts';
+
+const THINGS: Resource = { group: 'x.io', version: 'v1', kind: 'Thing', plural: 'things', namespaced: true };
+const object: KubeObject = { metadata: { namespace: 'n', name: 'a', resourceVersion: '7' } };
+
+function setUp(answer: unknown = object) {
+  const requests: ApiRequest[] = [];
+  const caller: Caller = {
+    async call(request) {
+      requests.push(request);
+      return answer;
+    },
+    stream: () => Promise.reject(new Error('no streams')),
+    close: async () => {},
+  };
+  return { requests, client: clientOver(caller) };
+}
+
+it('gives every call the signal, and tells of every write but dry ones', async () => {
+  const { requests, client } = setUp();
+  const { signal } = new AbortController();
+  const written: (string | undefined)[] = [];
+  const scoped = scopedClient(client, {
+    signal,
+    wrote: ({ metadata }) => written.push(metadata.resourceVersion),
+  });
+  await scoped.get(THINGS, { namespace: 'n', name: 'a' });
+  await scoped.create(THINGS, object, { dryRun: true });
+  await scoped.delete(THINGS, { namespace: 'n', name: 'a' }, { dryRun: true });
+  expect(written).toEqual([]);
+  await scoped.updateStatus(THINGS, object);
+  await scoped.delete(THINGS, { namespace: 'n', name: 'a' });
+  expect(written).toEqual(['7', '7']);
+  expect(requests.every((request) => request.signal === signal)).toBe(true);
+});
+
+it('makes no write without leadership', async () => {
+  const { requests, client } = setUp();
+  const scoped = scopedClient(client, { mayWrite: () => false });
+  await scoped.get(THINGS, { namespace: 'n', name: 'a' });
+  for (const write of [
+    () => scoped.create(THINGS, object),
+    () => scoped.patch(THINGS, { namespace: 'n', name: 'a' }, {}, { type: 'merge' }),
+    () => scoped.delete(THINGS, { namespace: 'n', name: 'a' }),
+    () => scoped.request('POST', '/apis/x'),
+  ]) {
+    await expect(write()).rejects.toBeInstanceOf(NotLeading);
+  }
+  expect(requests).toHaveLength(1);
+});
+
+it('tells of what a delete left nothing of, and of what is on its way out as written', async () => {
+  const told: string[] = [];
+  const scope = {
+    wrote: ({ metadata }: KubeObject) => told.push(`wrote ${metadata.resourceVersion}`),
+    deleted: (resource: Resource, key: ObjectKey, uid: string) =>
+      told.push(`deleted ${resource.plural} ${key.name} ${uid}`),
+  };
+  const key = { namespace: 'n', name: 'a' };
+  const status = { kind: 'Status', status: 'Success', metadata: {}, details: { name: 'a', uid: 'u' } };
+  const gone = scopedClient(setUp(status).client, scope);
+  expect(await gone.delete(THINGS, key)).toEqual({ uid: 'u', object: undefined });
+  await gone.delete(THINGS, key, { dryRun: true });
+  const leaving = { ...object, metadata: { ...object.metadata, uid: 'u', deletionTimestamp: 'now' } };
+  await scopedClient(setUp(leaving).client, scope).delete(THINGS, key);
+  expect(told).toEqual(['deleted things a u', 'wrote 7']);
+});

@@ -1,0 +1,123 @@
+import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
+import type { Informer } from '../cache/informer.ts';
+import { keyOf } from '../cache/object-key.ts';
+import { matchesSelector } from '../client/label-selector.ts';
+import { apiVersionOf } from '../wire/resource-path.ts';
+
+/** Whether a change is worth a reconcile. `before` is absent for what came, `after` for what went. */
+export type Predicate<T> = (change: { before?: T | undefined; after?: T | undefined }) => boolean;
+
+/** Another kind whose changes concern ours: which of our keys, given the changed object. */
+export interface Watch {
+  informer: Informer<KubeObject>;
+  map(object: KubeObject): readonly ObjectKey[];
+}
+
+/** A watch whose `map` sees the informer's own type. */
+export function watching<T extends KubeObject>(
+  informer: Informer<T>,
+  map: (object: T) => readonly ObjectKey[],
+): { informer: Informer<T>; map(object: T): readonly ObjectKey[] } {
+  return { informer, map };
+}
+
+/** Passes when the spec changed, not the status (controller-runtime GenerationChangedPredicate). */
+export const generationChanged: Predicate<KubeObject> = ({ before, after }) =>
+  !before || !after || before.metadata.generation !== after.metadata.generation;
+
+/** Whether an informer will show that object: by its kind, namespace, labels and name. */
+export function shows(
+  { resource, selection }: Pick<Informer<KubeObject>, 'resource' | 'selection'>,
+  { apiVersion, kind, metadata }: KubeObject,
+): boolean {
+  const { namespace, labelSelector, fieldSelector } = selection;
+  return (
+    resource.kind === kind &&
+    apiVersionOf(resource) === apiVersion &&
+    (namespace === undefined || namespace === metadata.namespace) &&
+    (labelSelector === undefined || matchesSelector(labelSelector, metadata.labels)) &&
+    // Other fields are the server's to read: then better wait for a bookmark than decide upon the past.
+    (fieldSelector === undefined ||
+      !fieldSelector.startsWith('metadata.name=') ||
+      fieldSelector === `metadata.name=${metadata.name}`)
+  );
+}
+
+/** Whether an informer may have shown that object, of which nothing but its key is known. */
+export function mayShow(
+  { resource, selection }: Pick<Informer<KubeObject>, 'resource' | 'selection'>,
+  kind: Resource,
+  { namespace }: ObjectKey,
+): boolean {
+  return (
+    resource.group === kind.group &&
+    resource.plural === kind.plural &&
+    (selection.namespace === undefined || selection.namespace === namespace)
+  );
+}
+
+/** The key of the object's controlling owner, where that is of kind `owner`. */
+function ownerKey(object: KubeObject, owner: Resource): ObjectKey | undefined {
+  const group = (apiVersion: string) => (apiVersion.includes('/') ? apiVersion.split('/')[0] : '');
+  const reference = object.metadata.ownerReferences?.find(
+    (candidate) =>
+      candidate.controller === true &&
+      candidate.kind === owner.kind &&
+      // Any version of the group: references outlive versions.
+      group(candidate.apiVersion) === group(apiVersionOf(owner)),
+  );
+  if (!reference) return undefined;
+  return { namespace: owner.namespaced ? (object.metadata.namespace ?? '') : '', name: reference.name };
+}
+
+/**
+ * Lets every change of the sources put the keys that it concerns into a queue: of an update both the old and
+ * the new object's, since a changed label or owner concerns two. Answers how to end it.
+ */
+export function subscribe<T extends KubeObject>(
+  sources: {
+    for: Informer<T>;
+    predicates?: readonly Predicate<T>[] | undefined;
+    urgent?: ((object: T) => boolean) | undefined;
+    owns: readonly Informer<KubeObject>[];
+    watches: readonly Watch[];
+  },
+  enqueue: (key: ObjectKey, low: boolean) => void,
+): () => void {
+  const { predicates = [] } = sources;
+  const { urgent = () => false } = sources;
+  const passes: Predicate<T> = (change) => predicates.every((predicate) => predicate(change));
+  const leave = [
+    sources.for.addHandler({
+      add: (after, { initial }) => {
+        if (passes({ after })) enqueue(keyOf(after), initial && !urgent(after));
+      },
+      update: (before, after, { initial, resync }) => {
+        if (resync || passes({ before, after })) enqueue(keyOf(after), initial || resync);
+      },
+      delete: (before) => {
+        if (passes({ before })) enqueue(keyOf(before), false);
+      },
+    }),
+  ];
+  const owner = sources.for.resource;
+  const owned = sources.owns.map((informer) =>
+    watching(informer, (object) => [ownerKey(object, owner)].filter((key) => key !== undefined)),
+  );
+  for (const { informer, map } of [...owned, ...sources.watches]) {
+    const each = (objects: readonly KubeObject[], low: boolean) => {
+      for (const object of objects) for (const key of map(object)) enqueue(key, low);
+    };
+    leave.push(
+      informer.addHandler({
+        add: (after, { initial }) => each([after], initial),
+        update: (before, after, { initial, resync }) =>
+          each(resync ? [after] : [before, after], initial || resync),
+        delete: (before) => each([before], false),
+      }),
+    );
+  }
+  return () => {
+    for (const one of leave) one();
+  };
+}

@@ -1,0 +1,172 @@
+import type { ObjectKey } from '#api/meta.ts';
+import { orAborted } from '#base/abort.ts';
+import { type Clock, sleep, systemClock } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import type { Client } from '../client/client.ts';
+import { heldBy, LEASES, type Lease } from './lease.ts';
+
+/** Somebody else may be leading now: the program must exit, nothing else is safe. */
+export class LeadershipLost extends Error {
+  override name = 'LeadershipLost';
+}
+
+export interface Election {
+  start(): void;
+  /** Resolves when the lease is ours; rejects with the signal's reason. */
+  whenLeading(signal: AbortSignal): Promise<void>;
+  /**
+   * Whether a write may be made now. To be asked before each: a process that was stopped past its lease and
+   * resumed gets false before any of its timers has run.
+   */
+  isLeading(): boolean;
+  /** Aborts with LeadershipLost. */
+  readonly lost: AbortSignal;
+  /** Ends it; gives the lease back where it is ours. To be called when all work under it has ended. */
+  stop(): Promise<void>;
+}
+
+export interface ElectionOptions {
+  client: Client;
+  lease: ObjectKey;
+  /** Unlike any other process's, a restart of this one included. */
+  identity: string;
+  /** Others wait so long after the last renewal that they saw. Default 12,000. */
+  leaseMs?: number | undefined;
+  /** We stop leading so long after we began the last renewal that succeeded. Default 8,000; must be below. */
+  renewMs?: number | undefined;
+  /** Between tries. Default 2,000. */
+  retryMs?: number | undefined;
+  log: Logger;
+  clock?: Clock | undefined;
+  observe?: ((leading: boolean) => void) | undefined;
+}
+
+/**
+ * Leader election on a Lease. Time is our own, monotonic: another's lease has expired when *we* saw no change
+ * of it for its duration, whatever its time stamps say; ours when *we* began its last renewal too long ago.
+ * Source: client-go tools/leaderelection; other than there, a follower wakes at the expiry that it observed
+ * instead of at its next poll.
+ */
+export function createElection(options: ElectionOptions): Election {
+  const { client, lease: key, identity, log, observe, clock = systemClock } = options;
+  const { leaseMs = 12_000, renewMs = 8_000, retryMs = 2_000 } = options;
+  if (!(renewMs < leaseMs && retryMs < renewMs)) throw new TypeError('wanted: retryMs < renewMs < leaseMs');
+  const lost = new AbortController();
+  const ending = new AbortController();
+  const leading = Promise.withResolvers<void>();
+  let loop: Promise<void> | undefined;
+  /** The lease as last seen, and when we first saw it so. */
+  let seen: { version: string; lease: Lease; atMs: number } | undefined;
+  /** When the last successful renewal was begun. */
+  let renewedMs: number | undefined;
+  let trouble: string | undefined;
+
+  const calls = () => ({ signal: ending.signal, timeoutMs: Math.max(Math.floor(renewMs * 0.4), 500) });
+  const see = (lease: Lease) => {
+    const version = lease.metadata.resourceVersion ?? '';
+    if (seen?.version !== version) seen = { version, lease, atMs: clock.monotonicMs() };
+  };
+  const isLeading = () =>
+    renewedMs !== undefined && !lost.signal.aborted && clock.monotonicMs() - renewedMs < renewMs;
+
+  /** Milliseconds for which another's lease still holds, as far as we have observed. */
+  function othersRemainingMs(): number {
+    const spec = seen?.lease.spec;
+    if (!seen || !spec?.holderIdentity || spec.holderIdentity === identity) return 0;
+    return seen.atMs + (spec.leaseDurationSeconds ?? leaseMs / 1000) * 1000 - clock.monotonicMs();
+  }
+
+  async function attempt(): Promise<void> {
+    const begunMs = clock.monotonicMs();
+    // While leading, the lease that we wrote last is the freshest; a conflict makes us read it.
+    if (renewedMs === undefined || !seen) {
+      const found = await client.find<Lease>(LEASES, key, calls());
+      if (!found) {
+        const fresh = heldBy({ metadata: { ...key } }, identity, leaseMs, clock.now());
+        see(await client.create<Lease>(LEASES, fresh, calls()));
+        return renewed(begunMs);
+      }
+      see(found);
+      if (othersRemainingMs() > 0) return;
+    }
+    const base = seen?.lease;
+    if (!base) return;
+    // Carries the version: whoever else took it meanwhile makes this a Conflict.
+    see(await client.update<Lease>(LEASES, heldBy(base, identity, leaseMs, clock.now()), calls()));
+    renewed(begunMs);
+  }
+
+  function renewed(begunMs: number) {
+    const first = renewedMs === undefined;
+    // Late news: the lease may have passed to another between the server's answer and now.
+    if (clock.monotonicMs() - begunMs >= renewMs) return;
+    renewedMs = begunMs;
+    if (!first) return;
+    log.info({ lease: key.name, identity }, 'leading');
+    observe?.(true);
+    leading.resolve();
+  }
+
+  async function run(): Promise<void> {
+    while (!ending.signal.aborted) {
+      try {
+        await attempt();
+        trouble = undefined;
+      } catch (error) {
+        if (ending.signal.aborted) return;
+        // Read it before the next try: it may be another's, or ours by a write whose answer was lost.
+        await refresh();
+        const message = messageOf(error);
+        if (message !== trouble) log.warn({ error: message, lease: key.name }, 'lease: trying on');
+        trouble = message;
+      }
+      if (renewedMs !== undefined) {
+        const other = seen?.lease.spec?.holderIdentity;
+        if (other !== identity) return lose(`the lease is held by '${other ?? ''}'`);
+        if (!isLeading()) return lose(`the lease was not renewed for ${renewMs / 1000} s`);
+      }
+      const untilMs =
+        renewedMs === undefined ? othersRemainingMs() : renewedMs + renewMs - clock.monotonicMs();
+      const waitMs = untilMs > 0 ? Math.min(retryMs, untilMs + 1) : retryMs;
+      await sleep(waitMs, ending.signal, clock).catch(() => {});
+    }
+  }
+
+  async function refresh(): Promise<void> {
+    try {
+      const found = await client.find<Lease>(LEASES, key, calls());
+      if (found) see(found);
+      else seen = undefined;
+    } catch {
+      // The next attempt says what is wrong.
+    }
+  }
+
+  function lose(why: string) {
+    observe?.(false);
+    log.error({ lease: key.name, identity, why }, 'leadership lost');
+    lost.abort(new LeadershipLost(why));
+  }
+
+  return {
+    start() {
+      loop ??= run();
+    },
+    whenLeading: (signal) => orAborted(leading.promise, signal),
+    isLeading,
+    lost: lost.signal,
+    async stop() {
+      const mine = isLeading();
+      ending.abort(new Error('stopping'));
+      await loop;
+      renewedMs = undefined;
+      if (!mine || !seen) return;
+      observe?.(false);
+      const free = heldBy(seen.lease, undefined, leaseMs, clock.now());
+      // The version again: a lease that has passed to another is not ours to free.
+      await client.update<Lease>(LEASES, free, { timeoutMs: 3000 });
+      log.info({ lease: key.name }, 'lease given back');
+    },
+  };
+}

@@ -1,0 +1,217 @@
+import type { Readable } from 'node:stream';
+import { buildConnector, Pool } from 'undici';
+import { ApiError, isApiError } from './api-error.ts';
+import { type Endpoint, isPromise, type TlsMaterial } from './endpoint.ts';
+import { explainError } from './explain-error.ts';
+import { hearStreams } from './heard-streams.ts';
+import { watchForSilence } from './silence.ts';
+import { errorFromAnswer } from './status-error.ts';
+
+export interface WireRequest {
+  method: string;
+  /** Path and query, from the server's root. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string | undefined;
+  /** Its reason tells a time-out (ApiError Timeout) from a caller that lost interest. */
+  signal: AbortSignal;
+  /** Reads the body of a success to its end, or throws; it is not gathered as the answer's `text` then. */
+  read?: ((body: AsyncIterable<Buffer>, status: number) => Promise<unknown>) | undefined;
+}
+
+export interface WireAnswer {
+  status: number;
+  retryAfter: string | undefined;
+  text: string;
+  /** What the request's `read` made of the body. */
+  value?: unknown;
+}
+
+/** Moves bytes: knows HTTP and TLS, nothing of objects. Rejects with ApiError Connection, or the signal's reason. */
+export interface Transport {
+  send(request: WireRequest): Promise<WireAnswer>;
+  /** The body as it comes, for watches and logs; an answer other than 2xx rejects with its ApiError. */
+  open(request: WireRequest): Promise<Readable>;
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  /** Whether watches may use HTTP/2 where the server offers it. Default true. */
+  http2?: boolean | undefined;
+  /** Connections for calls, kept alive. Watches have their own. Default 64. */
+  connections?: number | undefined;
+  /** Between PINGs of an HTTP/2 watch connection. Default 15,000. */
+  pingIntervalMs?: number | undefined;
+  /** A watch connection from which nothing came for so long, PINGs' answers included, is cut. Default 36,000. */
+  silenceMs?: number | undefined;
+}
+
+/** Bytes that the server may send ahead on one watch. */
+const STREAM_WINDOW = 4 * 1024 * 1024;
+
+/**
+ * Calls go over a pool of HTTP/1.1 connections (in Node, HTTP/2 streams cost several times as much as
+ * requests on a kept-alive connection); watches share HTTP/2 connections where the server offers it, so that a
+ * PING tells a quiet watch from a dead one. Over HTTP/1.1 TCP keep-alive has to tell them apart.
+ */
+export function createTransport(endpoint: Endpoint, options: TransportOptions = {}): Transport {
+  const { http2 = true, connections = 64, pingIntervalMs = 15_000, silenceMs = 36_000 } = options;
+  if (http2) hearStreams();
+  const url = new URL(endpoint.url);
+  const base = url.pathname.replace(/\/$/, '');
+  const makeCalls = () =>
+    new Pool(url.origin, {
+      connections,
+      allowH2: false,
+      keepAliveTimeout: 60_000,
+      connect: connector(endpoint, false, silenceMs),
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  let calls = makeCalls();
+  const retired = new Set<Pool>();
+  const streams = new Pool(url.origin, {
+    allowH2: http2,
+    keepAliveTimeout: 10_000,
+    // A list that comes as a watch (WatchList) is megabytes at once, and should not stop for each answer of ours.
+    // The stream's window is read from this older name alone, whatever the types say.
+    initialWindowSize: STREAM_WINDOW,
+    h2Options: { pingInterval: pingIntervalMs, connectionWindowSize: 2 * STREAM_WINDOW },
+    connect: connector(endpoint, http2, silenceMs),
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  /**
+   * New calls get new connections, those under way keep theirs. Upon a call that nobody answered: the other idle
+   * connections lead to the same silence, and each would cost a call its time-out. Upon a 401: a client certificate
+   * that was rotated counts from the next handshake on (client-go transport/cert_rotation.go).
+   */
+  function retire(pool: Pool) {
+    if (pool !== calls) return;
+    calls = makeCalls();
+    retired.add(pool);
+    void pool.close().finally(() => retired.delete(pool));
+  }
+
+  async function request(pool: Pool, { method, path, headers, body, signal }: WireRequest) {
+    try {
+      // A DELETE has a body here, which HTTP leaves open: undici would give its connection up after it.
+      return await pool.request({
+        method,
+        path: base + path,
+        headers,
+        body: body ?? null,
+        signal,
+        reset: false,
+      });
+    } catch (error) {
+      throw explainError(connectionError(error, signal, `${method} ${path}`), endpoint);
+    }
+  }
+
+  return {
+    async send(wire) {
+      const pool = calls;
+      try {
+        const answer = await request(pool, wire);
+        const { statusCode: status, body } = answer;
+        const retryAfter = header(answer.headers['retry-after']);
+        if (wire.read && isSuccess(status))
+          return { status, retryAfter, text: '', value: await wire.read(body, status) };
+        const text = await body.text();
+        if (status === 401) retire(pool);
+        return { status, retryAfter, text };
+      } catch (error) {
+        if (isApiError(wire.signal.reason, 'Timeout')) retire(pool);
+        throw connectionError(error, wire.signal, `${wire.method} ${wire.path}`);
+      }
+    },
+    async open(wire) {
+      const answer = await request(streams, wire);
+      if (isSuccess(answer.statusCode)) return answer.body;
+      const what = `${wire.method} ${wire.path}`;
+      const text = await answer.body.text().catch(() => '');
+      throw errorFromAnswer(answer.statusCode, text, header(answer.headers['retry-after']), what);
+    },
+    async close() {
+      await Promise.all([calls, streams, ...retired].map((pool) => pool.destroy()));
+    },
+  };
+}
+
+/** A connector that asks for the TLS material at each connection, so that rotated certificates take effect. */
+function connector(endpoint: Endpoint, http2: boolean, silenceMs: number): buildConnector.connector {
+  let last: { material: TlsMaterial; connect: buildConnector.connector } | undefined;
+  const made = (material: TlsMaterial): buildConnector.connector => {
+    if (last && sameMaterial(last.material, material)) return last.connect;
+    const connect = buildConnector({
+      allowH2: http2,
+      preferH2: http2,
+      timeout: 10_000,
+      keepAlive: true,
+      keepAliveInitialDelay: 15_000,
+      ...Object.fromEntries(Object.entries(material).filter(([, value]) => value !== undefined)),
+    });
+    last = { material, connect };
+    return connect;
+  };
+  return (options, callback) => {
+    const proceed = (material: TlsMaterial) =>
+      made(material)(options, (...result) => {
+        const [error, socket] = result;
+        // Perhaps ours are the old ones: the next connection is made with what is there by then.
+        if (error && isAboutCertificates(error)) endpoint.refresh?.();
+        if (http2 && socket && 'alpnProtocol' in socket && socket.alpnProtocol === 'h2') {
+          watchForSilence(socket, silenceMs);
+        }
+        callback(...result);
+      });
+    const refuse = (error: unknown) =>
+      callback(error instanceof Error ? error : new Error(String(error)), null);
+    try {
+      const material = endpoint.tls();
+      if (isPromise(material)) material.then(proceed, refuse);
+      else proceed(material);
+    } catch (error) {
+      refuse(error);
+    }
+  };
+}
+
+/** The server's certificate was refused, or the server refused ours (OpenSSL's verification codes and alerts). */
+function isAboutCertificates(error: Error): boolean {
+  const code = 'code' in error ? String(error.code) : '';
+  return /^CERT_|_CERT(_|$)|SIGNATURE|^ERR_TLS_CERT|^ERR_SSL_.*ALERT/.test(code);
+}
+
+function sameMaterial(a: TlsMaterial, b: TlsMaterial): boolean {
+  return (
+    a.ca === b.ca &&
+    a.cert === b.cert &&
+    a.key === b.key &&
+    a.servername === b.servername &&
+    a.rejectUnauthorized === b.rejectUnauthorized
+  );
+}
+
+/** The signal's own reason where it aborted, else an ApiError that names the call and the first cause. */
+export function connectionError(error: unknown, signal: AbortSignal, what: string): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof ApiError) return error;
+  return new ApiError('Connection', `${what}: ${firstCause(error)}`, { status: 0, cause: error });
+}
+
+function firstCause(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(firstCause).join('; ');
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${firstCause(error.cause)}` : error.message;
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function header(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
