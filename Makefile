@@ -32,7 +32,8 @@ e2e: setup ## whole lives of clusters on lab hosts, with faults
 	vitest run --project e2e
 bench: setup ## the runtime against controller-runtime (RUNS=3, MINUTES=5)
 	node --expose-gc bench/runtime/main.ts
-bench-fleet: setup ## 1,000 clusters at once, 4,000 held (IDLE_MINUTES=10)
+bench-fleet: setup ## precheck of 1,000 hosts; a cluster of 1,000; 1,000 clusters at once, 4,000 held (IDLE_MINUTES=10)
+	node bench/precheck.ts
 	node bench/fleet/main.ts
 bench-create: setup ## ours against kubeadm by hand
 	node bench/create.ts

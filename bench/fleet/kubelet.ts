@@ -54,6 +54,7 @@ async function end(client: Client, job: Job, afterMs: number): Promise<void> {
       ip,
       ok: true,
       did: ['taken', 'joined', 'reset'],
+      machineId: `machine-of-${ip}`,
       hostKeys: ['ssh-ed25519 AAAA'],
     })),
   };
