@@ -74,10 +74,15 @@ export function presentSpec(cluster: KubernetesCluster, hosts: readonly HostReco
 
 /**
  * The spec that the next operation starts from: an operation under way counts as done, since a word that is written
- * meanwhile waits for its end.
+ * meanwhile waits for its end. Its hosts are those of the spec that it was accepted for, while that is there: between
+ * acceptance and the hosts' records they stand nowhere else.
  */
 export function comingSpec(cluster: KubernetesCluster, hosts: readonly HostRecord[]): Spec | undefined {
   const running = operationUnderWay(cluster);
+  if (running && running.generation === cluster.metadata.generation) {
+    const { masterList, nodeList, etcdList } = cluster.spec.cluster;
+    return { ...running.spec, cluster: { ...running.spec.cluster, masterList, nodeList, etcdList } };
+  }
   return running ? withHosts(running.spec, hosts, MEMBERS_TO_BE) : presentSpec(cluster, hosts);
 }
 

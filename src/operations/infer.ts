@@ -1,5 +1,5 @@
 import type { Spec } from '#api/kubernetes-cluster.ts';
-import { changesBetween, textOfChange } from './changes.ts';
+import { type ChangeKind, changesBetween, textOfChange } from './changes.ts';
 import { operations } from './index.ts';
 import type { Operation } from './operation.ts';
 
@@ -9,6 +9,13 @@ export type Inference =
   | { kind: 'operation'; operation: Operation }
   | { kind: 'needs-confirmation'; message: string }
   | { kind: 'not-offered'; message: string; fields: readonly string[] };
+
+const DOES: Readonly<Record<ChangeKind, string>> = {
+  'workers added': 'adds workers',
+  'workers removed': 'removes workers',
+  labels: 'changes labels or taints',
+  other: 'changes other fields',
+};
 
 /** The operation that carries out all that was edited; one that only waits for its word is told, not started. */
 export function infer(applied: Spec, wanted: Spec): Inference {
@@ -33,7 +40,7 @@ export function infer(applied: Spec, wanted: Spec): Inference {
   }
   return {
     kind: 'not-offered',
-    message: `${[...new Set(changes.map(({ kind }) => kind))].join(' and ')} at once is not offered; do one, then the other`,
+    message: `${[...new Set(changes.map(({ kind }) => DOES[kind]))].join(' and ')} at once; do one, then the other`,
     fields: changes.map(({ field }) => field),
   };
 }

@@ -68,7 +68,7 @@ describe('callbacks', () => {
       success: true,
       message: 'done',
       kubeconfig: 'apiVersion: v1\n',
-      hosts: [{ ip: '10.9.0.1', ok: true }],
+      hosts: [{ ip: '10.9.0.1', ok: true, did: [] }],
     });
     expect(secret).toMatchObject({
       metadata: {

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { PODS, type Pod } from '#api/core.ts';
+import { keepHosts, madeMarks } from '#access/testing/made-cluster.fixture.ts';
+import { CONFIG_MAPS, JOBS, PODS, type Pod, SECRETS } from '#api/core.ts';
+import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { annotations, labels, marks } from '#api/names.ts';
+import { labels, marks } from '#api/names.ts';
 import { sleep, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
@@ -94,12 +96,14 @@ export interface RestWorld {
     text: string;
     headers: Record<string, string | number | string[] | undefined>;
   }>;
-  /** A token of a new account that may do this and nothing else in the namespace. */
-  accountWith(rules: readonly object[]): Promise<string>;
+  /** A token of a new account that may do this in the namespace, that in the operator's, and nothing else. */
+  accountWith(rules: readonly object[], inOperators?: readonly object[]): Promise<string>;
+  /** Every object that a request could have written, with its version, as the API server has it. */
+  written(): Promise<unknown>;
   /** Gives the server and alice their rights in another namespace as well. */
   serve(where: string): Promise<void>;
   cluster(name: string): Promise<KubernetesCluster | undefined>;
-  /** Writes what the controller writes when the cluster of that name was made. */
+  /** Writes what the controller writes when the cluster of that name was made; its hosts are no other's any more. */
   created(name: string): Promise<KubernetesCluster>;
   /** A Job of that name for the cluster, with its pod. */
   attempt(job: string, cluster: string, sequence?: number): Promise<Attempt>;
@@ -201,32 +205,45 @@ export async function restWorld(): Promise<RestWorld> {
     serverUser: `system:serviceaccount:${operatorNamespace}:${server}`,
     tokens,
     tokenOf,
-    async accountWith(rules) {
+    async accountWith(rules, inOperators = []) {
       const name = `account-${randomUUID().slice(0, 8)}`;
       await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace, name } });
-      await admin.create(rbac('Role', 'roles', true), {
-        metadata: { namespace, name },
-        rules,
-      } satisfies KubeObject & {
-        rules: unknown;
-      });
-      await bind(name, 'Role', name, { name, namespace });
+      for (const [where, given] of [
+        [operatorNamespace, inOperators],
+        [namespace, rules],
+      ] as const) {
+        await admin.create(rbac('Role', 'roles', true), {
+          metadata: { namespace: where, name },
+          rules: given,
+        } satisfies KubeObject & { rules: unknown });
+        await bind(name, 'Role', name, { name, namespace }, where);
+      }
       const token = await tokenOf(namespace, name);
       // The authorizer takes up a role after a moment: the whole of it at once.
-      await eventually(async () => {
+      const client = clientOf(token);
+      const knows = async (where: string) => {
         const review = {
           apiVersion: 'authorization.k8s.io/v1',
           kind: 'SelfSubjectRulesReview',
-          spec: { namespace },
+          spec: { namespace: where },
         };
         const path = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
-        const client = clientOf(token);
         const answer = rulesAnswer.parse(await client.request('POST', path, review));
-        await client.close();
-        const known = JSON.stringify(answer.status.resourceRules);
-        return rules.length === 0 || known.includes('ecs.yun.com') || undefined;
-      });
+        return JSON.stringify(answer.status.resourceRules).includes('ecs.yun.com') || undefined;
+      };
+      if (inOperators.length > 0) await eventually(() => knows(operatorNamespace));
+      if (rules.length > 0) await eventually(() => knows(namespace));
+      await client.close();
       return token;
+    },
+    async written() {
+      const kinds = [KUBERNETES_CLUSTERS, SECRETS, CONFIG_MAPS, HOSTS, JOBS];
+      const lists = [namespace, operatorNamespace, reportsNamespace].flatMap((where) =>
+        kinds.map((kind) => admin.list(kind, { namespace: where })),
+      );
+      return (await Promise.all(lists)).map(({ items }) =>
+        items.map(({ metadata }) => [metadata.namespace, metadata.name, metadata.resourceVersion]),
+      );
     },
     async serve(where) {
       const roles = [
@@ -250,11 +267,8 @@ export async function restWorld(): Promise<RestWorld> {
     async created(name) {
       const key = { namespace, name };
       const cluster = await admin.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
-      const marked = {
-        [annotations.operation]: 'create-finished',
-        [annotations.appliedSpec]: JSON.stringify(cluster.spec),
-      };
-      const patch = { metadata: { annotations: marked } };
+      const patch = { metadata: { annotations: madeMarks(`id-${name}`, cluster.spec) } };
+      await keepHosts(admin, operatorNamespace, `id-${name}`, cluster);
       return admin.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });
     },
     async attempt(job, cluster, sequence = 1) {
@@ -283,7 +297,7 @@ export async function restWorld(): Promise<RestWorld> {
           },
         },
       };
-      await admin.create({ ...core('Job', 'jobs', true), group: 'batch' }, object);
+      await admin.create(JOBS, object);
       const pod = await eventually(async () => {
         const labelSelector = `batch.kubernetes.io/job-name=${job}`;
         return (await admin.list<Pod>(PODS, { namespace: operatorNamespace, labelSelector })).items[0];

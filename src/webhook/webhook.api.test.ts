@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { keepHosts, madeMarks } from '#access/testing/made-cluster.fixture.ts';
 import { SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
@@ -65,14 +66,9 @@ const word = (value: string) => marked(annotations.operation, value);
 async function created(name: string, ...nodes: number[]): Promise<void> {
   const { controller } = clients;
   const wanted = spec({}, ...nodes);
-  await controller.create(
-    KUBERNETES_CLUSTERS,
-    object(name, wanted, {
-      [annotations.operation]: 'create-finished',
-      [annotations.clusterId]: `id-${name}`,
-      [annotations.appliedSpec]: JSON.stringify(resolveSpec(wanted, world.offer, undefined)),
-    }),
-  );
+  const made = object(name, wanted, madeMarks(`id-${name}`, resolveSpec(wanted, world.offer, undefined)));
+  await controller.create(KUBERNETES_CLUSTERS, made);
+  await keepHosts(admin, namespace, `id-${name}`, made);
 }
 
 describe('the webhook, called by the API server', () => {
@@ -237,7 +233,10 @@ describe('the webhook, called by the API server', () => {
     const edits: [object, RegExp][] = [
       [{ masterList: [host(9)] }, /spec\.cluster\.masterList: NotOffered/],
       [{ imagesRegistry: 'registry.example.com' }, /spec\.cluster\.imagesRegistry: NotOffered/],
-      [{ nodeList: [host(3)] }, /spec\.cluster\.nodeList: NotOffered: adds and removes/],
+      [
+        { nodeList: [host(3)] },
+        /spec\.cluster\.nodeList: NotOffered: (adds|removes) workers and (adds|removes) workers at once/,
+      ],
     ];
     for (const [cluster, reason] of edits)
       await expect(patch(alice, 'fixed', { spec: { cluster } })).rejects.toThrow(reason);
@@ -247,7 +246,7 @@ describe('the webhook, called by the API server', () => {
     await created('guarded');
     const { alice, controller } = clients;
     await expect(patch(alice, 'guarded', word('scale-up-finished'))).rejects.toThrow(/only the controller/);
-    for (const name of [annotations.clusterId, annotations.appliedSpec]) {
+    for (const name of [annotations.clusterId, annotations.applied, annotations.appliedSpec]) {
       for (const value of ['other', null])
         await expect(patch(alice, 'guarded', marked(name, value))).rejects.toThrow(/controller alone/);
     }

@@ -1,0 +1,37 @@
+import { withoutHosts } from '#api/cluster-facts.ts';
+import { HOSTS, type HostRecord, type HostState, hostRecordName } from '#api/host-record.ts';
+import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
+import { annotations, labels } from '#api/names.ts';
+import type { Client } from '#runtime/client.ts';
+
+/** What the controller writes of a cluster that it made: for tests of what REST and webhook read. */
+
+/** The annotations of a cluster that was made with this spec. */
+export const madeMarks = (clusterId: string, spec: Spec): Record<string, string> => ({
+  [annotations.operation]: 'create-finished',
+  [annotations.clusterId]: clusterId,
+  [annotations.applied]: JSON.stringify({ sequence: 1, spec: withoutHosts(spec) }),
+  [annotations.appliedSpec]: JSON.stringify(spec),
+});
+
+/** Records of every host of the spec, in this state. */
+export async function keepHosts(
+  client: Client,
+  namespace: string,
+  clusterId: string,
+  { metadata, spec }: KubernetesCluster,
+  state: HostState = 'Joined',
+): Promise<void> {
+  for (const member of membersOf(spec.cluster).values()) {
+    const name = hostRecordName(member.ip);
+    const record: HostRecord = {
+      metadata: { namespace, name, labels: { [labels.clusterId]: clusterId } },
+      spec: { clusterId, cluster: `${metadata.namespace}/${metadata.name}`, ...member },
+    };
+    await client.delete(HOSTS, { namespace, name }).catch(() => undefined);
+    await client.create(HOSTS, record);
+    const status = { status: { state } };
+    await client.patch(HOSTS, { namespace, name }, status, { type: 'merge', subresource: 'status' });
+  }
+}
