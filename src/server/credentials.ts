@@ -1,7 +1,7 @@
 import { mayBeReplaced, OWN_CREDENTIALS } from '#access/own-secret.ts';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import type { OwnerReference } from '#api/meta.ts';
+import type { ObjectKey, OwnerReference } from '#api/meta.ts';
 import { credentialsSecretName } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists } from '#runtime/wire/api-error.ts';
@@ -17,6 +17,19 @@ export interface Credentials {
 function ownerOf({ metadata }: KubernetesCluster): OwnerReference {
   const { name = '', uid = '' } = metadata;
   return { apiVersion: apiVersionOf(KUBERNETES_CLUSTERS), kind: KUBERNETES_CLUSTERS.kind, name, uid };
+}
+
+const takenReason = (name: string): string =>
+  `a Secret "${name}" is there already; delete it, or name it in credentialsSecret instead of privateSSHKey`;
+
+/** Why a key that comes by REST could not be kept for the cluster of that name; undefined when it could. */
+export async function takenSecret(
+  client: Client,
+  { namespace, name: cluster }: ObjectKey,
+): Promise<string | undefined> {
+  const name = credentialsSecretName(cluster);
+  const found = await client.find<Secret>(SECRETS, { namespace, name });
+  return found && !mayBeReplaced(found, cluster) ? takenReason(name) : undefined;
 }
 
 /**
@@ -46,11 +59,7 @@ export async function keepCredentials(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const found = await client.get<Secret>(SECRETS, { namespace, name });
-    if (!mayBeReplaced(found, owner.name)) {
-      throw conflict(
-        `a Secret "${name}" is there already; delete it, or name it in credentialsSecret instead of privateSSHKey`,
-      );
-    }
+    if (!mayBeReplaced(found, owner.name)) throw conflict(takenReason(name));
     const { uid, resourceVersion } = found.metadata;
     await client.update(SECRETS, {
       ...secret,

@@ -4,13 +4,13 @@ import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { asSpelledByRest } from './problems.ts';
 
-/** A plan as REST answers it. */
+/** A plan as REST answers it; `spelled` names fields as the request does. */
 export const planAnswer = (
   { name }: Operation,
   { hosts, release, steps, refusals, warnings }: Plan,
-  more: readonly Problem[] = [],
+  more: readonly Problem[],
+  spelled: (problem: Problem) => Problem,
 ): PlanAnswer => ({
   operation: name,
   hosts: hosts.map(({ member, action, reclaim }) => ({
@@ -22,8 +22,8 @@ export const planAnswer = (
   })),
   release: [...release],
   steps: [...steps],
-  refusals: [...refusals, ...more].map(asSpelledByRest),
-  warnings: warnings.map(asSpelledByRest),
+  refusals: [...refusals, ...more].map(spelled),
+  warnings: warnings.map(spelled),
 });
 
 /** Hosts of a plan that another cluster holds; whose, whoever asks may not be allowed to know. */
@@ -42,8 +42,8 @@ export async function heldByOthers(
       return other && joining.has(spec.ip);
     })
     .map(({ spec }) => ({
-      field: 'hosts',
+      field: 'spec.cluster',
       value: spec.ip,
-      reason: `has ${spec.ip}, which belongs to another cluster`,
+      reason: 'belongs to another cluster',
     }));
 }

@@ -6,6 +6,7 @@ import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isConflict } from '#runtime/wire/api-error.ts';
+import type { Problem } from '#base/errors.ts';
 import { conflict, notFound } from './errors.ts';
 
 /** The region of an object that names none. */
@@ -30,16 +31,25 @@ export async function clusterIn(client: Client, region: string, key: ObjectKey):
   return cluster;
 }
 
-/** Throws HttpError 409 while something runs or waits; `again` lets what only waits be asked anew. */
-export function refuseBusy(cluster: KubernetesCluster, again: boolean): void {
-  const { metadata, status } = cluster;
-  const which = `cluster "${metadata.name}"`;
-  if (metadata.deletionTimestamp) throw conflict(`${which} is being deleted`);
+/** Why nothing can be asked now: something runs or waits; `again` lets what only waits be asked anew. */
+function busyReason({ metadata, status }: KubernetesCluster, again: boolean): string | undefined {
+  if (metadata.deletionTimestamp) return 'is being deleted';
   const running = status?.operation;
-  if (running && running.result === undefined) throw conflict(`${which} is busy: ${running.word}`);
+  if (running && running.result === undefined) return `is busy: ${running.word}`;
   const word = metadata.annotations?.[annotations.operation];
-  if (!again && operationAsked(word))
-    throw conflict(`${which} is busy: ${word} was asked and did not start yet`);
+  return !again && operationAsked(word) ? `is busy: ${word} was asked and did not start yet` : undefined;
+}
+
+/** Throws HttpError 409 while something runs or waits. */
+export function refuseBusy(cluster: KubernetesCluster, again: boolean): void {
+  const reason = busyReason(cluster, again);
+  if (reason !== undefined) throw conflict(`cluster "${cluster.metadata.name}" ${reason}`);
+}
+
+/** The same as a refusal of a plan. */
+export function busyRefusals(cluster: KubernetesCluster, again: boolean): Problem[] {
+  const reason = busyReason(cluster, again);
+  return reason === undefined ? [] : [{ field: 'name', value: cluster.metadata.name, reason }];
 }
 
 /** The annotations of a new request of this person. */

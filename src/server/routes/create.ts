@@ -17,11 +17,21 @@ import type { PlanAnswer } from '#rest/plan.ts';
 import { isUncertain } from '#runtime/wire/api-error.ts';
 import { addressOf } from '../address.ts';
 import { type Wanted, wantedBy } from '../creation.ts';
-import { type Credentials, keepCredentials } from '../credentials.ts';
+import { type Credentials, keepCredentials, takenSecret } from '../credentials.ts';
 import { conflict, unprocessable } from '../errors.ts';
 import { heldByOthers, planAnswer } from '../plan-answer.ts';
 import { asSpelledByRest } from '../problems.ts';
-import { ask, clusterIn, judgeAndAsk, keyOf, locationOf, refuseBusy, requestBy } from '../requests.ts';
+import {
+  ask,
+  busyRefusals,
+  clusterIn,
+  judgeAndAsk,
+  keyOf,
+  locationOf,
+  refuseBusy,
+  requestBy,
+} from '../requests.ts';
+import { spelledFor } from '../spelling.ts';
 import type { Room, Routes } from './room.ts';
 import { serve } from './serve.ts';
 
@@ -121,6 +131,8 @@ async function planned(room: Room, person: User, wanted: Wanted, body: CreateBod
   const spec = found ? retried(found, change) : { cluster: { ...change, region } };
   if (found && privateKey === undefined)
     await auth.allowSecret(person, secretUseOf({ ...found, spec }, namespace));
+  if (found && appliedOperation(found))
+    throw conflict(`cluster "${name}" was created; there is nothing to retry`);
   const hosts = found ? await hostRecordsOf(client, own, found) : [];
   const plan = planOf(createOperation, {
     spec: resolveSpec(spec, offer, undefined),
@@ -129,7 +141,13 @@ async function planned(room: Room, person: User, wanted: Wanted, body: CreateBod
     offer,
   });
   const id = found?.metadata.annotations?.[annotations.clusterId];
-  return planAnswer(createOperation, plan, await heldByOthers(client, own, plan, id));
+  const taken = privateKey === undefined ? undefined : await takenSecret(client, wanted);
+  const more = [
+    ...(found ? busyRefusals(found, true) : []),
+    ...(taken === undefined ? [] : [{ field: 'privateSSHKey', reason: `cannot be kept: ${taken}` }]),
+    ...(await heldByOthers(client, own, plan, id)),
+  ];
+  return planAnswer(createOperation, plan, more, spelledFor(spec, wanted.placed));
 }
 
 /** The spec of a cluster with what a body says anew. */

@@ -1,7 +1,9 @@
 import { onClusters } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
-import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import { operationUnderWay } from '#api/cluster-facts.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { WORDS } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
 import { remove } from '#operations/delete.ts';
 import { planOf } from '#operations/plan.ts';
 import { ok } from '#rest/answers.ts';
@@ -14,6 +16,12 @@ import { clusterIn, judgeAndAsk, locationOf } from '../requests.ts';
 import type { Routes } from './room.ts';
 import { serve } from './serve.ts';
 
+/** A deletion that runs cannot be asked again. */
+function runningRefusals(cluster: KubernetesCluster): Problem[] {
+  const running = operationUnderWay(cluster);
+  return running ? [{ field: 'retry', value: true, reason: `comes too early: ${running.word} runs` }] : [];
+}
+
 export const deleteRoutes: Routes = (app, { client, auth, namespace: own, offer }) => {
   serve(app, deleteCluster, async ({ params, query, body = {}, person }, reply) => {
     const { region, ...key } = addressOf({ params, query, body });
@@ -22,7 +30,8 @@ export const deleteRoutes: Routes = (app, { client, auth, namespace: own, offer 
     if (query.dryRun) {
       const hosts = await hostRecordsOf(client, own, cluster);
       const plan = planOf(remove, { spec: cluster.spec, applied: undefined, hosts, offer });
-      return { ...ok(), plan: planAnswer(remove, plan) };
+      const more = body.retry && cluster.metadata.deletionTimestamp ? runningRefusals(cluster) : [];
+      return { ...ok(), plan: planAnswer(remove, plan, more, (problem) => problem) };
     }
     const { uid, deletionTimestamp } = cluster.metadata;
     if (!deletionTimestamp) {
@@ -37,10 +46,9 @@ export const deleteRoutes: Routes = (app, { client, auth, namespace: own, offer 
       await judgeAndAsk(
         client,
         () => clusterIn(client, region, key),
-        ({ status }) => {
-          const running = status?.operation;
-          if (running && running.result === undefined)
-            throw conflict(`cluster "${key.name}" is busy: ${running.word}`);
+        (found) => {
+          const running = operationUnderWay(found);
+          if (running) throw conflict(`cluster "${key.name}" is busy: ${running.word}`);
           return { word: WORDS.delete.asked, person };
         },
       );

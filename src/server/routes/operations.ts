@@ -14,8 +14,8 @@ import { routesOfOperations } from '#rest/asking.ts';
 import { addressOf } from '../address.ts';
 import { unprocessable } from '../errors.ts';
 import { heldByOthers, planAnswer } from '../plan-answer.ts';
-import { asSpelledByRest } from '../problems.ts';
-import { clusterIn, judgeAndAsk, locationOf, refuseBusy } from '../requests.ts';
+import { busyRefusals, clusterIn, judgeAndAsk, locationOf, refuseBusy } from '../requests.ts';
+import { spelledFor } from '../spelling.ts';
 import type { Room, Routes } from './room.ts';
 import { serve } from './serve.ts';
 
@@ -40,7 +40,9 @@ async function judged(operation: Operation, cluster: KubernetesCluster, given: o
   const { change, problems } = request.edit({ spec: cluster.spec, applied }, { ...given, ...lists });
   const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
   const plan = planOf(operation, { spec, applied, hosts, offer, version: cluster.status?.version });
-  return { change, plan, wrong: problems.map((problem) => placed(asSpelledByRest(problem))), placed };
+  const spelled = spelledFor(spec, placed);
+  if (problems.length > 0) throw unprocessable(problems.map(spelled));
+  return { change, plan, spelled };
 }
 
 /** The routes of operations, each made of what the operation says of itself. */
@@ -53,24 +55,25 @@ export const operationRoutes: Routes = (app, room) => {
       await auth.allow(person, onClusters('update', key.namespace, key.name));
       const judge = async (cluster: KubernetesCluster) => {
         await auth.allowSecret(person, secretUseOf(cluster, key.namespace));
-        const found = await judged(operation, cluster, given, room);
-        if (found.wrong.length > 0) throw unprocessable(found.wrong);
-        return found;
+        return judged(operation, cluster, given, room);
       };
       if (query.dryRun) {
         const cluster = await clusterIn(client, region, key);
-        const { plan } = await judge(cluster);
+        const { plan, spelled } = await judge(cluster);
         const id = cluster.metadata.annotations?.[annotations.clusterId];
-        return { ...ok(), plan: planAnswer(operation, plan, await heldByOthers(client, own, plan, id)) };
+        const more = [
+          ...busyRefusals(cluster, body.retry ?? false),
+          ...(await heldByOthers(client, own, plan, id)),
+        ];
+        return { ...ok(), plan: planAnswer(operation, plan, more, spelled) };
       }
       await judgeAndAsk(
         client,
         () => clusterIn(client, region, key),
         async (cluster) => {
-          const { change, plan, placed } = await judge(cluster);
+          const { change, plan, spelled } = await judge(cluster);
           refuseBusy(cluster, body.retry ?? false);
-          if (plan.refusals.length > 0)
-            throw unprocessable(plan.refusals.map((problem) => placed(asSpelledByRest(problem))));
+          if (plan.refusals.length > 0) throw unprocessable(plan.refusals.map(spelled));
           return { word: operation.words.asked, person, change };
         },
       );
