@@ -4,7 +4,7 @@ import { labels } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 import type { Milestone } from './run.ts';
 
-const NAMESPACE = 'matryoshka-system';
+const NAMESPACE = 'matryoshka-reports';
 
 const eventSchema = z.object({
   time: z.coerce.date(),

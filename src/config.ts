@@ -23,7 +23,7 @@ const inCluster = {
   reportsNamespace: z
     .string()
     .default('matryoshka-reports')
-    .describe('Namespace of what Jobs report, apart from other Secrets'),
+    .describe('Namespace of what Jobs report and log, apart from other Secrets and ConfigMaps'),
   siteDir: z
     .string()
     .default('/etc/matryoshka/site')

@@ -22,11 +22,11 @@ export const labels = {
   job: `${GROUP}/job`,
   /** The errand that a Job runs beside operations. */
   errand: `${GROUP}/errand`,
-  /** What an object of ours in the operator's namespace is for: `attempt`, `host`, `anchor`, `log`, `report`. */
+  /** What an object of ours in the operator's namespaces is for: `attempt`, `host`, `anchor`, `log`, `report`. */
   purpose: `${GROUP}/purpose`,
 } as const;
 
-/** Annotations on objects of ours in the operator's namespace. */
+/** Annotations on objects of ours in the operator's namespaces. */
 export const marks = {
   /** `namespace/name` of the KubernetesCluster. */
   cluster: `${GROUP}/cluster`,

@@ -76,7 +76,9 @@ it('serves REST, its documentation, admission and probes over TLS until it is to
       '/api/v1/clusters',
       '/api/v1/hosts',
       cluster,
-      ...['hosts', 'kubeconfig', 'logs', 'relabel', 'scaledown', 'scaleup'].map((word) => `${cluster}/${word}`),
+      ...['hosts', 'kubeconfig', 'logs', 'relabel', 'scaledown', 'scaleup'].map(
+        (word) => `${cluster}/${word}`,
+      ),
     ].sort(),
   );
   expect(Object.keys(components.schemas['CreateCluster']?.properties ?? {})).toContain('masterList');

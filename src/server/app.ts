@@ -27,7 +27,7 @@ const HEADERS_MS = 10_000;
  * await app.listen({ host: '::', port: 8443 });
  */
 export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
-  const { client, clock, log, namespace, tls } = deps;
+  const { client, clock, log, reportsNamespace, tls } = deps;
   const options = {
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_MS,
@@ -64,7 +64,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
 
   const reviews = reviewsBy(client, log);
   const auth = authBy(accessBy(deps, reviews));
-  const logs = logStoreIn(client, namespace, clock);
+  const logs = logStoreIn(client, reportsNamespace, clock);
   const speakers = speakersBy({ ...deps, reviews });
   const room: Room = { ...deps, auth, logs, closing: closing.signal };
   const jobRoom: JobRoom = { ...deps, logs, speakers };

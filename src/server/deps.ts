@@ -9,9 +9,9 @@ export interface ServerDeps {
   client: Client;
   clock: Clock;
   log: Logger;
-  /** The operator's namespace: where Jobs and logs are. */
+  /** The operator's namespace: where Jobs are. */
   namespace: string;
-  /** Where reports are: apart from every other Secret of the operator. */
+  /** Where reports and logs are: apart from every other Secret and ConfigMap of the operator. */
   reportsNamespace: string;
   offer: Offer;
   /** Audiences of tokens of people, besides the API server's own. */

@@ -180,7 +180,7 @@ const log = async (offset: number, text: string, step?: string, job = attempt.jo
 };
 const part = (number: number) =>
   world.admin.find<ConfigMap>(CONFIG_MAPS, {
-    namespace: world.operatorNamespace,
+    namespace: world.reportsNamespace,
     name: logConfigMapName(attempt.job, number),
   });
 

@@ -19,7 +19,7 @@ export interface Appended {
   ok: boolean;
 }
 
-/** Logs of attempts, as NDJSON in ConfigMaps of the operator's namespace that every replica reads. */
+/** Logs of attempts, as NDJSON in ConfigMaps of the reports' namespace that every replica reads. */
 export interface LogStore {
   /** Stores whole lines of a chunk that begins at `offset`, and the step that the attempt is at. */
   append(speaker: Speaker, offset: number, chunk: Buffer, step: string | undefined): Promise<Appended>;

@@ -56,6 +56,19 @@ describe('what the server may', () => {
     await client.create(SECRETS, { metadata: { namespace, name: 'plain-ssh' } });
   });
 
+  it('writes and reads no ConfigMap of the operator: neither the authority that Jobs trust nor the site', async () => {
+    const { admin, client, operatorNamespace } = world;
+    for (const name of ['matryoshka-ca', 'matryoshka-site']) {
+      const key = { namespace: operatorNamespace, name };
+      await admin.create(CONFIG_MAPS, { metadata: key });
+      const patch = { data: { 'ca.crt': 'mine' } };
+      await expect(client.patch(CONFIG_MAPS, key, patch, { type: 'merge' })).rejects.toSatisfy(isForbidden);
+      await expect(client.get(CONFIG_MAPS, key)).rejects.toSatisfy(isForbidden);
+    }
+    const other = { metadata: { namespace: operatorNamespace, name: 'other' } };
+    await expect(client.create(CONFIG_MAPS, other)).rejects.toSatisfy(isForbidden);
+  });
+
   it('gives people no Secret, and lets them see Events and records', async () => {
     const { namespace } = world;
     const person = world.clientOf(world.tokens.alice);

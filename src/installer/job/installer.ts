@@ -54,6 +54,10 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     namespace: reportsNamespace,
     name: reportSecretName(job),
   });
+  const logKeyOf = (job: string): ObjectKey => ({
+    namespace: reportsNamespace,
+    name: logConfigMapName(job, 0),
+  });
 
   async function create(
     clusterId: string,
@@ -81,7 +85,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
 
   async function stateOf(job: Job, { job: name }: AttemptRef): Promise<AttemptState> {
     const pod = caches.pods.byIndex(BY_JOB, name)[0];
-    const step = caches.logs.get(keyOf(logConfigMapName(name, 0)))?.metadata.annotations?.[marks.step];
+    const step = caches.logs.get(logKeyOf(name))?.metadata.annotations?.[marks.step];
     if (!hasEnded(job)) {
       const state = judge(job, pod, undefined, step);
       if (pod || state.kind !== 'running') return state;

@@ -12,7 +12,7 @@ import type { Attempt } from '../installer.ts';
 export interface JobSettings {
   /** The operator's namespace. */
   namespace: string;
-  /** Where the server keeps what Jobs report. */
+  /** Where the server keeps what Jobs report, and their logs. */
   reportsNamespace: string;
   image: string;
   serviceAccount: string;

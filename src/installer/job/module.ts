@@ -37,12 +37,12 @@ const byMark = ({ metadata }: KubeObject): string[] => {
   return cluster === undefined ? [] : [cluster];
 };
 
-/** The installer that runs Ansible in Jobs, with caches of what those leave in the operator's namespace. */
+/** The installer that runs Ansible in Jobs, with caches of what those leave in the operator's namespaces. */
 export function jobInstallerModule(
   { client, clock, log }: { client: Client; clock: Clock; log: Logger },
   settings: JobSettings,
 ): InstallerModule {
-  const { namespace } = settings;
+  const { namespace, reportsNamespace } = settings;
   const ours = (purpose: string) => ({ namespace, labelSelector: `${labels.purpose}=${purpose}` });
   const of = { client, clock, log };
   const jobs = createInformer<Job>({
@@ -60,7 +60,7 @@ export function jobInstallerModule(
   const logs = createInformer<ConfigMap>({
     ...of,
     resource: CONFIG_MAPS,
-    selection: ours('log'),
+    selection: { ...ours('log'), namespace: reportsNamespace },
     transform: withoutData,
     indexers: { [BY_CLUSTER]: byMark },
   });

@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { z } from 'zod';
+import { PODS } from '#api/core.ts';
+import type { KubeObject } from '#api/meta.ts';
+import { type Client, createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+import { fillIn, readManifests, resourceOf } from './manifests.ts';
+
+/** The manifests as a real API server sees them. */
+const manifests = fillIn(readManifests(join(import.meta.dirname, '../../deploy/manifests')), {
+  images: {},
+  caBundle: '',
+});
+const ofKind = (kind: string) => manifests.filter((object) => object.kind === kind);
+const deployment = z.object({
+  metadata: z.object({ name: z.string() }),
+  spec: z.object({
+    replicas: z.int(),
+    template: z.object({ metadata: z.looseObject({}), spec: z.looseObject({}) }),
+  }),
+});
+let client: Client;
+beforeAll(async () => {
+  client = createClient(await loadEndpoint({ kubeconfig: inject('kubeconfigPath') }), {
+    userAgent: 'matryoshka-test',
+  });
+  for (const namespace of ofKind('Namespace'))
+    await client.apply(resourceOf(namespace), namespace, { fieldManager: 'test' });
+  for (const account of ofKind('ServiceAccount'))
+    await client.apply(resourceOf(account), account, { fieldManager: 'test' });
+});
+afterAll(() => client.close());
+
+it.each(
+  manifests
+    .filter(({ kind = '' }) => !['Namespace', 'ServiceAccount'].includes(kind))
+    .map((object) => [`${object.kind} ${object.metadata.name}`, object] as const),
+)('%s is understood to its last field', async (_title, object) => {
+  const { group, version, plural, namespaced } = resourceOf(object);
+  const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const where = namespaced ? `/namespaces/${object.metadata.namespace}` : '';
+  const path = `${base}${where}/${plural}?dryRun=All&fieldValidation=Strict`;
+  await expect(client.request('POST', path, object)).resolves.toBeDefined();
+});
+
+it.each(ofKind('Deployment').map((object) => [object.metadata.name ?? '', object] as const))(
+  'pods of %s are critical, restricted, and patient with a busy machine',
+  async (name, object) => {
+    const { spec } = deployment.parse(object);
+    const pod: KubeObject & { spec: object } = {
+      metadata: { ...spec.template.metadata, namespace: 'matryoshka-system', name },
+      spec: spec.template.spec,
+    };
+    const admitted = await client.create(PODS, pod, { dryRun: true });
+    expect(admitted.spec).toMatchObject({
+      // Admission looked the class up: the kubelet evicts no pod of this priority.
+      priority: 2_000_000_000,
+      containers: [
+        {
+          readinessProbe: { timeoutSeconds: 10 },
+          livenessProbe: { timeoutSeconds: 15 },
+          resources: { requests: { cpu: expect.any(String), memory: expect.any(String) } },
+        },
+      ],
+    });
+  },
+);
+
+it('keeps one server while a node is drained or an image is rolled out', () => {
+  const server = ofKind('Deployment').find(({ metadata }) => metadata.name === 'matryoshka-server');
+  expect(deployment.parse(server).spec.replicas).toBe(2);
+  expect(ofKind('PodDisruptionBudget')).toEqual([
+    expect.objectContaining({
+      spec: { maxUnavailable: 1, selector: { matchLabels: { app: 'matryoshka-server' } } },
+    }),
+  ]);
+});
