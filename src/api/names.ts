@@ -46,5 +46,8 @@ export const credentialsSecretName = (name: string): string => `${name}-ssh`;
 export const reportSecretName = (job: string): string => `report-${job}`;
 export const attemptSecretName = (job: string): string => `attempt-${job}`;
 export const logConfigMapName = (job: string, part: number): string => `log-${job}-${part}`;
+/** Secrets of the operator's namespace, of type kubernetes.io/tls: the authority, and the server's certificate. */
+export const AUTHORITY_SECRET = 'matryoshka-ca';
+export const SERVER_CERTIFICATE_SECRET = 'matryoshka-server-tls';
 /** The audience of the token with which a Job reports; REST refuses it and the callback refuses all others. */
 export const CALLBACK_AUDIENCE = 'matryoshka-callback';

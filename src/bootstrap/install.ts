@@ -1,9 +1,15 @@
 import { type ConfigMap, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
+import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET } from '#api/names.ts';
 import { sleep } from '#base/clock.ts';
+import {
+  createAuthority,
+  createServerCertificate,
+  type KeyPair,
+  stillServes,
+} from '#certificates/certificates.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
-import { createAuthority, createServerCertificate, type KeyPair, stillServes } from './certificates.ts';
 import { fillIn, type Manifest, resourceOf } from './manifests.ts';
 import { deploymentsReady } from './rollout.ts';
 
@@ -102,12 +108,12 @@ async function certificates(client: Client, address: string): Promise<KeyPair> {
     `${name}.${NAMESPACE}`,
     `${name}.${NAMESPACE}.svc`,
   ]);
-  const found = await find('matryoshka-ca');
+  const found = await find(AUTHORITY_SECRET);
   const authority = found && stillServes(found.cert, []) ? found : await createAuthority();
-  if (authority !== found) await save('matryoshka-ca', authority);
-  const server = await find('matryoshka-server-tls');
+  if (authority !== found) await save(AUTHORITY_SECRET, authority);
+  const server = await find(SERVER_CERTIFICATE_SECRET);
   if (!server || authority !== found || !stillServes(server.cert, [...services, address])) {
-    await save('matryoshka-server-tls', await createServerCertificate(authority, services, [address]));
+    await save(SERVER_CERTIFICATE_SECRET, await createServerCertificate(authority, services, [address]));
   }
   return authority;
 }

@@ -1,6 +1,7 @@
 import type { KubeObject } from '#api/meta.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Controller } from '#runtime/controller/controller.ts';
+import { certificateModule } from './certificate/module.ts';
 import { type ClusterModuleDeps, clusterModule } from './cluster/module.ts';
 
 /** A controller with the caches that it reads. */
@@ -10,4 +11,7 @@ export interface ControllerModule {
 }
 
 /** Every controller. */
-export const modules = (deps: ClusterModuleDeps): ControllerModule[] => [clusterModule(deps)];
+export const modules = (deps: ClusterModuleDeps): ControllerModule[] => [
+  clusterModule(deps),
+  certificateModule(deps),
+];

@@ -14,9 +14,16 @@ export interface KeyPair {
   key: string;
 }
 
-const validity = (days: number) => ({
-  notBefore: new Date(Date.now() - 3_600_000),
-  notAfter: new Date(Date.now() + days * DAY_MS),
+/** What a certificate is good for. */
+interface Validity {
+  notBefore: Date;
+  notAfter: Date;
+}
+
+/** From an hour ago, since clocks differ. */
+const validFor = (ms: number, now = Date.now()): Validity => ({
+  notBefore: new Date(now - 3_600_000),
+  notAfter: new Date(now + ms),
 });
 
 const pem = async (key: webcrypto.CryptoKey): Promise<string> =>
@@ -28,7 +35,7 @@ export async function createAuthority(): Promise<KeyPair> {
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
     name: 'CN=matryoshka',
     keys,
-    ...validity(CA_DAYS),
+    ...validFor(CA_DAYS * DAY_MS),
     signingAlgorithm: ALGORITHM,
     extensions: [
       new x509.BasicConstraintsExtension(true, 0, true),
@@ -41,8 +48,9 @@ export async function createAuthority(): Promise<KeyPair> {
 /** A server certificate for these names and addresses, signed by the authority. */
 export async function createServerCertificate(
   authority: KeyPair,
-  names: string[],
-  ips: string[],
+  names: readonly string[],
+  ips: readonly string[],
+  validity = validFor(SERVER_DAYS * DAY_MS),
 ): Promise<KeyPair> {
   const ca = new x509.X509Certificate(authority.cert);
   const signingKey = await crypto.subtle.importKey(
@@ -58,7 +66,7 @@ export async function createServerCertificate(
     issuer: ca.subject,
     publicKey: keys.publicKey,
     signingKey,
-    ...validity(SERVER_DAYS),
+    ...validity,
     signingAlgorithm: ALGORITHM,
     extensions: [
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
@@ -78,4 +86,25 @@ export function stillServes(cert: string, names: readonly string[]): boolean {
   const extension = parsed.getExtension(x509.SubjectAlternativeNameExtension);
   const known = new Set(extension?.names.items.map(({ value }) => value));
   return parsed.notAfter.getTime() - Date.now() > RENEW_WITHIN_MS && names.every((name) => known.has(name));
+}
+
+/** When a certificate should be made anew: with a third of its life left, so that the old one serves long enough. */
+export function renewalOf(cert: string): Date {
+  const { notBefore, notAfter } = new x509.X509Certificate(cert);
+  return new Date(notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) / 3);
+}
+
+/**
+ * A certificate for the same names and for as long as the present one, but not longer than its authority. Undefined
+ * where that gains nothing, and where the present one is of another authority: somebody else takes care of it.
+ */
+export async function renewed(authority: KeyPair, cert: string, now: Date): Promise<KeyPair | undefined> {
+  const [ca, present] = [new x509.X509Certificate(authority.cert), new x509.X509Certificate(cert)];
+  if (!(await present.verify({ publicKey: ca.publicKey, signatureOnly: true }))) return undefined;
+  const lifeMs = present.notAfter.getTime() - present.notBefore.getTime();
+  const notAfter = new Date(Math.min(now.getTime() + lifeMs, ca.notAfter.getTime()));
+  if (notAfter <= present.notAfter) return undefined;
+  const items = present.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [];
+  const of = (wanted: string) => items.filter(({ type }) => type === wanted).map(({ value }) => value);
+  return createServerCertificate(authority, of('dns'), of('ip'), { notBefore: now, notAfter });
 }

@@ -1,0 +1,93 @@
+import { X509Certificate } from 'node:crypto';
+import { afterEach, expect, it } from 'vitest';
+import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger, type Logger } from '#base/log.ts';
+import { createAuthority, createServerCertificate, type KeyPair } from '#certificates/certificates.ts';
+import { createManager } from '#runtime/manager.ts';
+import { useNamespace } from '#runtime/test-namespace.ts';
+import { certificateModule } from './module.ts';
+
+const test = useNamespace('certificate');
+const names = ['matryoshka-webhook.matryoshka-system.svc', 'matryoshka-server'];
+const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs);
+
+let stop: (() => Promise<unknown>) | undefined;
+afterEach(() => stop?.());
+
+/** The controller at work; `warned` resolves when it says that something is wrong. */
+function start(): { warned: Promise<void> } {
+  const said = Promise.withResolvers<void>();
+  const log: Logger = Object.assign(createLogger('silent'), { warn: () => said.resolve() });
+  const { client, namespace } = test;
+  const { controllers, caches } = certificateModule({ client, namespace, clock: systemClock, log });
+  const ending = new AbortController();
+  const ended = createManager({ caches, controllers, log }).run(ending.signal);
+  stop = () => {
+    ending.abort(new Error('stop'));
+    return ended;
+  };
+  return { warned: said.promise };
+}
+
+async function put(name: string, { cert, key }: KeyPair): Promise<void> {
+  const { client, namespace } = test;
+  const secret: Secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace, name },
+    type: 'kubernetes.io/tls',
+    data: secretData({ 'tls.crt': cert, 'tls.key': key }),
+  };
+  await client.apply(SECRETS, secret, { fieldManager: 'bootstrap', force: true });
+}
+const shown = async (): Promise<KeyPair> => {
+  const secret = await test.client.get<Secret>(SECRETS, test.key('matryoshka-server-tls'));
+  return { cert: secretText(secret, 'tls.crt') ?? '', key: secretText(secret, 'tls.key') ?? '' };
+};
+
+it('renews a certificate from its authority while the old one serves, again and again', async () => {
+  const authority = await createAuthority();
+  const first = await createServerCertificate(authority, names, ['192.0.2.1'], {
+    notBefore: at(-6000),
+    notAfter: at(6000),
+  });
+  await put('matryoshka-ca', authority);
+  await put('matryoshka-server-tls', first);
+  start();
+  const another = async (last: KeyPair): Promise<KeyPair> => {
+    await expect.poll(async () => (await shown()).cert, { timeout: 15_000 }).not.toBe(last.cert);
+    // The one before was still good when the next was there.
+    expect(new X509Certificate(last.cert).validToDate.getTime()).toBeGreaterThan(Date.now());
+    return shown();
+  };
+  const second = await another(first);
+  const certificate = new X509Certificate(second.cert);
+  expect(certificate.verify(new X509Certificate(authority.cert).publicKey)).toBe(true);
+  expect(certificate.checkHost(names[0] ?? '')).toBe(names[0]);
+  expect(certificate.checkIP('192.0.2.1')).toBe('192.0.2.1');
+  expect(second.key).not.toBe(first.key);
+  await another(second);
+}, 40_000);
+
+it('leaves a certificate of somebody else’s authority alone, and says so', async () => {
+  const theirs = await createServerCertificate(await createAuthority(), names, [], {
+    notBefore: at(-60_000),
+    notAfter: at(1000),
+  });
+  await put('matryoshka-ca', await createAuthority());
+  await put('matryoshka-server-tls', theirs);
+  await start().warned;
+  expect(await shown()).toEqual(theirs);
+});
+
+it('says so when the authority itself ends', async () => {
+  const authority = await createAuthority();
+  const notAfter = new X509Certificate(authority.cert).validToDate;
+  const last = await createServerCertificate(authority, names, [], { notBefore: new Date(0), notAfter });
+  await put('matryoshka-ca', authority);
+  await put('matryoshka-server-tls', last);
+  // Less than a third of its long life is left, and nothing would be gained.
+  await start().warned;
+  expect(await shown()).toEqual(last);
+});
