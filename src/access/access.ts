@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { SECRETS, type Secret } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { CALLBACK_AUDIENCE, credentialsSecretName } from '#api/names.ts';
+import { ownershipOf } from '#api/own-secret.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { ttlCache } from '#base/ttl-cache.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isForbidden } from '#runtime/wire/api-error.ts';
 import { type Deed, onCredentials, onSecrets, refusalOf, type User } from './deeds.ts';
-import { isOwnSecret } from './own-secret.ts';
 import { type Reviews, reviewsBy } from './reviews.ts';
 
 /** For so long a token that was withdrawn may still be taken. */
@@ -72,7 +72,7 @@ export function accessBy(
     if (uid === undefined || secret !== credentialsSecretName(name)) return false;
     try {
       const found = await client.find<Secret>(SECRETS, { namespace, name: secret });
-      return found !== undefined && isOwnSecret(found, { name, uid }, 'credentials');
+      return found !== undefined && ownershipOf(found, { name, uid }, 'credentials') === 'ours';
     } catch (error) {
       if (isForbidden(error)) return false;
       throw error;

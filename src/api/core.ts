@@ -1,5 +1,4 @@
 import type { KubeObject, Resource } from './meta.ts';
-import { labels } from './names.ts';
 
 /** The core kinds that more than one room reads or writes, as far as we use them. */
 const core = (kind: string, plural: string): Resource => ({
@@ -84,16 +83,6 @@ export function secretText(secret: Secret | undefined, key: string): string | un
   const value = secret?.data?.[key];
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
 }
-
-/**
- * Whether a Secret was made for the cluster of that name, this one or one that is gone: marked with our purpose, and
- * owned by no other object. What is somebody else's is neither read nor written.
- */
-export const isSecretOf = ({ metadata }: Secret, purpose: string, cluster: string): boolean =>
-  metadata.labels?.[labels.purpose] === purpose &&
-  (metadata.ownerReferences ?? []).every(
-    ({ kind, name }) => kind === 'KubernetesCluster' && name === cluster,
-  );
 
 /** `data` of a Secret from texts; absent ones are left out. */
 export function secretData(texts: Record<string, string | undefined>): Record<string, string> {

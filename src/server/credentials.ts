@@ -1,4 +1,3 @@
-import { mayBeReplaced, OWN_CREDENTIALS } from '#access/own-secret.ts';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey, OwnerReference } from '#api/meta.ts';
@@ -6,6 +5,7 @@ import { credentialsSecretName } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists } from '#runtime/wire/api-error.ts';
 import { apiVersionOf } from '#runtime/wire/resource-path.ts';
+import { markOf, ownershipOf } from '#api/own-secret.ts';
 import { conflict } from './errors.ts';
 
 /** How a cluster's hosts are reached. */
@@ -22,6 +22,10 @@ function ownerOf({ metadata }: KubernetesCluster): OwnerReference {
 const takenReason = (name: string): string =>
   `a Secret "${name}" is there already; delete it, or name it in credentialsSecret instead of privateSSHKey`;
 
+/** Of this cluster, or of one of its name that is gone, a Secret may be replaced. */
+const isForeign = (secret: Secret, cluster: string): boolean =>
+  ownershipOf(secret, { name: cluster }, 'credentials') === 'foreign';
+
 /** Why a key that comes by REST could not be kept for the cluster of that name; undefined when it could. */
 export async function takenSecret(
   client: Client,
@@ -29,7 +33,7 @@ export async function takenSecret(
 ): Promise<string | undefined> {
   const name = credentialsSecretName(cluster);
   const found = await client.find<Secret>(SECRETS, { namespace, name });
-  return found && !mayBeReplaced(found, cluster) ? takenReason(name) : undefined;
+  return found && isForeign(found, cluster) ? takenReason(name) : undefined;
 }
 
 /**
@@ -48,7 +52,7 @@ export async function keepCredentials(
     metadata: {
       namespace,
       name,
-      labels: OWN_CREDENTIALS,
+      labels: markOf('credentials'),
       ownerReferences: [owner],
     },
     type: 'Opaque',
@@ -59,7 +63,7 @@ export async function keepCredentials(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const found = await client.get<Secret>(SECRETS, { namespace, name });
-    if (!mayBeReplaced(found, owner.name)) throw conflict(takenReason(name));
+    if (isForeign(found, owner.name)) throw conflict(takenReason(name));
     const { uid, resourceVersion } = found.metadata;
     await client.update(SECRETS, {
       ...secret,

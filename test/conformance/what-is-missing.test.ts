@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, inject, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { annotations } from '#api/names.ts';
+import { annotations, labels } from '#api/names.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
 import type { Ending } from './scripted-jobs.ts';
 
@@ -55,6 +55,34 @@ it.each(['demo-kubeconfig', 'demo-known-hosts'])(
     expect(secretText(after, 'value')).toBe(KUBECONFIG);
   },
 );
+
+it('a marked Secret without an owner is somebody else’s; one of an object that is gone is replaced, unread', async () => {
+  const labelled = { [labels.purpose]: 'access' };
+  const planted: Secret = { metadata: { ...key('demo-kubeconfig'), labels: labelled }, data: {} };
+  await operator.client.create(SECRETS, planted);
+  await operator.apply('demo', spec(2), 'creating');
+  await operator.until('demo', (now) =>
+    JSON.stringify(now?.status ?? {}).includes('was not made by the operator'),
+  );
+  await operator.client.delete(SECRETS, key('demo-kubeconfig'));
+  await operator.apply('demo', spec(2), 'creating', 'again');
+  await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
+  // As a restore from a backup leaves it: another uid, and what it says may be of any cluster.
+  const made = await operator.client.get<Secret>(SECRETS, key('demo-kubeconfig'));
+  const [owner] = made.metadata.ownerReferences ?? [];
+  const stale = {
+    metadata: { ownerReferences: [{ ...owner, uid: '00000000-0000-0000-0000-000000000000' }] },
+    data: secretData({ value: 'users: [{name: other, user: {token: other}}]' }),
+  };
+  await operator.client.patch(SECRETS, key('demo-kubeconfig'), stale, { type: 'merge' });
+  const touched = { metadata: { labels: { touched: 'yes' } } };
+  await operator.client.patch(KUBERNETES_CLUSTERS, key('demo'), touched, { type: 'merge' });
+  const kept = async () => {
+    const found = await operator.client.find<Secret>(SECRETS, key('demo-kubeconfig'));
+    return [found?.metadata.ownerReferences?.map(({ uid }) => uid), secretText(found, 'value')];
+  };
+  await expect.poll(kept, { timeout: 15_000 }).toEqual([[owner?.uid], KUBECONFIG]);
+});
 
 it('a cluster of a release that is offered no more can be scaled down and deleted', async () => {
   await operator.apply('demo', spec(2, 3), 'creating');

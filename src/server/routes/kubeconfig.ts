@@ -1,8 +1,8 @@
 import { onKubeconfig } from '#access/deeds.ts';
-import { isOwnSecret } from '#access/own-secret.ts';
 import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { kubeconfigSecretName } from '#api/names.ts';
+import { ownershipOf } from '#api/own-secret.ts';
 import { ok } from '#rest/answers.ts';
 import { getKubeconfig } from '#rest/looking.ts';
 import { conflict } from '../errors.ts';
@@ -28,7 +28,7 @@ export const kubeconfigRoutes: Routes = (app, { client, auth }) => {
       const key = { namespace, name: kubeconfigSecretName(name) };
       const secret = await client.find<Secret>(SECRETS, key);
       // A Secret of that name that is somebody else's is not ours to show.
-      const isOurs = secret !== undefined && isOwnSecret(secret, cluster.metadata, 'access');
+      const isOurs = secret !== undefined && ownershipOf(secret, cluster.metadata, 'access') === 'ours';
       const text = isOurs ? secretText(secret, 'value') : undefined;
       if (text === undefined) throw conflict(whyNone(cluster));
       reply.header('cache-control', 'no-store');

@@ -1,8 +1,9 @@
 import { keyOf as keyOfCluster, textOf } from '#api/cluster-facts.ts';
-import { isSecretOf, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { anchorName, credentialsSecretName, knownHostsSecretName, labels, marks } from '#api/names.ts';
+import { ownershipOf } from '#api/own-secret.ts';
 import type { Access } from '#installer/installer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isConflict, isForbidden } from '#runtime/wire/api-error.ts';
@@ -191,7 +192,8 @@ async function credentialsOf(
     );
   }
   const pinned = await client.find<Secret>(SECRETS, { namespace, name: knownHostsSecretName(name) });
-  const ours = pinned && isSecretOf(pinned, 'access', name);
+  // Pins of an object that is gone still say whom to expect: a restored cluster has the same hosts.
+  const ours = pinned && ownershipOf(pinned, cluster.metadata, 'access') !== 'foreign';
   if (pinned && !ours && !deleting)
     throw new Refusal('SecretConflict', secretIsForeign(knownHostsSecretName(name)));
   return {

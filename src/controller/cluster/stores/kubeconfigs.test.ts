@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import { ownerReferenceTo } from '#api/cluster-facts.ts';
 import { SECRETS, secretData } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
@@ -10,12 +11,20 @@ import { createKubeconfigs, type Kubeconfigs } from './kubeconfigs.ts';
 const text = 'users: [{name: a, user: {token: t}}]';
 const key = { namespace: 'n', name: 'demo' };
 const cluster = (marked: object = {}): KubernetesCluster => ({
-  metadata: { ...key, generation: 1, ...marked },
+  metadata: { ...key, uid: 'u1', generation: 1, ...marked },
   spec: { cluster: {} },
 });
 
 /** What lies in the cluster's namespace, and how often it was asked for. */
 let kept: object | ApiError;
+const secretOwnedBy = (...uids: string[]) => ({
+  kind: SECRETS.kind,
+  metadata: {
+    labels: { [labels.purpose]: 'access' },
+    ownerReferences: uids.map((uid) => ({ ...ownerReferenceTo(cluster()), uid })),
+  },
+  data: secretData({ value: text }),
+});
 let looks: number;
 let clock: ManualClock;
 let kubeconfigs: Kubeconfigs;
@@ -32,11 +41,7 @@ const client = clientOver({
 const look = async (marked?: object) => (await kubeconfigs.of(client, cluster(marked), clock.now())).kind;
 
 beforeEach(() => {
-  kept = {
-    kind: SECRETS.kind,
-    metadata: { labels: { [labels.purpose]: 'access' } },
-    data: secretData({ value: text }),
-  };
+  kept = secretOwnedBy('u1');
   looks = 0;
   clock = createManualClock();
   kubeconfigs = createKubeconfigs(clock);
@@ -73,4 +78,11 @@ it('takes for known neither what is missing nor what is none', async () => {
 it('says that it may not look, and looks again', async () => {
   kept = new ApiError('Forbidden', 'no', { status: 403 });
   expect([await look(), await look(), looks]).toEqual(['hidden', 'hidden', 2]);
+});
+
+it('reads nothing that was kept for another object of that name, nor what has no owner', async () => {
+  kept = secretOwnedBy('u0');
+  expect(await look()).toBe('missing');
+  kept = secretOwnedBy();
+  expect(await look()).toBe('foreign');
 });

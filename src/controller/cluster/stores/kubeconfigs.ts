@@ -1,8 +1,9 @@
 import { keyOf, ownerReferenceTo, textOf } from '#api/cluster-facts.ts';
-import { isSecretOf, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
-import { annotations, knownHostsSecretName, kubeconfigSecretName, labels } from '#api/names.ts';
+import { annotations, knownHostsSecretName, kubeconfigSecretName } from '#api/names.ts';
+import { markOf, ownershipOf } from '#api/own-secret.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -74,8 +75,10 @@ async function read(client: Client, cluster: KubernetesCluster): Promise<Kubecon
   try {
     const key = { namespace, name: kubeconfigSecretName(name) };
     const secret = await client.find<Secret>(SECRETS, key);
-    if (secret && !isSecretOf(secret, ACCESS, name)) return { kind: 'foreign' };
-    const text = secretText(secret, 'value');
+    const ownership = secret && ownershipOf(secret, cluster.metadata, ACCESS);
+    if (ownership === 'foreign') return { kind: 'foreign' };
+    // What was kept for an object that is gone may open another cluster: it is fetched anew, and replaced.
+    const text = ownership === 'ours' ? secretText(secret, 'value') : undefined;
     return text === undefined ? { kind: 'missing' } : kubeconfigIn(text);
   } catch (error) {
     if (!isForbidden(error)) throw error;
@@ -96,13 +99,13 @@ async function keep(
   name: string,
   texts: (present: Secret | undefined) => Record<string, string>,
 ): Promise<void> {
-  const { namespace, name: owner } = keyOf(cluster);
+  const { namespace } = keyOf(cluster);
   const secret = (present?: Secret) =>
     ({
       metadata: {
         namespace,
         name,
-        labels: { [labels.purpose]: ACCESS },
+        labels: markOf(ACCESS),
         ownerReferences: [ownerReferenceTo(cluster)],
       },
       data: secretData(texts(present)),
@@ -112,7 +115,8 @@ async function keep(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const found = await client.get<Secret>(SECRETS, { namespace, name });
-    if (!isSecretOf(found, ACCESS, owner)) throw new Refusal('SecretConflict', secretIsForeign(name));
+    if (ownershipOf(found, cluster.metadata, ACCESS) === 'foreign')
+      throw new Refusal('SecretConflict', secretIsForeign(name));
     const { metadata, data } = secret(found);
     const { resourceVersion } = found.metadata;
     const patch = { metadata: { ...metadata, resourceVersion }, data };
