@@ -61,7 +61,7 @@ export async function bootstrap(
   const release = options.kubeVersion === undefined ? releases[0] : releaseOf(options.kubeVersion);
   if (!release)
     throw new UsageError(
-      `--kube-version: ${options.kubeVersion} is not offered; choose of ${releases.map(({ kubernetes }) => kubernetes).join(', ')}`,
+      `--kube-version: ${options.kubeVersion} is not offered; choose one of ${releases.map(({ kubernetes }) => kubernetes).join(', ')}`,
     );
   for (const path of [options.kubeconfigOut, options.caOut])
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -18,7 +18,7 @@ function shrinks({ spec, applied }: Present, list: readonly HostEntry[], allowEm
   const kept = new Set(list.map(addressOf));
   const present = [...hostsIn(applied, 'nodeList'), ...hostsIn(spec, 'nodeList')];
   return present.every((host) => kept.has(addressOf(host)))
-    ? [{ field, reason: 'names every present host; leave out those that shall go' }]
+    ? [{ field, reason: 'names every present worker; leave out the hosts to remove' }]
     : [];
 }
 

@@ -22,25 +22,25 @@ function offered({ cluster }: Spec, offer: Offer, present: string | undefined): 
     problems.push({
       field: at('clusterType'),
       value: clusterType,
-      reason: 'NotOffered: only "kubernetes" is',
+      reason: 'NotOffered; choose "kubernetes"',
     });
   }
   if (deployMode !== 'container') {
-    problems.push({ field: at('deployMode'), value: deployMode, reason: 'NotOffered: only "container" is' });
+    problems.push({ field: at('deployMode'), value: deployMode, reason: 'NotOffered; choose "container"' });
   }
   if (kubeVersion !== undefined && kubeVersion !== present && !offer.versions.includes(kubeVersion)) {
     const versions = offer.versions.join(', ');
     problems.push({
       field: at('kubeVersion'),
       value: kubeVersion,
-      reason: `is not offered; choose of ${versions}`,
+      reason: `is not offered; choose one of ${versions}`,
     });
   }
   if (cluster.authConfig?.password !== undefined || cluster.authConfig?.privateSSHKey !== undefined) {
     problems.push({
       field: at(`authConfig.${cluster.authConfig.password === undefined ? 'privateSSHKey' : 'password'}`),
       reason:
-        'may not stand in an object; put it in a Secret and name that in spec.cluster.credentialsSecret',
+        'is not allowed in an object; put it in a Secret and name that Secret in spec.cluster.credentialsSecret',
     });
   }
   return problems;
@@ -56,7 +56,7 @@ function hosts({ cluster }: Spec): Problem[] {
       const ip = canonicalIp(host.ip) ?? host.ip;
       const field = at(`${list}[${index}]`);
       if (seen.has(ip))
-        problems.push({ field: `${field}.ip`, value: host.ip, reason: `stands twice in ${list}` });
+        problems.push({ field: `${field}.ip`, value: host.ip, reason: `is listed twice in ${list}` });
       seen.add(ip);
       const name = nodeNameOf(host);
       const other = byName.get(name);
@@ -66,7 +66,11 @@ function hosts({ cluster }: Spec): Problem[] {
       byName.set(name, ip);
       const entry = canonicalJson([host.name, host.port, host.user]);
       if (entries.has(ip) && entries.get(ip) !== entry) {
-        problems.push({ field, value: host.ip, reason: 'has another name, port or user in another list' });
+        problems.push({
+          field,
+          value: host.ip,
+          reason: 'differs in name, port or user from its entry in another list',
+        });
       }
       entries.set(ip, entry);
     }
@@ -78,19 +82,22 @@ function hosts({ cluster }: Spec): Problem[] {
 function controlPlane({ cluster }: Spec): Problem[] {
   const masters = cluster.masterList ?? [];
   if (masters.length === 0)
-    return [{ field: at('masterList'), reason: 'is empty; name one control plane host' }];
+    return [{ field: at('masterList'), reason: 'is required; name one control plane host' }];
   const problems: Problem[] = [];
   if (masters.length > 1) {
     problems.push({
       field: at('masterList'),
       value: masters.length,
-      reason: 'NotOffered: clusters of more than one control plane host',
+      reason: 'NotOffered: more than one control plane host; name one',
     });
   }
   const ips = (list: typeof masters): string =>
     canonicalJson(list.map(({ ip }) => canonicalIp(ip) ?? ip).sort());
   if (cluster.etcdList && cluster.etcdList.length > 0 && ips(cluster.etcdList) !== ips(masters)) {
-    problems.push({ field: at('etcdList'), reason: 'NotOffered: etcd on other hosts than masterList' });
+    problems.push({
+      field: at('etcdList'),
+      reason: 'NotOffered: etcd on other hosts than those of masterList; leave it out',
+    });
   }
   return problems;
 }

@@ -28,7 +28,10 @@ export function wantedBy(body: CreateBody, address: ObjectKey & { region: string
   const key = body.privateSSHKey === undefined ? undefined : readPrivateKey(body.privateSSHKey);
   if (key && 'reason' in key) problems.push({ field: 'privateSSHKey', reason: key.reason });
   if (key && body.credentialsSecret !== undefined) {
-    problems.push({ field: 'credentialsSecret', reason: 'stands beside privateSSHKey; give one of them' });
+    problems.push({
+      field: 'credentialsSecret',
+      reason: 'is given together with privateSSHKey; give one of them',
+    });
   }
   if (!key && body.credentialsSecret === undefined && !body.retry) {
     problems.push({ field: 'privateSSHKey', reason: 'is required, or credentialsSecret' });

@@ -265,7 +265,8 @@ describe('GET logs', () => {
       spec: { cluster: { masterList: [{ ip: '10.9.0.1' }] } },
     };
     await world.admin.create(KUBERNETES_CLUSTERS, cluster);
-    expect((await world.call(world.tokens.alice, 'GET', path)).status).toBe(404);
+    const now = async () => (await world.call(world.tokens.alice, 'GET', path)).body;
+    expect(await now()).toEqual({ code: 'OK', message: 'the request waits for the controller\n' });
 
     const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
     const authorization = `Bearer ${world.tokens.alice}`;
@@ -284,6 +285,9 @@ describe('GET logs', () => {
     };
     await until(name);
     await setOperation(name, { id: name });
+    expect(await now()).toMatchObject({
+      message: expect.stringMatching(/^create is under way.*logged nothing yet/),
+    });
     const first = event('', { event: 'ok', task: 'Join', host: 'node-1', seconds: 1.24, message: undefined });
     await log(0, first);
     await until('10:00:00  node-1  Join  ok  1.2 s\n');
@@ -302,6 +306,17 @@ describe('GET logs', () => {
     });
     const plain = await world.call(world.tokens.alice, 'GET', path, undefined, { accept: 'text/plain' });
     expect(plain.text).toContain('10:00:00  last\n');
+
+    // An edit by kubectl, without a word: what comes next is waited for, and the last operation is not shown for it.
+    const judged = { status: { observedGeneration: 1 } };
+    const where = { namespace, name };
+    await world.admin.patch(KUBERNETES_CLUSTERS, where, judged, { type: 'merge', subresource: 'status' });
+    const edit = {
+      metadata: { annotations: { [annotations.operation]: 'create-finished' } },
+      spec: { cluster: { nodeList: [{ ip: '10.9.0.2' }] } },
+    };
+    await world.admin.patch(KUBERNETES_CLUSTERS, where, edit, { type: 'merge' });
+    expect(await now()).toEqual({ code: 'OK', message: 'the request waits for the controller\n' });
   });
 
   it('ends at once when the server stops', async () => {

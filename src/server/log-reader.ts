@@ -85,13 +85,26 @@ const ENVELOPE_CHARS = 1024 * 1024;
 const CUT =
   '--- what came before is left out; ask with "?follow=true" or "Accept: text/plain" for the whole\n';
 
-/** The end of the log of the present or last operation, all attempts of it; undefined when there was none. */
-export async function endOfLog(
-  logs: Pick<LogStore, 'part'>,
-  cluster: KubernetesCluster,
-): Promise<string | undefined> {
+/** Whether the operation in status is one that was over before the present request. */
+const isFormer = (cluster: KubernetesCluster): boolean =>
+  isWaiting(cluster) && cluster.status?.operation?.result !== undefined;
+
+/** What goes on where no Job has logged anything. */
+function wordsInstead(cluster: KubernetesCluster): string {
   const { operation } = cluster.status ?? {};
-  if (!operation) return undefined;
+  const words = lastWords(cluster);
+  if (words !== undefined) return `${words}\n`;
+  if (!operation || isFormer(cluster)) return 'the request waits for the controller\n';
+  return `${operation.name} is under way, step "${operation.step}"; its Job has logged nothing yet\n`;
+}
+
+/**
+ * The end of the log of the operation that was asked for last, all attempts of it; where no Job has logged anything, what
+ * goes on instead, in a line.
+ */
+export async function endOfLog(logs: Pick<LogStore, 'part'>, cluster: KubernetesCluster): Promise<string> {
+  const { operation } = cluster.status ?? {};
+  if (!operation || isFormer(cluster)) return wordsInstead(cluster);
   let text = '';
   let isCut = false;
   const add = (more: string): void => {
@@ -104,6 +117,7 @@ export async function endOfLog(
     if (index > 0) add(`--- attempt ${index + 1}\n`);
     for await (const more of cursor(job)(logs.part)) add(more);
   }
+  if (text === '') return wordsInstead(cluster);
   return isCut ? CUT + text : text;
 }
 
@@ -112,6 +126,10 @@ function isWaiting({ metadata, status }: KubernetesCluster): boolean {
   const marked = metadata.annotations ?? {};
   const deletes = metadata.deletionTimestamp !== undefined;
   if (deletes) return status?.operation?.name !== 'delete';
+  // The controller has not judged this spec yet: an edit without a word may start an operation, and one with the word of
+  // the last request is another request.
+  const judged = status?.observedGeneration;
+  if (judged !== undefined && judged !== metadata.generation) return true;
   if (!operationAsked(marked[annotations.operation])) return false;
   return status?.operation?.requestId !== (marked[annotations.requestId] ?? '');
 }
@@ -157,7 +175,7 @@ export async function* liveLog(
     const words = lastWords(cluster);
     const read: ReadPart = words === undefined ? shared.part : logs.part;
     const { operation } = cluster.status ?? {};
-    if (operation && !(isWaiting(cluster) && operation.result !== undefined)) {
+    if (operation && !isFormer(cluster)) {
       for (const [index, job] of jobsOf(operation).entries()) {
         let more = cursors.get(job);
         if (!more) {

@@ -73,7 +73,7 @@ async function make(room: Room, person: User, wanted: Wanted): Promise<void> {
     spec: { cluster: { ...change, region } },
   };
   if (await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name })) {
-    throw conflict(`there is a cluster "${name}" in namespace "${namespace}"; "retry": true asks again`);
+    throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
   }
   validate(cluster.spec, room, wanted.placed);
   let made: KubernetesCluster;
@@ -127,7 +127,7 @@ async function planned(room: Room, person: User, wanted: Wanted, body: CreateBod
     ? await clusterIn(client, region, wanted)
     : await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
   if (found && !body.retry)
-    throw conflict(`there is a cluster "${name}" in namespace "${namespace}"; "retry": true asks again`);
+    throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
   const spec = found ? retried(found, change) : { cluster: { ...change, region } };
   if (found && privateKey === undefined)
     await auth.allowSecret(person, secretUseOf({ ...found, spec }, namespace));

@@ -4,7 +4,6 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { ok } from '#rest/answers.ts';
 import { getLogs } from '#rest/looking.ts';
 import { addressOf } from '../address.ts';
-import { notFound } from '../errors.ts';
 import { createFollowers } from '../followers.ts';
 import { endOfLog, liveLog, sharedReads } from '../log-reader.ts';
 import { clusterIn, keyOf } from '../requests.ts';
@@ -41,9 +40,7 @@ export const logRoutes: Routes = (app, room) => {
     const cluster: KubernetesCluster = await clusterIn(client, region, key);
     const isPlain = query.follow === 'true' || /^text\/plain\b/.test(headers.accept ?? '');
     if (!isPlain) {
-      const text = await endOfLog(logs, cluster);
-      if (text === undefined) throw notFound(`no operation has run on cluster "${key.name}" yet`);
-      return ok(text);
+      return ok(await endOfLog(logs, cluster));
     }
     const leave = followers.enter(person.username);
     const gone = new AbortController();

@@ -40,7 +40,9 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
       field: ['spec', ...path].join('.'),
       reason: message,
     }));
-    return refused(problems.length > 0 ? problems : [{ field: 'spec', reason: 'is no KubernetesCluster' }]);
+    return refused(
+      problems.length > 0 ? problems : [{ field: 'spec', reason: 'is not a KubernetesCluster' }],
+    );
   }
   // What is being deleted must be able to end, whatever rules came since it was let in.
   if (old && next.metadata.deletionTimestamp && withoutPause(old) === withoutPause(next))
