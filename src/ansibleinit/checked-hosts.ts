@@ -1,7 +1,7 @@
 import { isMaster } from '#api/member.ts';
 import type { HostRole } from '#precheck/check.ts';
 import type { PrecheckHost } from '#precheck/run.ts';
-import type { PlannedHost } from '#protocol/order.ts';
+import type { PlannedHost, RunOrder } from '#protocol/order.ts';
 import type { Settings } from './settings.ts';
 
 const SSH_TIMEOUT_MS = 15_000;
@@ -12,9 +12,15 @@ function roleOf({ action, member }: PlannedHost): HostRole {
   return 'present';
 }
 
-/** The hosts of the order, each with what it is to be and how to get there. */
-export const checkedHosts = ({ order, access }: Settings): PrecheckHost[] =>
-  order.hosts.map((host) => {
+/** Hosts that a step works on; of an order without steps all. Others are not connected to: they may be away. */
+function workedOn({ hosts, steps }: RunOrder): readonly PlannedHost[] {
+  const at = new Set(steps.flatMap((step) => step.hosts));
+  return steps.length === 0 ? hosts : hosts.filter(({ member }) => at.has(member.ip));
+}
+
+/** The hosts of the order that are looked at, each with what it is to be and how to get there. */
+export const checkedHosts = ({ order, access }: Pick<Settings, 'order' | 'access'>): PrecheckHost[] =>
+  workedOn(order).map((host) => {
     const { ip, name, port = 22, user = order.username } = host.member;
     return {
       name,

@@ -24,6 +24,7 @@ function isDone({ member: { ip }, action }: PlannedHost, findings: Findings, com
   // One that is not ours by its own word carries nothing of this cluster.
   if (action === 'leave')
     return (untouched.has(ip) && found.said.has(ip)) || (played.get(ip)?.has('reset') ?? false);
+  if (action === 'change') return complete && (played.get(ip)?.has('changed') ?? false);
   return complete;
 }
 

@@ -84,3 +84,39 @@ it('does not keep, over and over, what was fetched and is no kubeconfig', () => 
   const tried = attempts.map((one) => ({ ...one, attempt: 5 }));
   expect(outcome({ ...later, attempts: tried })).toMatchObject({ kind: 'wait', ms: 430_000 });
 });
+
+it('writes down new labels first, then what the run said of the host', () => {
+  const [, , worker] = joined;
+  if (!worker) throw new Error('there is no worker');
+  const member = { ip: worker.spec.ip, name: worker.spec.name, duties: worker.spec.duties };
+  const wanted = { ...member, labels: { rack: 'r1' } };
+  const plan = {
+    sequence: 2,
+    hosts: [{ member: wanted, action: 'change' as const }],
+    release: [],
+    steps: [],
+    refusals: [],
+  };
+  const said = [{ ip: member.ip, ok: true, did: ['changed' as const] }];
+  const report = { success: true, message: '', hosts: said, kubeconfig: 'k' };
+  const given = {
+    ...creating,
+    operation: { ...operation, name: 'relabel' as const, sequence: 2, step: 'Mark nodes' },
+    plan,
+    attempt: { kind: 'succeeded' as const, report },
+  };
+  expect(outcome({ ...given, hosts: joined })).toMatchObject({
+    effects: [{ kind: 'rewrite', members: [wanted] }],
+  });
+  const rewritten = joined.map((one) =>
+    one === worker ? { ...one, spec: { ...one.spec, ...wanted } } : one,
+  );
+  expect(outcome({ ...given, hosts: rewritten })).toMatchObject({
+    effects: [
+      {
+        kind: 'note',
+        hosts: [{ ip: member.ip, status: { state: 'Joined', lastRun: { did: ['changed'], ok: true } } }],
+      },
+    ],
+  });
+});

@@ -68,19 +68,24 @@ export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | unde
     const record = records.get(planned.member.ip);
     if (!record) continue;
     const host = said.get(planned.member.ip);
-    if (planned.action === 'join') notes.push(joined(snapshot, task, record, host));
-    if (planned.action === 'change' && host?.ok !== false) rewritten.push(planned);
+    if (planned.action === 'join') notes.push(done(snapshot, task, record, host, 'Joined'));
+    if (planned.action === 'change') {
+      notes.push(done(snapshot, task, record, host, stateOf(record)));
+      if (host?.ok !== false) rewritten.push(planned);
+    }
     if (planned.action !== 'leave') continue;
     const left = leftBehind(snapshot, task, record, host, report);
     if (left) notes.push(left);
     else released.push(planned.member.ip);
   }
   const fresh = notes.filter(({ ip, status }) => differs(need(records, ip), status));
-  const changed = rewritten.filter(({ member }) => hasOtherSpec(need(records, member.ip), member));
+  const toRewrite = rewritten.filter(({ member }) => hasOtherSpec(need(records, member.ip), member));
+  // A record has one writer at a time: its word on the run follows once its new labels are seen.
+  if (toRewrite.length > 0)
+    return { kind: 'act', effects: [{ kind: 'rewrite', members: toRewrite.map(({ member }) => member) }] };
   const effects: Effect[] = [];
   const keys = keysIn(report);
   if (keys.length > 0 && fresh.length > 0) effects.push({ kind: 'keep-host-keys', hosts: keys });
-  if (changed.length > 0) effects.push({ kind: 'rewrite', members: changed.map(({ member }) => member) });
   if (fresh.length > 0) effects.push({ kind: 'note', hosts: fresh });
   if (released.length > 0) effects.push({ kind: 'release', hosts: released });
   const [first, ...others] = effects;
@@ -102,12 +107,18 @@ const keysIn = (report: Report | undefined) =>
     hostKeys.length > 0 ? [{ ip, keys: hostKeys }] : [],
   );
 
-/** A run that is complete has joined each host that it does not name as failed. */
-function joined(snapshot: Snapshot, task: Operation, record: HostRecord, host: HostReport | undefined): Note {
+/** A run that is complete has joined, or changed, each host that it does not name as failed. */
+function done(
+  snapshot: Snapshot,
+  task: Operation,
+  record: HostRecord,
+  host: HostReport | undefined,
+  state: HostState,
+): Note {
   const { ip } = record.spec;
   if (host?.ok === false)
-    return { ip, status: noteOf(snapshot, task, stateOf(record), host, host.message ?? 'it did not join') };
-  return { ip, status: noteOf(snapshot, task, 'Joined', host) };
+    return { ip, status: noteOf(snapshot, task, stateOf(record), host, host.message ?? 'it was not done') };
+  return { ip, status: noteOf(snapshot, task, state, host) };
 }
 
 /** What stays of a host that was to leave; undefined when nothing does, and its record can go. */

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import type { PlannedHost, RunOrder } from '#protocol/order.ts';
+import { checkedHosts } from './checked-hosts.ts';
+
+const host = (ip: string, duties: PlannedHost['member']['duties'], action: PlannedHost['action']) => ({
+  member: { ip, name: ip, duties },
+  action,
+});
+const order: RunOrder = {
+  task: 'relabel',
+  callback: 'relabel',
+  cluster: { id: 'id1', namespace: 'default', name: 'demo', region: 'default' },
+  run: { job: 'relabel-x-1', sequence: 3, attempt: 1 },
+  steps: [{ name: 'Mark nodes', hosts: ['10.0.0.1'], pace: 'one', cut: 'between' }],
+  hosts: [host('10.0.0.1', ['control-plane', 'etcd'], 'stay'), host('10.0.0.2', ['worker'], 'change')],
+  username: 'root',
+  precheck: 'all',
+  brings: [],
+  endpoint: { name: 'api', address: '10.0.0.1' },
+  vars: {},
+};
+const addresses = (steps: RunOrder['steps']) =>
+  checkedHosts({ order: { ...order, steps }, access: { knownHosts: '' } }).map(({ ip }) => ip);
+
+it('leaves a host alone that no step works on: its labels change though it is away', () => {
+  expect(addresses(order.steps)).toEqual(['10.0.0.1']);
+});
+
+it('looks at every host of an errand, which has no steps', () => {
+  expect(addresses([])).toEqual(['10.0.0.1', '10.0.0.2']);
+});
