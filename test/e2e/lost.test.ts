@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { SECRETS, secretData } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
+import { HOSTS, type HostRecord } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { servedNamespace } from '#bootstrap/install.ts';
@@ -42,7 +43,10 @@ describe('what is lost on the way', () => {
     try {
       await create();
       // It goes on trying for five minutes, and then says so in its last words.
-      await untilCluster(meta, NAME, (one) => one?.status?.hosts?.[0]?.state === 'joined', OPERATION_MS);
+      const first = { namespace: 'matryoshka-system', name: host(0).ip };
+      const joined = async () =>
+        (await meta.client.find<HostRecord>(HOSTS, first))?.status?.state === 'Joined';
+      await seen('the last words, read', joined, { everyMs: 1_000, boundMs: OPERATION_MS });
     } finally {
       await faults.mendPods(meta.host);
     }

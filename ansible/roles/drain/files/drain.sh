@@ -2,7 +2,22 @@
 # that was removed still writes is refused from now on (roles/drain/files/deny.yaml).
 [ -n "$LEAVING" ] || exit 0
 
-names=$(awk -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" 'NF { printf "%s\"%s\":\"%s\"", comma, $2, now; comma = "," }' <<< "$LEAVING")
+# A name may have passed to another host between two tries: a Node is this host's only if it has its address.
+nodes=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}') ||
+  fail 'the nodes of the cluster cannot be listed; none was removed'
+own= present=' '
+while read -r host node how; do
+  [ -n "$host" ] || continue
+  found=$(awk -v node="$node" '$1 == node' <<< "$nodes")
+  case "$found " in
+    ' ') own="$own$host $node $how"$'\n' ;;
+    *" $host "*) own="$own$host $node $how"$'\n' present="$present$node " ;;
+    *) echo "node $node has the address ${found#* }, not $host; it stays"; did left "$host" ;;
+  esac
+done <<< "$LEAVING"
+[ -n "$own" ] || exit 0
+
+names=$(awk -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" 'NF { printf "%s\"%s\":\"%s\"", comma, $2, now; comma = "," }' <<< "$own")
 denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-removed-nodes","namespace":"kube-system"},"data":{'$names'}}'
 {
   # Added to those of earlier operations, never in their place.
@@ -13,7 +28,7 @@ denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-rem
 
 leave() { # HOST NODE drain-or-no
   local out
-  if kubectl get node "$2" -o name > /dev/null 2>&1; then
+  if [ -z "${present##* $2 *}" ]; then
     # A host that is away ends no pods; the cluster collects them once the node is gone.
     if [ "$3" = drain ]; then
       out=$(kubectl drain "$2" --ignore-daemonsets --delete-emptydir-data --force --timeout="${DRAIN_SECONDS}s" 2>&1) ||
@@ -33,6 +48,6 @@ pids= failed=0
 while read -r host node how; do
   [ -n "$host" ] || continue
   ( leave "$host" "$node" "$how" ) & pids="$pids $!"
-done <<< "$LEAVING"
+done <<< "$own"
 for pid in $pids; do wait "$pid" || failed=1; done
 exit $failed

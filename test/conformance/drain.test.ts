@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { expect, inject, it } from 'vitest';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { ensureBinaries } from '#lab/artifacts/binaries.ts';
+import { createClient } from '#runtime/client.ts';
+import { loadEndpoint } from '#runtime/kube-config.ts';
+
+/** The script that removes nodes, against a real API server. */
+const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
+const ansible = join(import.meta.dirname, '../../ansible');
+const text = (path: string) => readFile(join(ansible, path), 'utf8');
+
+it('removes a node only where it has the address of the host that leaves', async () => {
+  const kubeconfig = inject('kubeconfigPath');
+  const binaries = await ensureBinaries('kubernetes', ['kubectl'], () => {});
+  const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'drain' });
+  const node = async (name: string, address: string) => {
+    const made = await client.create<KubeObject>(NODES, { metadata: { name } });
+    const status = { addresses: [{ type: 'InternalIP', address }] };
+    await client.updateStatus<KubeObject & { status: unknown }>(NODES, { ...made, status });
+  };
+  const names = ['drain-kept', 'drain-leaves', 'drain-beside'];
+  await Promise.all(names.map((name, index) => node(name, `10.250.9.${index + 1}`)));
+  const script = [
+    await text('files/prelude.sh'),
+    `export KUBECONFIG=${kubeconfig} PATH=${binaries}:$PATH KUBECACHEDIR=$(mktemp -d)`,
+    await text('roles/drain/files/drain.sh'),
+  ].join('\n');
+  const { stdout } = await execa('bash', ['-s'], {
+    input: script,
+    env: {
+      DENY: await text('roles/drain/files/deny.yaml'),
+      DRAIN_SECONDS: '10',
+      LEAVING: '10.250.9.99 drain-kept no\n10.250.9.2 drain-leaves no\n10.250.9.98 drain-never no\n',
+    },
+  });
+  const left = await Promise.all(
+    names.map((name) => client.find<KubeObject>(NODES, { namespace: '', name })),
+  );
+  expect(left.map((one) => one?.metadata.name)).toEqual(['drain-kept', undefined, 'drain-beside']);
+  expect(stdout).toContain('node drain-kept has the address 10.250.9.1, not 10.250.9.99; it stays');
+  for (const address of ['10.250.9.99', '10.250.9.2', '10.250.9.98'])
+    expect(stdout).toContain(`did: left ${address}`);
+  const denied = await execa(join(binaries, 'kubectl'), [
+    ...['--kubeconfig', kubeconfig, '-n', 'kube-system', 'get', 'configmap', 'matryoshka-removed-nodes'],
+    ...['-o', 'jsonpath={.data}'],
+  ]);
+  expect(Object.keys(JSON.parse(denied.stdout)).sort()).toEqual(['drain-leaves', 'drain-never']);
+  await client.close();
+});
