@@ -1,14 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { isResultWord } from '#api/words.ts';
 import { UsageError } from '#base/errors.ts';
-import { artifactsDir } from '../artifacts/places.ts';
 import type { Say } from '../artifacts/progress.ts';
 import { type LabHost, labDir } from '../hosts/places.ts';
+import { kubectl, kubectlPath } from '../kubectl.ts';
 import { clientOf, kubeconfigOf, untilCluster, untilDone } from '../meta/cluster.ts';
 import { type Meta, metaUp } from '../meta/meta.ts';
 import { askService } from '../meta/web.ts';
@@ -20,7 +19,6 @@ const NAME = 'demo';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 const HOSTS = 5;
-const kubectl = join(artifactsDir, 'dl.k8s.io/release/v1.34.4/bin/linux/amd64/kubectl');
 
 export interface DemoOptions {
   /** 2: the meta cluster; 3: a cluster by annotation; 4: by REST; 5: scaled and deleted as well. */
@@ -152,16 +150,7 @@ const demoKubeconfig = join(labDir, `${NAME}.kubeconfig`);
 async function show(meta: Meta, worker: LabHost): Promise<void> {
   const kubeconfig = await kubeconfigOf(meta, NAME);
   await writeFile(demoKubeconfig, kubeconfig, { mode: 0o600 });
-  const { stdout } = await execa(kubectl, [
-    '--kubeconfig',
-    demoKubeconfig,
-    'get',
-    'nodes,pods',
-    '-A',
-    '-o',
-    'wide',
-  ]);
-  process.stdout.write(`${stdout}\n\n`);
+  process.stdout.write(`${await kubectl(demoKubeconfig, ['get', 'nodes,pods', '-A', '-o', 'wide'])}\n\n`);
   const client = await clientOf(kubeconfig);
   try {
     process.stdout.write(`${await askService(client, worker.ip)}\n`);
@@ -173,10 +162,10 @@ async function show(meta: Meta, worker: LabHost): Promise<void> {
 async function tellHowToUse(meta: Meta): Promise<void> {
   process.stdout.write(`
 What is there now:
-  the meta cluster   ${kubectl} --kubeconfig ${meta.kubeconfigPath} get ecs -A
-  the cluster        ${kubectl} --kubeconfig ${demoKubeconfig} get nodes
+  the meta cluster   ${kubectlPath} --kubeconfig ${meta.kubeconfigPath} get ecs -A
+  the cluster        ${kubectlPath} --kubeconfig ${demoKubeconfig} get nodes
   REST and its docs  ${meta.restUrl}/docs (authority: ${join(labDir, 'meta-ca.crt')})
-  a token            ${kubectl} --kubeconfig ${meta.kubeconfigPath} create token lab-user
+  a token            ${kubectlPath} --kubeconfig ${meta.kubeconfigPath} create token lab-user
   end it all         make lab-down
 `);
 }

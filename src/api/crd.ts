@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema } from './conditions.ts';
-import { HOSTS, hostRecordSpecSchema, hostRecordStatusSchema } from './host-record.ts';
+import { HOSTS, type HostState, hostRecordSpecSchema, hostRecordStatusSchema } from './host-record.ts';
 import { IMMUTABLE, KUBERNETES_CLUSTERS, specSchema } from './kubernetes-cluster.ts';
 import type { Resource } from './meta.ts';
 import { isJsonSchema, type JsonSchema, structuralOf, withoutDefaults } from './structural-schema.ts';
@@ -148,21 +148,28 @@ export function kubernetesClusterCrd(): JsonSchema {
 }
 
 export function hostCrd(): JsonSchema {
+  const status = structuralOf(hostRecordStatusSchema);
+  const properties = status['properties'];
+  const state = isJsonSchema(properties) ? properties['state'] : undefined;
+  // A host that was taken has no status yet; the table says all the same how it stands.
+  if (isJsonSchema(state)) state['default'] = 'Held' satisfies HostState;
+  status['default'] = {};
   return definitionOf({
     resource: HOSTS,
     shortName: 'ecsh',
     columns: [
-      column('Address', 'string', '.spec.ip'),
       column('Cluster', 'string', '.spec.cluster'),
       column('Node', 'string', '.spec.name'),
       column('Duties', 'string', '.spec.duties'),
       column('Version', 'string', '.status.versions.kubelet'),
       column('State', 'string', '.status.state'),
-      column('Did', 'string', '.status.lastRun.operation', 1),
+      // The name is the address already, but for the colons of an IPv6 one.
+      column('Address', 'string', '.spec.ip', 1),
+      column('Last run', 'string', '.status.lastRun.operation', 1),
       column('Message', 'string', '.status.lastRun.message', 1),
       AGE,
     ],
     spec: withoutDefaults(structuralOf(hostRecordSpecSchema)),
-    status: structuralOf(hostRecordStatusSchema),
+    status,
   });
 }

@@ -5,6 +5,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { annotations } from '#api/names.ts';
 import { readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { asPlanned } from './plan-and-deed.ts';
 
 const NAME = 'applied';
 const OPERATION_MS = 8 * 60_000;
@@ -52,8 +53,10 @@ const answered = (word: string) =>
 
 describe('the life of a cluster by apply and annotations alone', () => {
   it('comes', async () => {
-    await apply([1], 'creating', 'one');
-    await answered('create-finished');
+    await asPlanned(meta, NAME, async () => {
+      await apply([1], 'creating', 'one');
+      await answered('create-finished');
+    });
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1).map(nodeNameOf).sort());
   });
 
@@ -88,11 +91,15 @@ describe('the life of a cluster by apply and annotations alone', () => {
   });
 
   it('grows and shrinks', async () => {
-    await apply([1, 2], 'scaling-up', 'two');
-    await answered('scale-up-finished');
+    await asPlanned(meta, NAME, async () => {
+      await apply([1, 2], 'scaling-up', 'two');
+      await answered('scale-up-finished');
+    });
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
-    await apply([1], 'scaling-down', 'three');
-    await answered('scale-down-finished');
+    await asPlanned(meta, NAME, async () => {
+      await apply([1], 'scaling-down', 'three');
+      await answered('scale-down-finished');
+    });
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1).map(nodeNameOf).sort());
   });
 

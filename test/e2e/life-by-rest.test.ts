@@ -5,6 +5,7 @@ import { clientOf, kubeconfigOf, readyNodes, untilCluster, untilDone } from '#la
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import type { Client } from '#runtime/client/client.ts';
+import { asPlanned, dryRun } from './plan-and-deed.ts';
 
 const NAME = 'life';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -41,10 +42,14 @@ describe('the life of a cluster through REST alone', () => {
       nodeList: entries(1, 3),
       privateSSHKey: meta.privateKey,
     };
-    const answer = await meta.rest.raw('POST', PATH, body);
-    expect(answer).toMatchObject({ status: 200, body: { code: 'OK', message: 'success' } });
-    const cluster = await untilDone(meta, NAME, OPERATION_MS);
-    expect(cluster.status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
+    const plan = await dryRun(meta, 'POST', PATH, body);
+    const create = async () => {
+      const answer = await meta.rest.raw('POST', PATH, body);
+      expect(answer).toMatchObject({ status: 200, body: { code: 'OK', message: 'success' } });
+      const cluster = await untilDone(meta, NAME, OPERATION_MS);
+      expect(cluster.status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
+    };
+    await asPlanned(meta, NAME, create, { plan });
     made = await clientOf(await kubeconfigOf(meta, NAME));
     expect(await readyNodes(made)).toEqual(nodes(3));
     expect(await askService(made, meta.hosts[1]?.ip ?? '')).toContain('HTTP 200');
@@ -57,30 +62,50 @@ describe('the life of a cluster through REST alone', () => {
     expect(log).not.toContain(meta.privateKey.split('\n')[1]);
   });
 
-  it('takes one operation at a time', async () => {
-    const grown = await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 4) });
-    expect(grown.status).toBe(200);
-    const second = await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(1, 2) });
-    expect(second).toMatchObject({ status: 409, body: { code: 'Conflict' } });
-  });
-
-  it('grows by a worker', async () => {
-    await untilDone(meta, NAME, OPERATION_MS);
+  it('grows by a worker, and takes one operation at a time', async () => {
+    const body = { nodeList: entries(1, 4) };
+    const plan = await dryRun(meta, 'POST', `${PATH}/scaleup`, body);
+    const grow = async () => {
+      expect((await meta.rest.raw('POST', `${PATH}/scaleup`, body)).status).toBe(200);
+      const second = await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(1, 2) });
+      expect(second).toMatchObject({ status: 409, body: { code: 'Conflict' } });
+      await untilDone(meta, NAME, OPERATION_MS);
+    };
+    await asPlanned(meta, NAME, grow, { plan });
     expect(made && (await readyNodes(made))).toEqual(nodes(4));
   });
 
+  it('labels a worker, and touches nothing else', async () => {
+    const [worker] = entries(1, 2);
+    const body = { nodeList: [{ ...worker, labels: { 'example.com/rack': 'r1' } }] };
+    const plan = await dryRun(meta, 'POST', `${PATH}/relabel`, body);
+    const label = async () => {
+      await meta.rest.raw('POST', `${PATH}/relabel`, body);
+      await untilDone(meta, NAME, OPERATION_MS);
+    };
+    await asPlanned(meta, NAME, label, { plan });
+  });
+
   it('shrinks by a worker, whose host is as it was', async () => {
-    await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(1, 3) });
-    await untilDone(meta, NAME, OPERATION_MS);
+    const body = { nodeList: entries(1, 3) };
+    const plan = await dryRun(meta, 'POST', `${PATH}/scaledown`, body);
+    const shrink = async () => {
+      await meta.rest.raw('POST', `${PATH}/scaledown`, body);
+      await untilDone(meta, NAME, OPERATION_MS);
+    };
+    await asPlanned(meta, NAME, shrink, { plan });
     expect(made && (await readyNodes(made))).toEqual(nodes(3));
     const name = meta.hosts[3]?.name ?? '';
     expect(await traces(name)).toEqual([]);
   });
 
   it('goes, and leaves every host as it was', async () => {
-    const { status } = await meta.rest.raw('DELETE', PATH);
-    expect(status).toBe(200);
-    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    const plan = await dryRun(meta, 'DELETE', PATH);
+    const remove = async () => {
+      expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
+      await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    };
+    await asPlanned(meta, NAME, remove, { plan });
     for (const { name } of meta.hosts) {
       expect(await traces(name), name).toEqual([]);
     }

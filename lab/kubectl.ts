@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { artifactsDir } from './artifacts/places.ts';
+
+/** As the artifacts have it, for the Kubernetes that the lab installs. */
+export const kubectlPath = join(artifactsDir, 'dl.k8s.io/release/v1.34.4/bin/linux/amd64/kubectl');
+
+/** Runs kubectl as a person would, and answers its standard output. Throws with its message otherwise. */
+export async function kubectl(
+  kubeconfig: string,
+  args: readonly string[],
+  { input = '', timeoutMs = 60_000 } = {},
+): Promise<string> {
+  const options = { input, timeout: timeoutMs };
+  return (await execa(kubectlPath, ['--kubeconfig', kubeconfig, ...args], options)).stdout;
+}

@@ -1,0 +1,66 @@
+import { findCondition } from '#api/conditions.ts';
+import { SECRETS, secretData } from '#api/core.ts';
+import type { HostEntry } from '#api/host.ts';
+import { HOSTS, type HostRecord } from '#api/host-record.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { kubectl } from '#lab/kubectl.ts';
+import { untilCluster } from '#lab/meta/cluster.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+
+const KEYS = 'kubectl-keys';
+
+export interface Wanted {
+  masters: readonly HostEntry[];
+  workers?: readonly HostEntry[];
+  /** Annotation that asks; left out: only the spec is applied. */
+  word?: string;
+  requestId?: string;
+  secret?: string;
+}
+
+/** A person at a shell: files that are applied, `kubectl wait`, `kubectl get`. */
+export function byKubectl(meta: Meta, name: string) {
+  const run = (args: readonly string[], options?: Parameters<typeof kubectl>[2]) =>
+    kubectl(meta.kubeconfigPath, args, options);
+  const manifest = ({ masters, workers = [], word, requestId, secret = KEYS }: Wanted) => ({
+    apiVersion: 'ecs.yun.com/v1',
+    kind: 'KubernetesCluster',
+    metadata: {
+      name,
+      namespace: 'default',
+      annotations: {
+        ...(word === undefined ? {} : { [annotations.operation]: word }),
+        ...(requestId === undefined ? {} : { [annotations.requestId]: requestId }),
+      },
+    },
+    spec: { cluster: { masterList: masters, nodeList: workers, credentialsSecret: secret } },
+  });
+  return {
+    run,
+    async giveKeys(): Promise<void> {
+      const data = secretData({ username: 'root', 'ssh-privatekey': meta.privateKey });
+      const secret = { metadata: { namespace: 'default', name: KEYS }, data };
+      await meta.client.apply(SECRETS, secret, { fieldManager: 'e2e', force: true });
+    },
+    apply: (wanted: Wanted) => run(['apply', '-f', '-'], { input: JSON.stringify(manifest(wanted)) }),
+    /** The line of docs/contract.md that waits for whatever was asked last. */
+    waitUpToDate: (seconds = 480) =>
+      run(['wait', `ecs/${name}`, '--for=condition=UpToDate', `--timeout=${seconds}s`], {
+        timeoutMs: (seconds + 10) * 1_000,
+      }),
+    untilStalled: (reason: string, timeoutMs: number) =>
+      untilCluster(
+        meta,
+        name,
+        (one) => findCondition(one?.status?.conditions, 'Stalled')?.reason === reason,
+        timeoutMs,
+      ),
+    untilGone: (timeoutMs: number) => untilCluster(meta, name, (one) => one === undefined, timeoutMs),
+    get: async (): Promise<KubernetesCluster | undefined> => untilCluster(meta, name, () => true, 10_000),
+    async records(): Promise<Record<string, HostRecord>> {
+      const { items } = await meta.client.list<HostRecord>(HOSTS, { namespace: 'matryoshka-system' });
+      return Object.fromEntries(items.map((record) => [record.spec.ip, record]));
+    },
+  };
+}

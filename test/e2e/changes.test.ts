@@ -1,0 +1,142 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
+import type { KubeObject } from '#api/meta.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
+import { kubectl } from '#lab/kubectl.ts';
+import { kubeconfigOf } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { asPlanned } from './plan-and-deed.ts';
+
+/** What a person changes of a cluster with `kubectl apply` alone, and mistakes that are made with it. */
+const NAME = 'changing';
+let meta: Meta;
+let shell: ReturnType<typeof byKubectl>;
+let made = '';
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  shell = byKubectl(meta, NAME);
+  await shell.giveKeys();
+});
+afterAll(() => meta.close());
+
+const host = (index: number): LabHost => {
+  const found = meta.hosts[index];
+  if (!found) throw new Error(`the lab has no host ${index}`);
+  return found;
+};
+const at = (index: number, more: object = {}) => ({ ip: host(index).ip, ...more });
+const inside = (...args: string[]) => kubectl(made, args);
+const changed = (act: () => Promise<unknown>, files = false) =>
+  asPlanned(
+    meta,
+    NAME,
+    async () => {
+      await act();
+      await shell.waitUpToDate();
+    },
+    { files },
+  );
+
+interface Node extends KubeObject {
+  spec: { taints?: { key: string; value?: string; effect: string }[] };
+}
+const node = async (name: string): Promise<Node> =>
+  JSON.parse(await inside('get', 'node', name, '-o', 'json'));
+
+describe('a cluster that is changed by apply', () => {
+  it('comes, whichever host was to be what in a try that failed', async () => {
+    await docker(['exec', host(0).name, 'systemctl', 'stop', 'ssh']);
+    await shell.apply({ masters: [at(1)], workers: [at(0)], word: 'creating', requestId: '1' });
+    await shell.untilStalled('OperationFailed', 60_000);
+    await docker(['exec', host(0).name, 'systemctl', 'start', 'ssh']);
+    await changed(() =>
+      shell.apply({ masters: [at(0)], workers: [at(1, { name: 'w1' })], word: 'creating', requestId: '2' }),
+    );
+    const records = await shell.records();
+    expect(records[host(0).ip]?.spec.duties).toEqual(['control-plane', 'etcd']);
+    expect(records[host(1).ip]?.spec).toMatchObject({ duties: ['worker'], name: 'w1' });
+    made = join(await mkdtemp(join(tmpdir(), 'e2e-')), 'kubeconfig');
+    await writeFile(made, await kubeconfigOf(meta, NAME), { mode: 0o600 });
+  });
+
+  it('has labels and taints set, changed and taken away, and those of others left', async () => {
+    await inside('label', 'node', 'w1', 'theirs=kept');
+    await inside('taint', 'node', 'w1', 'theirs=kept:PreferNoSchedule');
+    const mark = (more: object) =>
+      shell.apply({ masters: [at(0)], workers: [at(1, { name: 'w1', ...more })] });
+    const taint = (value: string) => [{ key: 'ours', value, effect: 'NoSchedule' }];
+    await changed(() => mark({ labels: { rack: 'r1', row: 'a' }, taints: taint('one') }), true);
+    expect((await node('w1')).metadata.labels).toMatchObject({ rack: 'r1', row: 'a', theirs: 'kept' });
+    await changed(() => mark({ labels: { rack: 'r2' }, taints: taint('two') }));
+    const { metadata, spec } = await node('w1');
+    expect(metadata.labels).toMatchObject({ rack: 'r2', theirs: 'kept' });
+    expect(metadata.labels).not.toHaveProperty('row');
+    expect(spec.taints).toContainEqual({ key: 'ours', value: 'two', effect: 'NoSchedule' });
+    await changed(() => mark({}));
+    const bare = await node('w1');
+    expect(bare.metadata.labels).not.toHaveProperty('rack');
+    expect(bare.spec.taints).toEqual([{ key: 'theirs', value: 'kept', effect: 'PreferNoSchedule' }]);
+    await inside('taint', 'node', 'w1', 'theirs-');
+  });
+
+  it('is told why nothing runs, within 15 seconds, where the runner’s image is not there', async () => {
+    const controller = ['-n', 'matryoshka-system', 'deployment/matryoshka-controller'];
+    const listed = await shell.run(['set', 'env', ...controller, '--list']);
+    const image = /^MATRYOSHKA_RUNNER_IMAGE=(.*)$/m.exec(listed)?.[1] ?? '';
+    const use = async (name: string) => {
+      await shell.run(['set', 'env', ...controller, `MATRYOSHKA_RUNNER_IMAGE=${name}`]);
+      const [, , deployment = ''] = controller;
+      await shell.run(['-n', 'matryoshka-system', 'rollout', 'status', deployment, '--timeout=120s'], {
+        timeoutMs: 130_000,
+      });
+    };
+    await use('127.0.0.1:1/matryoshka/none:none');
+    await shell.apply({ masters: [at(0)], workers: [at(1, { name: 'w1', labels: { late: 'yes' } })] });
+    const stalled = await shell.untilStalled('RunBlocked', 15_000);
+    expect(findCondition(stalled?.status?.conditions, 'Stalled')?.message).toMatch(/image/i);
+    expect(await shell.run(['get', 'ecs', NAME])).toContain('RunBlocked');
+    await use(image);
+    await shell.run(['-n', 'matryoshka-system', 'delete', 'job', stalled?.status?.jobName ?? '']);
+    await shell.waitUpToDate();
+    expect((await node('w1')).metadata.labels).toMatchObject({ late: 'yes' });
+  });
+
+  it('keeps its nodes apart from a mistyped address of the same name, which leaves no record', async () => {
+    for (const { name } of [meta.host, host(0), host(1)])
+      await docker(['exec', name, 'crictl', 'rmi', '--prune'], 120_000);
+    const wrong = { ip: '10.88.0.99', name: 'w2' };
+    const workers = [at(1, { name: 'w1' })];
+    await shell.apply({ masters: [at(0)], workers: [...workers, wrong] });
+    await shell.untilStalled('OperationFailed', 90_000);
+    expect((await shell.records())[wrong.ip]?.status?.lastRun?.ok).toBe(false);
+    expect(await shell.run(['get', 'ecsh', '-n', 'matryoshka-system', wrong.ip])).toMatch(/w2 .* Held/);
+    const both = [...workers, at(2, { name: 'w2' }), at(3, { name: 'w3' })];
+    await changed(() => shell.apply({ masters: [at(0)], workers: both }), true);
+    expect(await shell.records()).not.toHaveProperty([wrong.ip]);
+    const fewer = { masters: [at(0)], workers: both.slice(0, 2) };
+    await changed(() => shell.apply({ ...fewer, word: 'scaling-down', requestId: '3' }), true);
+    expect(await inside('get', 'nodes', '-o', 'name')).toMatch(/w1\s+node\/w2$/);
+  });
+
+  it('takes a worker back that was removed', async () => {
+    const workers = [at(1, { name: 'w1' }), at(2, { name: 'w2' }), at(3, { name: 'w3' })];
+    await changed(() => shell.apply({ masters: [at(0)], workers }));
+    expect(await inside('get', 'nodes', '-o', 'name')).toContain('node/w3');
+  });
+
+  it('reads like a page, and goes after all images that nothing uses went', async () => {
+    const hosts = await shell.run(['get', 'ecsh', '-n', 'matryoshka-system']);
+    expect(hosts.split('\n')[0]).toMatch(/^NAME\s+CLUSTER\s+NODE\s+DUTIES\s+VERSION\s+STATE\s+AGE$/);
+    expect(hosts).toMatch(/default\/changing\s+w1\s+\["worker"\]\s+v1\.34\.4\s+Joined/);
+    for (const { name } of [meta.host, host(0), host(1), host(2), host(3)])
+      await docker(['exec', name, 'crictl', 'rmi', '--prune'], 120_000);
+    await shell.run(['delete', 'ecs', NAME, '--wait=false']);
+    await shell.untilGone(480_000);
+    expect(await shell.records()).toEqual({});
+  });
+});

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { docker } from '#lab/hosts/docker.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byKubectl } from './by-kubectl.ts';
+
+/** What is refused before a host is touched. */
+const NAME = 'refused';
+let meta: Meta;
+let shell: ReturnType<typeof byKubectl>;
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  shell = byKubectl(meta, NAME);
+  await shell.giveKeys();
+});
+afterAll(() => meta.close());
+
+const on = ({ name }: LabHost, script: string) => docker(['exec', name, 'bash', '-ec', script]);
+const gone = async (withinMs: number) => {
+  await shell.run(['delete', 'ecs', NAME, '--wait=false']);
+  await shell.untilGone(withinMs);
+};
+
+it('a cluster that never touched a host goes within 5 seconds, though its Secret is missing', async () => {
+  const masters = [{ ip: meta.hosts[0]?.ip ?? '' }];
+  await shell.apply({ masters, word: 'creating', secret: 'nobody-made-it' });
+  await shell.untilStalled('CredentialsMissing', 30_000);
+  await gone(5_000);
+});
+
+/** What a host says of its owner, what it carries, and what an entry may do about it. */
+const owners = {
+  none: 'rm -f /etc/matryoshka/owner.json',
+  released: `echo '{"clusterId":"other","epoch":{"sequence":1,"attempt":1},"podUid":"p","released":true}' > /etc/matryoshka/owner.json`,
+  held: `echo '{"clusterId":"other","epoch":{"sequence":1,"attempt":1},"podUid":"p","released":false}' > /etc/matryoshka/owner.json`,
+};
+const leftovers = {
+  nothing: 'rm -f /etc/matryoshka/made',
+  listed: `printf 'cluster other\\ncontrol-plane tree /var/lib/etcd\\n' > /etc/matryoshka/made; mkdir -p /var/lib/etcd/member`,
+  foreign: 'rm -f /etc/matryoshka/made; mkdir -p /var/lib/etcd/member',
+};
+const reclaims = [undefined, 'other', 'whatever'] as const;
+type Case = [owner: keyof typeof owners, left: keyof typeof leftovers, reclaim: (typeof reclaims)[number]];
+const cases: Case[] = (['none', 'released', 'held'] as const).flatMap((owner) =>
+  (['nothing', 'listed', 'foreign'] as const).flatMap((left) =>
+    reclaims.map((reclaim): Case => [owner, left, reclaim]),
+  ),
+);
+/** Only a host that another cluster holds by its own word, and that carries nothing but that cluster's, is opened. */
+function expected([owner, left, reclaim]: Case): RegExp | undefined {
+  if (owner === 'held' && reclaim === 'other') return left === 'foreign' ? /did not make/ : undefined;
+  if (owner === 'held') return /HostConflict/;
+  return left === 'nothing' ? undefined : /did not make/;
+}
+
+describe('a host is opened by its own word alone', () => {
+  it.each([0, 4, 8, 12, 16, 20, 24])('cases from %i', async (first) => {
+    const some = cases.slice(first, first + 4);
+    const hosts = some.flatMap((one, index) => {
+      const host = meta.hosts[index + 1];
+      return host ? [{ host, one }] : [];
+    });
+    // One that cannot be reached: nothing is changed on any host, whatever is found on the others.
+    const masters = [{ ip: '10.88.0.99' }];
+    try {
+      for (const { host, one } of hosts)
+        await on(host, `mkdir -p /etc/matryoshka; ${owners[one[0]]}; ${leftovers[one[1]]}`);
+      const workers = hosts.map(({ host, one: [, , reclaim] }) => ({
+        ip: host.ip,
+        ...(reclaim ? { reclaim } : {}),
+      }));
+      await shell.apply({ masters, workers, word: 'creating', requestId: `from ${first}` });
+      const failed = await shell.untilStalled('OperationFailed', 90_000);
+      const problems =
+        failed?.status?.message?.split('; 10.88.').map((text) => `10.88.${text.replace('10.88.', '')}`) ?? [];
+      for (const { host, one } of hosts) {
+        const said = problems.filter((text) => text.startsWith(`${host.ip}:`)).join('; ');
+        const wanted = expected(one);
+        if (wanted) expect(said, one.join(' ')).toMatch(wanted);
+        else expect(said, one.join(' ')).toBe('');
+        if (one[1] !== 'nothing') await on(host, 'ls -d /var/lib/etcd/member');
+      }
+      await gone(30_000);
+    } finally {
+      for (const { host } of hosts) await on(host, 'rm -rf /etc/matryoshka /var/lib/etcd');
+    }
+  });
+});
