@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { JOBS, SECRETS } from '#api/core.ts';
+import { CONFIG_MAPS, type ConfigMap, JOBS, SECRETS } from '#api/core.ts';
 import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf, labels } from '#api/names.ts';
@@ -51,6 +51,13 @@ describe('a cluster, by annotation', () => {
       name: 'demo-kubeconfig',
     });
     expect(kubeconfig).toMatchObject({ data: { value: Buffer.from(KUBECONFIG).toString('base64') } });
+    const record = { namespace: operator.namespace, name: `kube-create-${cluster?.status?.operation?.id}` };
+    const { data } = await operator.client.get<ConfigMap>(CONFIG_MAPS, record);
+    // Written at the beginning; the end leaves it.
+    expect([data?.['result'], JSON.parse(data?.['plan'] ?? '')]).toEqual([
+      'finished',
+      [1, 2, 3].map((last) => ({ ...host(last), action: 'join' })),
+    ]);
 
     await operator.apply('demo', spec(2, 3, 4), 'scaling-up', 'up');
     await operator.until('demo', (now) => word(now) === 'scale-up-finished' && phase(now) === 'Running');

@@ -108,7 +108,7 @@ describe('a cluster that is changed by apply', () => {
 
   it('keeps its nodes apart from a mistyped address of the same name, which leaves no record', async () => {
     for (const { name } of [meta.host, host(0), host(1)])
-      await docker(['exec', name, 'crictl', 'rmi', '--prune'], 120_000);
+      await docker(['exec', name, '/usr/local/bin/ctr', '-n', 'k8s.io', 'images', 'prune', '--all'], 120_000);
     const wrong = { ip: '10.88.0.99', name: 'w2' };
     const workers = [at(1, { name: 'w1' })];
     await shell.apply({ masters: [at(0)], workers: [...workers, wrong] });
@@ -134,7 +134,7 @@ describe('a cluster that is changed by apply', () => {
     expect(hosts.split('\n')[0]).toMatch(/^NAME\s+CLUSTER\s+NODE\s+DUTIES\s+VERSION\s+STATE\s+AGE$/);
     expect(hosts).toMatch(/default\/changing\s+w1\s+\["worker"\]\s+v1\.34\.4\s+Joined/);
     for (const { name } of [meta.host, host(0), host(1), host(2), host(3)])
-      await docker(['exec', name, 'crictl', 'rmi', '--prune'], 120_000);
+      await docker(['exec', name, '/usr/local/bin/ctr', '-n', 'k8s.io', 'images', 'prune', '--all'], 120_000);
     await shell.run(['delete', 'ecs', NAME, '--wait=false']);
     await shell.untilGone(480_000);
     expect(await shell.records()).toEqual({});

@@ -46,7 +46,10 @@ export async function writeRecord(
       spec: JSON.stringify(operation.spec, null, 2),
       result,
       message: result === 'running' ? '' : (cluster.status?.message ?? ''),
-      plan: JSON.stringify(plan?.hosts.map(({ member, action }) => ({ ip: member.ip, action })) ?? []),
+      // At the end nobody reads the plan any more; what the beginning has written of it stays.
+      ...(plan
+        ? { plan: JSON.stringify(plan.hosts.map(({ member, action }) => ({ ip: member.ip, action }))) }
+        : {}),
       hosts: JSON.stringify(cluster.status?.hosts ?? []),
     },
   } satisfies ConfigMap;
