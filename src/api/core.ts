@@ -71,7 +71,7 @@ export interface Pod extends KubeObject {
     containerStatuses?: {
       name: string;
       state?: {
-        terminated?: { exitCode: number; reason?: string; message?: string };
+        terminated?: { exitCode: number; reason?: string; message?: string; finishedAt?: string };
         waiting?: { reason?: string; message?: string };
       };
     }[];

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { z } from 'zod';
 import { PODS } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { fillIn, readManifests, resourceOf } from './manifests.ts';
 
 /** The manifests as a real API server sees them. */

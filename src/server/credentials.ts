@@ -2,10 +2,10 @@ import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey, OwnerReference } from '#api/meta.ts';
 import { credentialsSecretName } from '#api/names.ts';
+import { markOf, ownershipOf } from '#api/own-secret.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists } from '#runtime/wire/api-error.ts';
 import { apiVersionOf } from '#runtime/wire/resource-path.ts';
-import { markOf, ownershipOf } from '#api/own-secret.ts';
 import { conflict } from './errors.ts';
 
 /** How a cluster's hosts are reached. */

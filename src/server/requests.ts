@@ -4,9 +4,9 @@ import { type ClusterSpec, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isConflict } from '#runtime/wire/api-error.ts';
-import type { Problem } from '#base/errors.ts';
 import { conflict, notFound } from './errors.ts';
 
 /** The region of an object that names none. */

@@ -4,8 +4,8 @@ import { execa } from 'execa';
 import { expect, inject, it } from 'vitest';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { ensureBinaries } from '#lab/artifacts/binaries.ts';
-import { createClient } from '#runtime/client.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 
 /** The script that removes nodes, against a real API server. */
 const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };

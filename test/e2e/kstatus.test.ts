@@ -4,7 +4,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { createLogger } from '#base/log.ts';
 import { kstatusOf } from '#lab/kstatus/run.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
-import { createInformer } from '#runtime/informer.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
 import { byKubectl } from './by-kubectl.ts';
 
 const NAME = 'watched';

@@ -3,7 +3,7 @@ import { HOSTS, type HostRecord, type HostState, hostRecordName } from '#api/hos
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations, labels } from '#api/names.ts';
-import type { Client } from '#runtime/client.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 /** What the controller writes of a cluster that it made: for tests of what REST and webhook read. */
 

@@ -4,8 +4,8 @@ import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { createAuthority, createServerCertificate, type KeyPair } from '#certificates/certificates.ts';
-import { createManager } from '#runtime/manager.ts';
-import { useNamespace } from '#runtime/test-namespace.ts';
+import { createManager } from '#runtime/process/manager.ts';
+import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { certificateModule } from './module.ts';
 
 const test = useNamespace('certificate');

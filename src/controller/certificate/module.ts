@@ -4,9 +4,9 @@ import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { renewalOf, renewed } from '#certificates/certificates.ts';
-import type { Client } from '#runtime/client.ts';
-import { type Controller, createController } from '#runtime/controller.ts';
-import { createInformer, type Informer } from '#runtime/informer.ts';
+import { createInformer, type Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { type Controller, createController } from '#runtime/controller/controller.ts';
 
 export interface CertificateModuleDeps {
   client: Client;

@@ -19,7 +19,7 @@ import type { Lister } from '#runtime/cache/store.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
 import type { AttemptRef, AttemptState, Installer } from '../installer.ts';
-import { hasEnded, isComplete, judge } from './judge.ts';
+import { endedWell, hasEnded, isComplete, judge } from './judge.ts';
 import { type JobSettings, jobOf, secretOf } from './manifest.ts';
 
 export const BY_CLUSTER = 'clusterId';
@@ -86,7 +86,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
   async function stateOf(job: Job, { job: name }: AttemptRef): Promise<AttemptState> {
     const pod = caches.pods.byIndex(BY_JOB, name)[0];
     const step = caches.logs.get(logKeyOf(name))?.metadata.annotations?.[marks.step];
-    if (!hasEnded(job)) {
+    if (!hasEnded(job) && !endedWell(pod)) {
       const state = judge(job, pod, undefined, step);
       if (pod || state.kind !== 'running') return state;
       const blocked = await whyNoPod(job);

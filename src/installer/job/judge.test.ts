@@ -18,6 +18,21 @@ const report = { success: true, message: 'done', hosts: [] };
 it.each([
   ['a Job without an end runs', job(), undefined, undefined, { kind: 'running', step: 'nodes' }],
   ['a complete Job did its work', job('Complete'), pod(0), report, { kind: 'succeeded', report }],
+  [
+    'a pod that ended well is what its Job will say, seconds later',
+    job(),
+    pod(0),
+    report,
+    { kind: 'succeeded', report },
+  ],
+  [
+    'a pod that ended well, and whose report is not there, is left to its Job',
+    job(),
+    pod(0),
+    undefined,
+    { kind: 'running' },
+  ],
+  ['a pod that failed is left to its Job', job(), pod(1), report, { kind: 'running' }],
   ['a lost report does not undo the work', job('Complete'), undefined, undefined, { kind: 'succeeded' }],
   [
     'work done but not delivered is work done',

@@ -11,9 +11,16 @@ export const isComplete = (job: Job): boolean => conditionOf(job, 'Complete') !=
 /** Whether the Job has ended, one way or the other. */
 export const hasEnded = (job: Job): boolean => isComplete(job) || conditionOf(job, 'Failed') !== undefined;
 
+const lastWordsOf = (pod: Pod | undefined) =>
+  pod?.status?.containerStatuses?.find(({ name }) => name === 'ansibleinit')?.state?.terminated;
+
+/** Whether the pod ended with code 0: its Job will be complete, but says so two seconds later (batched by its controller). */
+export const endedWell = (pod: Pod | undefined): boolean => lastWordsOf(pod)?.exitCode === EXIT.done;
+
 /**
- * How an attempt stands, from its Job and pod, and at its end from the report. The Job decides; the report only says
- * what the Job cannot. One that left neither report nor verdict is lost: nobody knows how far it came.
+ * How an attempt stands, from its Job and pod, and at its end from the report. The Job decides, or the exit code by which
+ * it will; the report only says what these cannot. One that left neither report nor verdict is lost: nobody knows how
+ * far it came.
  */
 export function judge(
   job: Job,
@@ -21,8 +28,7 @@ export function judge(
   report: Report | undefined,
   step?: string,
 ): AttemptState {
-  const terminated = pod?.status?.containerStatuses?.find(({ name }) => name === 'ansibleinit')?.state
-    ?.terminated;
+  const terminated = lastWordsOf(pod);
   const verdict = report ?? reportFrom(terminated?.message);
   const told = report ? { report } : verdict ? { report: verdict } : {};
   if (isComplete(job)) {
@@ -34,6 +40,10 @@ export function judge(
     };
   }
   const failed = conditionOf(job, 'Failed');
+  if (!failed && endedWell(pod) && report?.success) {
+    const { finishedAt } = terminated ?? {};
+    return { kind: 'succeeded', report, ...(finishedAt === undefined ? {} : { endedAt: finishedAt }) };
+  }
   if (!failed) {
     const endsBy = terminated ? undefined : pod?.metadata.deletionTimestamp;
     return {
