@@ -5,10 +5,10 @@ import { CONFIG_MAPS, SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { CALLBACK_AUDIENCE } from '#api/names.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
-import { isApiError, isForbidden } from '#runtime/api-error.ts';
-import { type Client, createClient } from '#runtime/client.ts';
-import type { Endpoint } from '#runtime/endpoint.ts';
-import { loadEndpoint } from '#runtime/kube-config.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { isApiError, isForbidden } from '#runtime/wire/api-error.ts';
+import type { Endpoint } from '#runtime/wire/endpoint.ts';
 import { fillIn, readManifests, resourceOf } from './manifests.ts';
 
 /** Row 23 of docs/security.md: what a Job's pod may do in the API with whatever token it has. */

@@ -204,9 +204,9 @@ export const ofTheController: readonly Mutant[] = [
   },
   {
     name: "somebody else's kubeconfig taken for the cluster's",
-    file: `${CLUSTER}/stores/kubeconfigs.ts`,
-    from: "if (secret && !isSecretOf(secret, ACCESS, name)) return { kind: 'foreign' };",
-    to: '',
+    file: 'src/api/own-secret.ts',
+    from: 'metadata.labels?.[labels.purpose] !== purpose || owners.length === 0 || !isOfCluster',
+    to: 'purpose === undefined',
     witness: {
       project: 'api',
       file: 'test/conformance/what-is-missing.test.ts',
