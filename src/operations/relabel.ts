@@ -71,7 +71,7 @@ export const relabel = {
     },
     unnamed: () => undefined,
     steps: [
-      { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
+      { name: 'Take the control plane', works: worksThrough, pace: 'all', cut: 'between' },
       { name: 'Mark nodes', works: worksThrough, pace: 'one', cut: 'between' },
     ],
   },
