@@ -88,7 +88,7 @@ network() { # the product's own manifest, filled in with sed
   local image manifest
   image=$(awk '$1 == "flannel" { print $5 }' <<< "$files")
   manifest=$(sed -e 's|{{ pod_cidr }}|10.244.0.0/16|' -e 's|{{ (kube_proxy_config[^}]*}}|true|' -e "s|{{ flannel_image }}|$image|" \
-    -e "s|{{ control_plane_endpoint_name }}|$master|" -e 's|{{ control_plane_endpoint_port }}|6443|' "$here/../ansible/roles/addons/templates/flannel.yaml.j2")
+    -e "s|{{ control_plane_endpoint_name }}|$master|" -e 's|{{ control_plane_endpoint_port }}|6443|' "$here/../ansible/roles/network/templates/flannel.yaml.j2")
   case $manifest in *'{{'*) echo 'the template of flannel has a variable that is not filled in here' >&2; return 1 ;; esac
   script "$master" manifest="$manifest" <<'HOST'
 export KUBECONFIG=/etc/kubernetes/admin.conf
@@ -112,6 +112,7 @@ for pid in "${joining[@]}"; do wait "$pid"; done
 mark 'workers joined'
 wait "$network"
 # The end is the product's own: its very question when nodes are Ready and pods of the system run.
-script "$master" NODES="${names[*]}" WAIT_SECONDS=300 LABELS= UNTAINT= < "$here/../ansible/roles/addons/files/ready.sh"
+cat "$here"/../ansible/{files/prelude.sh,roles/readiness/files/ready.sh} |
+  script "$master" ROLE=readiness NODES="${names[*]}" WAIT_SECONDS=300 LABELS= UNTAINT=
 mark 'nodes Ready, system pods running'
 (umask 077; on "$master" cat /etc/kubernetes/admin.conf > "$out")
