@@ -3,6 +3,7 @@ import { buildConnector, Pool } from 'undici';
 import { ApiError, isApiError } from './api-error.ts';
 import { type Endpoint, isPromise, type TlsMaterial } from './endpoint.ts';
 import { explainError } from './explain-error.ts';
+import { gather } from './gather.ts';
 import { hearStreams } from './heard-streams.ts';
 import { watchForSilence } from './silence.ts';
 import { errorFromAnswer } from './status-error.ts';
@@ -94,37 +95,39 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
     void pool.close().finally(() => retired.delete(pool));
   }
 
-  async function request(pool: Pool, { method, path, headers, body, signal }: WireRequest) {
+  // A DELETE has a body here, which HTTP leaves open: undici would give its connection up after it.
+  const asked = ({ method, path, headers, body }: WireRequest) =>
+    ({ method, path: base + path, headers, body: body ?? null, reset: false }) as const;
+
+  async function request(pool: Pool, wire: WireRequest) {
     try {
-      // A DELETE has a body here, which HTTP leaves open: undici would give its connection up after it.
-      return await pool.request({
-        method,
-        path: base + path,
-        headers,
-        body: body ?? null,
-        signal,
-        reset: false,
-      });
+      return await pool.request({ ...asked(wire), signal: wire.signal });
     } catch (error) {
-      throw explainError(connectionError(error, signal, `${method} ${path}`), endpoint);
+      throw explainError(connectionError(error, wire.signal, `${wire.method} ${wire.path}`), endpoint);
     }
+  }
+
+  /** A success is read as it comes. */
+  async function readBy(read: NonNullable<WireRequest['read']>, pool: Pool, wire: WireRequest) {
+    const { statusCode: status, headers, body } = await request(pool, wire);
+    const retryAfter = header(headers['retry-after']);
+    return isSuccess(status)
+      ? { status, retryAfter, text: '', value: await read(body, status) }
+      : { status, retryAfter, text: await body.text() };
   }
 
   return {
     async send(wire) {
       const pool = calls;
       try {
-        const answer = await request(pool, wire);
-        const { statusCode: status, body } = answer;
-        const retryAfter = header(answer.headers['retry-after']);
-        if (wire.read && isSuccess(status))
-          return { status, retryAfter, text: '', value: await wire.read(body, status) };
-        const text = await body.text();
-        if (status === 401) retire(pool);
-        return { status, retryAfter, text };
+        const answer = wire.read
+          ? await readBy(wire.read, pool, wire)
+          : await gather(pool, asked(wire), wire.signal);
+        if (answer.status === 401) retire(pool);
+        return answer;
       } catch (error) {
         if (isApiError(wire.signal.reason, 'Timeout')) retire(pool);
-        throw connectionError(error, wire.signal, `${wire.method} ${wire.path}`);
+        throw explainError(connectionError(error, wire.signal, `${wire.method} ${wire.path}`), endpoint);
       }
     },
     async open(wire) {
