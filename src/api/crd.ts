@@ -4,7 +4,7 @@ import { HOSTS, type HostState, hostRecordSpecSchema, hostRecordStatusSchema } f
 import { IMMUTABLE, KUBERNETES_CLUSTERS, specSchema } from './kubernetes-cluster.ts';
 import type { Resource } from './meta.ts';
 import { isJsonSchema, type JsonSchema, structuralOf, withoutDefaults } from './structural-schema.ts';
-import { OPERATION_NAMES, PHASES, RESULTS } from './words.ts';
+import { OPERATION_NAMES, PHASES, PLAN_RESULTS, RESULTS } from './words.ts';
 
 /** The CustomResourceDefinitions, made from the same schemas that validate requests and read what is stored. */
 
@@ -49,6 +49,22 @@ const statusSchema = z.object({
     )
     .max(250)
     .optional(),
+  plan: z
+    .object({
+      word: text,
+      requestId: text,
+      specHash: text,
+      operation: z.enum(OPERATION_NAMES),
+      result: z.enum(PLAN_RESULTS),
+      message: text,
+      steps: z.array(text).max(50),
+      hosts: z.record(z.string(), z.int()),
+      changes: z.array(z.object({ ip: text, name: text, action: text })).max(100),
+      warnings: text.optional(),
+      at: text,
+    })
+    .optional()
+    .meta({ atomic: true, description: 'What a dry run says (annotation ecs.yun.com/dry-run).' }),
   conditions: z
     .array(conditionSchema)
     .max(20)

@@ -4,7 +4,7 @@ import type { Condition } from './conditions.ts';
 import { hostSchema } from './host.ts';
 import type { KubeObject, Resource } from './meta.ts';
 import { GROUP } from './names.ts';
-import type { OperationName, Phase, Result } from './words.ts';
+import type { OperationName, Phase, PlanResult, Result } from './words.ts';
 
 export const KUBERNETES_CLUSTERS: Resource = {
   group: GROUP,
@@ -158,6 +158,25 @@ export interface OperationStatus {
   result?: Result;
 }
 
+/** What a dry run says of a request (annotation `ecs.yun.com/dry-run`). */
+export interface PlanStatus {
+  word: string;
+  requestId: string;
+  specHash: string;
+  operation: OperationName;
+  result: PlanResult;
+  /** Why it would be refused, every reason. */
+  message: string;
+  /** Steps in order. */
+  steps: string[];
+  /** How many hosts join, change, leave or stay. */
+  hosts: Record<string, number>;
+  /** What becomes of hosts that do not stay as they are, at most 100. */
+  changes: { ip: string; name: string; action: string }[];
+  warnings?: string;
+  at: string;
+}
+
 export interface HostStatus {
   ip: string;
   state: string;
@@ -178,6 +197,8 @@ export interface ClusterStatus {
   certificatesExpire?: string;
   /** In a few words what goes on, or what a person must do. */
   summary?: string;
+  /** Present while annotation `ecs.yun.com/dry-run` is. */
+  plan?: PlanStatus;
   /** Hosts that need attention, at most 100. */
   hosts?: HostStatus[];
   /** How many hosts are in which state. */

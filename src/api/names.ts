@@ -7,6 +7,8 @@ export const annotations = {
   /** The spec of the last operation that succeeded, for clients of the original; nothing of ours reads it. */
   appliedSpec: 'app.kubernetes.io/spec',
   requestId: `${GROUP}/request-id`,
+  /** `All`: what is asked is planned and its hosts are looked at; nothing begins while it stands there. */
+  dryRun: `${GROUP}/dry-run`,
   clusterId: `${GROUP}/cluster-id`,
   /** The operation that was applied last and its spec, as JSON, without credentials and without hosts. */
   applied: `${GROUP}/applied`,

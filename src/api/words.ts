@@ -69,5 +69,9 @@ export const PHASES = [
 ] as const;
 export type Phase = (typeof PHASES)[number];
 
+/** What a dry run has found: it looks still, it would begin, it would be refused. */
+export const PLAN_RESULTS = ['Checking', 'Possible', 'Refused'] as const;
+export type PlanResult = (typeof PLAN_RESULTS)[number];
+
 export const RESULTS = ['finished', 'failed', 'cancelled'] as const;
 export type Result = (typeof RESULTS)[number];

@@ -17,6 +17,8 @@ export interface Speaker {
   clusterId: string;
   sequence: number;
   attempt: number;
+  /** Whether the run is an errand beside operations, whose attempts are counted apart. */
+  isErrand: boolean;
   cluster: ObjectKey;
   /** Whether the Job's end was seen, after which nothing of it counts any more. */
   ended: boolean;
@@ -87,6 +89,7 @@ export function speakersBy({
       clusterId,
       sequence: Number(marked[labels.sequence] ?? 0),
       attempt: Number(marked[labels.attempt] ?? 0),
+      isErrand: marked[labels.errand] !== undefined,
       cluster: { namespace: of, name },
       ended: hasEnded(job),
     };
@@ -98,10 +101,10 @@ export function speakersBy({
       const token = bearerOf(authorization);
       return known.get(fingerprintOf(token), () => speakerOf(token));
     },
-    async isSuperseded({ cluster, sequence, attempt }) {
+    async isSuperseded({ cluster, sequence, attempt, isErrand }) {
       const now = (await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster))?.status?.operation;
       if (!now) return false;
-      return now.sequence > sequence || (now.sequence === sequence && now.attempt > attempt);
+      return now.sequence > sequence || (!isErrand && now.sequence === sequence && now.attempt > attempt);
     },
   };
 }

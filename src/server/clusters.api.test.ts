@@ -154,7 +154,12 @@ describe('scaling', () => {
       old.metadata.annotations?.[annotations.requestId],
     );
     expect((await up('wide', { nodeList: [host(2), host(4)] })).status).toBe(409);
+    // What was only planned before is now to be done.
+    const key = { namespace: world.namespace, name: 'wide' };
+    const planned = { metadata: { annotations: { [annotations.dryRun]: 'All' } } };
+    await world.admin.patch(KUBERNETES_CLUSTERS, key, planned, { type: 'merge' });
     expect((await up('wide', { retry: true })).status).toBe(200);
+    expect((await world.cluster('wide'))?.metadata.annotations).not.toHaveProperty([annotations.dryRun]);
     await runs('wide', { name: 'scale-up', word: 'scaling-up' });
     expect((await up('wide', { retry: true })).status).toBe(409);
     // The part of a failed scale-up can be taken back.

@@ -77,7 +77,8 @@ export function ask(
     metadata: {
       uid,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      annotations: { ...requestBy(person), [annotations.operation]: word },
+      // Who asks by REST for the deed wants the deed, whatever was only planned before.
+      annotations: { ...requestBy(person), [annotations.operation]: word, [annotations.dryRun]: null },
     },
     ...(change === undefined ? {} : { spec: { cluster: change } }),
   };

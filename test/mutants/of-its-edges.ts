@@ -123,4 +123,15 @@ export const ofItsEdges: readonly Mutant[] = [
     to: '',
     witness: unit('src/precheck/checks.test.ts', 'is refused when it was released'),
   },
+  {
+    name: 'an errand is counted as an attempt of the operation',
+    file: 'src/server/attempts.ts',
+    from: '(!isErrand && now.sequence === sequence && now.attempt > attempt)',
+    to: '((isErrand || !isErrand) && now.sequence === sequence && now.attempt > attempt)',
+    witness: {
+      project: 'api',
+      file: 'src/server/jobs.api.test.ts',
+      test: 'refuse an attempt whose place a later one has taken',
+    },
+  },
 ];

@@ -238,4 +238,22 @@ export const ofTheController: readonly Mutant[] = [
       test: 'a cluster that never touched a host is deleted at once, though its Secret is missing',
     },
   },
+  {
+    name: 'a dry run begins',
+    file: `${CLUSTER}/decide/signal.ts`,
+    from: "if ((spoken === 'asked' || spoken === 'declared') && isDryRun(snapshot)) return 'rehearsed';",
+    to: '',
+    witness: life('looks at the hosts by a run without a playbook, and holds none of them', 'dry-run'),
+  },
+  {
+    name: 'a dry run overlooks the hosts of other clusters',
+    file: `${CLUSTER}/stores/hosts.ts`,
+    from: 'if (found && found.spec.clusterId !== clusterId && stateOf(found)',
+    to: 'if (found && found.spec.clusterId === clusterId && stateOf(found)',
+    witness: {
+      project: 'api',
+      file: 'test/conformance/dry-run.test.ts',
+      test: 'names the cluster that has a host',
+    },
+  },
 ];

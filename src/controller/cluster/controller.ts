@@ -158,8 +158,11 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       deps.event(cluster, 'Normal', 'Finished', `${cluster.status?.operation?.name} is done`);
     if (outcome.kind === 'end' && outcome.result !== 'finished')
       deps.event(cluster, 'Warning', outcome.reason, outcome.message);
-    if ('stall' in outcome && outcome.stall)
-      deps.event(cluster, 'Warning', outcome.stall.reason, outcome.stall.message);
+    if ('stall' in outcome && outcome.stall) {
+      // What was only to be planned stands still as it should.
+      const type = 'plan' in outcome && outcome.plan ? 'Normal' : 'Warning';
+      deps.event(cluster, type, outcome.stall.reason, outcome.stall.message);
+    }
   }
 
   return createController({

@@ -15,7 +15,7 @@ import { validateSpec } from '#operations/validate.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { FETCH } from './decide/settle.ts';
 import { askedWord } from './decide/signal.ts';
-import type { Kubeconfig, Request, Snapshot } from './decide/snapshot.ts';
+import { type Kubeconfig, PRECHECK, type Request, type Snapshot } from './decide/snapshot.ts';
 import { jobName } from './decide/work-rules.ts';
 import type { Anchors } from './stores/anchors.ts';
 import type { Kubeconfigs } from './stores/kubeconfigs.ts';
@@ -65,6 +65,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   const kubeconfig: Kubeconfig =
     wantsKubeconfig && !deletionTimestamp ? await kubeconfigs.of(client, cluster, now) : { kind: 'missing' };
   const fetching = newest(attempts.filter(({ errand }) => errand === FETCH));
+  const checking = attempts.find(({ errand }) => errand === PRECHECK);
   return Object.freeze({
     now,
     cluster,
@@ -78,6 +79,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     plan,
     attempt,
     fetch: fetching ? await installer.observe(fetching) : ABSENT,
+    check: checking && { ref: checking, state: await installer.observe(checking) },
     attempts,
     kubeconfig,
     offer,

@@ -81,6 +81,10 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     for (const { spec } of await hosts.hold(clusterId, textOf(keyOf(cluster)), members))
       if (spec.reclaim !== undefined) learned.reclaims.set(spec.ip, spec.reclaim);
   },
+  'ask-for': async ({ members }, { clusterId, cluster }, { anchors, hosts }) => {
+    await hosts.refuseOthers(clusterId, members);
+    await anchors.refreshCredentials(clusterId, cluster);
+  },
   start: async ({ attempt }, snapshot, { anchors, installer }, { reclaims }) => {
     const { order, ...rest } = attempt;
     const access = await anchors.accessOf(snapshot.clusterId, attempt.sequence);

@@ -27,6 +27,7 @@ const callbackBody = z
 const CALLBACKS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(operations.map(({ callback, prefix }) => [callback, prefix])),
   fetch: 'fetch',
+  precheck: 'precheck',
 };
 
 /**

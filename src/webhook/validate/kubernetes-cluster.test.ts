@@ -32,6 +32,7 @@ const fields = (old: KubernetesCluster | undefined, next: KubernetesCluster, use
 };
 const word = (text: string) => ({ [annotations.operation]: text });
 const operation = `metadata.annotations[${annotations.operation}]`;
+const dryRun = `metadata.annotations[${annotations.dryRun}]`;
 const nodes = (...last: number[]) => ({ nodeList: last.map((part) => ({ ip: `10.0.0.${part}` })) });
 
 describe('validateKubernetesCluster', () => {
@@ -96,6 +97,8 @@ describe('validateKubernetesCluster', () => {
     ],
     ['the way back', cluster(record, { imagesRegistry: 'r' }), cluster(record), []],
     ['everything, before it is created', cluster(), cluster({}, { imagesRegistry: 'r' }), []],
+    ['a dry run that is none', cluster(), cluster({ [annotations.dryRun]: 'true' }), [dryRun]],
+    ['a dry run', cluster(), cluster({ [annotations.dryRun]: 'All' }), []],
     ['a wrong shape', cluster(), cluster({}, nodes(2, 999)), ['spec.cluster.nodeList[1].ip']],
     ['a doubled host', cluster(), cluster({}, nodes(2, 2)), ['spec.cluster.nodeList[1].ip']],
   ])('%s', (_what, old, next, expected) => {

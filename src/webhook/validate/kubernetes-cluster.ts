@@ -45,6 +45,7 @@ export function validateKubernetesCluster(change: Change): Problem[] {
     ...(specChanged ? immutable(change) : []),
     ...(specChanged ? validateSpec(next.spec, change.offer, old?.status?.version) : []),
     ...(specChanged ? undeclarable(change) : []),
+    ...dryRun(change),
     ...requested(change, specChanged),
   ];
 }
@@ -120,6 +121,14 @@ function undeclarable({ old, next, hosts }: Change): Problem[] {
   return [...new Set(inference.fields)]
     .filter((field) => touched.has(field))
     .map((field) => ({ field, reason: `NotOffered: ${inference.message}` }));
+}
+
+function dryRun(change: Change): Problem[] {
+  const value = mark(change.next, annotations.dryRun) ?? '';
+  if (value === '' || value === 'All' || same(change, annotations.dryRun)) return [];
+  return [
+    { field: at(annotations.dryRun), value, reason: 'is not "All"; write that, or remove the annotation' },
+  ];
 }
 
 /** Whether the word may be asked, of this spec. */

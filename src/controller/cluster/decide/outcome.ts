@@ -1,7 +1,8 @@
 import type { HostRecordStatus } from '#api/host-record.ts';
-import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import type { OperationStatus, PlanStatus } from '#api/kubernetes-cluster.ts';
 import type { Member } from '#api/member.ts';
 import type { OperationName, Phase, Result } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
 import type { Attempt, AttemptRef } from '#installer/installer.ts';
 import type { Request } from './snapshot.ts';
 
@@ -15,6 +16,8 @@ export type Effect =
   | { kind: 'bind' }
   | { kind: 'adopt' }
   | { kind: 'hold'; members: readonly Member[] }
+  /** Reads the credentials anew, and refuses where a host is another cluster's; takes nothing. */
+  | { kind: 'ask-for'; members: readonly Member[] }
   | { kind: 'start'; attempt: AttemptToStart }
   | { kind: 'discard'; attempts: readonly AttemptRef[] }
   | { kind: 'record'; result: string }
@@ -30,6 +33,10 @@ export type Effect =
   | { kind: 'delete-object' }
   | { kind: 'let-go' };
 
+/** Every problem in one line, as conditions have it. */
+export const textOfProblems = (problems: readonly Problem[]): string =>
+  problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
+
 /** Why nothing will happen without a person. */
 export interface Stall {
   reason: string;
@@ -38,9 +45,9 @@ export interface Stall {
 
 export type Outcome =
   /** An event will wake us. */
-  | { kind: 'rest'; stall?: Stall }
+  | { kind: 'rest'; stall?: Stall; plan?: PlanStatus }
   /** Look again later, and say why if a person should know. */
-  | { kind: 'wait'; ms: number; stall?: Stall }
+  | { kind: 'wait'; ms: number; stall?: Stall; plan?: PlanStatus }
   /** Take the next sequence and write the operation down; the work starts at the next reconcile. */
   | { kind: 'accept'; operation: OperationName; request: Request }
   /** Write, wake again. */

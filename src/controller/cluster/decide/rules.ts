@@ -1,11 +1,11 @@
 import { annotations } from '#api/names.ts';
 import { operationAsked, WORDS } from '#api/words.ts';
-import type { Problem } from '#base/errors.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
-import type { Outcome } from './outcome.ts';
+import { rehearse } from './dry-run.ts';
+import { type Outcome, textOfProblems } from './outcome.ts';
 import { deletionRequestId } from './signal.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Request, Snapshot } from './snapshot.ts';
 
 /** Of how many operations record and logs are kept. */
 const KEPT = 10;
@@ -22,10 +22,6 @@ export const misfit: Rule = ({ cluster }) => ({
     message: `phase "${cluster.status?.phase ?? ''}" does not fit the operation in status; somebody edited it`,
   },
 });
-
-/** Every problem in one line, as conditions have it. */
-export const textOfProblems = (problems: readonly Problem[]): string =>
-  problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
 
 const stall =
   (reason: string, message: (snapshot: Snapshot) => string): Rule =>
@@ -76,14 +72,24 @@ export const acceptDeletion: Rule = ({ cluster }) => ({
   },
 });
 
-export const acceptDeclared: Rule = ({ applied, cluster }) => {
+export const acceptDeclared: Rule = (snapshot) => {
+  const request = declaredRequest(snapshot);
+  return request?.operation ? { kind: 'accept', operation: request.operation, request } : { kind: 'rest' };
+};
+
+/** What an edit without a word asks for. */
+function declaredRequest({ applied, cluster }: Snapshot): Request | undefined {
   const inference = applied ? infer(applied, cluster.spec) : undefined;
-  if (inference?.kind !== 'operation') return { kind: 'rest' };
+  if (inference?.kind !== 'operation') return undefined;
   const specHash = specHashOf(cluster.spec);
   const { name } = inference.operation;
   // The hash names the request: the same spec is never inferred twice.
-  const request = { word: WORDS[name].asked, requestId: `declared-${specHash}`, specHash, operation: name };
-  return { kind: 'accept', operation: name, request };
+  return { word: WORDS[name].asked, requestId: `declared-${specHash}`, specHash, operation: name };
+}
+
+export const planOnly: Rule = (snapshot) => {
+  const request = snapshot.request ?? declaredRequest(snapshot);
+  return request ? rehearse(snapshot, request) : { kind: 'rest' };
 };
 
 /** The word of a request that was carried out before, written back; a cluster that exists was created. */

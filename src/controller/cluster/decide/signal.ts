@@ -6,7 +6,7 @@ import type { AttemptState } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
-import { inFlight, type Snapshot } from './snapshot.ts';
+import { inFlight, isDryRun, PRECHECK, type Snapshot } from './snapshot.ts';
 
 /** The one thing about a snapshot that decides what happens next: where no operation runs, or none counts. */
 export type RestSignal =
@@ -32,6 +32,8 @@ export type RestSignal =
   | 'asked'
   /** The spec was edited, and what it asks for is safe to infer. */
   | 'declared'
+  /** Either of them, and it is only to be planned. */
+  | 'rehearsed'
   | 'unconfirmed'
   | 'not-offered'
   /** The spec is no spec, or none that can be carried out. */
@@ -69,7 +71,9 @@ export function restSignalOf(snapshot: Snapshot): RestSignal | undefined {
   if (operation && !isAnswered(snapshot)) return 'ended';
   if (isDeleting(snapshot)) return isNewDeletion(snapshot) ? 'deleted' : 'quiet';
   if (!REST_PHASES.includes(cluster.status?.phase ?? '')) return 'misfit';
-  return spokenSignal(snapshot);
+  const spoken = spokenSignal(snapshot);
+  if ((spoken === 'asked' || spoken === 'declared') && isDryRun(snapshot)) return 'rehearsed';
+  return snapshot.attempts.some(({ errand }) => errand === PRECHECK) ? 'untidy' : spoken;
 }
 
 /**
@@ -130,7 +134,8 @@ function isAnswered({ operation, cluster, request }: Snapshot): boolean {
 /** What the object says, by word or by spec. */
 function spokenSignal(snapshot: Snapshot): RestSignal {
   const { cluster, request, applied, binding, attempts, kubeconfig } = snapshot;
-  if (attempts.some(({ errand }) => kubeconfig.kind === 'present' || errand === undefined)) return 'untidy';
+  const left = attempts.filter(({ errand }) => errand !== PRECHECK);
+  if (left.some(({ errand }) => kubeconfig.kind === 'present' || errand === undefined)) return 'untidy';
   if (binding.kind === 'ours' && !snapshot.adopted) return 'unbound';
   if (snapshot.malformed) return 'invalid';
   if (request) return requestSignal(snapshot);

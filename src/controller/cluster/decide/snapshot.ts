@@ -1,6 +1,7 @@
 import { operationUnderWay } from '#api/cluster-facts.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
 import type { OperationName } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { AttemptRef, AttemptState } from '#installer/installer.ts';
@@ -55,6 +56,8 @@ export interface Snapshot {
   attempt: AttemptState;
   /** State of the errand that fetches the kubeconfig; `absent` unless one was needed. */
   fetch: AttemptState;
+  /** The run of a dry run that looks at hosts, and how it stands. */
+  check: { ref: AttemptRef; state: AttemptState } | undefined;
   /** Runs that still exist, of whatever operation or errand. */
   attempts: readonly AttemptRef[];
   kubeconfig: Kubeconfig;
@@ -64,6 +67,13 @@ export interface Snapshot {
   /** The spec has not even its shape, and `cluster` stands here with an empty one. */
   malformed: boolean;
 }
+
+/** The errand that looks at the hosts of a plan. */
+export const PRECHECK = 'precheck';
+
+/** Whether what is asked is only to be planned: as long as the annotation stands there, nothing begins. */
+export const isDryRun = ({ cluster }: Pick<Snapshot, 'cluster'>): boolean =>
+  (cluster.metadata.annotations?.[annotations.dryRun] ?? '') !== '';
 
 /** Whether an operation was accepted and has not ended. */
 export const inFlight = ({ cluster }: Pick<Snapshot, 'cluster'>): boolean =>

@@ -7,7 +7,7 @@ import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { Outcome, Stall } from './outcome.ts';
-import type { Snapshot } from './snapshot.ts';
+import { isDryRun, type Snapshot } from './snapshot.ts';
 import { summaryOf } from './summary.ts';
 import { jobName } from './work-rules.ts';
 
@@ -71,12 +71,14 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
         ? old.lastTransitionTime
         : now.toISOString(),
     ...(operation ? { operation } : {}),
+    ...('plan' in outcome && outcome.plan ? { plan: outcome.plan } : {}),
     ...(job && operation ? { jobName: jobName(job.prefix, operation) } : {}),
     ...(version === undefined ? {} : { version }),
     ...(kubeconfig.kind === 'present' && kubeconfig.expires
       ? { certificatesExpire: kubeconfig.expires.toISOString() }
       : {}),
   };
+  if (!isDryRun(snapshot)) delete status.plan;
   // A generation is judged when it is accepted, or when nothing runs that could still pick it up; the end of an
   // operation judges none that came meanwhile.
   const generation = cluster.metadata.generation ?? 0;

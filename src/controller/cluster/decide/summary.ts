@@ -9,6 +9,7 @@ const TO_DO: Readonly<Record<string, string>> = {
   InvalidSpec: 'correct the spec',
   IdentityConflict: 'remove the copied cluster-id',
   Paused: 'paused',
+  DryRun: 'only planned',
   CredentialsMissing: 'make the Secret with the credentials',
   NamespaceNotServed: 'let the operator serve the namespace',
   SecretConflict: "move somebody else's Secret away",

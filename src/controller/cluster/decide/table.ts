@@ -21,6 +21,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   answered: rules.answerAgain,
   asked: rules.accept,
   declared: rules.acceptDeclared,
+  rehearsed: rules.planOnly,
   unconfirmed: rules.unconfirmed,
   'not-offered': rules.notOffered,
   invalid: rules.invalid,

@@ -23,6 +23,8 @@ export interface Anchors {
     cluster: KubernetesCluster,
     planFor: (sequence: number) => FrozenPlan,
   ): Promise<number>;
+  /** Brings the credentials to what the cluster's Secrets say now; takes no sequence. */
+  refreshCredentials(clusterId: string, cluster: KubernetesCluster): Promise<void>;
   /** The plan of the operation of that sequence. */
   planOf(clusterId: string, sequence: number): Promise<FrozenPlan | undefined>;
   /** How to reach the hosts, as of the operation of that sequence or later. */
@@ -115,6 +117,9 @@ export function anchorsIn(
         }
       }
       return takeFrom(await need(clusterId));
+    },
+    async refreshCredentials(clusterId, cluster) {
+      await save(await need(clusterId), await credentialsOf(client, cluster));
     },
     async planOf(clusterId, sequence) {
       const known = frozenPlanFrom(secretText(cached(clusterId), 'plan'), sequence);

@@ -22,6 +22,8 @@ export interface Hosts {
    * answers the records. Throws Refusal `HostConflict` that names every host of another cluster.
    */
   hold(clusterId: string, cluster: string, members: readonly Member[]): Promise<HostRecord[]>;
+  /** Throws Refusal `HostConflict` that names every host of another cluster; takes none. */
+  refuseOthers(clusterId: string, members: readonly Member[]): Promise<void>;
   /** Writes what a run said of a host that the cluster holds; what is left out stays. */
   note(clusterId: string, ip: string, status: HostRecordStatus): Promise<void>;
   /** What a host that is part of the cluster is now called, labelled or used for. */
@@ -106,6 +108,15 @@ export function hostsIn(
         throw new Refusal('HostConflict', said.join('; '));
       }
       return records;
+    },
+    async refuseOthers(clusterId, members) {
+      const said: string[] = [];
+      for (const { ip } of members) {
+        const found = await find(ip);
+        if (found && found.spec.clusterId !== clusterId && stateOf(found) !== 'Unclean')
+          said.push(`${ip} belongs to ${found.spec.cluster}`);
+      }
+      if (said.length > 0) throw new Refusal('HostConflict', said.join('; '));
     },
     async note(clusterId, ip, status) {
       const found = await find(ip);

@@ -3,7 +3,7 @@ import type { HostRecord, HostState } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
-import type { OperationName } from '#api/words.ts';
+import { type OperationName, operationAsked } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
 import { planOf } from '#operations/plan.ts';
 import { resolveSpec } from '#operations/resolve.ts';
@@ -63,6 +63,7 @@ const applied = (sequence = 1) => ({
 interface Given extends Partial<Omit<Snapshot, 'cluster' | 'request' | 'applied'>> {
   word?: string;
   requestId?: string;
+  dryRun?: boolean;
   cluster?: Partial<KubernetesCluster>;
   deleted?: boolean;
   /** The sequence of the operation that was applied last. */
@@ -86,6 +87,7 @@ function plan(name: OperationName, hosts: readonly HostRecord[], wanted: Spec = 
 export function snapshot({
   word = '',
   requestId = 'r1',
+  dryRun = false,
   cluster,
   deleted,
   appliedBy,
@@ -100,6 +102,7 @@ export function snapshot({
       [annotations.operation]: word,
       [annotations.requestId]: requestId,
       ...(appliedBy === undefined ? {} : applied(appliedBy)),
+      ...(dryRun ? { [annotations.dryRun]: 'All' } : {}),
     },
     ...(deleted ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
   };
@@ -126,13 +129,14 @@ export function snapshot({
           word: asked,
           requestId,
           specHash: specHashOf(object.spec),
-          operation: asked === 'creating' ? 'create' : undefined,
+          operation: operationAsked(asked),
         }
       : undefined,
     operation: undefined,
     plan: running ? plan(running.name, hosts) : undefined,
     attempt: { kind: 'absent' },
     fetch: { kind: 'absent' },
+    check: undefined,
     attempts: [],
     kubeconfig: { kind: 'missing' },
     offer,

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
+import { JOBS, SECRETS } from '#api/core.ts';
+import { HOSTS } from '#api/host-record.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations, labels } from '#api/names.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
+import type { Ending } from './scripted-jobs.ts';
+
+const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
+let script: (job: string) => Ending | Promise<Ending>;
+let operator: TestOperator;
+let net = 100;
+
+beforeEach(async () => {
+  script = () => success;
+  operator = await startOperator(inject('kubeconfigPath'), (job) => script(job));
+  net += 1;
+});
+afterEach(() => operator.stop());
+
+const spec = (...nodes: number[]): KubernetesCluster['spec'] => ({
+  cluster: {
+    masterList: [{ ip: `10.${net}.0.1` }],
+    nodeList: nodes.map((last) => ({ ip: `10.${net}.0.${last}` })),
+  },
+});
+const mark = (name: string, value: string | null) =>
+  operator.client.patch<KubernetesCluster>(
+    KUBERNETES_CLUSTERS,
+    { namespace: operator.namespace, name },
+    { metadata: { annotations: { [annotations.dryRun]: value } } },
+    { type: 'merge' },
+  );
+/** An object that asks for nothing, then the annotation, then what is asked. */
+const rehearse = async (name: string, wanted: KubernetesCluster['spec'], word?: string) => {
+  if (!(await operator.get(name))) await operator.apply(name, wanted);
+  await mark(name, 'All');
+  await operator.apply(name, wanted, word, word === undefined ? undefined : `${word}-1`);
+};
+const planned = (name: string) =>
+  operator.until(name, (cluster) => (cluster?.status?.plan?.result ?? 'Checking') !== 'Checking');
+const held = async () =>
+  (await operator.client.list(HOSTS, { namespace: operator.operatorNamespace })).items.length;
+
+describe('annotation dry-run', () => {
+  it('plans a creation and looks at its hosts, takes none, and creates once it is gone', async () => {
+    await rehearse('demo', spec(2), 'creating');
+    const cluster = await planned('demo');
+    expect(cluster?.status?.plan).toMatchObject({
+      result: 'Possible',
+      operation: 'create',
+      hosts: { join: 2 },
+    });
+    expect(cluster?.status?.operation).toBeUndefined();
+    expect(findCondition(cluster?.status?.conditions, 'UpToDate')).toMatchObject({
+      status: 'False',
+      reason: 'DryRun',
+    });
+    expect(operator.started.map((job) => job.split('-')[0])).toEqual(['precheck']);
+    expect(await held()).toBe(0);
+    await mark('demo', null);
+    const done = await operator.until(
+      'demo',
+      (now) => now?.metadata.annotations?.[annotations.operation] === 'create-finished',
+    );
+    expect(done?.status).not.toHaveProperty('plan');
+    expect(operator.started.map((job) => job.split('-')[0])).toEqual(['precheck', 'create']);
+  });
+
+  it('says what the hosts have against it', async () => {
+    const message = 'no room under /var/lib';
+    script = () => ({ kind: 'report', success: false, reason: 'PrecheckFailed', message });
+    await rehearse('demo', spec(2), 'creating');
+    const cluster = await planned('demo');
+    expect(cluster?.status?.plan).toMatchObject({ result: 'Refused', message: `PrecheckFailed: ${message}` });
+    expect(cluster?.status?.phase).toBe('');
+  });
+
+  it('holds an edit that would start by itself', async () => {
+    await operator.apply('demo', spec(2), 'creating');
+    await operator.until(
+      'demo',
+      ({ status } = { metadata: {}, spec: spec() }) => status?.phase === 'Running',
+    );
+    await rehearse('demo', spec(2, 3));
+    const cluster = await planned('demo');
+    expect(cluster?.status?.plan).toMatchObject({
+      operation: 'scale-up',
+      hosts: { join: 1, stay: 1 },
+      changes: [{ ip: `10.${net}.0.3`, action: 'join' }],
+    });
+    expect(await held()).toBe(2);
+    await mark('demo', null);
+    await operator.until('demo', (now) => now?.status?.operation?.name === 'scale-up');
+  });
+
+  it('names the cluster that has a host', async () => {
+    await operator.apply('first', spec(2), 'creating');
+    await operator.until('first', (now) => now?.status?.phase === 'Running');
+    await rehearse('demo', spec(2), 'creating');
+    const cluster = await operator.until(
+      'demo',
+      (now) => findCondition(now?.status?.conditions, 'Stalled')?.reason === 'HostConflict',
+    );
+    expect(findCondition(cluster?.status?.conditions, 'Stalled')?.message).toContain(
+      `10.${net}.0.1 belongs to ${operator.namespace}/first`,
+    );
+  });
+
+  it('keeps nobody from deleting, and leaves nothing behind', async () => {
+    script = () => ({ kind: 'hang' });
+    await rehearse('demo', spec(2), 'creating');
+    await operator.until('demo', (now) => now?.status?.plan?.result === 'Checking');
+    await operator.client.delete(KUBERNETES_CLUSTERS, { namespace: operator.namespace, name: 'demo' });
+    await operator.until('demo', (now) => now === undefined);
+    for (const resource of [JOBS, SECRETS]) {
+      const left = async () =>
+        (
+          await operator.client.list(resource, {
+            namespace: operator.operatorNamespace,
+            labelSelector: labels.clusterId,
+          })
+        ).items;
+      await expect.poll(left).toEqual([]);
+    }
+  });
+});
