@@ -38,9 +38,14 @@ export function infer(applied: Spec, wanted: Spec): Inference {
       fields,
     };
   }
+  const kinds = [...new Set(changes.map(({ kind }) => kind))];
+  const each = kinds.map((kind) => {
+    const hosts = changes.flatMap((change) => (change.kind === kind && change.ip ? [change.ip] : []));
+    return `${DOES[kind]} (${[...new Set(hosts)].join(', ')})`;
+  });
   return {
     kind: 'not-offered',
-    message: `${[...new Set(changes.map(({ kind }) => DOES[kind]))].join(' and ')} at once; do one, then the other`,
+    message: `this ${each.join(' and ')} at once; apply one of these alone, and the next when that is done`,
     fields: changes.map(({ field }) => field),
   };
 }
