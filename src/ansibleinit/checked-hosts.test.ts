@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
-import { checkedHosts } from './checked-hosts.ts';
+import { announcement, checkedHosts } from './checked-hosts.ts';
 
 const host = (ip: string, duties: PlannedHost['member']['duties'], action: PlannedHost['action']) => ({
   member: { ip, name: ip, duties },
@@ -28,4 +28,13 @@ it('leaves a host alone that no step works on: its labels change though it is aw
 
 it('looks at every host of an errand, which has no steps', () => {
   expect(addresses([])).toEqual(['10.0.0.1', '10.0.0.2']);
+});
+
+it('says before the first look how many hosts are looked at, and how long it may be silent', () => {
+  const hosts = checkedHosts({ order, access: { knownHosts: '' } });
+  expect(announcement(order, hosts)).toBe(
+    'relabel of demo, attempt 1: looking at 1 host; one that does not answer is given up after 15 s, ' +
+      'one that stops answering within 60 s',
+  );
+  expect(announcement(order, [...hosts, ...hosts])).toContain('looking at 2 hosts;');
 });

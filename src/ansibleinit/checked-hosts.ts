@@ -1,6 +1,6 @@
 import { isMaster } from '#api/member.ts';
 import type { HostRole } from '#precheck/check.ts';
-import type { PrecheckHost } from '#precheck/run.ts';
+import { ANSWER_TIMEOUT_MS, type PrecheckHost } from '#precheck/run.ts';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
 import type { Settings } from './settings.ts';
 
@@ -39,3 +39,16 @@ export const checkedHosts = ({ order, access }: Pick<Settings, 'order' | 'access
       },
     };
   });
+
+const seconds = (ms: number): string => `${ms / 1000} s`;
+
+/** What is said before hosts are looked at: a log that is silent from here on waits for one of them. */
+export function announcement({ task, cluster, run }: RunOrder, { length }: readonly PrecheckHost[]): string {
+  const hosts = `${length} ${length === 1 ? 'host' : 'hosts'}`;
+  // Connecting, handshake, and then the answer.
+  const longest = 2 * SSH_TIMEOUT_MS + ANSWER_TIMEOUT_MS;
+  return (
+    `${task} of ${cluster.name}, attempt ${run.attempt}: looking at ${hosts}; ` +
+    `one that does not answer is given up after ${seconds(SSH_TIMEOUT_MS)}, one that stops answering within ${seconds(longest)}`
+  );
+}

@@ -4,7 +4,7 @@ import { ownerOf } from '#precheck/checks/owner.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
 import type { Report } from '#protocol/report.ts';
-import { checkedHosts } from './checked-hosts.ts';
+import { announcement, checkedHosts } from './checked-hosts.ts';
 import { type Findings, hostReports } from './host-reports.ts';
 import { fetchKubeconfig } from './kubeconfig.ts';
 import { runPlaybook } from './playbook.ts';
@@ -31,12 +31,9 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
   const say = (event: 'info' | 'precheck', message: string, host?: string) =>
     uplink.send({ time: new Date().toISOString(), event, message, ...(host === undefined ? {} : { host }) });
   const { baseUrl: url } = artifacts;
-  const { length } = order.hosts;
-  say(
-    'info',
-    `${order.task} of ${order.cluster.name}, attempt ${order.run.attempt}: looking at ${length} ${length === 1 ? 'host' : 'hosts'}`,
-  );
-  const found = await precheck(checkedHosts(settings), order.precheck === 'all' ? checks : [], {
+  const checked = checkedHosts(settings);
+  say('info', announcement(order, checked));
+  const found = await precheck(checked, order.precheck === 'all' ? checks : [], {
     limits: settings.limits,
     artifactUrl: url.startsWith('http') ? `${url}/healthz` : undefined,
     keep: new Set(order.hosts.filter(({ member }) => isMaster(member)).map(({ member }) => member.ip)),

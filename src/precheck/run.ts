@@ -4,7 +4,8 @@ import type { Check, CheckedHost, Limits, ScriptInput } from './check.ts';
 import { type Said, said } from './said.ts';
 import { scriptOf } from './script.ts';
 
-const ANSWER_TIMEOUT_MS = 30_000;
+/** For the answer of a host that one is connected with. */
+export const ANSWER_TIMEOUT_MS = 30_000;
 /** Hosts looked at together, those that are away included; handshakes have a bound of their own. */
 const AT_ONCE = 256;
 
