@@ -31,13 +31,22 @@ export interface Attempt extends AttemptRef {
   access: Access;
 }
 
+export interface Blocked {
+  reason: string;
+  message: string;
+  /** What a person can do about it. */
+  mend?: string;
+  /** The installer was given something else since; only another attempt begins with that. */
+  outdated?: boolean;
+}
+
 export type AttemptState =
   | { kind: 'absent' }
   /**
    * `endsBy`: it was told to end by then (RFC 3339); past that, its node no longer answers. `blocked`: why it cannot
    * begin.
    */
-  | { kind: 'running'; step?: string; endsBy?: string; blocked?: { reason: string; message: string } }
+  | { kind: 'running'; step?: string; endsBy?: string; blocked?: Blocked }
   /** It did its work; `report` is absent when it was lost on the way. */
   | { kind: 'succeeded'; report?: Report; endedAt?: string }
   | { kind: 'failed'; reason: string; message: string; report?: Report; endedAt?: string }

@@ -121,8 +121,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'lost attempt restarted before its bound',
     file: `${CLUSTER}/decide/signal.ts`,
-    from: "return attempt.kind === 'running' && now.getTime() < lostAt(attempt) ? 'running' : 'lost';",
-    to: "return attempt.kind === 'running' && attempt.endsBy === undefined ? 'running' : 'lost';",
+    from: "attempt.kind !== 'running' || now.getTime() >= lostAt(attempt)",
+    to: "attempt.kind !== 'running' || attempt.endsBy !== undefined",
     witness: life('counts an attempt as lost when its pod outlives its end, because its node is away'),
   },
   {
@@ -226,6 +226,13 @@ export const ofTheController: readonly Mutant[] = [
     from: "if (attempt.kind === 'running' && attempt.blocked) {",
     to: "if (attempt.kind === 'running' && attempt.blocked && now.getTime() < 0) {",
     witness: life('says at once why a run cannot begin'),
+  },
+  {
+    name: 'a run whose image was replaced is waited for until its deadline',
+    file: `${CLUSTER}/decide/signal.ts`,
+    from: "return attempt.blocked?.outdated ? 'lost' : 'running';",
+    to: "return 'running';",
+    witness: life('goes on with the next attempt where a run was never begun'),
   },
   {
     name: 'a cluster that holds no host waits for its Secret',

@@ -18,7 +18,8 @@ import { type Report, reportFrom } from '#protocol/report.ts';
 import type { Lister } from '#runtime/cache/store.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
-import type { AttemptRef, AttemptState, Installer } from '../installer.ts';
+import type { AttemptRef, AttemptState, Blocked, Installer } from '../installer.ts';
+import { blockedBy, podRefused } from './blocked.ts';
 import { endedWell, hasEnded, isComplete, judge } from './judge.ts';
 import { type JobSettings, jobOf, secretOf } from './manifest.ts';
 
@@ -88,8 +89,8 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     const step = caches.logs.get(logKeyOf(name))?.metadata.annotations?.[marks.step];
     if (!hasEnded(job) && !endedWell(pod)) {
       const state = judge(job, pod, undefined, step);
-      if (pod || state.kind !== 'running') return state;
-      const blocked = await whyNoPod(job);
+      if (state.kind !== 'running') return state;
+      const blocked = pod ? blockedBy(job, pod, settings.image) : await whyNoPod(job);
       return blocked ? { ...state, blocked } : state;
     }
     const report = reports.get(job) ?? (await keptReport(name));
@@ -105,13 +106,13 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
   }
 
   /** What the Job controller says of a pod that it cannot make: a quota, a policy. */
-  async function whyNoPod({ metadata }: Job): Promise<{ reason: string; message: string } | undefined> {
+  async function whyNoPod({ metadata }: Job): Promise<Blocked | undefined> {
     const ageMs = caches.clock.now().getTime() - Date.parse(metadata.creationTimestamp ?? '');
     if (!(ageMs > PATIENCE_MS)) return undefined;
     const fieldSelector = `involvedObject.uid=${metadata.uid},reason=FailedCreate`;
     const { items } = await client.list<Event>(EVENTS, { namespace, fieldSelector });
     const last = items.at(-1);
-    return last && { reason: 'FailedCreate', message: last.message ?? '' };
+    return last && podRefused(last.message ?? '');
   }
 
   async function lastPod(job: string): Promise<Pod | undefined> {

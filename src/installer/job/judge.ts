@@ -50,7 +50,6 @@ export function judge(
       kind: 'running',
       ...(step === undefined ? {} : { step }),
       ...(endsBy === undefined ? {} : { endsBy }),
-      ...blockedBy(pod),
     };
   }
   const ended = failed.lastTransitionTime === undefined ? {} : { endedAt: failed.lastTransitionTime };
@@ -86,22 +85,4 @@ export function judge(
     ? `the pod ended with exit code ${terminated.exitCode}`
     : (pod?.status?.reason ?? 'its pod is gone');
   return { kind: 'lost', why, ...ended };
-}
-
-/** What a container waits for that will not come by itself (kubelet's reasons of state.waiting). */
-const STUCK =
-  /^(ErrImagePull|ImagePullBackOff|InvalidImageName|ErrImageNeverPull|CreateContainer\w*Error|RunContainerError)$/;
-
-/** Why a pod cannot begin: nowhere to be placed, no image, no volume. */
-function blockedBy(pod: Pod | undefined): { blocked?: { reason: string; message: string } } {
-  const unplaced = pod?.status?.conditions?.find(
-    ({ type, status }) => type === 'PodScheduled' && status === 'False',
-  );
-  if (unplaced?.reason !== undefined)
-    return { blocked: { reason: unplaced.reason, message: unplaced.message ?? '' } };
-  for (const { state } of pod?.status?.containerStatuses ?? []) {
-    const { reason, message } = state?.waiting ?? {};
-    if (reason !== undefined && STUCK.test(reason)) return { blocked: { reason, message: message ?? '' } };
-  }
-  return {};
 }

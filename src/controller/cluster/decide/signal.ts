@@ -103,7 +103,9 @@ export function workSignalOf({ attempt, now, cluster }: Snapshot, operation: Ope
     return operation.attempt > 1 && late ? 'overdue' : 'starting';
   }
   if (late) return 'overdue';
-  return attempt.kind === 'running' && now.getTime() < lostAt(attempt) ? 'running' : 'lost';
+  if (attempt.kind !== 'running' || now.getTime() >= lostAt(attempt)) return 'lost';
+  // A pod that never began, and that nothing which is set now can reach: the next attempt may begin.
+  return attempt.blocked?.outdated ? 'lost' : 'running';
 }
 
 /** How long past its end a pod may be seen before its node counts as lost. */

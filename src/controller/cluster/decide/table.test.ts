@@ -181,6 +181,27 @@ describe('the life of a cluster', () => {
       kind: 'wait',
       stall: { reason: 'RunBlocked', message: expect.stringContaining('ErrImagePull: not found') },
     });
+    const mend = 'have the image';
+    expect(outcome({ ...given, attempt: { ...attempt, blocked: { ...blocked, mend } } })).toMatchObject({
+      stall: { message: 'its pod cannot start: ErrImagePull: not found; have the image' },
+    });
+  });
+
+  it('goes on with the next attempt where a run was never begun for the image that it got, and others get another', () => {
+    const blocked = { reason: 'ErrImagePull', message: 'not found', outdated: true };
+    const attempt = { kind: 'running' as const, blocked };
+    const given = { ...creating, hosts: joined, attempt, operation: { ...operation, step: 'precheck' } };
+    expect(outcome(given)).toMatchObject({
+      kind: 'move',
+      because: expect.stringContaining('another image'),
+      operation: { attempt: 2, step: 'starting' },
+    });
+    const last = { ...given, operation: { ...given.operation, attempt: 3 } };
+    expect(outcome(last)).toMatchObject({ kind: 'end', reason: 'Lost' });
+    const first = { clusterId: 'id1', sequence: 1, attempt: 1, job: 'create-abc-1' };
+    const next = { ...operation, attempt: 2 };
+    const begun = { ...creating, hosts: joined, attempts: [first], operation: next };
+    expect(outcome(begun)).toEqual({ kind: 'act', effects: [{ kind: 'discard', attempts: [first] }] });
   });
 
   it('says that a phase does not fit, where somebody edited status', () => {

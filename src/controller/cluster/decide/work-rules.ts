@@ -2,6 +2,7 @@ import { operationUnderWay } from '#api/cluster-facts.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Phase } from '#api/words.ts';
+import type { Blocked } from '#installer/installer.ts';
 import type { Operation } from '#operations/operation.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, textOfProblems } from './outcome.ts';
@@ -80,6 +81,9 @@ export const begin: WorkRule = ({ attempt, now }, { operation, status }) => {
   return { kind: 'move', to, because: 'the run was seen', operation: { step, startedAt } };
 };
 
+const textOfBlock = ({ reason, message, mend }: Blocked): string =>
+  `${reason}: ${message}${mend === undefined ? '' : `; ${mend}`}`;
+
 export const follow: WorkRule = ({ attempt, now }, { operation, status }) => {
   const step = attempt.kind === 'running' ? attempt.step : undefined;
   if (step !== undefined && step !== status.step) {
@@ -89,8 +93,7 @@ export const follow: WorkRule = ({ attempt, now }, { operation, status }) => {
   const until = Math.min(deadlineOf(status), attempt.kind === 'running' ? lostAt(attempt) : Infinity);
   const ms = Math.max(1_000, until - now.getTime());
   if (attempt.kind === 'running' && attempt.blocked) {
-    const { reason, message } = attempt.blocked;
-    const stall = { reason: 'RunBlocked', message: `its pod cannot start: ${reason}: ${message}` };
+    const stall = { reason: 'RunBlocked', message: `its pod cannot start: ${textOfBlock(attempt.blocked)}` };
     return { kind: 'wait', ms: Math.min(ms, BLOCKED_MS), stall };
   }
   // Until the run has spoken there may be no event of what keeps it from beginning, such as a quota.
@@ -102,7 +105,9 @@ export const retryLost: WorkRule = ({ attempt, now, plan, hosts }, { operation, 
     attempt.kind === 'lost'
       ? attempt.why
       : attempt.kind === 'running'
-        ? 'its node does not answer'
+        ? attempt.blocked?.outdated
+          ? `its pod could not start (${attempt.blocked.reason}), and Jobs are made with another image now`
+          : 'its node does not answer'
         : 'its Job is gone';
   // Nobody knows how far it came: each host that it could reach may have been changed.
   const touched = hosts.filter(

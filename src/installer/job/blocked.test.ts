@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import type { Job, Pod } from '#api/core.ts';
+import { blockedBy } from './blocked.ts';
+
+const jobOf = (image: string): Job => ({
+  metadata: {},
+  spec: { template: { spec: { containers: [{ name: 'ansibleinit', image }] } } },
+});
+const waiting = (reason: string): Pod => ({
+  metadata: {},
+  status: { containerStatuses: [{ name: 'ansibleinit', state: { waiting: { reason, message: 'said' } } }] },
+});
+const unplaced: Pod = {
+  metadata: {},
+  status: {
+    conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes' }],
+  },
+};
+
+it('says why a pod cannot begin, and what helps', () => {
+  expect(blockedBy(jobOf('a'), waiting('ErrImagePull'), 'a')).toEqual({
+    reason: 'ErrImagePull',
+    message: 'said',
+    mend: expect.stringContaining('MATRYOSHKA_RUNNER_IMAGE'),
+  });
+  expect(blockedBy(jobOf('a'), unplaced, 'a')).toMatchObject({
+    reason: 'Unschedulable',
+    mend: expect.stringContaining('room'),
+  });
+  expect(blockedBy(jobOf('a'), waiting('CreateContainerConfigError'), 'a')).toMatchObject({
+    message: 'said',
+  });
+  expect(blockedBy(jobOf('a'), waiting('ContainerCreating'), 'a')).toBeUndefined();
+});
+
+it('calls it outdated where only the image keeps it, and Jobs get another one now', () => {
+  expect(blockedBy(jobOf('a'), waiting('ImagePullBackOff'), 'b')).toMatchObject({ outdated: true });
+  expect(blockedBy(jobOf('a'), unplaced, 'b')).not.toHaveProperty('outdated');
+  expect(blockedBy({ metadata: {} }, waiting('ImagePullBackOff'), 'b')).not.toHaveProperty('outdated');
+});

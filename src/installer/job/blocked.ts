@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { Job, Pod } from '#api/core.ts';
+import type { Blocked } from '../installer.ts';
+
+/** What a container waits for that will not come by itself (the kubelet's reasons of state.waiting), and what helps. */
+const IMAGE = /^(ErrImagePull|ImagePullBackOff|InvalidImageName|ErrImageNeverPull|RegistryUnavailable)$/;
+const CONTAINER = /^(CreateContainer\w*Error|RunContainerError)$/;
+
+const MEND = {
+  image:
+    'have the image where the node can pull it, or give the controller another one (MATRYOSHKA_RUNNER_IMAGE); either way it goes on by itself',
+  container: 'mend what the node says; the node tries again by itself',
+  room: 'make room on a node; it is placed by itself',
+  quota: 'lift what forbids it; its Job tries again by itself',
+} as const;
+
+const template = z.object({
+  template: z.object({ spec: z.object({ containers: z.array(z.object({ image: z.string() })) }) }),
+});
+
+/** Whether the Job was made with another image than its successors get: what is set cannot reach it any more. */
+function isOutdated({ spec }: Job, image: string): boolean {
+  const made = template.safeParse(spec).data?.template.spec.containers;
+  return made?.every((container) => container.image !== image) ?? false;
+}
+
+/** Why a pod cannot begin: nowhere to be placed, no image, no volume. `image`: that of Jobs that are made now. */
+export function blockedBy(job: Job, pod: Pod, image: string): Blocked | undefined {
+  const unplaced = pod.status?.conditions?.find(
+    ({ type, status }) => type === 'PodScheduled' && status === 'False',
+  );
+  if (unplaced?.reason !== undefined)
+    return { reason: unplaced.reason, message: unplaced.message ?? '', mend: MEND.room };
+  for (const { state } of pod.status?.containerStatuses ?? []) {
+    const { reason = '', message = '' } = state?.waiting ?? {};
+    if (IMAGE.test(reason))
+      return isOutdated(job, image)
+        ? { reason, message, mend: MEND.image, outdated: true }
+        : { reason, message, mend: MEND.image };
+    if (CONTAINER.test(reason)) return { reason, message, mend: MEND.container };
+  }
+  return undefined;
+}
+
+/** Why a Job has no pod, as its controller says: a quota, a policy. */
+export const podRefused = (message: string): Blocked => ({
+  reason: 'FailedCreate',
+  message,
+  mend: MEND.quota,
+});
