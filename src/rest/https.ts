@@ -1,12 +1,13 @@
 import { Agent, request } from 'undici';
 import type { Send } from './client.ts';
+import { follow, NotFollowed } from './follow.ts';
 
 const TIMEOUT_MS = 30_000;
 
 /** A way to a server over HTTPS, whose certificate `ca` (PEM) has signed. */
 export interface Https {
   send: Send;
-  /** A body as it comes, line by line. Rejects with the reason of `signal`. */
+  /** A log as it comes, line by line, through restarts of the server. Rejects with the reason of `signal`. */
   lines(path: string, token: string, onLine: (line: string) => void, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
@@ -26,19 +27,26 @@ export function overHttps(url: string, ca: string): Https {
       });
       return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
     },
-    async lines(path, token, onLine, signal) {
-      const { body } = await request(`${url}/api/v1${path}`, {
-        dispatcher,
-        headers: { authorization: `Bearer ${token}`, accept: 'text/plain' },
-        headersTimeout: TIMEOUT_MS,
-        signal,
-      });
-      let rest = '';
-      for await (const chunk of body) {
-        const lines = (rest + String(chunk)).split('\n');
-        rest = lines.pop() ?? '';
-        lines.forEach(onLine);
+    lines(path, token, onLine, signal) {
+      async function read(tell: (line: string) => void): Promise<void> {
+        const { statusCode, body } = await request(`${url}/api/v1${path}`, {
+          dispatcher,
+          headers: { authorization: `Bearer ${token}`, accept: 'text/plain' },
+          headersTimeout: TIMEOUT_MS,
+          signal,
+        });
+        if (statusCode !== 200) {
+          const text = `${statusCode}: ${await body.text()}`;
+          throw statusCode === 429 || statusCode >= 500 ? new Error(text) : new NotFollowed(text);
+        }
+        let rest = '';
+        for await (const chunk of body.setEncoding('utf8')) {
+          const lines = (rest + String(chunk)).split('\n');
+          rest = lines.pop() ?? '';
+          lines.forEach(tell);
+        }
       }
+      return follow(read, onLine, signal);
     },
     close: () => dispatcher.close(),
   };

@@ -13,6 +13,7 @@ import {
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
 import { PART_BYTES, PARTS } from '#protocol/log.ts';
+import { BROKEN_OFF } from '#rest/looking.ts';
 import { type Attempt, eventually, type RestWorld, restWorld } from './rest-world.ts';
 
 let world: RestWorld;
@@ -325,7 +326,7 @@ describe('GET logs', () => {
     expect(await now()).toEqual({ code: 'OK', message: 'the request waits for the controller\n' });
   });
 
-  it('ends at once when the server stops', async () => {
+  it('ends at once when the server stops, and says that the log does not', async () => {
     const { namespace } = world;
     const name = `stopped${made}`;
     const cluster: KubernetesCluster = {
@@ -342,6 +343,6 @@ describe('GET logs', () => {
       payloadAsStream: true,
     });
     await world.app.close();
-    expect(await text(following.stream())).toBe(`--- ${namespace}/${name}\n`);
+    expect(await text(following.stream())).toBe(`--- ${namespace}/${name}\n${BROKEN_OFF}\n`);
   });
 });

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { onClusters } from '#access/deeds.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { ok } from '#rest/answers.ts';
-import { getLogs } from '#rest/looking.ts';
+import { BROKEN_OFF, getLogs } from '#rest/looking.ts';
 import { addressOf } from '../address.ts';
 import { createFollowers } from '../followers.ts';
 import { endOfLog, liveLog, sharedReads } from '../log-reader.ts';
@@ -13,18 +13,16 @@ import { serve } from './serve.ts';
 /** A live log ends after this; whoever still wants it asks again, and is asked again who he is. */
 const LONGEST_MS = 2 * 3_600_000;
 
-const isGone = (error: unknown, signal: AbortSignal): boolean => signal.aborted || error === signal.reason;
-
-/** The text as a stream that ends quietly when nobody listens any more. */
+/** The text as a stream that ends quietly when nobody listens any more; whoever does is told where it breaks off. */
 async function* until(
-  signal: AbortSignal,
+  gone: AbortSignal,
   texts: AsyncIterable<string>,
   leave: () => void,
 ): AsyncGenerator<string> {
   try {
     yield* texts;
-  } catch (error) {
-    if (!isGone(error, signal)) yield 'the log cannot be read on; ask again\n';
+  } catch {
+    if (!gone.aborted) yield `${BROKEN_OFF}\n`;
   } finally {
     leave();
   }
@@ -51,6 +49,6 @@ export const logRoutes: Routes = (app, room) => {
     const signal = AbortSignal.any([gone.signal, closing, AbortSignal.timeout(LONGEST_MS)]);
     const live = liveLog({ clock, logs, shared }, keyOf(cluster), cluster.metadata.uid, signal);
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
-    return reply.type('text/plain; charset=utf-8').send(Readable.from(until(signal, live, leave)));
+    return reply.type('text/plain; charset=utf-8').send(Readable.from(until(gone.signal, live, leave)));
   });
 };

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { follow, NotFollowed } from './follow.ts';
+import { BROKEN_OFF } from './looking.ts';
+
+const cut = () => Promise.reject(new Error('other side closed'));
+
+/** What is told of a log that each try reads as far as given. */
+async function toldOf(...tries: { lines: string[]; end?: () => Promise<void> }[]): Promise<string[]> {
+  const told: string[] = [];
+  const left = [...tries];
+  await follow(
+    async (onLine) => {
+      const next = left.shift();
+      if (!next) throw new NotFollowed('no more tries');
+      next.lines.forEach(onLine);
+      await next.end?.();
+    },
+    (line) => told.push(line),
+    new AbortController().signal,
+    0,
+  );
+  return told;
+}
+
+it('is told once, though the server that told it was killed, and the next one stopped', async () => {
+  const told = await toldOf(
+    { lines: ['head', 'a'], end: cut },
+    { lines: [], end: cut },
+    { lines: ['head', 'a', 'b', BROKEN_OFF] },
+    { lines: ['head', 'a', 'b', 'b', 'end'] },
+  );
+  expect(told).toEqual(['head', 'a', 'b', 'b', 'end']);
+});
+
+it('is told whole where it is the log of another operation by now', async () => {
+  const told = await toldOf({ lines: ['head', 'a', 'b'], end: cut }, { lines: ['head', 'c', 'b', 'end'] });
+  expect(told).toEqual(['head', 'a', 'b', 'c', 'b', 'end']);
+});
+
+it('is not asked for again where it never began, or where the answer is no', async () => {
+  await expect(toldOf({ lines: [], end: cut })).rejects.toThrow('other side closed');
+  await expect(toldOf({ lines: ['head'], end: cut })).rejects.toThrow('no more tries');
+});
