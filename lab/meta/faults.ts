@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { docker } from '../hosts/docker.ts';
 import type { LabHost } from '../hosts/places.ts';
@@ -37,6 +38,11 @@ export const faults = {
       `table inet fault { chain cut { type filter hook forward priority -10; ip saddr ${podCidr} tcp dport ${port} drop; }; }`,
     ]),
   mendPods: ({ name }: LabHost) => docker(['exec', name, 'nft', 'delete', 'table', 'inet', 'fault']),
+  /** Gives each processor two endless loops to do; they end by themselves. */
+  async busy({ name }: LabHost, seconds: number): Promise<void> {
+    for (const _loop of Array.from({ length: 2 * availableParallelism() }))
+      await docker(['exec', '-d', name, 'timeout', String(seconds), 'sh', '-c', 'while :; do :; done']);
+  },
   restart: ({ name }: LabHost) => docker(['restart', '-t', '1', name], 120_000),
 };
 
