@@ -53,7 +53,7 @@ export type AttemptState =
   /** It left neither report nor verdict; whether its work was done is unknown. */
   | { kind: 'lost'; why: string; endedAt?: string };
 
-/** The port to whatever installs a cluster. Every call is idempotent; `installer.cases.ts` is what each must do. */
+/** The port to whatever installs a cluster. Every call is idempotent; `testing/installer-cases.ts` is what each must do. */
 export interface Installer {
   /** Starts the attempt, or finds it started. Throws when its name is taken by another cluster's. */
   start(attempt: Attempt): Promise<void>;

@@ -14,7 +14,7 @@ import { perform } from '#controller/cluster/perform.ts';
 import { anchorsIn } from '#controller/cluster/stores/anchors.ts';
 import { hostsIn } from '#controller/cluster/stores/hosts.ts';
 import { createKubeconfigs } from '#controller/cluster/stores/kubeconfigs.ts';
-import type { Installer } from '#installer/installer.ts';
+import { scriptedInstaller } from '#installer/testing/scripted-installer.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { type Client, clientOver } from '#runtime/client/client.ts';
 import { isConflict } from '#runtime/wire/api-error.ts';
@@ -22,13 +22,7 @@ import { type Ground, groundOn } from '../faults/ground.ts';
 
 /** What is written between a look and the write that follows from it: no write goes over it. */
 const namespace = `meanwhile-${randomUUID().slice(0, 8)}`;
-const idle: Installer = {
-  start: async () => {},
-  observe: async () => ({ kind: 'absent' }),
-  list: async () => [],
-  remove: async () => {},
-  forget: async () => {},
-};
+const { installer } = scriptedInstaller();
 const noPlan = (sequence: number) => ({ sequence, hosts: [], release: [], steps: [], refusals: [] });
 let ground: Ground;
 let client: Client;
@@ -75,7 +69,7 @@ async function outdated(name: string) {
     clock: systemClock,
     offer: { versions: ['v1.34.4'] },
     anchors: anchorsIn(client, namespace),
-    installer: idle,
+    installer,
     kubeconfigs: createKubeconfigs(systemClock),
     hostsOf: () => [],
   });
@@ -93,7 +87,7 @@ it('a word is not answered over one that came meanwhile', async () => {
     client,
     anchors: anchorsIn(client, namespace),
     hosts: hostsIn(client, namespace),
-    installer: idle,
+    installer,
     kubeconfigs: createKubeconfigs(systemClock),
     log: createLogger('silent'),
     event: () => {},

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import type { Attempt } from '../installer.ts';
+
+/** A password that occurs nowhere else. */
+export const secretOf = ({ job }: { job: string }): string => `password of ${job}`;
+
+/** An attempt of a cluster that no other test knows. */
+export function newAttempt(more: Partial<Pick<Attempt, 'errand' | 'sequence'>> = {}): Attempt {
+  const clusterId = randomUUID().slice(0, 8);
+  return attemptOf(clusterId, `create-${clusterId}-1`, more);
+}
+
+export function attemptOf(
+  clusterId: string,
+  job: string,
+  { sequence = 1, errand }: Partial<Pick<Attempt, 'errand' | 'sequence'>> = {},
+): Attempt {
+  const run = { job, sequence, attempt: 1 };
+  return {
+    ...run,
+    clusterId,
+    ...(errand === undefined ? {} : { errand }),
+    deadlineSeconds: 600,
+    access: { username: 'root', password: secretOf(run), knownHosts: '' },
+    order: {
+      task: errand ?? 'create',
+      callback: 'create',
+      cluster: { id: clusterId, namespace: 'default', name: clusterId, region: '' },
+      run,
+      steps: [],
+      hosts: [],
+      username: 'root',
+      precheck: 'all',
+      brings: [],
+      endpoint: { name: `api.${clusterId}.matryoshka.internal`, address: '' },
+      vars: {},
+    },
+  };
+}
