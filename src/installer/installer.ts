@@ -1,7 +1,8 @@
-import type { KubeObject } from '#api/meta.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import type { Clock } from '#base/clock.ts';
 import type { RunOrder } from '#protocol/order.ts';
 import type { Report } from '#protocol/report.ts';
-import type { Informer } from '#runtime/cache/informer.ts';
+import type { Informer, InformerOptions } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 
 /** Names one run; Jobs, fences and reports derive from it. */
@@ -66,9 +67,22 @@ export interface Installer {
   forget(cluster: string, sequence?: number): Promise<void>;
 }
 
+/** What of a kind is watched, and how it is kept. */
+export type InformerView<T extends KubeObject> = Pick<
+  InformerOptions<T>,
+  'selection' | 'indexers' | 'transform' | 'resyncMs'
+>;
+
+/** What an installer stands on. */
+export interface InstallerHost {
+  clock: Clock;
+  /** The informer of that kind and selection; the same one for all who ask. */
+  informer<T extends KubeObject>(resource: Resource, view?: InformerView<T>): Informer<T>;
+}
+
 /** An installer as a controller takes it: with the caches that it reads and that wake whoever waits for it. */
 export interface InstallerModule {
-  /** Run and synced by whoever uses the installer; each object is marked with its cluster (`marks.cluster`). */
+  /** Informers of the host; each object is marked with its cluster (`marks.cluster`). */
   caches: readonly Informer<KubeObject>[];
   /** The installer over the client of one reconcile. */
   over(client: Client): Installer;

@@ -1,6 +1,7 @@
 import { offeredVersions } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { createControllerHost } from '#controller/host.ts';
 import { modules } from '#controller/index.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { createClient } from '#runtime/client/client.ts';
@@ -34,17 +35,11 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
     observe: metrics.election('matryoshka-controller'),
   });
   const leading = scopedClient(client, { mayWrite: election.isLeading });
-  const made = modules({
-    client: leading,
-    namespace,
-    clock,
-    log,
-    recorder,
-    workers,
+  const host = createControllerHost({ client: leading, namespace, clock, log, recorder, workers, metrics });
+  const controllers = modules({
     offer: { versions: offeredVersions(config.siteDir) },
-    installer: jobInstallerModule(
-      { client: leading, clock, log },
-      {
+    installer: (of) =>
+      jobInstallerModule(of, {
         namespace,
         reportsNamespace: config.reportsNamespace,
         image: config.runnerImage,
@@ -52,12 +47,9 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
         serverUrl: config.serverUrl,
         caConfigMap: config.caConfigMap,
         siteConfigMap: config.siteConfigMap,
-      },
-    ),
-    observe: metrics.controller('kubernetescluster', workers),
-  });
-  const controllers = made.flatMap((one) => one.controllers);
-  const caches = made.flatMap((one) => one.caches);
+      }),
+  }).flatMap((module) => module(host));
+  const caches = host.informers;
   const probes = createProbes({
     port: config.probePort,
     metrics,

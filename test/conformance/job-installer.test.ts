@@ -13,9 +13,11 @@ import {
 import { labels, marks } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { quietHost } from '#controller/testing/quiet-host.fixture.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { everyInstaller } from '#installer/testing/installer-cases.ts';
 import type { InstallerWorld } from '#installer/testing/installer-world.ts';
+import { jobSettings } from '#installer/testing/job-settings.fixture.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
@@ -32,15 +34,8 @@ beforeAll(async () => {
   const { client, namespace } = test;
   await client.create(SERVICE_ACCOUNTS, { metadata: { namespace, name: 'runner' } });
   const of = { client, clock: systemClock, log: createLogger('silent') };
-  const { caches, over } = jobInstallerModule(of, {
-    namespace,
-    reportsNamespace: namespace,
-    image: 'runner',
-    serviceAccount: 'runner',
-    serverUrl: 'https://server',
-    caConfigMap: 'ca',
-    siteConfigMap: 'site',
-  });
+  const host = quietHost({ client, namespace });
+  const { caches, over } = jobInstallerModule(host, jobSettings(namespace));
   const pods = createInformer<Pod>({ ...of, resource: PODS, selection: { namespace } });
   const endings = new Map<string, PromiseWithResolvers<Ending>>();
   const endingOf = (job: string) => {

@@ -6,7 +6,9 @@ import { annotations } from '#api/names.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { modules } from '#controller/index.ts';
+import { quietHost } from '#controller/testing/quiet-host.fixture.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
+import { jobSettings } from '#installer/testing/job-settings.fixture.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { createInformer, type Informer } from '#runtime/cache/informer.ts';
@@ -98,32 +100,12 @@ export async function startOperator(
   const own = withinNamespace(await clientOf(client, operatorNamespace), namespace);
   function run(versions: readonly string[] = ['v1.34.4']): { stop(): Promise<void> } {
     const abort = new AbortController();
-    const made = modules({
-      client: own,
-      namespace: operatorNamespace,
-      clock,
-      log,
-      workers: 4,
+    const host = quietHost({ client: own, namespace: operatorNamespace, clock, workers: 4 });
+    const controllers = modules({
       offer: { versions },
-      recorder: { event: () => {}, stop: async () => {} },
-      installer: jobInstallerModule(
-        { client: own, clock, log },
-        {
-          namespace: operatorNamespace,
-          reportsNamespace: operatorNamespace,
-          image: 'runner',
-          serviceAccount: 'runner',
-          serverUrl: 'https://server',
-          caConfigMap: 'ca',
-          siteConfigMap: 'site',
-        },
-      ),
-    });
-    const manager = createManager({
-      caches: made.flatMap((one) => one.caches),
-      controllers: made.flatMap((one) => one.controllers),
-      log,
-    });
+      installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
+    }).flatMap((module) => module(host));
+    const manager = createManager({ caches: host.informers, controllers, log });
     const ended = manager.run(abort.signal);
     return {
       stop: async () => {

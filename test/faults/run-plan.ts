@@ -4,7 +4,9 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
 import { clusterModule } from '#controller/cluster/module.ts';
+import { quietHost } from '#controller/testing/quiet-host.fixture.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
+import { jobSettings } from '#installer/testing/job-settings.fixture.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { clientOver } from '#runtime/client/client.ts';
@@ -113,32 +115,23 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
         });
       },
     };
-    const own = clientOver(meddler.callerFor(process));
-    const made = clusterModule({
-      client: own,
+    const host = quietHost({
+      client: clientOver(meddler.callerFor(process)),
       namespace: operatorNamespace,
       clock: quiet,
       log,
       workers: 2,
-      offer: { versions: ['v1.34.4'] },
-      recorder: { event: () => {}, stop: async () => {} },
-      installer: jobInstallerModule(
-        { client: own, clock: quiet, log },
-        {
-          namespace: operatorNamespace,
-          reportsNamespace: operatorNamespace,
-          image: 'runner',
-          serviceAccount: 'runner',
-          serverUrl: 'https://server',
-          caConfigMap: 'ca',
-          siteConfigMap: 'site',
-        },
-      ),
     });
-    const forget = quiet.register(made.caches);
-    const manager = createManager({ ...made, log });
+    const module = clusterModule({
+      offer: { versions: ['v1.34.4'] },
+      installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
+    });
+    const controllers = module(host);
+    const caches = host.informers;
+    const forget = quiet.register(caches);
+    const manager = createManager({ caches, controllers, log });
     const ended = manager.run(abort.signal).catch((error: unknown) => void failures.push(error));
-    void Promise.all(made.caches.map((cache) => cache.whenSynced(abort.signal)))
+    void Promise.all(caches.map((cache) => cache.whenSynced(abort.signal)))
       .catch(() => {})
       .finally(starting);
     stop = async () => {

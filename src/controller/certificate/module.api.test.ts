@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
-import { systemClock } from '#base/clock.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { createAuthority, createServerCertificate, type KeyPair } from '#certificates/certificates.ts';
 import { createManager } from '#runtime/process/manager.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
+import { quietHost } from '../testing/quiet-host.fixture.ts';
 import { certificateModule } from './module.ts';
 
 const test = useNamespace('certificate');
@@ -20,9 +20,10 @@ function start(): { warned: Promise<void> } {
   const said = Promise.withResolvers<void>();
   const log: Logger = Object.assign(createLogger('silent'), { warn: () => said.resolve() });
   const { client, namespace } = test;
-  const { controllers, caches } = certificateModule({ client, namespace, clock: systemClock, log });
+  const host = quietHost({ client, namespace, log });
+  const controllers = certificateModule(host);
   const ending = new AbortController();
-  const ended = createManager({ caches, controllers, log }).run(ending.signal);
+  const ended = createManager({ caches: host.informers, controllers, log }).run(ending.signal);
   stop = () => {
     ending.abort(new Error('stop'));
     return ended;

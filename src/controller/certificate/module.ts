@@ -1,20 +1,8 @@
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
-import type { KubeObject } from '#api/meta.ts';
 import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET } from '#api/names.ts';
-import type { Clock } from '#base/clock.ts';
-import type { Logger } from '#base/log.ts';
 import { renewalOf, renewed } from '#certificates/certificates.ts';
-import { createInformer, type Informer } from '#runtime/cache/informer.ts';
-import type { Client } from '#runtime/client/client.ts';
-import { type Controller, createController } from '#runtime/controller/controller.ts';
-
-export interface CertificateModuleDeps {
-  client: Client;
-  clock: Clock;
-  log: Logger;
-  /** The operator's namespace. */
-  namespace: string;
-}
+import { createController } from '#runtime/controller/controller.ts';
+import type { ControllerModule } from '../host.ts';
 
 const HOUR_MS = 3_600_000;
 const LOOK_MS = 12 * HOUR_MS;
@@ -31,15 +19,8 @@ const withoutKey = ({ data, ...rest }: Secret): Secret => ({
  * installation made: without it, every write of a cluster would be refused once it ends. The server takes up the files
  * of the Secret while it serves. A certificate of another authority is left to whoever put it there.
  */
-export function certificateModule({ client, clock, log, namespace }: CertificateModuleDeps): {
-  controllers: Controller[];
-  caches: Informer<KubeObject>[];
-} {
-  const secrets = createInformer<Secret>({
-    client,
-    clock,
-    log,
-    resource: SECRETS,
+export const certificateModule: ControllerModule = ({ client, clock, log, namespace, informer }) => {
+  const secrets = informer<Secret>(SECRETS, {
     selection: { namespace, fieldSelector: `metadata.name=${SERVER_CERTIFICATE_SECRET}` },
     transform: withoutKey,
   });
@@ -79,5 +60,5 @@ export function certificateModule({ client, clock, log, namespace }: Certificate
       return undefined;
     },
   });
-  return { controllers: [controller], caches: [secrets] };
-}
+  return [controller];
+};

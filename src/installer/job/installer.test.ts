@@ -4,18 +4,10 @@ import { attemptSecretName, labels, reportSecretName } from '#api/names.ts';
 import { createManualClock } from '#base/manual-clock.ts';
 import { clientOver } from '#runtime/client/client.ts';
 import { ApiError } from '#runtime/wire/api-error.ts';
+import { jobSettings } from '../testing/job-settings.fixture.ts';
 import { jobInstaller } from './installer.ts';
 
 const NONE = { get: () => undefined, byIndex: () => [], list: () => [], size: 0 };
-const settings = {
-  namespace: 'system',
-  reportsNamespace: 'reports',
-  image: 'runner',
-  serviceAccount: 'runner',
-  serverUrl: 'https://server',
-  caConfigMap: 'ca',
-  siteConfigMap: 'site',
-};
 const ref = { clusterId: 'id', sequence: 1, attempt: 1, job: 'create-x-1' };
 
 /** An installer whose caches show nothing, over a server that has these objects; and what it was asked for. */
@@ -40,7 +32,7 @@ function overServer(objects: Record<string, Job | Secret>) {
     made: new Set<string>(),
     clock: createManualClock(),
   };
-  return { asked, made: caches.made, installer: jobInstaller(client, settings, caches) };
+  return { asked, made: caches.made, installer: jobInstaller(client, jobSettings('system'), caches) };
 }
 const secret: Secret = { metadata: {} };
 

@@ -10,11 +10,7 @@ import {
 } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { labels, marks } from '#api/names.ts';
-import type { Clock } from '#base/clock.ts';
-import type { Logger } from '#base/log.ts';
-import { createInformer } from '#runtime/cache/informer.ts';
-import type { Client } from '#runtime/client/client.ts';
-import type { InstallerModule } from '../installer.ts';
+import type { InstallerHost, InstallerModule } from '../installer.ts';
 import { BY_CLUSTER, BY_JOB, jobInstaller } from './installer.ts';
 import type { JobSettings } from './manifest.ts';
 
@@ -39,34 +35,25 @@ const byMark = ({ metadata }: KubeObject): string[] => {
 
 /** The installer that runs Ansible in Jobs, with caches of what those leave in the operator's namespaces. */
 export function jobInstallerModule(
-  { client, clock, log }: { client: Client; clock: Clock; log: Logger },
+  { clock, informer }: InstallerHost,
   settings: JobSettings,
 ): InstallerModule {
   const { namespace, reportsNamespace } = settings;
   const ours = (purpose: string) => ({ namespace, labelSelector: `${labels.purpose}=${purpose}` });
-  const of = { client, clock, log };
-  const jobs = createInformer<Job>({
-    ...of,
-    resource: JOBS,
+  const jobs = informer<Job>(JOBS, {
     selection: ours('attempt'),
     indexers: { [BY_CLUSTER]: byLabel(labels.clusterId) },
   });
-  const pods = createInformer<Pod>({
-    ...of,
-    resource: PODS,
+  const pods = informer<Pod>(PODS, {
     selection: ours('attempt'),
     indexers: { [BY_JOB]: byLabel('batch.kubernetes.io/job-name') },
   });
-  const logs = createInformer<ConfigMap>({
-    ...of,
-    resource: CONFIG_MAPS,
+  const logs = informer<ConfigMap>(CONFIG_MAPS, {
     selection: { ...ours('log'), namespace: reportsNamespace },
     transform: withoutData,
     indexers: { [BY_CLUSTER]: byMark },
   });
-  const secrets = createInformer<Secret>({
-    ...of,
-    resource: SECRETS,
+  const secrets = informer<Secret>(SECRETS, {
     selection: ours('attempt-secret'),
     transform: withoutData,
     indexers: { [BY_CLUSTER]: byLabel(labels.clusterId) },
@@ -74,6 +61,6 @@ export function jobInstallerModule(
   const made = new Set<string>();
   return {
     caches: [jobs, pods, logs, secrets],
-    over: (scoped) => jobInstaller(scoped, settings, { jobs, pods, logs, secrets, made, clock }),
+    over: (client) => jobInstaller(client, settings, { jobs, pods, logs, secrets, made, clock }),
   };
 }

@@ -1,0 +1,73 @@
+import type { KubeObject, Resource } from '#api/meta.ts';
+import type { Logger } from '#base/log.ts';
+import type { InformerView, InstallerHost } from '#installer/installer.ts';
+import { createInformer, type Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import type { Controller } from '#runtime/controller/controller.ts';
+import type { Recorder } from '#runtime/events/recorder.ts';
+import type { Metrics } from '#runtime/process/metrics.ts';
+
+/** What the process gives to every controller. */
+export interface ControllerHostOptions extends Pick<InstallerHost, 'clock'> {
+  client: Client;
+  log: Logger;
+  /** The operator's namespace. */
+  namespace: string;
+  recorder: Recorder;
+  /** Objects of a kind that are reconciled at once. */
+  workers: number;
+  metrics?: Pick<Metrics, 'controller' | 'informer'>;
+}
+
+export interface ControllerHost extends ControllerHostOptions, InstallerHost {
+  /** Every informer that was asked for. */
+  readonly informers: readonly Informer<KubeObject>[];
+}
+
+/** Makes the controllers of a folder. */
+export type ControllerModule = (host: ControllerHost) => readonly Controller[];
+
+/** An informer, and the view that the first who asked for it has. */
+interface Shared {
+  informer: Informer<KubeObject>;
+  view: { transform?: unknown; indexers?: Readonly<Record<string, unknown>> | undefined; resyncMs?: unknown };
+}
+
+/** The host of one process: whoever asks for the same kind and selection gets the same informer. */
+export function createControllerHost(options: ControllerHostOptions): ControllerHost {
+  const { client, clock, log, metrics } = options;
+  const shared: Shared[] = [];
+  return {
+    ...options,
+    informer<T extends KubeObject>(resource: Resource, view: InformerView<T> = {}): Informer<T> {
+      const observe = metrics?.informer(resource.plural);
+      const made = createInformer<T>({ client, clock, log, resource, observe, ...view });
+      const first = shared.find(({ informer }) => informer.identity === made.identity);
+      if (!first) {
+        shared.push({ informer: made, view });
+        return made;
+      }
+      const more = lacking(first.view, view);
+      if (more !== undefined || !isLike(first.informer, made))
+        throw new TypeError(`the informer of ${made.identity} is shared and has another ${more}`);
+      return first.informer;
+    },
+    get informers() {
+      return shared.map(({ informer }) => informer);
+    },
+  };
+}
+
+/** What the first view has not that is asked for; who asks for less may share it. */
+function lacking(first: Shared['view'], asked: Shared['view']): string | undefined {
+  if (asked.transform !== undefined && asked.transform !== first.transform) return 'transform';
+  if (asked.resyncMs !== undefined && asked.resyncMs !== first.resyncMs) return 'resyncMs';
+  const index = Object.entries(asked.indexers ?? {}).find(
+    ([name, values]) => first.indexers?.[name] !== values,
+  );
+  return index && `index "${index[0]}"`;
+}
+
+/** Informers of one kind and selection hold the same objects. */
+const isLike = <T extends KubeObject>(one: Informer<KubeObject>, other: Informer<T>): one is Informer<T> =>
+  one.identity === other.identity;
