@@ -35,26 +35,27 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   main: ['*'],
 };
 
-/** What is inside runtime, in layers: each folder imports itself and those named. */
-const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  wire: [],
-  kubeconfig: ['wire'],
-  client: ['wire'],
-  cache: ['client', 'wire'],
-  leader: ['client', 'wire'],
-  events: ['client', 'wire'],
-  controller: ['cache', 'client', 'wire'],
-  process: ['controller', 'leader', 'cache', 'wire'],
-  testing: ['wire', 'kubeconfig', 'client'],
+/** What is inside large rooms, in layers: each folder imports itself and those named; files beside them import all. */
+const LAYERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  runtime: {
+    wire: [],
+    kubeconfig: ['wire'],
+    client: ['wire'],
+    cache: ['client', 'wire'],
+    leader: ['client', 'wire'],
+    events: ['client', 'wire'],
+    controller: ['cache', 'client', 'wire'],
+    process: ['controller', 'leader', 'cache', 'wire'],
+  },
+  server: {
+    http: [],
+    auth: ['http'],
+    clusters: ['auth', 'http'],
+    jobs: ['auth', 'http'],
+    logs: ['clusters', 'auth', 'http'],
+  },
 };
 
-/** Stand-ins that tests of several files share, outside of folders `testing`; the product never imports them. */
-const SUPPORT = [
-  'base/manual-clock.ts',
-  'server/into.ts',
-  'server/rest-world.ts',
-  'webhook/webhook-world.ts',
-];
 /** What else a test beside its file may import. */
 const TESTS_ALSO = ['lab/apiserver', 'lab/fault-proxy', 'base', 'api'];
 /** Rooms without input or output: they import no part of node. */
@@ -69,8 +70,8 @@ interface Import {
   specifier: string;
 }
 
-const isTest = (file: string): boolean =>
-  /\.(test|fixture)\.ts$|\/testing\//.test(file) || SUPPORT.includes(file);
+/** Tests, and what several of them share: the product never imports it. */
+const isTest = (file: string): boolean => /\.(test|fixture)\.ts$|\/testing\//.test(file);
 const roomOf = (path: string): string => path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
 
 /** What a specifier leads to, below src/ (or below the checkout, for `lab/` and the like); undefined for packages. */
@@ -110,10 +111,11 @@ function objection(one: Import): string | undefined {
   }
   const [, mine = '', inside] = file.split('/');
   const [, theirs = '', deeper] = target.split('/');
-  if (room === 'runtime' && !isTest(file) && mine !== theirs) {
-    const below = LAYERS[mine] ?? [];
-    if (!opens(below, target.slice('runtime/'.length)))
-      return `${says}: runtime/${mine} may import ${below.length === 0 ? 'nothing of runtime' : below.join(', ')}`;
+  const layers = LAYERS[room];
+  if (layers && inside !== undefined && !isTest(file) && mine !== theirs) {
+    const below = layers[mine] ?? [];
+    if (!opens(below, target.slice(`${room}/`.length)))
+      return `${says}: ${room}/${mine} may import ${below.length === 0 ? `nothing of ${room}` : below.join(', ')}`;
   }
   const areSiblings = inside !== undefined && deeper !== undefined && mine !== theirs;
   if (room === 'controller' && areSiblings && !isTest(target))
@@ -159,7 +161,11 @@ describe('the rooms', () => {
     const rooms = new Set(sources.map(roomOf));
     expect(Object.keys(ALLOWED).filter((room) => !rooms.has(room))).toEqual([]);
     expect([...rooms].filter((room) => !(room in ALLOWED))).toEqual([]);
-    expect(SUPPORT.filter((file) => !sources.includes(file))).toEqual([]);
+    const folders = new Set(sources.map((file) => file.split('/').slice(0, 2).join('/')));
+    const layers = Object.entries(LAYERS).flatMap(([room, inside]) =>
+      Object.keys(inside).map((folder) => `${room}/${folder}`),
+    );
+    expect(layers.filter((folder) => !folders.has(folder))).toEqual([]);
   });
 
   it.each([
@@ -168,7 +174,9 @@ describe('the rooms', () => {
       '#controller/index.ts',
       'server may import access, operations, protocol, rest, runtime/wire',
     ],
-    ['server/routes/create.ts', '../../webhook/app.ts', 'server may import'],
+    ['server/clusters/create-routes.ts', '../../webhook/app.ts', 'server may import'],
+    ['server/http/errors.ts', '../app.ts', 'server/http may import nothing of server'],
+    ['server/clusters/requests.ts', '../logs/log-store.ts', 'server/clusters may import auth, http'],
     ['webhook/app.ts', '#runtime/cache/informer.ts', 'webhook may import'],
     ['runtime/client/client.ts', '#api/kubernetes-cluster.ts', 'runtime may import base, api/meta.ts'],
     ['runtime/wire/call.ts', '../client/client.ts', 'runtime/wire may import nothing of runtime'],
@@ -180,7 +188,7 @@ describe('the rooms', () => {
     ['controller/cluster/decide/rules.ts', '#runtime/client/client.ts', 'does neither input nor output'],
     ['programs/server.ts', '#lab/hosts/up.ts', 'nothing under src imports that'],
     ['precheck/run.test.ts', '#lab/hosts/up.ts', 'nothing under src imports that'],
-    ['programs/server.ts', '#server/rest-world.ts', 'that is for tests'],
+    ['programs/server.ts', '#server/testing/rest-world.ts', 'that is for tests'],
     ['controller/index.ts', '#installer/testing/scripted-installer.ts', 'that is for tests'],
     ['cellar/wine.ts', '#base/clock.ts', '"cellar" is no room'],
   ])('object when %s imports %s', (file, specifier, why) => {
@@ -190,7 +198,7 @@ describe('the rooms', () => {
 
   it.each([
     ['server/app.ts', '#runtime/client/client.ts'],
-    ['server/routes/create.ts', '../errors.ts'],
+    ['server/clusters/create-routes.ts', '../http/errors.ts'],
     ['controller/index.ts', './cluster/module.ts'],
     ['controller/cluster/module.ts', '../host.ts'],
     ['controller/cluster/decide/rules.ts', './settle.ts'],

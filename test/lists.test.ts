@@ -9,7 +9,7 @@ import { operations } from '#operations/index.ts';
 import { checks } from '#precheck/index.ts';
 import { routesOfOperations } from '#rest/asking.ts';
 import { routes as restRoutes } from '#rest/index.ts';
-import { jobRoutes, lenientJobRoutes, routes } from '#server/routes/index.ts';
+import { jobRoutes, lenientJobRoutes, routes } from '#server/index.ts';
 import { admissions, mutations } from '#webhook/index.ts';
 
 /** Each list of the house against the folder that it lists: a file without its line fails here. */
@@ -19,6 +19,11 @@ const modulesOf = (folder: string): string[] =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && name !== 'index.ts')
     .sort();
+
+const foldersOf = (folder: string): string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
 
 /** What the files of a folder export and `isOne` takes for a member of its list, by `file: name`. */
 async function exportedFrom(
@@ -84,8 +89,11 @@ describe('the list', () => {
 
   it('of routes names every file of routes', async () => {
     const isRoutes = (value: unknown, name: string) => typeof value === 'function' && name.endsWith('Routes');
+    const found = new Map<string, unknown>();
+    for (const folder of foldersOf('src/server').filter((name) => name !== 'testing'))
+      for (const [where, one] of await exportedFrom(`src/server/${folder}`, isRoutes)) found.set(where, one);
     const listed = [...routes, ...lenientJobRoutes, ...jobRoutes];
-    expect(difference(await exportedFrom('src/server/routes', isRoutes), listed)).toEqual(SAME);
+    expect(difference(found, listed)).toEqual(SAME);
   });
 
   it('of REST names every route', async () => {
@@ -117,9 +125,9 @@ describe('the list', () => {
   });
 
   it('of controllers names every folder of one', () => {
-    const folders = readdirSync(join(root, 'src/controller'), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && entry.name !== 'testing')
-      .map(({ name }) => `./${name}/module.ts`);
+    const folders = foldersOf('src/controller')
+      .filter((name) => name !== 'testing')
+      .map((name) => `./${name}/module.ts`);
     const text = readFileSync(join(root, 'src/controller/index.ts'), 'utf8');
     const imported = ts
       .preProcessFile(text, true, true)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '#base/manual-clock.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
 import { ttlCache } from './ttl-cache.ts';
 
 it('remembers for a while, forgets failures, and keeps no more than it should', async () => {

@@ -3,18 +3,18 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { accessBy } from '#access/access.ts';
 import { reviewsBy } from '#access/reviews.ts';
-import { speakersBy } from './attempts.ts';
-import { authBy } from './auth.ts';
-import type { ServerDeps } from './deps.ts';
-import { serveDocs } from './docs.ts';
-import { handleErrors } from './errors.ts';
-import { parseJsonBodies } from './json-body.ts';
-import { readBodiesLeniently, takeAnyContentType } from './lenient.ts';
-import { logStoreIn } from './log-store.ts';
-import { jobRoutes, lenientJobRoutes, routes } from './routes/index.ts';
-import type { App, JobRoom, Room } from './routes/room.ts';
-import { answerUnreadable } from './unreadable.ts';
-import { validatorCompiler } from './validation.ts';
+import { authBy } from './auth/auth.ts';
+import { jobCallersBy } from './auth/job-caller.ts';
+import type { JobApp } from './auth/route-deps.ts';
+import type { ServerDeps } from './http/deps.ts';
+import { serveDocs } from './http/docs.ts';
+import { handleErrors } from './http/errors.ts';
+import { parseJsonBodies } from './http/json-body.ts';
+import { readBodiesLeniently, takeAnyContentType } from './http/lenient.ts';
+import { answerUnreadable } from './http/unreadable.ts';
+import { validatorCompiler } from './http/validation.ts';
+import { jobRoutes, lenientJobRoutes, routes } from './index.ts';
+import { logStoreIn } from './logs/log-store.ts';
 
 const BODY_BYTES = 1024 * 1024;
 const REQUEST_MS = 30_000;
@@ -65,9 +65,9 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
   const reviews = reviewsBy(client, log);
   const auth = authBy(accessBy(deps, reviews));
   const logs = logStoreIn(client, reportsNamespace, clock);
-  const speakers = speakersBy({ ...deps, reviews });
-  const room: Room = { ...deps, auth, logs, closing: closing.signal };
-  const jobRoom: JobRoom = { ...deps, logs, speakers };
+  const callers = jobCallersBy({ ...deps, reviews });
+  const ofPeople = { ...deps, auth, logs, closing: closing.signal };
+  const ofJobs = { ...deps, logs, callers };
 
   await app.register(
     async (api) => {
@@ -77,14 +77,14 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
           request.person = await auth.personOf(request.headers.authorization);
         });
         takeAnyContentType(people);
-        for (const add of routes) add(people, room);
+        for (const add of routes) add(people, ofPeople);
       });
       await api.register(async (scope) => {
         takeAnyContentType(scope);
         readBodiesLeniently(scope);
-        for (const add of lenientJobRoutes) add(typed(scope), jobRoom);
+        for (const add of lenientJobRoutes) add(typed(scope), ofJobs);
       });
-      for (const add of jobRoutes) add(typed(api), jobRoom);
+      for (const add of jobRoutes) add(typed(api), ofJobs);
     },
     { prefix: '/api/v1' },
   );
@@ -92,4 +92,4 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
   return app;
 }
 
-const typed = (scope: FastifyInstance): App => scope.withTypeProvider<ZodTypeProvider>();
+const typed = (scope: FastifyInstance): JobApp => scope.withTypeProvider<ZodTypeProvider>();

@@ -7,7 +7,7 @@ import { annotations, labels } from '#api/names.ts';
 import { resolveSpec } from '#operations/resolve.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isApiError, isForbidden } from '#runtime/wire/api-error.ts';
-import { type WebhookWorld, webhookWorld } from './webhook-world.ts';
+import { type WebhookWorld, webhookWorld } from './testing/webhook-world.ts';
 
 let world: WebhookWorld;
 const namespace = `hook-${randomUUID().slice(0, 8)}`;

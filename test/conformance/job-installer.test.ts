@@ -21,7 +21,7 @@ import { jobSettings } from '#installer/testing/job-settings.fixture.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
-import { logStoreIn } from '#server/log-store.ts';
+import { logStoreIn } from '#server/logs/log-store.ts';
 import { type Ending, endJobs } from './scripted-jobs.ts';
 
 /** The installer of Jobs in a world with the real Job controller, whose pods end by the word of a test. */
@@ -60,15 +60,16 @@ beforeAll(async () => {
     async tell(job, step) {
       const { metadata } = await client.get<Job>(JOBS, test.key(job));
       const [of = '', name = ''] = metadata.annotations?.[marks.cluster]?.split('/') ?? [];
-      const speaker = {
+      const caller = {
         job,
         clusterId: metadata.labels?.[labels.clusterId] ?? '',
         sequence: Number(metadata.labels?.[labels.sequence]),
         attempt: 1,
+        isErrand: metadata.labels?.[labels.errand] !== undefined,
         cluster: { namespace: of, name },
         ended: false,
       };
-      await logs.append(speaker, 0, Buffer.from('{}\n'), step);
+      await logs.append(caller, 0, Buffer.from('{}\n'), step);
     },
     async end(job, ending) {
       endingOf(job).resolve(ending === 'lost' ? { kind: 'lost' } : { kind: 'report', ...ending });

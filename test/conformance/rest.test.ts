@@ -15,7 +15,7 @@ import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.t
 import { restClient } from '#rest/client.ts';
 import { getLogs } from '#rest/looking.ts';
 import { restApp } from '#server/app.ts';
-import { into } from '#server/into.ts';
+import { into } from '#server/testing/into.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
 import type { Ending } from './scripted-jobs.ts';
 

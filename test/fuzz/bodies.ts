@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import type { RestWorld } from '#server/rest-world.ts';
+import type { RestWorld } from '#server/testing/rest-world.ts';
 import { type FuzzRequest, requests } from './requests.ts';
 
 const AT_ONCE = 16;

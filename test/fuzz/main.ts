@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { restWorld } from '#server/rest-world.ts';
+import { restWorld } from '#server/testing/rest-world.ts';
 import { fuzzBodies } from './bodies.ts';
 import { fuzzBySchema } from './schemathesis.ts';
 

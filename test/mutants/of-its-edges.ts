@@ -125,12 +125,12 @@ export const ofItsEdges: readonly Mutant[] = [
   },
   {
     name: 'an errand is counted as an attempt of the operation',
-    file: 'src/server/attempts.ts',
+    file: 'src/server/auth/job-caller.ts',
     from: '(!isErrand && now.sequence === sequence && now.attempt > attempt)',
     to: '((isErrand || !isErrand) && now.sequence === sequence && now.attempt > attempt)',
     witness: {
       project: 'api',
-      file: 'src/server/jobs.api.test.ts',
+      file: 'src/server/jobs/jobs.api.test.ts',
       test: 'refuse an attempt whose place a later one has taken',
     },
   },

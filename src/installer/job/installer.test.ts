@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type Job, type Secret, secretData } from '#api/core.ts';
 import { attemptSecretName, labels, reportSecretName } from '#api/names.ts';
-import { createManualClock } from '#base/manual-clock.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
 import { clientOver } from '#runtime/client/client.ts';
 import { ApiError } from '#runtime/wire/api-error.ts';
 import { jobSettings } from '../testing/job-settings.fixture.ts';

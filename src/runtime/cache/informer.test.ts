@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#base/testing/manual-clock.ts';
 import { clientOver } from '../client/client.ts';
 import { createScriptedCaller, listOf } from '../testing/scripted-caller.ts';
 import { ApiError, type ApiReason } from '../wire/api-error.ts';

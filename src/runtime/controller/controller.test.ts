@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#base/testing/manual-clock.ts';
 import { createInformer, type Informer } from '../cache/informer.ts';
 import { clientOver } from '../client/client.ts';
 import type { Selection } from '../client/client-options.ts';

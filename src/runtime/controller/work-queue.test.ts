@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '#base/manual-clock.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
 import { createWorkQueue, LOW } from './work-queue.ts';
 
 async function take(queue: ReturnType<typeof createWorkQueue>) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '#base/manual-clock.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
 import { createCorrelator } from './event-correlator.ts';
 
 const news = (message: string, about = 'uid') => ({

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { createManualClock } from '#base/manual-clock.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
 import { loadEndpoint } from './kube-config.ts';
 
 let directory: string;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
-import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#base/testing/manual-clock.ts';
 import { clientOver } from '../client/client.ts';
 import { isKubeObject } from '../client/expect-object.ts';
 import { ApiError } from '../wire/api-error.ts';

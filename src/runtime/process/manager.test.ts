@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
-import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#base/testing/manual-clock.ts';
 import type { Controller } from '../controller/controller.ts';
 import { type Election, LeadershipLost } from '../leader/leader.ts';
 import { type Cache, createManager, type Service } from './manager.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '#base/manual-clock.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
 import { ApiError } from './api-error.ts';
 import { createCaller } from './call.ts';
 import type { Endpoint } from './endpoint.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '#base/manual-clock.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
 import { tokenBucket } from './rate-limit.ts';
 
 it('lets a burst through at once, then the rate', async () => {

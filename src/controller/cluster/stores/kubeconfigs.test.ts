@@ -3,7 +3,7 @@ import { ownerReferenceTo } from '#api/cluster-facts.ts';
 import { SECRETS, secretData } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
-import { createManualClock, type ManualClock } from '#base/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#base/testing/manual-clock.ts';
 import { clientOver } from '#runtime/client/client.ts';
 import { ApiError } from '#runtime/wire/api-error.ts';
 import { createKubeconfigs, type Kubeconfigs } from './kubeconfigs.ts';

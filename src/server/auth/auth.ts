@@ -1,0 +1,35 @@
+import type { Access, SecretUse } from '#access/access.ts';
+import type { Deed, User } from '#access/deeds.ts';
+import { forbidden, unauthorized } from '../http/errors.ts';
+
+/** Who calls, and whether he may; what is missing becomes an answer of HTTP. */
+export interface Auth {
+  /** The person behind an Authorization header. Throws HttpError 401. */
+  personOf(authorization: string | undefined): Promise<User>;
+  /** Throws HttpError 403, in the same words whether or not the object exists. */
+  allow(person: User, deed: Deed): Promise<void>;
+  /** The same for making the operator use a Secret. */
+  allowSecret(person: User, use: SecretUse): Promise<void>;
+}
+
+/** The token of a Bearer header. Throws HttpError 401. */
+export function bearerOf(authorization: string | undefined): string {
+  const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization ?? '')?.[1];
+  if (token === undefined) throw unauthorized('a bearer token is required: "Authorization: Bearer …"');
+  return token;
+}
+
+export function authBy(access: Access): Auth {
+  const pass = (refusal: string | undefined): void => {
+    if (refusal !== undefined) throw forbidden(refusal);
+  };
+  return {
+    async personOf(authorization) {
+      const person = await access.personOf(bearerOf(authorization));
+      if (!person) throw unauthorized('the token is not valid here');
+      return person;
+    },
+    allow: async (person, deed) => pass(await access.refusal(person, deed)),
+    allowSecret: async (person, use) => pass(await access.secretRefusal(person, use)),
+  };
+}

@@ -1,0 +1,164 @@
+import ssh2 from 'ssh2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CONFIG_MAPS, SECRETS, type Secret, secretText } from '#api/core.ts';
+import { labels } from '#api/names.ts';
+import { isApiError, isForbidden } from '#runtime/wire/api-error.ts';
+import { type RestWorld, restWorld } from '../testing/rest-world.ts';
+
+let world: RestWorld;
+beforeAll(async () => {
+  world = await restWorld();
+});
+afterAll(() => world.stop());
+
+const key = ssh2.utils.generateKeyPairSync('ed25519').private;
+const path = (name: string, more = '') => `/region/north/cluster/${name}${more}?namespace=${world.namespace}`;
+const host = (last: number) => ({ ip: `10.9.0.${last}` });
+const body = (more: object = {}) => ({
+  masterList: [host(1)],
+  nodeList: [host(2)],
+  privateSSHKey: key,
+  ...more,
+});
+const CREATES = { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['create'] };
+const READS = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
+const EVENTS = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true };
+const reasonOf = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    () => 'allowed',
+    (error: unknown) => (isApiError(error) ? error.reason : String(error)),
+  );
+const alice = () => world.tokens.alice;
+const create = (name: string) => world.call(alice(), 'POST', path(name), body());
+const secretOf = (name: string) =>
+  world.admin.find<Secret>(SECRETS, { namespace: world.namespace, name: `${name}-ssh` });
+
+describe('what the server may', () => {
+  it('reads and makes no Secret of the operator, and no token of a ServiceAccount anywhere', async () => {
+    const { client, operatorNamespace, reportsNamespace, namespace } = world;
+    await world.admin.create(SECRETS, { metadata: { namespace: operatorNamespace, name: 'cluster-x' } });
+    const anchor = { namespace: operatorNamespace, name: 'cluster-x' };
+    await expect(client.get(SECRETS, anchor)).rejects.toSatisfy(isForbidden);
+    const token = (where: string) => ({
+      metadata: {
+        namespace: where,
+        name: 'token',
+        annotations: { 'kubernetes.io/service-account.name': 'default' },
+      },
+      type: 'kubernetes.io/service-account-token',
+    });
+    for (const where of [operatorNamespace, reportsNamespace, namespace]) {
+      await expect
+        .poll(() => reasonOf(client.create(SECRETS, token(where), { dryRun: true })))
+        .toBe('Forbidden');
+      await expect(client.create(SECRETS, token(where))).rejects.toSatisfy(isForbidden);
+    }
+    await client.create(SECRETS, { metadata: { namespace, name: 'plain-ssh' } });
+  });
+
+  it('writes and reads no ConfigMap of the operator: neither the authority that Jobs trust nor the site', async () => {
+    const { admin, client, operatorNamespace } = world;
+    for (const name of ['matryoshka-ca', 'matryoshka-site']) {
+      const key = { namespace: operatorNamespace, name };
+      await admin.create(CONFIG_MAPS, { metadata: key });
+      const patch = { data: { 'ca.crt': 'mine' } };
+      await expect(client.patch(CONFIG_MAPS, key, patch, { type: 'merge' })).rejects.toSatisfy(isForbidden);
+      await expect(client.get(CONFIG_MAPS, key)).rejects.toSatisfy(isForbidden);
+    }
+    const other = { metadata: { namespace: operatorNamespace, name: 'other' } };
+    await expect(client.create(CONFIG_MAPS, other)).rejects.toSatisfy(isForbidden);
+  });
+
+  it('gives people no Secret, and lets them see Events and records', async () => {
+    const { namespace } = world;
+    const person = world.clientOf(world.tokens.alice);
+    await expect(person.list(SECRETS, { namespace })).rejects.toSatisfy(isForbidden);
+    await expect(person.get(SECRETS, { namespace, name: 'plain-ssh' })).rejects.toSatisfy(isForbidden);
+    await expect(person.create(SECRETS, { metadata: { namespace, name: 'x' } })).rejects.toSatisfy(
+      isForbidden,
+    );
+    for (const resource of [CONFIG_MAPS, EVENTS])
+      expect((await person.list(resource, { namespace })).items).toBeDefined();
+    await person.close();
+  });
+});
+
+describe('what is asked of a caller', () => {
+  it('rights that are missing, in the same words whether the cluster exists', async () => {
+    await create('secret');
+    const { mallory, bob } = world.tokens;
+    const words = async (name: string) => {
+      const answers = [
+        await world.call(mallory, 'GET', path(name)),
+        await world.call(mallory, 'GET', path(name, '/logs')),
+        await world.call(mallory, 'POST', path(name), body()),
+        await world.call(mallory, 'POST', path(name), body({ retry: true })),
+        await world.call(mallory, 'POST', path(name, '/scaleup'), { nodeList: [host(5)] }),
+        await world.call(mallory, 'DELETE', path(name)),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 403));
+      return answers.map(({ text }) => text.replaceAll(name, '<name>'));
+    };
+    expect(await words('secret')).toEqual(await words('nosuch'));
+    expect((await world.call(mallory, 'GET', '/clusters')).status).toBe(403);
+    expect((await world.call(alice(), 'GET', '/clusters')).status).toBe(403);
+    const withKey = await world.call(bob, 'POST', path('bobs'), body());
+    expect(withKey).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('create kubernetesclusters/credentials') },
+    });
+    const naming = { masterList: [host(1)], credentialsSecret: 'secret-ssh' };
+    expect((await world.call(bob, 'POST', path('bobs'), naming)).status).toBe(403);
+    expect(await world.cluster('bobs')).toBeUndefined();
+    expect((await world.call(alice(), 'POST', path('named'), naming)).status).toBe(403);
+    const reader = await world.accountWith([CREATES, { ...READS, resourceNames: ['secret-ssh'] }]);
+    expect((await world.call(reader, 'POST', path('named'), naming)).status).toBe(200);
+  });
+
+  it('the right to the Secret that would really be used, for whatever makes the operator use it', async () => {
+    const { bob } = world.tokens;
+    const asked = (name: string, more: string, payload: object) =>
+      world.call(bob, 'POST', path(name, more), payload);
+    // Somebody else's Secret, of the name that a cluster would use; nothing is made, whoever asks for a retry.
+    await world.admin.create(SECRETS, { metadata: { namespace: world.namespace, name: 'lent-ssh' } });
+    for (const who of [bob, alice()]) {
+      const retry = await world.call(who, 'POST', path('lent'), { retry: true, masterList: [host(1)] });
+      expect(retry.status).toBe(404);
+    }
+    expect(await world.cluster('lent')).toBeUndefined();
+    await create('spent');
+    await world.created('spent');
+    const before = await world.cluster('spent');
+    const refused = { status: 403, body: { message: expect.stringContaining('secrets "spent-ssh"') } };
+    expect(await asked('spent', '/scaleup', { nodeList: [host(2), host(66)] })).toMatchObject(refused);
+    expect(await asked('spent', '/scaleup', { retry: true })).toMatchObject(refused);
+    expect(await asked('spent', '/scaledown', { nodeList: [], allowEmpty: true })).toMatchObject(refused);
+    expect(await asked('spent', '', { retry: true })).toMatchObject(refused);
+    expect(await asked('spent', '', { retry: true, credentialsSecret: 'lent-ssh' })).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('secrets "lent-ssh"') },
+    });
+    const withKey = { status: 403, body: { message: expect.stringContaining('credentials') } };
+    expect(await asked('spent', '', { retry: true, privateSSHKey: key })).toMatchObject(withKey);
+    expect(await world.cluster('spent')).toEqual(before);
+  });
+
+  it('uses the key that a retry brings, and never somebody else’s Secret of that name', async () => {
+    const keys = { metadata: { namespace: world.namespace, name: 'keys' } };
+    await world.admin.create(SECRETS, keys);
+    const naming = { masterList: [host(1)], credentialsSecret: 'keys' };
+    const reader = await world.accountWith([CREATES, { ...READS, resourceNames: ['keys'] }]);
+    expect((await world.call(reader, 'POST', path('brought'), naming)).status).toBe(200);
+    const where = { namespace: world.namespace, name: 'brought-ssh' };
+    const foreign = { metadata: { ...where, labels: { [labels.purpose]: 'credentials' } } };
+    await world.admin.create(SECRETS, foreign);
+    const retry = () => world.call(alice(), 'POST', path('brought'), { retry: true, privateSSHKey: key });
+    expect((await retry()).status).toBe(409);
+    expect((await secretOf('brought'))?.data).toBeUndefined();
+    expect((await world.cluster('brought'))?.spec.cluster.credentialsSecret).toBe('keys');
+    await world.admin.delete(SECRETS, where);
+    expect((await retry()).status).toBe(200);
+    expect((await world.cluster('brought'))?.spec.cluster.credentialsSecret).toBe('brought-ssh');
+    expect(secretText(await secretOf('brought'), 'ssh-privatekey')).toBe(`${key.trim()}\n`);
+  });
+});

@@ -1,0 +1,38 @@
+import type { z } from 'zod';
+import { onClusters } from '#access/deeds.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { clusterObject } from '#rest/answers.ts';
+import { getCluster, listClusters } from '#rest/looking.ts';
+import type { PeopleRoutes } from '../auth/route-deps.ts';
+import { serve } from '../http/serve.ts';
+import { clusterIn } from './requests.ts';
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+/** The object as people may see it: no credentials, no bookkeeping. */
+function shownCluster({ metadata, spec, ...rest }: KubernetesCluster): z.infer<typeof clusterObject> {
+  const { managedFields: _fields, annotations = {}, ...kept } = metadata;
+  const { [LAST_APPLIED]: _text, ...shown } = annotations;
+  const { authConfig: _secret, ...cluster } = spec.cluster;
+  return { ...rest, metadata: { ...kept, annotations: shown }, spec: { ...spec, cluster } };
+}
+
+export const clusterRoutes: PeopleRoutes = (app, { client, auth }) => {
+  serve(app, getCluster, async ({ params: { region, name }, query: { namespace }, person }) => {
+    await auth.allow(person, onClusters('get', namespace, name));
+    return shownCluster(await clusterIn(client, region, { namespace, name }));
+  });
+
+  serve(app, listClusters, async ({ query: { namespace, limit, continue: from }, person }) => {
+    await auth.allow(person, onClusters('list', namespace));
+    const { items, metadata } = await client.list<KubernetesCluster>(KUBERNETES_CLUSTERS, {
+      namespace,
+      limit,
+      continue: from,
+    });
+    return {
+      items: items.map(shownCluster),
+      ...(metadata.continue ? { continue: metadata.continue } : {}),
+      ...(metadata.remainingItemCount === undefined ? {} : { remaining: metadata.remainingItemCount }),
+    };
+  });
+};

@@ -1,0 +1,182 @@
+import { secretUseOf } from '#access/access.ts';
+import { onClusters, onCredentials, type User } from '#access/deeds.ts';
+import { hostRecordsOf } from '#access/host-records.ts';
+import { appliedOperation } from '#api/cluster-facts.ts';
+import { LISTS } from '#api/host.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
+import { create as createOperation } from '#operations/create.ts';
+import { laidOver } from '#operations/merge-host-lists.ts';
+import { planOf } from '#operations/plan.ts';
+import { resolveSpec } from '#operations/resolve.ts';
+import { validateSpec } from '#operations/validate.ts';
+import { ok } from '#rest/answers.ts';
+import { type CreateBody, createCluster } from '#rest/asking.ts';
+import type { PlanAnswer } from '#rest/plan.ts';
+import { isUncertain } from '#runtime/wire/api-error.ts';
+import type { PeopleDeps, PeopleRoutes } from '../auth/route-deps.ts';
+import { addressOf } from '../http/address.ts';
+import { conflict, unprocessable } from '../http/errors.ts';
+import { asSpelledByRest } from '../http/problems.ts';
+import { serve } from '../http/serve.ts';
+import { type Wanted, wantedBy } from './creation.ts';
+import { type Credentials, keepCredentials, takenSecret } from './credentials.ts';
+import { heldByOthers, planAnswer } from './plan-answer.ts';
+import {
+  ask,
+  busyRefusals,
+  clusterIn,
+  judgeAndAsk,
+  keyOf,
+  locationOf,
+  refuseBusy,
+  requestBy,
+} from './requests.ts';
+import { spelledFor } from './spelling.ts';
+
+function validate(spec: KubernetesCluster['spec'], { offer }: PeopleDeps, placed: Wanted['placed']): void {
+  const problems = validateSpec(spec, offer);
+  if (problems.length > 0) throw unprocessable(problems.map((problem) => placed(asSpelledByRest(problem))));
+}
+
+/** The access that a body needs; asked before anything is looked up, so that refusals tell nothing. */
+async function authorize(
+  { auth }: PeopleDeps,
+  person: User,
+  wanted: Wanted,
+  body: CreateBody,
+): Promise<void> {
+  const { namespace, name } = wanted;
+  await auth.allow(
+    person,
+    body.retry ? onClusters('update', namespace, name) : onClusters('create', namespace),
+  );
+  if (wanted.privateKey !== undefined) await auth.allow(person, onCredentials('create', namespace, name));
+  // The Secret of a retry may be the one that the object names: it is asked for there.
+  if (body.credentialsSecret !== undefined && !body.retry) {
+    const secret = body.credentialsSecret;
+    await auth.allowSecret(person, { namespace, cluster: name, uid: undefined, secret });
+  }
+}
+
+const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Credentials => ({
+  username: spec.cluster.masterList?.[0]?.user ?? 'root',
+  privateKey,
+});
+
+/**
+ * The object first, without its word: its name is the lock that only one of two callers gets, and a crash leaves an
+ * object for which nothing is done. Then the key, owned by it; the word last.
+ */
+async function make(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
+  const { client } = deps;
+  const { namespace, name, region, change, privateKey } = wanted;
+  const request = requestBy(person);
+  const cluster: KubernetesCluster = {
+    metadata: { namespace, name, annotations: request },
+    spec: { cluster: { ...change, region } },
+  };
+  if (await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name })) {
+    throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
+  }
+  validate(cluster.spec, deps, wanted.placed);
+  let made: KubernetesCluster;
+  try {
+    made = await client.create<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster);
+  } catch (error) {
+    const found = isUncertain(error)
+      ? await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name })
+      : undefined;
+    const ours = found?.metadata.annotations?.[annotations.requestId] === request[annotations.requestId];
+    if (!found || !ours) throw error;
+    made = found;
+  }
+  try {
+    if (privateKey !== undefined) await keepCredentials(client, made, credentialsFor(made, privateKey));
+    await ask(client, made, { word: WORDS.create.asked, person });
+  } catch (error) {
+    const { uid } = made.metadata;
+    await client.delete(KUBERNETES_CLUSTERS, keyOf(made), { preconditions: { uid } });
+    throw error;
+  }
+}
+
+/** The same again for a creation that failed, with what the body says anew. */
+function again(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
+  const { client, auth } = deps;
+  const { namespace, name, region, privateKey } = wanted;
+  const judge = async (cluster: KubernetesCluster) => {
+    const asked = {
+      ...cluster,
+      spec: { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...wanted.change } },
+    };
+    // Somebody who gives the key needs no right to the Secret that was used before.
+    if (privateKey === undefined) await auth.allowSecret(person, secretUseOf(asked, namespace));
+    if (appliedOperation(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
+    refuseBusy(cluster, true);
+    const spec = retried(cluster, wanted.change);
+    validate(spec, deps, wanted.placed);
+    if (privateKey !== undefined)
+      await keepCredentials(client, cluster, credentialsFor({ ...cluster, spec }, privateKey));
+    return { word: WORDS.create.asked, person, change: spec.cluster };
+  };
+  return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);
+}
+
+/** What the creation would do, with the rights that it takes; nothing is written. */
+async function planned(
+  deps: PeopleDeps,
+  person: User,
+  wanted: Wanted,
+  body: CreateBody,
+): Promise<PlanAnswer> {
+  const { client, namespace: own, offer, auth } = deps;
+  const { namespace, name, region, change, privateKey } = wanted;
+  const found = body.retry
+    ? await clusterIn(client, region, wanted)
+    : await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
+  if (found && !body.retry)
+    throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
+  const spec = found ? retried(found, change) : { cluster: { ...change, region } };
+  if (found && privateKey === undefined)
+    await auth.allowSecret(person, secretUseOf({ ...found, spec }, namespace));
+  if (found && appliedOperation(found))
+    throw conflict(`cluster "${name}" was created; there is nothing to retry`);
+  const hosts = found ? await hostRecordsOf(client, own, found) : [];
+  const plan = planOf(createOperation, {
+    spec: resolveSpec(spec, offer, undefined),
+    applied: undefined,
+    hosts,
+    offer,
+  });
+  const id = found?.metadata.annotations?.[annotations.clusterId];
+  const taken = privateKey === undefined ? undefined : await takenSecret(client, wanted);
+  const more = [
+    ...(found ? busyRefusals(found, true) : []),
+    ...(taken === undefined ? [] : [{ field: 'privateSSHKey', reason: `cannot be kept: ${taken}` }]),
+    ...(await heldByOthers(client, own, plan, id)),
+  ];
+  return planAnswer(createOperation, plan, more, spelledFor(spec, wanted.placed));
+}
+
+/** The spec of a cluster with what a body says anew. */
+function retried({ spec }: KubernetesCluster, change: Wanted['change']): KubernetesCluster['spec'] {
+  const merged = { ...change };
+  for (const list of LISTS) {
+    const given = merged[list];
+    if (given) merged[list] = laidOver(spec.cluster[list], given);
+  }
+  return { ...spec, cluster: { ...spec.cluster, ...merged } };
+}
+
+export const createRoutes: PeopleRoutes = (app, deps) => {
+  serve(app, createCluster, async ({ params, query, body, person }, reply) => {
+    const wanted = wantedBy(body, addressOf({ params, query, body }));
+    await authorize(deps, person, wanted, body);
+    if (query.dryRun) return { ...ok(), plan: await planned(deps, person, wanted, body) };
+    await (body.retry ? again(deps, person, wanted) : make(deps, person, wanted));
+    reply.header('location', locationOf(wanted.region, wanted));
+    return ok();
+  });
+};

@@ -1,0 +1,46 @@
+import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { credentialsSecretName } from '#api/names.ts';
+import type { Problem } from '#base/errors.ts';
+import { mergeLists } from '#operations/merge-host-lists.ts';
+import type { CreateBody } from '#rest/asking.ts';
+import { unprocessable } from '../http/errors.ts';
+import { readPrivateKey } from './ssh-key.ts';
+
+/** The fields of `spec.cluster` that a body says; what it leaves out is not there. */
+function clusterFrom(body: CreateBody, lists: Partial<ClusterSpec>): Partial<ClusterSpec> {
+  const { timeoutMins, privateSSHKey, retry, name, namespace, region, ...rest } = body;
+  const said = { ...rest, ...lists, timeout_mins: timeoutMins };
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+}
+
+/** A creation as it is wanted: what the body says, in the object's spelling. */
+export interface Wanted extends ObjectKey {
+  region: string;
+  change: Partial<ClusterSpec>;
+  privateKey: string | undefined;
+  placed(problem: Problem): Problem;
+}
+
+/** What a body asks for, or HttpError 422 with everything that is wrong with it in itself. */
+export function wantedBy(body: CreateBody, address: ObjectKey & { region: string }): Wanted {
+  const { lists, problems, placed } = mergeLists(body);
+  const key = body.privateSSHKey === undefined ? undefined : readPrivateKey(body.privateSSHKey);
+  if (key && 'reason' in key) problems.push({ field: 'privateSSHKey', reason: key.reason });
+  if (key && body.credentialsSecret !== undefined) {
+    problems.push({
+      field: 'credentialsSecret',
+      reason: 'is given together with privateSSHKey; give one of them',
+    });
+  }
+  if (!key && body.credentialsSecret === undefined && !body.retry) {
+    problems.push({ field: 'privateSSHKey', reason: 'is required, or credentialsSecret' });
+  }
+  if (!body.retry && (lists.masterList ?? []).length === 0) {
+    problems.push({ field: 'masterList', reason: 'is required; name one control plane host' });
+  }
+  if (problems.length > 0) throw unprocessable(problems);
+  const change = clusterFrom(body, lists);
+  if (key) change.credentialsSecret = credentialsSecretName(address.name);
+  return { ...address, change, placed, privateKey: key && 'pem' in key ? key.pem : undefined };
+}

@@ -1,0 +1,59 @@
+import { onClusters } from '#access/deeds.ts';
+import { hostRecordsOf } from '#access/host-records.ts';
+import { operationUnderWay } from '#api/cluster-facts.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { WORDS } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
+import { remove } from '#operations/delete.ts';
+import { planOf } from '#operations/plan.ts';
+import { ok } from '#rest/answers.ts';
+import { deleteCluster } from '#rest/asking.ts';
+import { isConflict, isNotFound } from '#runtime/wire/api-error.ts';
+import type { PeopleRoutes } from '../auth/route-deps.ts';
+import { addressOf } from '../http/address.ts';
+import { conflict, notFound } from '../http/errors.ts';
+import { serve } from '../http/serve.ts';
+import { planAnswer } from './plan-answer.ts';
+import { clusterIn, judgeAndAsk, locationOf } from './requests.ts';
+
+/** A deletion that runs cannot be asked again. */
+function runningRefusals(cluster: KubernetesCluster): Problem[] {
+  const running = operationUnderWay(cluster);
+  return running ? [{ field: 'retry', value: true, reason: `comes too early: ${running.word} runs` }] : [];
+}
+
+export const deleteRoutes: PeopleRoutes = (app, { client, auth, namespace: own, offer }) => {
+  serve(app, deleteCluster, async ({ params, query, body = {}, person }, reply) => {
+    const { region, ...key } = addressOf({ params, query, body });
+    await auth.allow(person, onClusters('delete', key.namespace, key.name));
+    const cluster = await clusterIn(client, region, key);
+    if (query.dryRun) {
+      const hosts = await hostRecordsOf(client, own, cluster);
+      const plan = planOf(remove, { spec: cluster.spec, applied: undefined, hosts, offer });
+      const more = body.retry && cluster.metadata.deletionTimestamp ? runningRefusals(cluster) : [];
+      return { ...ok(), plan: planAnswer(remove, plan, more, (problem) => problem) };
+    }
+    const { uid, deletionTimestamp } = cluster.metadata;
+    if (!deletionTimestamp) {
+      try {
+        await client.delete(KUBERNETES_CLUSTERS, key, { preconditions: { uid } });
+      } catch (error) {
+        if (isNotFound(error)) throw notFound(`cluster "${key.name}" is gone`);
+        if (isConflict(error)) throw conflict(`cluster "${key.name}" was made anew meanwhile`);
+        throw error;
+      }
+    } else if (body.retry) {
+      await judgeAndAsk(
+        client,
+        () => clusterIn(client, region, key),
+        (found) => {
+          const running = operationUnderWay(found);
+          if (running) throw conflict(`cluster "${key.name}" is busy: ${running.word}`);
+          return { word: WORDS.delete.asked, person };
+        },
+      );
+    }
+    reply.header('location', locationOf(region, key));
+    return ok();
+  });
+};

@@ -1,0 +1,193 @@
+import ssh2 from 'ssh2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SECRETS } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
+import { type RestClient, restClient } from '#rest/client.ts';
+import type { PlanAnswer } from '#rest/plan.ts';
+import type { Route } from '#rest/route.ts';
+import { into } from '../testing/into.ts';
+import { type RestWorld, restWorld } from '../testing/rest-world.ts';
+
+/** What `?dryRun=All` answers of every route that asks for something, and that it writes nothing. */
+let world: RestWorld;
+let alice: RestClient;
+const host = (last: number, more: object = {}) => ({ ip: `10.7.0.${last}`, ...more });
+const privateSSHKey = ssh2.utils.generateKeyPairSync('ed25519').private;
+const creation = { masterList: [host(1)], nodeList: [host(2), host(3)], privateSSHKey };
+const routeOf = (name: string): Route => {
+  const found = routesOfOperations.find(({ operation }) => operation.name === name);
+  if (!found) throw new Error(`${name} has no route`);
+  return found.route;
+};
+
+/** The answer of a dry run, and a proof that it wrote nothing. */
+async function dry(route: Route, name: string, body?: object) {
+  const before = await world.written();
+  const answer = await alice.call(route, {
+    params: { region: 'north', name },
+    query: { namespace: world.namespace, dryRun: 'All' },
+    ...(body === undefined ? {} : { body }),
+  });
+  expect(await world.written()).toEqual(before);
+  return answer;
+}
+async function plan(route: Route, name: string, body?: object): Promise<PlanAnswer> {
+  const answer = await dry(route, name, body);
+  expect(answer).toMatchObject({ ok: true, status: 200 });
+  if (!answer.ok) throw new Error(answer.error.message);
+  const { plan: found } = createCluster.answer.parse(answer.body);
+  if (!found) throw new Error('no plan');
+  return found;
+}
+const actions = ({ hosts }: PlanAnswer) => Object.fromEntries(hosts.map(({ ip, action }) => [ip, action]));
+const ask = (name: string, body: object) =>
+  alice.call(createCluster, {
+    params: { region: 'north', name },
+    query: { namespace: world.namespace },
+    body,
+  });
+
+beforeAll(async () => {
+  world = await restWorld();
+  alice = restClient(into(world.app), world.tokens.alice);
+  expect(await ask('made', creation)).toMatchObject({ ok: true });
+  await world.created('made');
+  expect(await ask('young', { ...creation, masterList: [host(21)], nodeList: [] })).toMatchObject({
+    ok: true,
+  });
+});
+afterAll(() => world.stop());
+
+describe('a dry run', () => {
+  it('plans a creation: hosts with their duties, steps, and no object', async () => {
+    const found = await plan(createCluster, 'fresh', {
+      ...creation,
+      masterList: [host(11)],
+      nodeList: [host(12, { reclaim: 'old' })],
+    });
+    expect(found).toMatchObject({
+      operation: 'create',
+      hosts: [
+        { ip: '10.7.0.11', name: 'host-10-7-0-11', duties: ['control-plane', 'etcd'], action: 'join' },
+        { ip: '10.7.0.12', duties: ['worker'], action: 'join', reclaim: 'old' },
+      ],
+      release: [],
+      refusals: [],
+      warnings: [{ field: 'nodeList[0].ip', value: '10.7.0.12', reason: expect.stringContaining('wiped') }],
+    });
+    expect(found.steps[0]).toEqual({
+      name: 'Take hosts',
+      hosts: ['10.7.0.11', '10.7.0.12'],
+      pace: 'all',
+      cut: 'between',
+    });
+    expect(await world.cluster('fresh')).toBeUndefined();
+  });
+
+  it('names each host that another cluster holds by its place, and not whose it is', async () => {
+    const found = await plan(createCluster, 'fresh', {
+      ...creation,
+      masterList: [host(11)],
+      nodeList: [host(12), host(12, { user: 'root' }), host(3)],
+    });
+    expect(found.refusals).toEqual([
+      { field: 'nodeList[2].ip', value: '10.7.0.3', reason: 'belongs to another cluster' },
+    ]);
+    expect(JSON.stringify(found)).not.toContain('made');
+  });
+
+  it('names what is wrong with a spec, as the body spells it, and a Secret that is somebody else’s', async () => {
+    const { namespace } = world;
+    await world.admin.create(SECRETS, { metadata: { namespace, name: 'lent-ssh' } });
+    const found = await plan(createCluster, 'lent', {
+      ...creation,
+      masterList: [host(11)],
+      nodeList: [{ ip: '10.96.0.3' }],
+      kubeVersion: 'v1.1.1',
+    });
+    expect(found.refusals.map(({ field }) => field)).toEqual([
+      'kubeVersion',
+      'nodeList[0].ip',
+      'privateSSHKey',
+    ]);
+    // A body that is no creation at all is refused as without it.
+    expect(await dry(createCluster, 'lent', { masterList: [host(11)] })).toMatchObject({ status: 422 });
+    expect(await dry(createCluster, 'made', creation)).toMatchObject({ status: 409 });
+    expect(await dry(createCluster, 'made', { retry: true })).toMatchObject({ status: 409 });
+    expect(await dry(createCluster, 'missing', { retry: true })).toMatchObject({ status: 404 });
+    expect((await plan(createCluster, 'young', { retry: true })).refusals).toEqual([]);
+  });
+
+  it('plans a scale-up, a scale-down and a relabel of a cluster that is', async () => {
+    const up = await plan(routeOf('scale-up'), 'made', { nodeList: [host(2), host(3), host(4)] });
+    expect([up.operation, actions(up), up.refusals]).toEqual([
+      'scale-up',
+      { '10.7.0.1': 'stay', '10.7.0.4': 'join' },
+      [],
+    ]);
+    const down = await plan(routeOf('scale-down'), 'made', { nodeList: [host(2)] });
+    expect([down.operation, actions(down), down.refusals]).toEqual([
+      'scale-down',
+      { '10.7.0.1': 'stay', '10.7.0.3': 'leave' },
+      [],
+    ]);
+    expect(down.steps.map(({ name, hosts }) => [name, hosts])).toEqual([
+      ['Take hosts', ['10.7.0.1', '10.7.0.3']],
+      ['Drain and remove nodes', ['10.7.0.1']],
+      ['Reset hosts', ['10.7.0.3']],
+    ]);
+    const marked = await plan(routeOf('relabel'), 'made', { nodeList: [host(2, { labels: { rack: 'a' } })] });
+    expect([actions(marked), marked.refusals]).toEqual([{ '10.7.0.1': 'stay', '10.7.0.2': 'change' }, []]);
+    expect((await world.cluster('made'))?.metadata.annotations?.[annotations.operation]).toBe(
+      'create-finished',
+    );
+  });
+
+  it('says why an operation would not start', async () => {
+    const dropped = await plan(routeOf('scale-up'), 'made', { nodeList: [host(3)] });
+    expect(dropped.refusals).toEqual([
+      { field: 'nodeList', value: '10.7.0.2', reason: expect.stringContaining('keeps every present host') },
+    ]);
+    const otherwise = await plan(routeOf('scale-up'), 'made', {
+      nodeList: [host(2, { labels: { rack: 'a' } }), host(3)],
+    });
+    expect(otherwise.refusals).toMatchObject([{ field: 'nodeList[0].labels', value: '10.7.0.2' }]);
+    const named = await plan(routeOf('scale-up'), 'made', {
+      nodeList: [host(2), host(3), host(4, { name: 'host-10-7-0-2' })],
+    });
+    expect(named.refusals.map(({ field }) => field)).toContain('nodeList[2].name');
+    const early = await plan(routeOf('scale-up'), 'young', { nodeList: [host(22)] });
+    expect(early.refusals).toMatchObject([
+      { field: 'name', reason: expect.stringContaining('not created yet') },
+      { field: 'name', value: 'young', reason: 'is busy: creating was asked and did not start yet' },
+    ]);
+    expect(await dry(routeOf('scale-up'), 'made', {})).toMatchObject({ status: 422 });
+    expect(await dry(routeOf('scale-up'), 'missing', { nodeList: [host(22)] })).toMatchObject({
+      status: 404,
+    });
+  });
+
+  it('plans a deletion: every host that the cluster holds is reset', async () => {
+    const found = await plan(deleteCluster, 'made');
+    expect([actions(found), found.steps.map(({ name }) => name), found.refusals]).toEqual([
+      { '10.7.0.1': 'leave', '10.7.0.2': 'leave', '10.7.0.3': 'leave' },
+      ['Take hosts', 'Reset hosts'],
+      [],
+    ]);
+    expect(
+      await world.admin.find(KUBERNETES_CLUSTERS, { namespace: world.namespace, name: 'made' }),
+    ).toBeDefined();
+    expect((await plan(deleteCluster, 'young')).hosts).toEqual([]);
+    expect(await dry(deleteCluster, 'missing')).toMatchObject({ status: 404 });
+  });
+
+  it('takes All and nothing else', async () => {
+    const path = `/region/north/cluster/made?namespace=${world.namespace}&dryRun=`;
+    for (const kind of ['None', 'all', ''])
+      expect((await world.call(world.tokens.alice, 'DELETE', path + kind)).status).toBe(422);
+    expect(await world.cluster('made')).toMatchObject({ metadata: { name: 'made' } });
+    expect((await world.cluster('made'))?.metadata.deletionTimestamp).toBeUndefined();
+  });
+});

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { secretUseOf } from '#access/access.ts';
+import { onClusters } from '#access/deeds.ts';
+import { hostRecordsOf } from '#access/host-records.ts';
+import { presentSpec } from '#api/cluster-facts.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { mergeLists } from '#operations/merge-host-lists.ts';
+import type { Operation } from '#operations/operation.ts';
+import { planOf } from '#operations/plan.ts';
+import { addressed, hostsSchema } from '#rest/addressing.ts';
+import { ok } from '#rest/answers.ts';
+import { routesOfOperations } from '#rest/asking.ts';
+import type { PeopleDeps, PeopleRoutes } from '../auth/route-deps.ts';
+import { addressOf } from '../http/address.ts';
+import { unprocessable } from '../http/errors.ts';
+import { serve } from '../http/serve.ts';
+import { heldByOthers, planAnswer } from './plan-answer.ts';
+import { busyRefusals, clusterIn, judgeAndAsk, locationOf, refuseBusy } from './requests.ts';
+import { spelledFor } from './spelling.ts';
+
+/** What bodies of all operations may have; each operation reads the rest itself. */
+const commonBody = z.object({
+  ...addressed,
+  masterList: hostsSchema.optional(),
+  nodeList: hostsSchema.optional(),
+  etcdList: hostsSchema.optional(),
+  retry: z.boolean().optional(),
+});
+
+/** What a body makes of a cluster, and what the operation would then do; HttpError 422 for what is wrong with it. */
+async function judged(operation: Operation, cluster: KubernetesCluster, given: object, deps: PeopleDeps) {
+  const { client, namespace, offer } = deps;
+  const { request } = operation;
+  if (!request) throw new Error(`operation ${operation.name} is asked for by no route of its own`);
+  const { lists, problems: merging, placed } = mergeLists(commonBody.parse(given));
+  if (merging.length > 0) throw unprocessable(merging);
+  const hosts = await hostRecordsOf(client, namespace, cluster);
+  const applied = presentSpec(cluster, hosts);
+  const { change, problems } = request.edit({ spec: cluster.spec, applied }, { ...given, ...lists });
+  const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
+  const plan = planOf(operation, { spec, applied, hosts, offer, version: cluster.status?.version });
+  const spelled = spelledFor(spec, placed);
+  if (problems.length > 0) throw unprocessable(problems.map(spelled));
+  return { change, plan, spelled };
+}
+
+/** The routes of operations, each made of what the operation says of itself. */
+export const operationRoutes: PeopleRoutes = (app, deps) => {
+  for (const { operation, route } of routesOfOperations) {
+    serve(app, route, async ({ params, query, body: given, person }, reply) => {
+      const { client, auth, namespace: own } = deps;
+      const body = commonBody.parse(given);
+      const { region, ...key } = addressOf({ params, query, body });
+      await auth.allow(person, onClusters('update', key.namespace, key.name));
+      const judge = async (cluster: KubernetesCluster) => {
+        await auth.allowSecret(person, secretUseOf(cluster, key.namespace));
+        return judged(operation, cluster, given, deps);
+      };
+      if (query.dryRun) {
+        const cluster = await clusterIn(client, region, key);
+        const { plan, spelled } = await judge(cluster);
+        const id = cluster.metadata.annotations?.[annotations.clusterId];
+        const more = [
+          ...busyRefusals(cluster, body.retry ?? false),
+          ...(await heldByOthers(client, own, plan, id)),
+        ];
+        return { ...ok(), plan: planAnswer(operation, plan, more, spelled) };
+      }
+      await judgeAndAsk(
+        client,
+        () => clusterIn(client, region, key),
+        async (cluster) => {
+          const { change, plan, spelled } = await judge(cluster);
+          refuseBusy(cluster, body.retry ?? false);
+          if (plan.refusals.length > 0) throw unprocessable(plan.refusals.map(spelled));
+          return { word: operation.words.asked, person, change };
+        },
+      );
+      reply.header('location', locationOf(region, key));
+      return ok();
+    });
+  }
+};

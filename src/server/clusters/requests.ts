@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { User } from '#access/deeds.ts';
+import { type ClusterSpec, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { operationAsked } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isConflict } from '#runtime/wire/api-error.ts';
+import { conflict, notFound } from '../http/errors.ts';
+
+/** The region of an object that names none. */
+const NO_REGION = 'default';
+const regionOf = ({ spec }: Pick<KubernetesCluster, 'spec'>): string => spec.cluster.region ?? NO_REGION;
+
+export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
+  namespace: metadata.namespace ?? '',
+  name: metadata.name ?? '',
+});
+
+/** Where the cluster can be looked at. */
+export const locationOf = (region: string, { namespace, name }: ObjectKey): string =>
+  `/api/v1/region/${encodeURIComponent(region)}/cluster/${name}?namespace=${namespace}`;
+
+/** The cluster of that name in that region. Throws HttpError 404. */
+export async function clusterIn(client: Client, region: string, key: ObjectKey): Promise<KubernetesCluster> {
+  const cluster = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
+  if (!cluster || regionOf(cluster) !== region) {
+    throw notFound(`there is no cluster "${key.name}" in namespace "${key.namespace}", region "${region}"`);
+  }
+  return cluster;
+}
+
+/** Why nothing can be asked now: something runs or waits; `again` lets what only waits be asked anew. */
+function busyReason({ metadata, status }: KubernetesCluster, again: boolean): string | undefined {
+  if (metadata.deletionTimestamp) return 'is being deleted';
+  const running = status?.operation;
+  if (running && running.result === undefined) return `is busy: ${running.word}`;
+  const word = metadata.annotations?.[annotations.operation];
+  return !again && operationAsked(word) ? `is busy: ${word} was asked and did not start yet` : undefined;
+}
+
+/** Throws HttpError 409 while something runs or waits. */
+export function refuseBusy(cluster: KubernetesCluster, again: boolean): void {
+  const reason = busyReason(cluster, again);
+  if (reason !== undefined) throw conflict(`cluster "${cluster.metadata.name}" ${reason}`);
+}
+
+/** The same as a refusal of a plan. */
+export function busyRefusals(cluster: KubernetesCluster, again: boolean): Problem[] {
+  const reason = busyReason(cluster, again);
+  return reason === undefined ? [] : [{ field: 'name', value: cluster.metadata.name, reason }];
+}
+
+/** The annotations of a new request of this person. */
+export const requestBy = (person: User): Record<string, string> => ({
+  [annotations.requestId]: randomUUID(),
+  [annotations.requestedBy]: person.username,
+});
+
+/** What a request changes: the word, and a part of `spec.cluster`. */
+export interface Asked {
+  word: string;
+  person: User;
+  change?: Partial<ClusterSpec> | undefined;
+}
+
+/** Word, new request-id and what it changes of the spec, in one write to this very object. */
+export function ask(
+  client: Client,
+  cluster: KubernetesCluster,
+  { word, person, change }: Asked,
+  resourceVersion?: string | undefined,
+): Promise<KubernetesCluster> {
+  const { uid } = cluster.metadata;
+  const patch = {
+    metadata: {
+      uid,
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      // Who asks by REST for the deed wants the deed, whatever was only planned before.
+      annotations: { ...requestBy(person), [annotations.operation]: word, [annotations.dryRun]: null },
+    },
+    ...(change === undefined ? {} : { spec: { cluster: change } }),
+  };
+  return client.patch(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge' });
+}
+
+const TRIES = 5;
+
+/**
+ * Judges the cluster as it is, then asks; the write fails when the object is no longer the one that was judged, and
+ * then it is judged anew: the controller writes status at any moment, which is no reason to refuse.
+ */
+export async function judgeAndAsk(
+  client: Client,
+  find: () => Promise<KubernetesCluster>,
+  judge: (cluster: KubernetesCluster) => Promise<Asked> | Asked,
+): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    const cluster = await find();
+    const asked = await judge(cluster);
+    try {
+      await ask(client, cluster, asked, cluster.metadata.resourceVersion);
+      return;
+    } catch (error) {
+      if (!isConflict(error) || tried >= TRIES) throw error;
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import { canonicalIp, LISTS } from '#api/host.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
+import type { Problem } from '#base/errors.ts';
+import { asSpelledByRest } from '../http/problems.ts';
+
+/** Where a host stands in the lists of a spec, the first that has it. */
+function placeOf({ cluster }: Spec, ip: string): string | undefined {
+  for (const list of LISTS) {
+    const index = (cluster[list] ?? []).findIndex((host) => (canonicalIp(host.ip) ?? host.ip) === ip);
+    if (index >= 0) return `${list}[${index}]`;
+  }
+  return undefined;
+}
+
+/**
+ * Problems of an operation as its request spells them: a host by its place in the lists that the body gave, what the
+ * object has in an annotation by the cluster's name. `placed` gives a place in a merged list as it was in the body.
+ */
+export const spelledFor =
+  (spec: Spec, placed: (problem: Problem) => Problem) =>
+  (problem: Problem): Problem => {
+    if (problem.field.startsWith('metadata.')) return { ...problem, field: 'name' };
+    const [, named, rest = ''] = /^spec\.cluster(?:\[([^\]]+)\])?(\..+)?$/.exec(problem.field) ?? [];
+    const ip = named ?? (problem.field === 'spec.cluster' ? problem.value : undefined);
+    const place = typeof ip === 'string' ? placeOf(spec, ip) : undefined;
+    return placed(
+      place === undefined ? asSpelledByRest(problem) : { ...problem, field: `${place}${rest || '.ip'}` },
+    );
+  };

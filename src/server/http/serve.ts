@@ -1,0 +1,57 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { User } from '#access/deeds.ts';
+import { takesBody } from '#rest/addressing.ts';
+import type { Route } from '#rest/route.ts';
+import { readLeniently, refuseTypos, warningOf } from './lenient.ts';
+import { checkedTogether } from './validation.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; set before any route of people is reached. */
+    person: User;
+  }
+}
+
+/** A request whose parts are as its route says. */
+export interface Asked<P, Q, B> extends Pick<FastifyRequest, 'person' | 'headers' | 'raw'> {
+  params: P;
+  query: Q;
+  body: B;
+}
+
+/**
+ * Registers the handler of a route. Everything that a request has is checked first, and what is wrong is answered at
+ * once: 400 for a wrong shape, 422 for a wrong value.
+ */
+export function serve<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
+  app: FastifyInstance,
+  route: Route<P, Q, B, A>,
+  handler: (
+    asked: Asked<z.output<P>, z.output<Q>, z.output<B>>,
+    reply: FastifyReply,
+  ) => Promise<z.input<A> | FastifyReply>,
+): void {
+  app.route({
+    method: route.method,
+    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    handler: async (request, reply) => {
+      const { person, headers, raw } = request;
+      const given = takesBody(route.body) ? bodyOf(route, request, reply) : undefined;
+      const [params, query, body] = checkedTogether(
+        [route.params, request.params],
+        [route.query, request.query],
+        [route.body, given],
+      );
+      return handler({ person, headers, raw, params, query, body }, reply);
+    },
+  });
+}
+
+function bodyOf({ body, lenient }: Route, request: FastifyRequest, reply: FastifyReply): unknown {
+  if (!lenient) return request.body;
+  const { value, unknown } = readLeniently(body, request.body ?? {});
+  refuseTypos(body, unknown);
+  if (unknown.length > 0) reply.header('warning', warningOf(unknown));
+  return value;
+}

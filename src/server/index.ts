@@ -1,0 +1,28 @@
+import type { FastifyInstance } from 'fastify';
+import type { JobApp, JobRoutes } from './auth/route-deps.ts';
+import { clusterRoutes } from './clusters/cluster-routes.ts';
+import { createRoutes } from './clusters/create-routes.ts';
+import { deleteRoutes } from './clusters/delete-routes.ts';
+import { hostRoutes } from './clusters/host-routes.ts';
+import { kubeconfigRoutes } from './clusters/kubeconfig-routes.ts';
+import { operationRoutes } from './clusters/operation-routes.ts';
+import { unofferedRoutes } from './http/unoffered-routes.ts';
+import { callbackRoutes } from './jobs/callback-routes.ts';
+import { type JobLogDeps, jobLogRoutes } from './logs/job-log-routes.ts';
+import { type LogDeps, logRoutes } from './logs/log-routes.ts';
+
+/** Routes for people; their schemas are in `src/rest`. */
+export const routes: readonly ((app: FastifyInstance, deps: LogDeps) => void)[] = [
+  createRoutes,
+  deleteRoutes,
+  operationRoutes,
+  logRoutes,
+  clusterRoutes,
+  kubeconfigRoutes,
+  hostRoutes,
+  unofferedRoutes,
+];
+
+/** Routes that only the pods of attempts may call; the callbacks are the original's. */
+export const lenientJobRoutes: readonly JobRoutes[] = [callbackRoutes];
+export const jobRoutes: readonly ((app: JobApp, deps: JobLogDeps) => void)[] = [jobLogRoutes];

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { operations } from '#operations/index.ts';
+import { reportSchema } from '#protocol/report.ts';
+import { addressed, clusterPath, namespaceQuery } from '#rest/addressing.ts';
+import { ok } from '#rest/answers.ts';
+import type { JobRoutes } from '../auth/route-deps.ts';
+import { addressOf } from '../http/address.ts';
+import { conflict, forbidden } from '../http/errors.ts';
+import { compareReport, keepReport } from './reports.ts';
+
+const address = z
+  .array(z.object({ ip: z.string().max(45) }))
+  .max(1000)
+  .optional();
+
+const callbackBody = z
+  .object({
+    ...addressed,
+    masterList: address,
+    nodeList: address,
+    etcdList: address,
+    ...reportSchema.shape,
+  })
+  .meta({ id: 'Report' });
+
+/** First part of the names of the Jobs that report there. */
+const CALLBACKS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(operations.map(({ callback, prefix }) => [callback, prefix])),
+  fetch: 'fetch',
+  precheck: 'precheck',
+};
+
+/**
+ * Where Jobs report. The report is kept and nothing else is done: what it means is the controller's to judge, after the
+ * Job's end.
+ */
+export const callbackRoutes: JobRoutes = (app, { client, reportsNamespace, callers }) => {
+  for (const [path, prefix] of Object.entries(CALLBACKS)) {
+    app.post(
+      `/region/:region/cluster/:name/${path}/callback`,
+      {
+        schema: {
+          params: clusterPath,
+          querystring: namespaceQuery,
+          body: callbackBody,
+        },
+      },
+      async ({ params, query, body, headers }, reply) => {
+        const caller = await callers.callerOf(headers.authorization);
+        const target = addressOf({ params, query, body });
+        const { cluster, job } = caller;
+        const own = cluster.namespace === target.namespace && cluster.name === target.name;
+        if (!own || !job.startsWith(`${prefix}-`))
+          throw forbidden('the token is not that of the pod of a running attempt of this cluster');
+        const report = reportSchema.parse(body);
+        // A repeat of what was kept is good news whatever happened meanwhile; only a new report must be in time.
+        const known = await compareReport(client, reportsNamespace, caller, report);
+        if (known === undefined && (caller.ended || (await callers.isSuperseded(caller))))
+          throw conflict(`Job "${job}" has ended; its report comes too late`);
+        const kept = known ?? (await keepReport(client, reportsNamespace, caller, report));
+        if (kept === 'different') throw conflict(`Job "${job}" has reported otherwise before`);
+        return reply.send(ok());
+      },
+    );
+  }
+};

@@ -1,0 +1,61 @@
+import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { labels, marks, reportSecretName } from '#api/names.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import type { Report } from '#protocol/report.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isAlreadyExists } from '#runtime/wire/api-error.ts';
+import type { JobCaller } from '../auth/job-caller.ts';
+
+export type Kept = 'kept' | 'equal' | 'different';
+
+/** The report that was kept for the attempt, as canonical text. */
+async function found(client: Client, namespace: string, { job }: JobCaller): Promise<string | undefined> {
+  const name = reportSecretName(job);
+  const text = secretText(await client.find<Secret>(SECRETS, { namespace, name }), 'report');
+  return text === undefined ? undefined : canonicalJson(JSON.parse(text));
+}
+
+/** How a report compares with what was kept; undefined when nothing was. */
+export async function compareReport(
+  client: Client,
+  namespace: string,
+  caller: JobCaller,
+  report: Report,
+): Promise<'equal' | 'different' | undefined> {
+  const text = await found(client, namespace, caller);
+  if (text === undefined) return undefined;
+  return text === canonicalJson(report) ? 'equal' : 'different';
+}
+
+/** Keeps the report of an attempt: the first wins, whichever replica it reached. */
+export async function keepReport(
+  client: Client,
+  namespace: string,
+  caller: JobCaller,
+  report: Report,
+): Promise<Kept> {
+  const { job, clusterId, sequence, attempt, cluster } = caller;
+  const secret: Secret = {
+    metadata: {
+      namespace,
+      name: reportSecretName(job),
+      labels: {
+        [labels.purpose]: 'report',
+        [labels.clusterId]: clusterId,
+        [labels.sequence]: String(sequence),
+        [labels.attempt]: String(attempt),
+      },
+      annotations: { [marks.cluster]: `${cluster.namespace}/${cluster.name}` },
+    },
+    type: 'Opaque',
+    immutable: true,
+    data: secretData({ report: canonicalJson(report) }),
+  };
+  try {
+    await client.create(SECRETS, secret);
+    return 'kept';
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return (await compareReport(client, namespace, caller, report)) ?? 'different';
+  }
+}

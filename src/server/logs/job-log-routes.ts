@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import type { JobApp, JobDeps } from '../auth/route-deps.ts';
+import { forbidden } from '../http/errors.ts';
+import type { LogStore } from './log-store.ts';
+
+export interface JobLogDeps extends JobDeps {
+  logs: LogStore;
+}
+
+/**
+ * Where Jobs send their events while they run, in chunks that may be repeated; 409 with `next` when `offset` does not
+ * continue what is stored.
+ */
+export const jobLogRoutes = (app: JobApp, { logs, callers }: JobLogDeps): void => {
+  app.addContentTypeParser('application/x-ndjson', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  );
+  app.post(
+    '/jobs/:job/log',
+    {
+      schema: {
+        params: z.object({ job: z.string().max(63) }),
+        querystring: z.object({
+          offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+          step: z.string().min(1).max(200).optional(),
+        }),
+      },
+    },
+    async ({ params, query: { offset, step }, body, headers }, reply) => {
+      const caller = await callers.recentCallerOf(headers.authorization);
+      if (caller.job !== params.job || caller.ended)
+        throw forbidden('the token is not that of the pod of a running attempt');
+      const chunk = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+      const { next, ok } = await logs.append(caller, offset, chunk, step);
+      return reply.code(ok ? 200 : 409).send({ next });
+    },
+  );
+};

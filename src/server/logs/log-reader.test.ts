@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest';
+import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
+import { clientOver } from '#runtime/client/client.ts';
+import type { LogPart } from './log-part.ts';
+import { endOfLog, liveLog, sharedReads } from './log-reader.ts';
+
+const event = (message: string) => `${JSON.stringify({ time: '2026-01-01T10:00:00Z', message })}\n`;
+const operation: OperationStatus = {
+  id: 'x',
+  name: 'create',
+  sequence: 1,
+  attempt: 1,
+  word: 'creating',
+  requestId: '',
+  specHash: '',
+  generation: 1,
+  spec: { cluster: {} },
+  step: 'masters',
+  startedAt: '2026-01-01T10:00:00Z',
+};
+const cluster = (more: Partial<OperationStatus> = {}): KubernetesCluster => ({
+  apiVersion: 'ecs.yun.com/v1',
+  kind: 'KubernetesCluster',
+  metadata: { namespace: 'a', name: 'demo', uid: '1' },
+  spec: { cluster: {} },
+  status: { operation: { ...operation, ...more } },
+});
+const part = (number: number, text: string, closed?: LogPart['closed']): LogPart => ({
+  number,
+  offset: 0,
+  text,
+  closed,
+});
+
+it('reads once for everybody who follows, and to the end when it is over', async () => {
+  const clock = createManualClock();
+  let now = cluster();
+  let text = event('first');
+  const reads = { cluster: 0, part: 0 };
+  const client = clientOver({
+    call: async () => {
+      reads.cluster += 1;
+      return now;
+    },
+    stream: () => Promise.reject(new Error('no streams')),
+    close: async () => {},
+  });
+  const logs = {
+    part: async (_job: string, number: number) => {
+      reads.part += 1;
+      return number === 0 ? part(0, text) : undefined;
+    },
+  };
+  const shared = sharedReads(client, logs, clock);
+  const { signal } = new AbortController();
+  const told = Array.from({ length: 20 }, async () => {
+    let all = '';
+    for await (const more of liveLog({ clock, logs, shared }, { namespace: 'a', name: 'demo' }, '1', signal))
+      all += more;
+    return all;
+  });
+  for (let look = 0; look < 10; look += 1) await clock.advance(500);
+  expect(reads.cluster).toBeLessThanOrEqual(11);
+  expect(reads.part).toBeLessThanOrEqual(11);
+  text += event('last');
+  now = cluster({ result: 'finished' });
+  await clock.advance(500);
+  const [first, ...others] = await Promise.all(told);
+  expect(first).toBe('--- a/demo\n10:00:00  first\n10:00:00  last\ncreate finished\n');
+  expect(new Set(others)).toEqual(new Set([first]));
+});
+
+it('keeps the end of a log that is too long for one answer, and says how to get the whole', async () => {
+  const logs = {
+    part: async (_job: string, number: number) =>
+      number < 16
+        ? part(number, event(`part ${number} ${'x'.repeat(1000)}`).repeat(480), 'continued')
+        : undefined,
+  };
+  const text = (await endOfLog(logs, cluster())) ?? '';
+  expect(text.length).toBeLessThan(1024 * 1024 + 200);
+  expect(text).toMatch(/^--- what came before is left out; ask with "\?follow=true"/);
+  expect(text.split('\n')[1]).toMatch(/^10:00:00 {2}part 13/);
+  expect(text).toContain('part 15');
+  expect(text).not.toContain('part 1 ');
+});

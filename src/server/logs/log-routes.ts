@@ -1,0 +1,62 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { onClusters } from '#access/deeds.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { ok } from '#rest/answers.ts';
+import { BROKEN_OFF, getLogs } from '#rest/looking.ts';
+import type { PeopleDeps } from '../auth/route-deps.ts';
+import { clusterIn, keyOf } from '../clusters/requests.ts';
+import { addressOf } from '../http/address.ts';
+import { serve } from '../http/serve.ts';
+import { createFollowers } from './followers.ts';
+import { endOfLog, liveLog, sharedReads } from './log-reader.ts';
+import type { LogStore } from './log-store.ts';
+
+/** A live log ends after this; whoever still wants it asks again, and is asked again who he is. */
+const LONGEST_MS = 2 * 3_600_000;
+
+/** The text as a stream that ends quietly when nobody listens any more; whoever does is told where it breaks off. */
+async function* until(
+  gone: AbortSignal,
+  texts: AsyncIterable<string>,
+  leave: () => void,
+): AsyncGenerator<string> {
+  try {
+    yield* texts;
+  } catch {
+    if (!gone.aborted) yield `${BROKEN_OFF}\n`;
+  } finally {
+    leave();
+  }
+}
+
+export interface LogDeps extends PeopleDeps {
+  logs: LogStore;
+  /** Aborts when the server stops: what streams must end then. */
+  closing: AbortSignal;
+}
+
+export const logRoutes = (app: FastifyInstance, deps: LogDeps): void => {
+  const { client, clock, auth, logs, closing } = deps;
+  const shared = sharedReads(client, logs, clock);
+  const followers = createFollowers();
+  serve(app, getLogs, async ({ params, query, headers, person, raw }, reply) => {
+    const { region, ...key } = addressOf({ params, query });
+    await auth.allow(person, onClusters('get', key.namespace, key.name));
+    const cluster: KubernetesCluster = await clusterIn(client, region, key);
+    const isPlain = query.follow === 'true' || /^text\/plain\b/.test(headers.accept ?? '');
+    if (!isPlain) {
+      return ok(await endOfLog(logs, cluster));
+    }
+    const leave = followers.enter(person.username);
+    const gone = new AbortController();
+    raw.once('close', () => {
+      gone.abort(new Error('nobody listens'));
+      leave();
+    });
+    const signal = AbortSignal.any([gone.signal, closing, AbortSignal.timeout(LONGEST_MS)]);
+    const live = liveLog({ clock, logs, shared }, keyOf(cluster), cluster.metadata.uid, signal);
+    reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
+    return reply.type('text/plain; charset=utf-8').send(Readable.from(until(gone.signal, live, leave)));
+  });
+};

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { bindRole, CLUSTER_ROLES, clientWith, makeRole, tokenOf } from '#access/testing/accounts.ts';
+import { keepHosts, madeMarks } from '#access/testing/made-cluster.fixture.ts';
+import { CONFIG_MAPS, JOBS, SECRETS } from '#api/core.ts';
+import { HOSTS } from '#api/host-record.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { installCrds } from '#lab/apiserver/crds.ts';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
+import { startApiServer } from '#lab/apiserver/start.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { restApp } from '../app.ts';
+import { type Attempt, makeAttempt } from './attempt.ts';
+import { newAccount } from './new-account.ts';
+import { shipRights } from './shipped-rights.ts';
+
+/** The REST API under the rights that its manifests give it, on a real API server: for tests. */
+export interface RestWorld {
+  /** Cluster admin. */
+  admin: Client;
+  app: FastifyInstance;
+  /** Where clusters are made. */
+  namespace: string;
+  operatorNamespace: string;
+  reportsNamespace: string;
+  /** The server's own. */
+  client: Client;
+  serverUser: string;
+  /** A client with that token, to be closed. */
+  clientOf(token: string): Client;
+  /** `alice` may all in the namespace, `bob` all but credentials, `mallory` nothing. */
+  tokens: Record<'alice' | 'bob' | 'mallory', string>;
+  tokenOf(namespace: string, account: string, spec?: object): Promise<string>;
+  call(
+    who: string | undefined,
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{
+    status: number;
+    body: unknown;
+    text: string;
+    headers: Record<string, string | number | string[] | undefined>;
+  }>;
+  /** A token of a new account that may do this in the namespace, that in the operator's, and nothing else. */
+  accountWith(rules: readonly object[], inOperators?: readonly object[]): Promise<string>;
+  /** Every object that a request could have written, with its version, as the API server has it. */
+  written(): Promise<unknown>;
+  /** Gives the server and alice their rights in another namespace as well. */
+  serve(where: string): Promise<void>;
+  cluster(name: string): Promise<KubernetesCluster | undefined>;
+  /** Writes what the controller writes when the cluster of that name was made; its hosts are no other's any more. */
+  created(name: string): Promise<KubernetesCluster>;
+  /** A Job of that name for the cluster, with its pod. */
+  attempt(job: string, cluster: string, sequence?: number): Promise<Attempt>;
+  stop(): Promise<void>;
+}
+
+/** The API server is its own: on the run's, the controllers of other tests would take up clusters that are made here. */
+export async function restWorld(): Promise<RestWorld> {
+  const apiServer = await startApiServer({ controllerManager: true });
+  const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
+  const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
+  const id = randomUUID().slice(0, 8);
+  const [namespace, operatorNamespace, reportsNamespace] = [
+    `people-${id}`,
+    `operator-${id}`,
+    `reports-${id}`,
+  ];
+  await installCrds(admin);
+  for (const name of [namespace, operatorNamespace, reportsNamespace])
+    await admin.create(NAMESPACES, { metadata: { name, labels: { 'kubernetes.io/metadata.name': name } } });
+  await shipRights(admin, { id, namespace: operatorNamespace, reportsNamespace });
+
+  const server = { namespace: operatorNamespace, name: `matryoshka-server-${id}` };
+  const person = (name: string) => ({ namespace, name });
+  const serve = async (where: string): Promise<void> => {
+    const served = { kind: 'ClusterRole', name: `${server.name}-served-namespace` } as const;
+    await bindRole(admin, { namespace: where, name: 'server' }, served, server);
+    const all = { kind: 'ClusterRole', name: `matryoshka-user-${id}` } as const;
+    await bindRole(admin, { namespace: where, name: 'alice' }, all, person('alice'));
+  };
+  for (const name of ['alice', 'bob', 'mallory'])
+    await admin.create(SERVICE_ACCOUNTS, { metadata: person(name) });
+  await admin.create(SERVICE_ACCOUNTS, { metadata: { namespace: operatorNamespace, name: 'runner' } });
+  await serve(namespace);
+  const clusters = `clusters-${id}`;
+  await makeRole(admin, CLUSTER_ROLES, { name: clusters }, [
+    { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['*'] },
+  ]);
+  await bindRole(admin, person('bob'), { kind: 'ClusterRole', name: clusters }, person('bob'));
+
+  const client = clientWith(endpoint, await tokenOf(admin, server));
+  const app = await restApp({
+    client,
+    clock: systemClock,
+    log: createLogger('error'),
+    namespace: operatorNamespace,
+    reportsNamespace,
+    offer: { versions: ['v1.34.4', 'v1.33.8'] },
+    audiences: ['matryoshka'],
+    runnerServiceAccount: 'runner',
+  });
+  const tokens = {
+    alice: await tokenOf(admin, person('alice')),
+    bob: await tokenOf(admin, person('bob')),
+    mallory: await tokenOf(admin, person('mallory')),
+  };
+
+  return {
+    admin,
+    app,
+    namespace,
+    operatorNamespace,
+    reportsNamespace,
+    client,
+    clientOf: (token) => clientWith(endpoint, token),
+    serverUser: `system:serviceaccount:${server.namespace}:${server.name}`,
+    tokens,
+    tokenOf: (where, name, spec) => tokenOf(admin, { namespace: where, name }, spec),
+    accountWith: (rules, inOperators = []) =>
+      newAccount(admin, endpoint, namespace, [
+        { namespace: operatorNamespace, rules: inOperators },
+        { namespace, rules },
+      ]),
+    async written() {
+      const kinds = [KUBERNETES_CLUSTERS, SECRETS, CONFIG_MAPS, HOSTS, JOBS];
+      const lists = [namespace, operatorNamespace, reportsNamespace].flatMap((where) =>
+        kinds.map((kind) => admin.list(kind, { namespace: where })),
+      );
+      return (await Promise.all(lists)).map(({ items }) =>
+        items.map(({ metadata }) => [metadata.namespace, metadata.name, metadata.resourceVersion]),
+      );
+    },
+    serve,
+    async call(token, method, url, body, headers = {}) {
+      const answer = await app.inject({
+        method,
+        url: `/api/v1${url}`,
+        headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
+        ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const type = String(answer.headers['content-type'] ?? '');
+      const parsed: unknown = type.includes('json') ? answer.json() : undefined;
+      return { status: answer.statusCode, body: parsed, text: answer.body, headers: answer.headers };
+    },
+    cluster: (name) => admin.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name }),
+    async created(name) {
+      const key = { namespace, name };
+      const cluster = await admin.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
+      const patch = { metadata: { annotations: madeMarks(`id-${name}`, cluster.spec) } };
+      await keepHosts(admin, operatorNamespace, `id-${name}`, cluster);
+      return admin.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });
+    },
+    attempt: (job, cluster, sequence = 1) =>
+      makeAttempt(admin, operatorNamespace, { job, cluster: `${namespace}/${cluster}`, sequence }),
+    async stop() {
+      await app.close();
+      await client.close();
+      await admin.close();
+      await apiServer.stop();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { accessBy } from '#access/access.ts';
+import { hostRecordsOf } from '#access/host-records.ts';
+import { bindRole, clientWith, makeRole, ROLES, tokenOf } from '#access/testing/accounts.ts';
+import type { Resource } from '#api/meta.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { createServerCertificates } from '#lab/apiserver/certificates.ts';
+import { installCrds } from '#lab/apiserver/crds.ts';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
+import { startApiServer } from '#lab/apiserver/start.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { webhookApp } from '../app.ts';
+
+const configuration = (kind: string, plural: string): Resource => ({
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind,
+  plural,
+  namespaced: false,
+});
+const VALIDATING = 'ValidatingWebhookConfiguration';
+const MUTATING = 'MutatingWebhookConfiguration';
+const HOOKS = {
+  [VALIDATING]: configuration(VALIDATING, 'validatingwebhookconfigurations'),
+  [MUTATING]: configuration(MUTATING, 'mutatingwebhookconfigurations'),
+};
+const shippedSchema = z.looseObject({
+  kind: z.enum([VALIDATING, MUTATING]),
+  webhooks: z.array(z.looseObject({ clientConfig: z.object({ service: z.object({ path: z.string() }) }) })),
+});
+const fileText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+type Account = 'alice' | 'controller' | 'bob' | 'carol';
+const clusters = (...verbs: string[]) => ({
+  apiGroups: ['ecs.yun.com'],
+  resources: ['kubernetesclusters', 'kubernetesclusters/status'],
+  verbs,
+});
+/** Bob may change clusters and nothing else; Carol may use their own Secrets as well; Alice may read Secrets. */
+const RULES: Readonly<Record<Account, object[]>> = {
+  alice: [clusters('*'), { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }],
+  controller: [clusters('*')],
+  bob: [clusters('get', 'create', 'update', 'patch')],
+  carol: [
+    clusters('*'),
+    { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters/credentials'], verbs: ['use'] },
+  ],
+};
+
+/** The webhook as it is shipped, called by a real API server: for tests. */
+export interface WebhookWorld {
+  /** Cluster admin. */
+  admin: Client;
+  app: FastifyInstance;
+  offer: { versions: string[] };
+  clients: Readonly<Record<Account, Client>>;
+  /** The full name of an account. */
+  user(name: Account): string;
+  stop(): Promise<void>;
+}
+
+/** The API server is its own: on the run's, the controllers of other tests would take up clusters that are made here. */
+export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
+  const apiServer = await startApiServer({ controllerManager: true });
+  const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
+  const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
+  const user = (name: string) => `system:serviceaccount:${namespace}:${name}`;
+  const offer = { versions: ['v1.34.4'] };
+  await installCrds(admin);
+  await admin.create(NAMESPACES, { metadata: { name: namespace } });
+
+  async function clientOf(name: Account): Promise<Client> {
+    const account = { namespace, name };
+    await makeRole(admin, ROLES, account, RULES[name]);
+    await admin.create(SERVICE_ACCOUNTS, { metadata: account });
+    await bindRole(admin, account, { kind: 'Role', name }, account);
+    return clientWith(endpoint, await tokenOf(admin, account), name);
+  }
+  const clients = {
+    alice: await clientOf('alice'),
+    controller: await clientOf('controller'),
+    bob: await clientOf('bob'),
+    carol: await clientOf('carol'),
+  };
+
+  const { ca, cert, key } = await createServerCertificates();
+  const app = await webhookApp({
+    log: createLogger('error'),
+    offer,
+    controllerUser: user('controller'),
+    serverUser: user('server'),
+    hostsOf: (cluster) => hostRecordsOf(admin, namespace, cluster),
+    access: accessBy({ client: admin, clock: systemClock, log: createLogger('error'), audiences: [] }),
+    tls: { cert, key },
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  // As they are shipped, but for where they are, and that they look at this namespace alone.
+  const text = fileText('deploy/manifests/40-webhook.yaml').replaceAll(
+    'system:serviceaccount:matryoshka-system:matryoshka-controller',
+    user('controller'),
+  );
+  for (const document of parseAllDocuments(text)) {
+    const shipped = shippedSchema.parse(document.toJS());
+    const [hook] = shipped.webhooks;
+    if (!hook) throw new Error(`${shipped.kind} without a webhook`);
+    await admin.create(HOOKS[shipped.kind], {
+      ...shipped,
+      metadata: { name: `matryoshka-${namespace}` },
+      webhooks: [
+        {
+          ...hook,
+          clientConfig: {
+            url: `${url}${hook.clientConfig.service.path}`,
+            caBundle: Buffer.from(ca).toString('base64'),
+          },
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+        },
+      ],
+    });
+  }
+  return {
+    admin,
+    app,
+    offer,
+    clients,
+    user,
+    async stop() {
+      await Promise.all([...Object.values(clients), admin].map((client) => client.close()));
+      await app.close();
+      await apiServer.stop();
+    },
+  };
+}
