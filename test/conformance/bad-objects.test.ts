@@ -11,8 +11,8 @@ import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
 import { type ApiServer, startApiServer } from '../../lab/apiserver/start.ts';
 import { crdFiles } from '../../src/crds.ts';
-import { type Ground, groundOn } from '../faults/ground.ts';
-import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
+import { type Ground, groundOn } from '../worlds/ground.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import { type Property, propertiesOf, schemaSchema, variantsOf, withValue } from './variants.ts';
 
 /**

@@ -12,8 +12,8 @@ import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
-import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
-import type { Ending } from './scripted-jobs.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
+import type { Ending } from '../worlds/scripted-jobs.ts';
 
 /** Rules of others that forbid what the operator wants to do (reliability row 24). */
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };

@@ -22,7 +22,7 @@ import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { logStoreIn } from '#server/logs/log-store.ts';
-import { type Ending, endJobs } from './scripted-jobs.ts';
+import { type Ending, endJobs } from '../worlds/scripted-jobs.ts';
 
 /** The installer of Jobs in a world with the real Job controller, whose pods end by the word of a test. */
 const test = useNamespace('installer');

@@ -18,7 +18,7 @@ import { scriptedInstaller } from '#installer/testing/scripted-installer.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { type Client, clientOver } from '#runtime/client/client.ts';
 import { isConflict } from '#runtime/wire/api-error.ts';
-import { type Ground, groundOn } from '../faults/ground.ts';
+import { type Ground, groundOn } from '../worlds/ground.ts';
 
 /** What is written between a look and the write that follows from it: no write goes over it. */
 const namespace = `meanwhile-${randomUUID().slice(0, 8)}`;

@@ -16,8 +16,8 @@ import { restClient } from '#rest/client.ts';
 import { getLogs } from '#rest/looking.ts';
 import { restApp } from '#server/app.ts';
 import { into } from '#server/testing/into.ts';
-import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
-import type { Ending } from './scripted-jobs.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
+import type { Ending } from '../worlds/scripted-jobs.ts';
 
 const rbac: Resource = {
   group: 'rbac.authorization.k8s.io',

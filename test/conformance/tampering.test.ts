@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, inject, it } from 'vitest';
 import { CONFIG_MAPS, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, attemptSecretName, labels } from '#api/names.ts';
-import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
-import type { Ending } from './scripted-jobs.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
+import type { Ending } from '../worlds/scripted-jobs.ts';
 
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
 let script: (job: string) => Ending | Promise<Ending>;

@@ -3,8 +3,8 @@ import { findCondition } from '#api/conditions.ts';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
-import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
-import type { Ending } from './scripted-jobs.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
+import type { Ending } from '../worlds/scripted-jobs.ts';
 
 /** Secrets that are not there, Secrets of our names that are somebody else's, releases that are offered no more. */
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };

@@ -1,5 +1,5 @@
+import type { Ground } from '../worlds/ground.ts';
 import type { Call } from './faulty-caller.ts';
-import type { Ground } from './ground.ts';
 import { type Plan, RUN_FAULTS, type Step } from './plan.ts';
 import type { Trace } from './plans.ts';
 import { type Outcome, runPlan } from './run-plan.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Ground, groundOn } from '../worlds/ground.ts';
 import { runPlans, trace } from './campaign.ts';
-import { type Ground, groundOn } from './ground.ts';
 import { planFrom, textOfPlan } from './plan.ts';
 import { enumeratedPlans, randomPlan, type Trace } from './plans.ts';
 

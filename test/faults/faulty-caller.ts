@@ -3,7 +3,7 @@ import type { KubeObject } from '#api/meta.ts';
 import { isKubeObject } from '#runtime/client/expect-object.ts';
 import { ApiError } from '#runtime/wire/api-error.ts';
 import type { ApiRequest, Caller } from '#runtime/wire/call.ts';
-import { pathWithin } from '../conformance/one-namespace.ts';
+import { pathWithin } from '../worlds/one-namespace.ts';
 import type { Fault, Step } from './plan.ts';
 import { partsOf, pointOf } from './points.ts';
 import type { Quiet } from './quiet.ts';

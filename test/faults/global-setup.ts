@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { startServer } from './ground.ts';
+import { startServer } from '../worlds/ground.ts';
 
 /** One API server without controllers: the plans play those parts themselves. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

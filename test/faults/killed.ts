@@ -9,7 +9,7 @@ import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
-import type { Ground } from './ground.ts';
+import type { Ground } from '../worlds/ground.ts';
 import { createHosts } from './hosts.ts';
 import { runJobs } from './kubelet.ts';
 import { judge, judgeLeftovers } from './oracles.ts';

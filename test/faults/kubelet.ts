@@ -6,6 +6,7 @@ import { labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isNotFound } from '#runtime/wire/api-error.ts';
+import { statusOfEnded } from '../worlds/ended-pod.ts';
 import { isAway } from './away.ts';
 import { type Hosts, type Run, type Running, STALE_RUN } from './hosts.ts';
 import type { Fault } from './plan.ts';
@@ -245,23 +246,6 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
     }
     const now = new Date().toISOString();
     const message = exitCode === 75 ? JSON.stringify(told) : '';
-    const terminated = {
-      exitCode,
-      message,
-      reason: exitCode === 0 ? 'Completed' : 'Error',
-      startedAt: now,
-      finishedAt: now,
-    };
-    const containerStatuses = [
-      {
-        name: 'ansibleinit',
-        image: 'runner',
-        imageID: '',
-        ready: false,
-        restartCount: 0,
-        state: { terminated },
-      },
-    ];
     const condition = (type: string) => ({
       type,
       status: 'True',
@@ -285,7 +269,7 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
         client.patch(
           PODS,
           { namespace, name: pod.metadata.name ?? '' },
-          { status: { phase: exitCode === 0 ? 'Succeeded' : 'Failed', containerStatuses } },
+          { status: statusOfEnded(exitCode, message) },
           toStatus,
         ),
       );

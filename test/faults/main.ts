@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { type Ground, groundOn, startServer } from '../worlds/ground.ts';
 import { runPlans, shrink, trace, type Verdict, verdictOn } from './campaign.ts';
-import { type Ground, groundOn, startServer } from './ground.ts';
 import { liveThroughKills } from './killed.ts';
 import { type Plan, planFrom, type Step, textOfPlan } from './plan.ts';
 import { enumeratedPlans, otherPlans, randomPlan, type Trace } from './plans.ts';

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { crdFiles } from '../src/crds.ts';
+import { crdFiles } from '../../src/crds.ts';
 
 /** Holds the walls of docs/architecture.md. A new room, or a new way between rooms, is a line here and a line there. */
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 
 /** What "client only" means: calling an API server, without caches, queues or controllers. */
 const CLIENT = ['runtime/wire', 'runtime/kubeconfig', 'runtime/client'];
@@ -99,7 +99,7 @@ function objection(one: Import): string | undefined {
     return node ? `${says}: ${room} does no input or output` : undefined;
   }
   const allowed = ALLOWED[room];
-  if (!allowed) return `${says}: "${room}" is no room of test/architecture.test.ts`;
+  if (!allowed) return `${says}: "${room}" is no room of test/house/architecture.test.ts`;
   if (isTest(file) && opens(TESTS_ALSO, target)) return undefined;
   if (file.startsWith(DECIDES) && (target.startsWith('runtime/') || reachesOut(target)))
     return `${says}: ${DECIDES} decides, and does neither input nor output`;

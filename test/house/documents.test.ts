@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 /** What a document promises is where it says. */
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 
 describe.each([
   ['docs/reliability.md', 32],

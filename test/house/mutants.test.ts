@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { planFrom } from './faults/plan.ts';
-import { nameOf, occurrences } from './mutants/mutant.ts';
-import { ofItsEdges } from './mutants/of-its-edges.ts';
-import { ofTheController } from './mutants/of-the-controller.ts';
+import { planFrom } from '../faults/plan.ts';
+import { nameOf, occurrences } from '../mutants/mutant.ts';
+import { ofItsEdges } from '../mutants/of-its-edges.ts';
+import { ofTheController } from '../mutants/of-the-controller.ts';
 
 const mutants = [...ofTheController, ...ofItsEdges];
-const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file), 'utf8');
+const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 
 it('there are at least twenty mutants, each with its own name', () => {
   expect(mutants.length).toBeGreaterThanOrEqual(20);

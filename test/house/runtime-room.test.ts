@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 /** What src/runtime must be to be of use to others, as far as its text tells. */
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 const room = join(root, 'src/runtime');
 const read = (path: string) => readFileSync(path, 'utf8');
 const typescriptOf = (folder: string) =>

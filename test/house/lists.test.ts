@@ -13,7 +13,7 @@ import { jobRoutes, lenientJobRoutes, routes } from '#server/index.ts';
 import { admissions, mutations } from '#webhook/index.ts';
 
 /** Each list of the house against the folder that it lists: a file without its line fails here. */
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 
 const modulesOf = (folder: string): string[] =>
   readdirSync(join(root, folder))

@@ -2,6 +2,7 @@ import { PODS, type Pod, SECRETS, type Secret, secretData } from '#api/core.ts';
 import { labels, reportSecretName } from '#api/names.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
+import { statusOfEnded } from './ended-pod.ts';
 
 /** How an attempt ends, in a world without kubelets. */
 export type Ending =
@@ -95,26 +96,6 @@ function toldBy(hosts: string[], ending: Extract<Ending, { kind: 'report' | 'und
 
 async function exit(client: Client, pod: Pod, exitCode: number, message: string): Promise<void> {
   const { namespace = '', name = '' } = pod.metadata;
-  const now = new Date().toISOString();
-  const terminated = {
-    exitCode,
-    message,
-    reason: exitCode === 0 ? 'Completed' : 'Error',
-    startedAt: now,
-    finishedAt: now,
-  };
-  const status = {
-    phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-    containerStatuses: [
-      {
-        name: 'ansibleinit',
-        image: 'runner',
-        imageID: '',
-        ready: false,
-        restartCount: 0,
-        state: { terminated },
-      },
-    ],
-  };
+  const status = statusOfEnded(exitCode, message);
   await client.patch(PODS, { namespace, name }, { status }, { type: 'merge', subresource: 'status' });
 }
