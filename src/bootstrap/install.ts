@@ -1,4 +1,4 @@
-import { type ConfigMap, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET } from '#api/names.ts';
 import { sleep } from '#base/clock.ts';
@@ -10,20 +10,17 @@ import {
 } from '#certificates/certificates.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
-import { fillIn, type Manifest, resourceOf } from './manifests.ts';
+import { type Manifest, resourceOf } from './manifests.ts';
+import { isNamespace, NAMESPACE, objectsOf, type Values } from './objects.ts';
 import { deploymentsReady } from './rollout.ts';
 
-const NAMESPACE = 'matryoshka-system';
 const FIELD_MANAGER = 'matryoshka-bootstrap';
 const LOOK_MS = 500;
 
-export interface Installation {
+export interface Installation extends Omit<Values, 'authority'> {
   manifests: readonly Manifest[];
-  images: Readonly<Record<string, string>>;
   /** Where people reach the server from outside. */
   address: string;
-  site: Readonly<Record<string, string>>;
-  servedNamespaces: readonly string[];
 }
 
 /** Puts the operator into a cluster; what is there already and equal is left as it is. Answers the CA's PEM. */
@@ -32,36 +29,20 @@ export async function install(
   wanted: Installation,
   print: (line: string) => void,
 ): Promise<string> {
-  const apply = (object: KubeObject) => applyPatiently(client, object);
-  const objects = wanted.manifests;
-  const [namespaces, others] = [
-    objects.filter(({ kind }) => kind === 'Namespace'),
-    objects.filter(({ kind }) => kind !== 'Namespace'),
-  ];
-  for (const namespace of fillIn(namespaces, { images: {}, caBundle: '' })) await apply(namespace);
-  const authority = await certificates(client, wanted.address);
-  await apply(configMap('matryoshka-ca', { 'ca.crt': authority.cert }));
-  await apply(configMap('matryoshka-site', wanted.site));
-  for (const object of fillIn(others, { images: wanted.images, caBundle: authority.cert }))
-    await apply(object);
-  for (const namespace of wanted.servedNamespaces)
-    for (const object of servedNamespace(namespace)) await apply(object);
+  for (const namespace of wanted.manifests.filter(isNamespace)) await applyPatiently(client, namespace);
+  const { cert: authority } = await certificates(client, wanted.address);
+  const objects = objectsOf(wanted.manifests, { ...wanted, authority });
+  for (const object of objects.filter((one) => !isNamespace(one))) await applyPatiently(client, object);
   print('manifests applied; waiting for the deployments');
+  const deployments = wanted.manifests.filter(({ kind }) => kind === 'Deployment');
   await deploymentsReady(
     client,
     NAMESPACE,
-    others.filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => metadata.name),
+    deployments.map(({ metadata }) => metadata.name),
     print,
   );
-  return authority.cert;
+  return authority;
 }
-
-const configMap = (name: string, data: Record<string, string>): ConfigMap => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { namespace: NAMESPACE, name },
-  data,
-});
 
 /** What is not there yet (a CRD's kind, a webhook's pod) or briefly forbidden (RBAC caches) is tried again. */
 async function applyPatiently(client: Client, object: KubeObject): Promise<void> {
@@ -116,19 +97,4 @@ async function certificates(client: Client, address: string): Promise<KeyPair> {
     await save(SERVER_CERTIFICATE_SECRET, await createServerCertificate(authority, services, [address]));
   }
   return authority;
-}
-
-/** The rights of controller and server in a namespace in which clusters may be made. */
-export function servedNamespace(namespace: string): KubeObject[] {
-  const binding = (name: string, role: string, account: string) => ({
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'RoleBinding',
-    metadata: { name, namespace },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    subjects: [{ kind: 'ServiceAccount', name: account, namespace: NAMESPACE }],
-  });
-  return [
-    binding('matryoshka-controller', 'matryoshka-served-namespace', 'matryoshka-controller'),
-    binding('matryoshka-server', 'matryoshka-server-served-namespace', 'matryoshka-server'),
-  ];
 }

@@ -5,12 +5,15 @@ import { PODS } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
-import { fillIn, readManifests, resourceOf } from './manifests.ts';
+import { readManifests, resourceOf } from './manifests.ts';
+import { objectsOf } from './objects.ts';
 
 /** The manifests as a real API server sees them. */
-const manifests = fillIn(readManifests(join(import.meta.dirname, '../../deploy/manifests')), {
+const manifests = objectsOf(readManifests(join(import.meta.dirname, '../../deploy/manifests')), {
   images: {},
-  caBundle: '',
+  authority: '',
+  site: {},
+  servedNamespaces: ['default'],
 });
 const ofKind = (kind: string) => manifests.filter((object) => object.kind === kind);
 const deployment = z.object({

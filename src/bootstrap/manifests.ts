@@ -25,40 +25,6 @@ export function readManifests(directory: string): Manifest[] {
   );
 }
 
-/** What an installation puts into the manifests. */
-export interface Values {
-  /** By the name that stands in the manifests: `matryoshka/operator`. */
-  images: Readonly<Record<string, string>>;
-  /** PEM, for the webhook's caller. */
-  caBundle: string;
-}
-
-/** The manifests with images and the webhook's authority filled in; everything else stays as it was written. */
-export function fillIn(manifests: readonly Manifest[], values: Values): KubeObject[] {
-  const replace = (value: unknown, key: string): unknown => {
-    if (Array.isArray(value)) return value.map((item) => replace(item, key));
-    if (typeof value === 'object' && value !== null) {
-      const entries = Object.entries(value).map(([name, item]) => [name, replace(item, name)]);
-      const copy = Object.fromEntries(entries);
-      return key === 'clientConfig'
-        ? { ...copy, caBundle: Buffer.from(values.caBundle).toString('base64') }
-        : copy;
-    }
-    return typeof value === 'string' && (key === 'image' || key === 'value')
-      ? (values.images[value] ?? value)
-      : value;
-  };
-  return manifests.map((manifest) => {
-    const { apiVersion, kind, metadata } = manifest;
-    return {
-      ...Object.fromEntries(Object.entries(manifest).map(([name, item]) => [name, replace(item, name)])),
-      apiVersion,
-      kind,
-      metadata,
-    };
-  });
-}
-
 const PLURALS: Readonly<Record<string, string>> = {
   NetworkPolicy: 'networkpolicies',
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',

@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readManifests } from './manifests.ts';
+import { objectsOf } from './objects.ts';
+
+const objects = objectsOf(readManifests(join(import.meta.dirname, '../../deploy/manifests')), {
+  images: {
+    'matryoshka/operator': 'registry/operator@sha256:1',
+    'matryoshka/runner': 'registry/runner@sha256:2',
+  },
+  authority: 'the authority',
+  site: { 'artifacts.json': '{}' },
+  servedNamespaces: ['people'],
+});
+const named = (kind: string, name: string) =>
+  objects.filter((object) => object.kind === kind && object.metadata.name === name);
+const text = JSON.stringify(objects);
+
+it('have the images of the installation, and no name that stands for one', () => {
+  expect(JSON.stringify(named('Deployment', 'matryoshka-server'))).toContain('registry/operator@sha256:1');
+  expect(JSON.stringify(named('Deployment', 'matryoshka-controller'))).toContain('registry/runner@sha256:2');
+  expect(text).not.toContain('"matryoshka/operator"');
+  expect(text).not.toContain('"matryoshka/runner"');
+});
+
+it('have its authority, for Jobs and for every webhook', () => {
+  expect(named('ConfigMap', 'matryoshka-ca')).toMatchObject([{ data: { 'ca.crt': 'the authority' } }]);
+  const caBundle = Buffer.from('the authority').toString('base64');
+  for (const kind of ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'])
+    expect(named(kind, 'matryoshka')).toMatchObject([{ webhooks: [{ clientConfig: { caBundle } }] }]);
+});
+
+it('have its site, and the rights in each namespace that is served', () => {
+  expect(named('ConfigMap', 'matryoshka-site')).toMatchObject([{ data: { 'artifacts.json': '{}' } }]);
+  const bindings = objects.filter(({ metadata }) => metadata.namespace === 'people');
+  expect(bindings.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+    'RoleBinding matryoshka-controller',
+    'RoleBinding matryoshka-server',
+  ]);
+});
+
+it('come once each, namespaces before what is in them', () => {
+  const keys = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
+  expect(new Set(keys).size).toBe(keys.length);
+  const kinds = objects.map(({ kind }) => kind);
+  expect(kinds.lastIndexOf('Namespace')).toBeLessThan(
+    objects.findIndex(({ metadata }) => metadata.namespace),
+  );
+});
