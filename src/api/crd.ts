@@ -3,6 +3,7 @@ import { conditionSchema } from './conditions.ts';
 import { HOSTS, type HostState, hostRecordSpecSchema, hostRecordStatusSchema } from './host-record.ts';
 import { IMMUTABLE, KUBERNETES_CLUSTERS, specSchema } from './kubernetes-cluster.ts';
 import type { Resource } from './meta.ts';
+import { marks } from './names.ts';
 import { isJsonSchema, type JsonSchema, structuralOf, withoutDefaults } from './structural-schema.ts';
 import { OPERATION_NAMES, PHASES, PLAN_RESULTS, RESULTS } from './words.ts';
 
@@ -176,7 +177,7 @@ export function hostCrd(): JsonSchema {
     columns: [
       column('Cluster', 'string', '.spec.cluster'),
       column('Node', 'string', '.spec.name'),
-      column('Duties', 'string', '.spec.duties'),
+      column('Duties', 'string', `.metadata.annotations.${marks.duties.replaceAll('.', '\\.')}`),
       column('Version', 'string', '.status.versions.kubelet'),
       column('State', 'string', '.status.state'),
       // The name is the address already, but for the colons of an IPv6 one.

@@ -32,6 +32,8 @@ export const labels = {
 export const marks = {
   /** `namespace/name` of the KubernetesCluster. */
   cluster: `${GROUP}/cluster`,
+  /** The duties of a host, in one text: the table of hosts prints a list as JSON. */
+  duties: `${GROUP}/duties`,
   /** The step that an attempt last reported. */
   step: `${GROUP}/step`,
   /** Where in an attempt's log a part of it begins, in bytes. */

@@ -50,7 +50,7 @@ export function hostsIn(
     metadata: {
       ...keyOf(spec.ip),
       labels: { [labels.purpose]: 'host', [labels.clusterId]: spec.clusterId },
-      annotations: { [marks.cluster]: spec.cluster },
+      annotations: { [marks.cluster]: spec.cluster, [marks.duties]: spec.duties.join(',') },
     },
     spec,
   });
