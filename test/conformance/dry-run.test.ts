@@ -4,8 +4,8 @@ import { JOBS, SECRETS } from '#api/core.ts';
 import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
-import { KUBECONFIG, startOperator, type TestOperator } from './operator.ts';
-import type { Ending } from './scripted-jobs.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
+import type { Ending } from '../worlds/scripted-jobs.ts';
 
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
 let script: (job: string) => Ending | Promise<Ending>;

@@ -7,7 +7,7 @@ import type { Operation } from '#operations/operation.ts';
 import { type Plan, planOf } from '#operations/plan.ts';
 import { resolveSpec } from '#operations/resolve.ts';
 import { runOf } from './order.ts';
-import { type Effect, type Outcome, type Stall, textOfProblems } from './outcome.ts';
+import { type Effect, type Outcome, type Stall, textOfBlock, textOfProblems } from './outcome.ts';
 import { PRECHECK, type Request, type Snapshot } from './snapshot.ts';
 
 const DEADLINE_SECONDS = 300;
@@ -128,14 +128,18 @@ function ended(
 ): Outcome | undefined {
   if (check.kind === 'succeeded') return end('Possible', '');
   if (check.kind === 'failed') return end('Refused', `${check.reason}: ${check.message}`);
-  if (check.kind === 'lost') return end('Refused', `the hosts could not be looked at: ${check.why}`);
+  const unseen = 'the hosts could not be looked at; ask again under a new request-id';
+  if (check.kind === 'lost') return end('Refused', `${unseen}: ${check.why}`);
+  // Nothing that is set now reaches a pod whose image Jobs are not made with any more.
+  if (check.kind === 'running' && check.blocked?.outdated)
+    return end('Refused', `${unseen}: ${textOfBlock(check.blocked)}`);
   return undefined;
 }
 
 function follow(check: AttemptState, plan: PlanStatus): Outcome {
   const blocked = check.kind === 'running' ? check.blocked : undefined;
   const stall = blocked
-    ? { reason: 'RunBlocked', message: `its pod cannot start: ${blocked.reason}: ${blocked.message}` }
+    ? { reason: 'RunBlocked', message: `its pod cannot start: ${textOfBlock(blocked)}` }
     : stallOf(plan);
   return { kind: 'wait', ms: BLOCKED_MS, plan, stall };
 }

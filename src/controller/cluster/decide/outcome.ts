@@ -3,7 +3,7 @@ import type { OperationStatus, PlanStatus } from '#api/kubernetes-cluster.ts';
 import type { Member } from '#api/member.ts';
 import type { OperationName, Phase, Result } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
-import type { Attempt, AttemptRef } from '#installer/installer.ts';
+import type { Attempt, AttemptRef, Blocked } from '#installer/installer.ts';
 import type { Request } from './snapshot.ts';
 
 /** What is known of a run before the way to its hosts is read. */
@@ -36,6 +36,10 @@ export type Effect =
 /** Every problem in one line, as conditions have it. */
 export const textOfProblems = (problems: readonly Problem[]): string =>
   problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
+
+/** Why a run cannot begin, and what helps. */
+export const textOfBlock = ({ reason, message, mend }: Blocked): string =>
+  `${reason}: ${message}${mend === undefined ? '' : `; ${mend}`}`;
 
 /** Why nothing will happen without a person. */
 export interface Stall {

@@ -2,10 +2,9 @@ import { operationUnderWay } from '#api/cluster-facts.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Phase } from '#api/words.ts';
-import type { Blocked } from '#installer/installer.ts';
 import type { Operation } from '#operations/operation.ts';
 import { runOf } from './order.ts';
-import { type Effect, type Outcome, textOfProblems } from './outcome.ts';
+import { type Effect, type Outcome, textOfBlock, textOfProblems } from './outcome.ts';
 import { afterFailure, obtainKubeconfig, settleHosts } from './settle.ts';
 import { deadlineOf, lostAt } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -80,9 +79,6 @@ export const begin: WorkRule = ({ attempt, now }, { operation, status }) => {
   const startedAt = status.attempt === 1 ? now.toISOString() : status.startedAt;
   return { kind: 'move', to, because: 'the run was seen', operation: { step, startedAt } };
 };
-
-const textOfBlock = ({ reason, message, mend }: Blocked): string =>
-  `${reason}: ${message}${mend === undefined ? '' : `; ${mend}`}`;
 
 export const follow: WorkRule = ({ attempt, now }, { operation, status }) => {
   const step = attempt.kind === 'running' ? attempt.step : undefined;
