@@ -235,7 +235,7 @@ describe('the webhook, called by the API server', () => {
       [{ imagesRegistry: 'registry.example.com' }, /spec\.cluster\.imagesRegistry: NotOffered/],
       [
         { nodeList: [host(3)] },
-        /spec\.cluster\.nodeList: NotOffered: (adds|removes) workers and (adds|removes) workers at once/,
+        /spec\.cluster\.nodeList: NotOffered: this (adds|removes) workers \(.*\) and (adds|removes) workers \(.*\) at once/,
       ],
     ];
     for (const [cluster, reason] of edits)
