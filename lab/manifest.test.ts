@@ -40,6 +40,14 @@ describe('what is going to be made', () => {
     expect(await manifest()).toEqual(['role tree /a', 'role file /b', 'role file /c']);
   });
 
+  it('may be of several kinds, which are listed by one write', async () => {
+    await run("own tree /a /b dir /c unit u.service table 'ip mine' before 'what was there'");
+    expect(await manifest()).toEqual([
+      ...['role tree /a', 'role tree /b', 'role dir /c', 'role unit u.service'],
+      ...['role table ip mine', 'role before what was there'],
+    ]);
+  });
+
   it.each([
     ['a file of somebody’s', '/b', 'own file /b'],
     ['a tree of somebody’s', '/var/lib/etcd/default/member/db', 'own tree /var/lib/etcd'],
@@ -110,8 +118,9 @@ it('what precheck takes for a sign of somebody else is listed before any role ma
   });
   const owned = scripts
     .join('\n')
+    .replaceAll('\\\n', ' ')
     .split('\n')
-    .filter((line) => /\b(own|put|binary|archive) /.test(line))
+    .filter((line) => /\b(own|put|binary|archive) |\bmine\+?=\(/.test(line))
     .join('\n');
   const made = [
     '/etc/kubernetes',

@@ -19,11 +19,13 @@ made_by() { sed -n '1s/^cluster //p' "$manifest" 2>/dev/null; }
 is_made() { awk -v kind="$1" -v thing="$2" '{ k = $2; sub(/^[^ ]+ [^ ]+ /, "") } k == kind && $0 == thing { y = 1 } END { exit !y }' "$manifest" 2>/dev/null; }
 is_empty() { [ -z "$(find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null | head -1)" ]; }
 
-# own KIND THING…: lists what is going to be made. What is there already and not listed is not ours: a folder of many
+# own KIND THING… [KIND THING…]…: lists what is going to be made, all by one write that reaches the disk. While images
+# come that takes long, so a role says at once what it makes. What is there already and not listed is not ours: a folder of many
 # users (dir), a value (sysctl, table) is left out and so never undone; a file or a tree of somebody's ends the script.
 own() {
-  local kind=$1 thing lines=; shift
+  local kind thing lines=
   for thing; do
+    case $thing in file | dir | tree | unit | sysctl | link | table | shared | chains | before) kind=$thing; continue ;; esac
     ! is_made "$kind" "$thing" || continue
     case $kind in
       file) [ ! -e "$R$thing" ] && [ ! -L "$R$thing" ] || fail "$thing is there, and was not made by Matryoshka; remove it if nobody needs it" ;;
@@ -114,12 +116,13 @@ binary() { # NAME PATH SHA256 TARGET
 
 # archive NAME PATH SHA256 FOLDER [MEMBER…]: files of a .tar.gz, all of them or the ones that are named, go to a folder.
 archive() {
-  local unpacked=$work/$1.d file
+  local unpacked=$work/$1.d files
   ! is_installed "$1" "$3" || return 0
   fetch "$1" "$2" "$3"
   rm -rf "$unpacked"; mkdir -p "$unpacked"
   tar -xzf "$work/$1" -C "$unpacked" --no-same-owner --wildcards --no-anchored "${@:5}" || fail "cannot unpack $1"
-  for file in $(cd "$unpacked" && find . -type f | sed 's,^.*/,,'); do own file "$4/$file"; done
+  mapfile -t files < <(find "$unpacked" -type f -printf "$4/%f\n")
+  own file "${files[@]}"
   find "$unpacked" -type f -exec mv -f -t "$4" {} +
   rm -rf "$work/$1" "$unpacked"; echo "$3" > "$installed/$1"; changed "$1"
 }

@@ -1,8 +1,8 @@
 # kubelet, kubeadm, on control planes kubectl, and the kubelet's unit.
-own tree /etc/kubernetes /var/lib/kubelet /run/kubernetes /var/log/pods /var/log/containers
-own dir /usr/libexec
-own tree /usr/libexec/kubernetes
-own unit kubelet.service
+own tree /etc/kubernetes /var/lib/kubelet /run/kubernetes /var/log/pods /var/log/containers \
+  dir /usr/libexec tree /usr/libexec/kubernetes dir /etc/systemd/system/kubelet.service.d unit kubelet.service \
+  file /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d/10-kubeadm.conf \
+  /usr/local/bin/kubelet /usr/local/bin/kubeadm ${KUBECTL_PATH:+/usr/local/bin/kubectl}
 mkdir -p /etc/kubernetes/manifests
 if [ -n "$RESOLV_NAMESERVERS" ]; then
   # shellcheck disable=SC2086
@@ -25,7 +25,6 @@ RestartSec=2
 [Install]
 WantedBy=multi-user.target
 U
-own dir /etc/systemd/system/kubelet.service.d
 put /etc/systemd/system/kubelet.service.d/10-kubeadm.conf 644 <<'U'
 [Service]
 Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"

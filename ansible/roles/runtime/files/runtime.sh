@@ -1,21 +1,29 @@
 # containerd with its configuration and unit, runc, and the images that we bring.
-image() { # IMAGE PATH SHA256
-  local name=image-${1//[\/:]/_} got
-  is_installed "$name" "$3" && grep -qxF "$1" "$work/images" && return
-  fetch "$name" "$2" "$3"
-  got=$(ctr -n k8s.io images import "$work/$name" 2>&1) || fail "cannot import $1: $got"
+file_of() { echo "image-${1//[\/:]/_}"; }
+bring() { # IMAGE SHA256: what was fetched of it goes into containerd
+  local file got
+  file=$(file_of "$1")
+  # The kubelet removes images that no container uses when a disk fills; one that is pinned stays.
+  got=$(ctr -n k8s.io images import --label io.cri-containerd.pinned=pinned "$work/$file" 2>&1) || fail "cannot import $1: $got"
   if ! ctr -n k8s.io images ls -q "name==$1" | grep -qxF "$1"; then
     # The archive's own tag may name the architecture or another registry.
-    got=$(tar -xOf "$work/$name" --wildcards '*manifest.json' | sed -n 's/.*"RepoTags":\["\([^"]*\)".*/\1/p')
+    got=$(tar -xOf "$work/$file" --wildcards '*manifest.json' | sed -n 's/.*"RepoTags":\["\([^"]*\)".*/\1/p')
     ctr -n k8s.io images tag --force "$got" "$1" > /dev/null || fail "cannot tag $got as $1"
   fi
-  # The kubelet removes images that no container uses when a disk fills; one that is pinned stays.
-  ctr -n k8s.io images label "$1" io.cri-containerd.pinned=pinned > /dev/null || fail "cannot pin $1"
-  rm -f "$work/$name"; echo "$3" > "$installed/$name"; changed "$1"
+  rm -f "$work/$file"; echo "$2" > "$installed/$file"; changed "$1"
 }
 
-own tree /var/lib/containerd /run/containerd /etc/containerd /opt/containerd
-own unit containerd.service
+files=()
+for registry in $MIRRORED; do files+=("/etc/containerd/certs.d/$registry/hosts.toml"); done
+own tree /var/lib/containerd /run/containerd /etc/containerd /opt/containerd unit containerd.service \
+  file /etc/systemd/system/containerd.service /etc/containerd/config.toml "${files[@]}" /usr/local/bin/runc \
+  /usr/local/bin/containerd /usr/local/bin/containerd-shim-runc-v2 /usr/local/bin/ctr
+# Images are fetched from the beginning; what brings them in awaits containerd.
+declare -A fetching
+while read -r name path sum; do
+  [ -n "$name" ] && ! is_installed "$(file_of "$name")" "$sum" || continue
+  ( fetch "$(file_of "$name")" "$path" "$sum" ) & fetching[$name]=$!
+done <<< "$IMAGES"
 put /etc/systemd/system/containerd.service 644 <<'U'
 [Unit]
 Description=containerd container runtime
@@ -53,12 +61,17 @@ if ! is_installed containerd.running "$now" || ! systemctl is-active -q containe
   systemctl enable -q containerd 2>/dev/null; systemctl restart containerd || fail "containerd does not start: $(journalctl -u containerd -n 5 --no-pager -o cat)"
   echo "$now" > "$installed/containerd.running"; changed containerd.service
 fi
-ctr -n k8s.io images ls -q > "$work/images" || fail 'containerd does not answer'
+present=$(ctr -n k8s.io images ls -q) || fail 'containerd does not answer'
 failed=0 pids=
 while read -r name path sum; do
   [ -n "$name" ] || continue
-  ( image "$name" "$path" "$sum" ) & pids="$pids $!"
+  if [ -n "${fetching[$name]-}" ]; then
+    wait "${fetching[$name]}" || { failed=1; continue; }
+    ( bring "$name" "$sum" ) & pids="$pids $!"
+  elif ! grep -qxF "$name" <<< "$present"; then
+    # It was here, and somebody has removed it.
+    ( fetch "$(file_of "$name")" "$path" "$sum" && bring "$name" "$sum" ) & pids="$pids $!"
+  fi
 done <<< "$IMAGES"
 for pid in $pids; do wait "$pid" || failed=1; done
-rm -f "$work/images"
 exit $failed
