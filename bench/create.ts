@@ -59,7 +59,7 @@ async function measure(meta: Meta, runs: number): Promise<Measured> {
 async function tell({ ours: made, byHand: typed, resident, listening }: Measured): Promise<void> {
   const secondsOf = (runs: readonly Run[]) => runs.map(({ seconds }) => seconds);
   const figures: Figure[] = [
-    { name: 'create 1+2 (s)', ours: median(secondsOf(made)), peer: median(secondsOf(typed)), bound: 2 },
+    { name: 'create 1+2 (s)', ours: median(secondsOf(made)), peer: median(secondsOf(typed)), bound: 1.15 },
     { name: 'operator listening (s)', ours: median(listening), bound: 1 },
     { name: 'operator resident (MiB)', ours: median(resident), bound: 150 },
   ];
