@@ -80,6 +80,16 @@ describe('a cluster, by annotation', () => {
     await expect.poll(() => names(JOBS)).toEqual([]);
   });
 
+  it('says of an object that asks for nothing how to ask', async () => {
+    await operator.apply('demo', spec(2));
+    const cluster = await operator.until('demo', (now) => now?.status?.summary !== undefined);
+    expect(cluster?.status?.summary).toContain('annotate app.kubernetes.io/operation=creating');
+    expect(cluster?.metadata.finalizers).toBeUndefined();
+    await remove();
+    await gone();
+    expect(operator.started).toEqual([]);
+  });
+
   it('runs nothing twice however often its manifest is applied', async () => {
     await created(2);
     await operator.apply('demo', spec(2), 'creating');

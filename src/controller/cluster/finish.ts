@@ -57,8 +57,9 @@ export async function writeStatus(
   accepted?: OperationStatus,
 ): Promise<KubernetesCluster | undefined> {
   const { cluster } = snapshot;
-  // Of an object that nobody has asked anything of there is nothing to say; whoever makes it may still be at it.
-  if (!cluster.status && outcome.kind === 'rest' && !outcome.stall) return undefined;
+  // An object that goes, and was never ours, hears nothing of us.
+  if (!cluster.status && cluster.metadata.deletionTimestamp && outcome.kind === 'rest' && !outcome.stall)
+    return undefined;
   const status: ClusterStatus = statusAfter(snapshot, outcome, accepted);
   if (canonicalJson(status) === canonicalJson(cluster.status)) return undefined;
   return client.updateStatus<KubernetesCluster>(KUBERNETES_CLUSTERS, { ...cluster, status });

@@ -2,7 +2,8 @@ import { appliedOperation } from '#api/cluster-facts.ts';
 import { findCondition, type Stated, withCondition, withoutCondition } from '#api/conditions.ts';
 import { type HostRecord, stateOf } from '#api/host-record.ts';
 import type { ClusterStatus, OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
-import type { Phase } from '#api/words.ts';
+import { annotations } from '#api/names.ts';
+import { type Phase, WORDS } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
@@ -218,6 +219,8 @@ function upToDate(snapshot: Snapshot, next: Next, running: boolean, stalled: Sta
   const justEnded = operation?.result === 'finished' && cluster.status?.operation?.result === undefined;
   if (justEnded && operation.specHash === specHashOf(cluster.spec)) return done;
   if (applied && !request && infer(applied, cluster.spec).kind === 'nothing') return done;
-  const why = request ? `${request.word} is asked and has not begun` : 'nothing was asked for yet';
+  const why = request
+    ? `${request.word} is asked and has not begun`
+    : `nothing was asked for yet; set annotation ${annotations.operation} to "${WORDS.create.asked}"`;
   return condition('UpToDate', 'False', request ? 'Asked' : 'NotRequested', why);
 }

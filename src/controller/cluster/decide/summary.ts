@@ -1,4 +1,6 @@
 import { type HostRecord, stateOf } from '#api/host-record.ts';
+import { annotations } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
 import type { Stall } from './outcome.ts';
 import type { Next } from './status.ts';
 
@@ -35,5 +37,5 @@ export function summaryOf(
   if (running && operation) return `${operation.word}: ${operation.step}`;
   const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;
   if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;
-  return phase === '' ? 'not asked for yet' : phase;
+  return phase === '' ? `not asked for yet: annotate ${annotations.operation}=${WORDS.create.asked}` : phase;
 }
