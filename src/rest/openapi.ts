@@ -67,7 +67,7 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
 
   function operationOf(it: Route): Json {
     const hasBody = takesBody(it.body);
-    const errors = [400, 401, 403, 422, 503, ...it.errors].sort();
+    const errors = [400, 401, 403, 422, 431, 503, ...it.errors].sort();
     return {
       operationId: it.operationId,
       summary: it.summary,
@@ -129,5 +129,6 @@ const WHEN: Readonly<Record<number, string>> = {
   413: 'A body over 1 MiB',
   422: 'A value that cannot be',
   429: 'Too many; try again after Retry-After',
+  431: 'Path and headers are longer than 16 KiB',
   503: 'The Kubernetes API does not answer; try again after Retry-After',
 };

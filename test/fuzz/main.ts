@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { restWorld } from '#server/testing/rest-world.ts';
 import { fuzzBodies } from './bodies.ts';
 import { fuzzBySchema } from './schemathesis.ts';
+import { startServer } from './server-program.ts';
 
 /**
- * `make fuzz`: the REST API on a real API server, with the rights that its manifests give it, asked what schemathesis
- * makes of its OpenAPI document, then generated requests over all routes. No 5xx, and nobody gets what his rights do
+ * `make fuzz`: the REST API on a real API server, with the rights that its manifests give it: generated requests over
+ * all routes, then the program itself over TLS, asked what schemathesis makes of its OpenAPI document. No 5xx, and nobody gets what his rights do
  * not give. SEED repeats a run; REQUESTS and EXAMPLES say how much of each.
  */
 const number = (name: string, otherwise: number): number => Number(process.env[name] || otherwise);
@@ -25,8 +26,8 @@ try {
   const found = await fuzzBodies(world, count, seed);
   for (const line of found.slice(0, MOST_SHOWN)) process.stdout.write(`${line}\n`);
   await world.serve('default');
-  const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
-  const isClean = await fuzzBySchema({ url, token: world.tokens.alice, dir }, { seed, examples });
+  await using server = await startServer(world, dir);
+  const isClean = await fuzzBySchema({ ...server, token: world.tokens.alice, dir }, { seed, examples });
   const seconds = Math.round((performance.now() - began) / 1000);
   process.stdout.write(
     `${count} requests: ${found.length} findings; schemathesis: ${isClean ? 'none' : 'see above'}; ${seconds} s\n`,

@@ -27,7 +27,7 @@ async function installed(): Promise<string> {
 
 /** Runs schemathesis against a server; whether it found nothing. Its own words go to standard output. */
 export async function fuzzBySchema(
-  { url, token, dir }: { url: string; token: string; dir: string },
+  { url, caPath, token, dir }: { url: string; caPath: string; token: string; dir: string },
   { seed, examples }: { seed: number; examples: number },
 ): Promise<boolean> {
   const program = await installed();
@@ -40,6 +40,7 @@ export async function fuzzBySchema(
       'run',
       `${url}/docs/json`,
       `--url=${url}`,
+      `--tls-verify=${caPath}`,
       `--seed=${seed}`,
       `--max-examples=${examples}`,
       '--phases=examples,coverage,fuzzing',

@@ -29,6 +29,8 @@ export interface RestWorld {
   /** The server's own. */
   client: Client;
   serverUser: string;
+  /** A kubeconfig of the server's account. */
+  serverKubeconfig: string;
   /** A client with that token, to be closed. */
   clientOf(token: string): Client;
   /** `alice` may all in the namespace, `bob` all but credentials, `mallory` nothing. */
@@ -94,7 +96,8 @@ export async function restWorld(): Promise<RestWorld> {
   ]);
   await bindRole(admin, person('bob'), { kind: 'ClusterRole', name: clusters }, person('bob'));
 
-  const client = clientWith(endpoint, await tokenOf(admin, server));
+  const serverToken = await tokenOf(admin, server);
+  const client = clientWith(endpoint, serverToken);
   const app = await restApp({
     client,
     clock: systemClock,
@@ -119,6 +122,7 @@ export async function restWorld(): Promise<RestWorld> {
     reportsNamespace,
     client,
     clientOf: (token) => clientWith(endpoint, token),
+    serverKubeconfig: apiServer.kubeconfig.replaceAll(apiServer.token, serverToken),
     serverUser: `system:serviceaccount:${server.namespace}:${server.name}`,
     tokens,
     tokenOf: (where, name, spec) => tokenOf(admin, { namespace: where, name }, spec),
