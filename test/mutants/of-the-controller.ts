@@ -263,4 +263,18 @@ export const ofTheController: readonly Mutant[] = [
       test: 'names the cluster that has a host',
     },
   },
+  {
+    name: 'a plan is overwritten by whoever has not seen its operation',
+    file: `${CLUSTER}/decide/frozen-plan.ts`,
+    from: 'sequence > seen && sequence < plan.sequence',
+    to: 'sequence > seen && sequence > plan.sequence',
+    witness: life('stays beside those after it until status shows a later one', 'frozen-plan'),
+  },
+  {
+    name: 'a run is judged without its plan',
+    file: `${CLUSTER}/decide/work-rules.ts`,
+    from: '  const { attempt, kubeconfig, now } = snapshot;\n  if (!snapshot.plan) return withoutPlan(snapshot, status);',
+    to: '  const { attempt, kubeconfig, now } = snapshot;',
+    witness: life('does nothing without the plan of the operation'),
+  },
 ];

@@ -14,13 +14,31 @@ const frozenPlanSchema = z.object({
 });
 export type FrozenPlan = z.infer<typeof frozenPlanSchema>;
 
-/** The plan of that sequence in a text; undefined when it holds none, or another one's. */
-export function frozenPlanFrom(text: string | undefined, sequence: number): FrozenPlan | undefined {
-  if (text === undefined) return undefined;
+/** A Secret takes 1 MiB; beside the plans stand the credentials. */
+const MAX_TEXT = 700 * 1024;
+
+function plansFrom(text: string | undefined): FrozenPlan[] {
+  if (text === undefined) return [];
   try {
-    const plan = frozenPlanSchema.parse(JSON.parse(text));
-    return plan.sequence === sequence ? plan : undefined;
+    return z.array(frozenPlanSchema).parse(JSON.parse(text));
   } catch {
-    return undefined;
+    return [];
+  }
+}
+
+/** The plan of that sequence in a text; undefined when it holds none, or others. */
+export const frozenPlanFrom = (text: string | undefined, sequence: number): FrozenPlan | undefined =>
+  plansFrom(text).find((plan) => plan.sequence === sequence);
+
+/**
+ * The text with a further plan. Plans after `seen`, the sequence that status shows, stay: an operation may have been
+ * accepted by a write whose answer was lost, or by another leader, and would lose its plan to whoever has not seen it.
+ */
+export function withPlan(text: string | undefined, plan: FrozenPlan, seen: number): string {
+  const kept = plansFrom(text).filter(({ sequence }) => sequence > seen && sequence < plan.sequence);
+  for (;;) {
+    const next = JSON.stringify([...kept, plan]);
+    if (next.length <= MAX_TEXT || kept.length === 0) return next;
+    kept.shift();
   }
 }

@@ -75,6 +75,18 @@ describe('the life of a cluster', () => {
     });
   });
 
+  it('does nothing without the plan of the operation: no end of a run is judged, until the deadline', () => {
+    const lost = { ...creating, operation, hosts: held, plan: undefined };
+    const wait = { kind: 'wait', stall: { reason: 'PlanMissing' } };
+    expect(outcome(lost)).toMatchObject(wait);
+    const failed = { kind: 'failed' as const, reason: 'x', message: 'y' };
+    for (const attempt of [{ kind: 'succeeded' as const }, failed]) {
+      expect(outcome({ ...lost, attempt })).toMatchObject(wait);
+      const late = { ...lost, attempt, now: new Date('2026-01-01T02:00:00Z') };
+      expect(outcome(late)).toMatchObject({ kind: 'end', result: 'failed', reason: 'PlanMissing' });
+    }
+  });
+
   it('makes the second write before anything else is accepted', () => {
     const ended = {
       operation: { ...operation, result: 'finished' as const },

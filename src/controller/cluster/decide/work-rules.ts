@@ -31,12 +31,20 @@ const phaseAt = (operation: Operation, step: string, attempt: number): Phase =>
 export const jobName = (prefix: string, { id, attempt }: Pick<OperationStatus, 'id' | 'attempt'>): string =>
   `${prefix}-${id}-${attempt}`;
 
+/** The anchor holds the plan, and is written before status is: what does not show it is behind, or was edited. */
+function withoutPlan({ now }: Snapshot, status: OperationStatus): Outcome {
+  const reason = 'PlanMissing';
+  const message = 'the plan of the operation is not on record, and nothing is done without it';
+  return now.getTime() < deadlineOf(status)
+    ? { kind: 'wait', ms: 1_000, stall: { reason, message } }
+    : { kind: 'end', result: 'failed', reason, message };
+}
+
 export const start: WorkRule = (snapshot, { operation, status }) => {
   const { now, attempts, plan, hosts } = snapshot;
   const waitMs = Date.parse(status.notBefore ?? '') - now.getTime();
   if (waitMs > 0) return { kind: 'wait', ms: waitMs };
-  // The anchor holds it, and is written before status is: what does not show it yet is behind.
-  if (!plan) return { kind: 'wait', ms: 1_000 };
+  if (!plan) return withoutPlan(snapshot, status);
   if (plan.refusals.length > 0)
     return { kind: 'end', result: 'failed', reason: 'InvalidSpec', message: textOfProblems(plan.refusals) };
   const job = jobName(operation.prefix, status);
@@ -136,6 +144,7 @@ export const giveUp: WorkRule = (_snapshot, { status }) => ({
 
 export const succeed: WorkRule = (snapshot, { operation, status }) => {
   const { attempt, kubeconfig, now } = snapshot;
+  if (!snapshot.plan) return withoutPlan(snapshot, status);
   const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
   const hosts = settleHosts(snapshot, operation);
   if (hosts) return hosts;
@@ -155,7 +164,8 @@ export const succeed: WorkRule = (snapshot, { operation, status }) => {
 };
 
 /** Hosts that did join in a failed attempt are part of the cluster all the same. */
-export const failAttempt: WorkRule = (snapshot, { operation }) => {
+export const failAttempt: WorkRule = (snapshot, { operation, status }) => {
+  if (!snapshot.plan) return withoutPlan(snapshot, status);
   const { attempt, cluster } = snapshot;
   if (attempt.kind !== 'failed' || !operationUnderWay(cluster)) return { kind: 'rest' };
   const effects = afterFailure(snapshot, operation);

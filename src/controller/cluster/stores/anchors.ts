@@ -7,7 +7,7 @@ import { ownershipOf } from '#api/own-secret.ts';
 import type { Access } from '#installer/installer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isConflict, isForbidden } from '#runtime/wire/api-error.ts';
-import { type FrozenPlan, frozenPlanFrom } from '../decide/frozen-plan.ts';
+import { type FrozenPlan, frozenPlanFrom, withPlan } from '../decide/frozen-plan.ts';
 import { Refusal, secretIsForeign } from '../decide/refusal.ts';
 import type { Binding } from '../decide/snapshot.ts';
 import { mergeKnownHosts } from './known-hosts.ts';
@@ -103,7 +103,8 @@ export function anchorsIn(
       const given = await credentialsOf(client, cluster);
       const takeFrom = async (anchor: Secret) => {
         const sequence = Number(secretText(anchor, 'sequence') ?? 0) + 1;
-        const plan = JSON.stringify(planFor(sequence));
+        const seen = cluster.status?.operation?.sequence ?? 0;
+        const plan = withPlan(secretText(anchor, 'plan'), planFor(sequence), seen);
         await save(anchor, { sequence: String(sequence), plan, ...given });
         return sequence;
       };
