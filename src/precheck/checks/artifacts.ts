@@ -1,6 +1,9 @@
 import { type Check, error, fine, joins } from '../check.ts';
 import { quoted } from '../script.ts';
 
+/** Their one server may be on its way to another node, or its node's kubelet just begin; tries end well before the answer must be there. */
+const PATIENCE = '-m 5 --retry 20 --retry-delay 1 --retry-all-errors --retry-max-time 15';
+
 /** Whether the host gets at the files that it will install. */
 export const artifacts: Check = {
   name: 'artifacts',
@@ -8,7 +11,7 @@ export const artifacts: Check = {
     artifactUrl === undefined
       ? ''
       : `command -v curl >/dev/null || exit 0
-curl -fsI -m 5 -o /dev/null ${quoted(artifactUrl)} && say artifacts yes || say artifacts no`,
+curl -fsI ${PATIENCE} -o /dev/null ${quoted(artifactUrl)} && say artifacts yes || say artifacts no`,
   good: '@artifacts yes',
   check: (context) =>
     joins(context) && context.host.said.text('artifacts') === 'no'
