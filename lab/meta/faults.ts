@@ -3,6 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { docker } from '../hosts/docker.ts';
 import type { LabHost } from '../hosts/places.ts';
 
+const wantRoom = ({ name }: LabHost, room: string) =>
+  docker([
+    ...['exec', name, 'sh', '-ec'],
+    `sed -i 's/nodefs.available: .*/nodefs.available: ${room}/' /var/lib/kubelet/config.yaml; systemctl restart kubelet`,
+  ]);
+
 /** Cables that a test may pull. Each does one thing to one of the lab's own hosts. */
 export const faults = {
   /** Kills processes on a host whose command line has the text, as `kill -9` does; false when there was none. */
@@ -43,6 +49,10 @@ export const faults = {
     for (const _loop of Array.from({ length: 2 * availableParallelism() }))
       await docker(['exec', '-d', name, 'timeout', String(seconds), 'sh', '-c', 'while :; do :; done']);
   },
+  /** The host's kubelet takes its disk for full, since it wants more room than there is; nothing is written there. */
+  shortenDisk: (host: LabHost) => wantRoom(host, '99%'),
+  /** The room that lab/inventory-vars.yaml wants. */
+  lengthenDisk: (host: LabHost) => wantRoom(host, '1Gi'),
   restart: ({ name }: LabHost) => docker(['restart', '-t', '1', name], 120_000),
 };
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
 import { PODS } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { sleep } from '#base/clock.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
@@ -9,7 +11,7 @@ import { faults, seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 
-/** The meta cluster has too much to do, or loses a server, while a cluster is made. */
+/** The meta cluster has too much to do, loses a server, or has no disk left, while a cluster is made. */
 const NAME = 'troubled';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 8 * 60_000;
@@ -44,19 +46,20 @@ const podsOf = async (app: string): Promise<OperatorPod[]> =>
   (
     await meta.client.list<OperatorPod>(PODS, { namespace: OPERATOR, labelSelector: `app=${app}` })
   ).items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+/** Each pod of the operator's, and how often it was restarted. */
+const restarts = async () => {
+  const pods = await Promise.all(
+    ['controller', 'server', 'artifacts'].map((app) => podsOf(`matryoshka-${app}`)),
+  );
+  return pods
+    .flat()
+    .map(({ metadata, status }) => [metadata.name, status?.containerStatuses?.[0]?.restartCount])
+    .sort();
+};
 const isReady = ({ status }: OperatorPod) => status?.containerStatuses?.every(({ ready }) => ready) ?? false;
 
 describe('while a cluster is made, the meta cluster', () => {
   it('may be busy for minutes: no pod of ours is restarted', async () => {
-    const restarts = async () => {
-      const pods = await Promise.all(
-        ['controller', 'server', 'artifacts'].map((app) => podsOf(`matryoshka-${app}`)),
-      );
-      return pods
-        .flat()
-        .map(({ metadata, status }) => [metadata.name, status?.containerStatuses?.[0]?.restartCount])
-        .sort();
-    };
     const before = await restarts();
     await faults.busy(meta.host, BUSY_SECONDS);
     const over = sleep(BUSY_SECONDS * 1_000);
@@ -108,6 +111,26 @@ describe('while a cluster is made, the meta cluster', () => {
     expect(told.at(-1)).toBe('create finished');
     const lines = told.slice(1, -1);
     expect(kept).toContain(JSON.stringify(lines.map((line) => `${line}\n`).join('')).slice(1, -1));
+    expect(await readyNodesOf(meta, NAME)).toHaveLength(2);
+    await remove();
+  });
+
+  it('may be short of disk: the Job goes, the operator stays, and the next attempt waits for room', async () => {
+    const before = await restarts();
+    await create();
+    await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
+    await faults.shortenDisk(meta.host);
+    try {
+      const blocked = (one: KubernetesCluster | undefined) =>
+        findCondition(one?.status?.conditions, 'Stalled')?.reason === 'RunBlocked';
+      const waiting = await untilCluster(meta, NAME, blocked, 120_000);
+      expect(findCondition(waiting?.status?.conditions, 'Stalled')?.message).toContain('make room');
+      expect(await restarts()).toEqual(before);
+    } finally {
+      await faults.lengthenDisk(meta.host);
+    }
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status?.operation?.attempt).toBe(2);
     expect(await readyNodesOf(meta, NAME)).toHaveLength(2);
     await remove();
   });
