@@ -4,6 +4,7 @@ import { keepHosts, madeMarks } from '#access/testing/made-cluster.fixture.ts';
 import { SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
+import { runningOperation } from '#api/testing/running-operation.ts';
 import { resolveSpec } from '#operations/resolve.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isApiError, isForbidden } from '#runtime/wire/api-error.ts';
@@ -261,19 +262,7 @@ describe('the webhook, called by the API server', () => {
       KUBERNETES_CLUSTERS,
       object('busy', spec({}, 2), { [annotations.operation]: 'creating' }),
     );
-    const operation = {
-      id: 'x',
-      name: 'create',
-      sequence: 1,
-      attempt: 1,
-      word: 'creating',
-      requestId: '',
-      specHash: '',
-      generation: 1,
-      spec: resolveSpec(spec({}, 2), world.offer, undefined),
-      step: 'masters',
-      startedAt: '2026-01-01T00:00:00Z',
-    };
+    const operation = runningOperation({ spec: resolveSpec(spec({}, 2), world.offer, undefined) });
     await patch(alice, 'busy', { status: { operation } }, 'status');
     await patch(alice, 'busy', { ...word('scaling-up'), spec: { cluster: { nodeList: [2, 3].map(host) } } });
     await patch(alice, 'busy', { metadata: { finalizers: ['kubernetescluster.ecs.yun.com/busy'] } });

@@ -1,8 +1,8 @@
-import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CONFIG_MAPS, SECRETS, type Secret, secretText } from '#api/core.ts';
+import { CONFIG_MAPS, SECRETS, secretText } from '#api/core.ts';
 import { labels } from '#api/names.ts';
 import { isApiError, isForbidden } from '#runtime/wire/api-error.ts';
+import { asksOfAlice } from '../testing/asks-of-alice.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
 let world: RestWorld;
@@ -11,15 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const key = ssh2.utils.generateKeyPairSync('ed25519').private;
-const path = (name: string, more = '') => `/region/north/cluster/${name}${more}?namespace=${world.namespace}`;
-const host = (last: number) => ({ ip: `10.9.0.${last}` });
-const body = (more: object = {}) => ({
-  masterList: [host(1)],
-  nodeList: [host(2)],
-  privateSSHKey: key,
-  ...more,
-});
+const { key, alice, path, host, body, create, secretOf } = asksOfAlice(() => world);
 const CREATES = { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['create'] };
 const READS = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
 const EVENTS = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true };
@@ -28,10 +20,6 @@ const reasonOf = (asked: Promise<unknown>): Promise<string> =>
     () => 'allowed',
     (error: unknown) => (isApiError(error) ? error.reason : String(error)),
   );
-const alice = () => world.tokens.alice;
-const create = (name: string) => world.call(alice(), 'POST', path(name), body());
-const secretOf = (name: string) =>
-  world.admin.find<Secret>(SECRETS, { namespace: world.namespace, name: `${name}-ssh` });
 
 describe('what the server may', () => {
   it('reads and makes no Secret of the operator, and no token of a ServiceAccount anywhere', async () => {

@@ -1,8 +1,9 @@
-import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
+import { runningOperation } from '#api/testing/running-operation.ts';
+import { asksOfAlice } from '../testing/asks-of-alice.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
 let world: RestWorld;
@@ -11,19 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const key = ssh2.utils.generateKeyPairSync('ed25519').private;
-const path = (name: string, more = '') => `/region/north/cluster/${name}${more}?namespace=${world.namespace}`;
-const host = (last: number) => ({ ip: `10.9.0.${last}` });
-const body = (more: object = {}) => ({
-  masterList: [host(1)],
-  nodeList: [host(2)],
-  privateSSHKey: key,
-  ...more,
-});
-const alice = () => world.tokens.alice;
-const create = (name: string, more: object = {}) => world.call(alice(), 'POST', path(name), body(more));
-const secretOf = (name: string) =>
-  world.admin.find<Secret>(SECRETS, { namespace: world.namespace, name: `${name}-ssh` });
+const { key, alice, path, host, body, create, secretOf } = asksOfAlice(() => world);
 /** A cluster that the controller has made. */
 async function created(name: string, operation?: object): Promise<KubernetesCluster> {
   await create(name);
@@ -34,20 +23,7 @@ async function created(name: string, operation?: object): Promise<KubernetesClus
 
 async function runs(name: string, operation: object): Promise<void> {
   const cluster = await world.cluster(name);
-  const present = {
-    id: 'abc',
-    name: 'create',
-    sequence: 1,
-    attempt: 1,
-    word: 'creating',
-    requestId: '',
-    specHash: '',
-    generation: 1,
-    spec: cluster?.spec,
-    step: 'masters',
-    startedAt: '2026-01-01T00:00:00Z',
-    ...operation,
-  };
+  const present = runningOperation({ ...(cluster ? { spec: cluster.spec } : {}), ...operation });
   const where = { namespace: world.namespace, name };
   await world.admin.patch(
     KUBERNETES_CLUSTERS,

@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
-import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SECRETS, type Secret } from '#api/core.ts';
+import { asksOfAlice } from '../testing/asks-of-alice.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
 let world: RestWorld;
@@ -10,19 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const key = ssh2.utils.generateKeyPairSync('ed25519').private;
-const path = (name: string, more = '') => `/region/north/cluster/${name}${more}?namespace=${world.namespace}`;
-const host = (last: number) => ({ ip: `10.9.0.${last}` });
-const body = (more: object = {}) => ({
-  masterList: [host(1)],
-  nodeList: [host(2)],
-  privateSSHKey: key,
-  ...more,
-});
-const alice = () => world.tokens.alice;
-const create = (name: string, more: object = {}) => world.call(alice(), 'POST', path(name), body(more));
-const secretOf = (name: string) =>
-  world.admin.find<Secret>(SECRETS, { namespace: world.namespace, name: `${name}-ssh` });
+const { alice, path, host, body, create, secretOf } = asksOfAlice(() => world);
 const nothingMade = async (name: string) => {
   expect(await world.cluster(name)).toBeUndefined();
   expect(await secretOf(name)).toBeUndefined();

@@ -12,6 +12,7 @@ import {
 } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
+import { runningOperation } from '#api/testing/running-operation.ts';
 import { PART_BYTES, PARTS } from '#protocol/log.ts';
 import { BROKEN_OFF } from '#rest/looking.ts';
 import type { Attempt } from '../testing/attempt.ts';
@@ -160,20 +161,7 @@ describe('callbacks', () => {
 });
 
 async function setOperation(name: string, more: object): Promise<void> {
-  const operation = {
-    id: 'x',
-    name: 'create',
-    sequence: 1,
-    attempt: 1,
-    word: 'creating',
-    requestId: '',
-    specHash: '',
-    generation: 1,
-    spec: { cluster: {} },
-    step: 'masters',
-    startedAt: '2026-01-01T00:00:00Z',
-    ...more,
-  };
+  const operation = runningOperation(more);
   const where = { namespace: world.namespace, name };
   const options = { type: 'merge', subresource: 'status' } as const;
   await world.admin.patch(KUBERNETES_CLUSTERS, where, { status: { operation } }, options);

@@ -1,30 +1,18 @@
 import { expect, it } from 'vitest';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
+import { runningOperation } from '#api/testing/running-operation.ts';
 import { createManualClock } from '#base/testing/manual-clock.ts';
 import { clientOver } from '#runtime/client/client.ts';
 import type { LogPart } from './log-part.ts';
 import { endOfLog, liveLog, sharedReads } from './log-reader.ts';
 
 const event = (message: string) => `${JSON.stringify({ time: '2026-01-01T10:00:00Z', message })}\n`;
-const operation: OperationStatus = {
-  id: 'x',
-  name: 'create',
-  sequence: 1,
-  attempt: 1,
-  word: 'creating',
-  requestId: '',
-  specHash: '',
-  generation: 1,
-  spec: { cluster: {} },
-  step: 'masters',
-  startedAt: '2026-01-01T10:00:00Z',
-};
 const cluster = (more: Partial<OperationStatus> = {}): KubernetesCluster => ({
   apiVersion: 'ecs.yun.com/v1',
   kind: 'KubernetesCluster',
   metadata: { namespace: 'a', name: 'demo', uid: '1' },
   spec: { cluster: {} },
-  status: { operation: { ...operation, ...more } },
+  status: { operation: runningOperation(more) },
 });
 const part = (number: number, text: string, closed?: LogPart['closed']): LogPart => ({
   number,

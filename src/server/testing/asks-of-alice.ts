@@ -1,0 +1,29 @@
+import ssh2 from 'ssh2';
+import { SECRETS, type Secret } from '#api/core.ts';
+import type { RestWorld } from './rest-world.ts';
+
+/** What a test asks for again and again, as the person who may do everything in her namespace. */
+export function asksOfAlice(world: () => RestWorld) {
+  const key = ssh2.utils.generateKeyPairSync('ed25519').private;
+  const alice = () => world().tokens.alice;
+  const path = (name: string, more = '') =>
+    `/region/north/cluster/${name}${more}?namespace=${world().namespace}`;
+  const host = (last: number) => ({ ip: `10.9.0.${last}` });
+  const body = (more: object = {}) => ({
+    masterList: [host(1)],
+    nodeList: [host(2)],
+    privateSSHKey: key,
+    ...more,
+  });
+  return {
+    key,
+    alice,
+    path,
+    host,
+    body,
+    create: (name: string, more: object = {}) => world().call(alice(), 'POST', path(name), body(more)),
+    /** The Secret of the key that came with a creation. */
+    secretOf: (name: string) =>
+      world().admin.find<Secret>(SECRETS, { namespace: world().namespace, name: `${name}-ssh` }),
+  };
+}
