@@ -143,7 +143,7 @@ describe('a cluster that is changed by apply', () => {
   it('reads like a page, and goes after all images that nothing uses went', async () => {
     const hosts = await shell.run(['get', 'ecsh', '-n', 'matryoshka-system']);
     expect(hosts.split('\n')[0]).toMatch(/^NAME\s+CLUSTER\s+NODE\s+DUTIES\s+VERSION\s+STATE\s+AGE$/);
-    expect(hosts).toMatch(/default\/changing\s+w1\s+\["worker"\]\s+v1\.34\.4\s+Joined/);
+    expect(hosts).toMatch(/default\/changing\s+w1\s+worker\s+v1\.34\.4\s+Joined/);
     for (const { name } of [meta.host, host(0), host(1), host(2), host(3)]) await prune(name);
     await shell.run(['delete', 'ecs', NAME, '--wait=false']);
     await shell.untilGone(480_000);
