@@ -32,6 +32,15 @@ const run = (script: string) =>
     reject: false,
   });
 
+/** Those that make things on a host. */
+const roleScripts = (): string[] =>
+  ['host', 'runtime', 'kubelet', 'network', 'control-plane'].flatMap((role) => {
+    const folder = join(ansible, 'roles', role, 'files');
+    return readdirSync(folder).map((name) =>
+      readFileSync(join(folder, name), 'utf8').replaceAll(/^\s*#.*$/gm, ''),
+    );
+  });
+
 describe('what is going to be made', () => {
   it('is listed once, before it is there, under its role', async () => {
     expect(
@@ -46,6 +55,20 @@ describe('what is going to be made', () => {
       ...['role tree /a', 'role tree /b', 'role dir /c', 'role unit u.service'],
       ...['role table ip mine', 'role before what was there'],
     ]);
+  });
+
+  it('is of a kind that is known, wherever a role says so', async () => {
+    const kinds = new Set(
+      roleScripts().flatMap((text) =>
+        [...text.matchAll(/\b(?:own|mine\+?=\()\s*([a-z]+) /g)].map(([, kind]) => kind),
+      ),
+    );
+    expect(kinds.size).toBeGreaterThan(5);
+    for (const kind of kinds) {
+      const answer = await run(`set -u\nown ${kind} /none/${kind}`);
+      expect([answer.exitCode, answer.stderr], kind).toEqual([0, '']);
+    }
+    expect((await run('set -u\nown something /a')).stderr).toBe('own: something is no kind');
   });
 
   it.each([
@@ -112,11 +135,7 @@ it('every role’s scripts are shell that bash can read', () => {
 });
 
 it('what precheck takes for a sign of somebody else is listed before any role makes it', () => {
-  const scripts = ['host', 'runtime', 'kubelet', 'network', 'control-plane'].flatMap((role) => {
-    const folder = join(ansible, 'roles', role, 'files');
-    return readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
-  });
-  const owned = scripts
+  const owned = roleScripts()
     .join('\n')
     .replaceAll('\\\n', ' ')
     .split('\n')

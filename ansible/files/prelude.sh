@@ -23,9 +23,10 @@ is_empty() { [ -z "$(find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev
 # come that takes long, so a role says at once what it makes. What is there already and not listed is not ours: a folder of many
 # users (dir), a value (sysctl, table) is left out and so never undone; a file or a tree of somebody's ends the script.
 own() {
-  local kind thing lines=
+  local kind= thing lines=
   for thing; do
-    case $thing in file | dir | tree | unit | sysctl | link | table | shared | chains | before) kind=$thing; continue ;; esac
+    case $thing in file | dir | tree | unit | sysctl | link | table | shared | chains | line | before) kind=$thing; continue ;; esac
+    [ -n "$kind" ] || fail "own: $thing is no kind"
     ! is_made "$kind" "$thing" || continue
     case $kind in
       file) [ ! -e "$R$thing" ] && [ ! -L "$R$thing" ] || fail "$thing is there, and was not made by Matryoshka; remove it if nobody needs it" ;;
