@@ -35,6 +35,10 @@ export const ownerReferenceTo = ({ metadata }: KubernetesCluster): OwnerReferenc
 export const operationUnderWay = ({ status }: KubernetesCluster): OperationStatus | undefined =>
   status?.operation?.result === undefined ? status?.operation : undefined;
 
+/** Whether what is asked is only to be planned: as long as the annotation stands there, nothing begins. */
+export const isDryRun = ({ metadata }: KubernetesCluster): boolean =>
+  (metadata.annotations?.[annotations.dryRun] ?? '') !== '';
+
 /** A spec without its hosts: what stays small however large a cluster is. */
 export function withoutHosts(spec: Spec): Spec {
   const cluster = { ...spec.cluster };

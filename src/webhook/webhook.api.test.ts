@@ -143,6 +143,25 @@ describe('the webhook, called by the API server', () => {
     await expect(patch(alice, 'doomed', word('terminating'))).resolves.toBeDefined();
   });
 
+  it('asks whoever lets go what was only planned for the rights to do it', async () => {
+    const { alice, bob, carol } = clients;
+    const isOver = marked(annotations.dryRun, null);
+    await created('planned', 2);
+    await patch(alice, 'planned', {
+      metadata: { annotations: { [annotations.dryRun]: 'All', [annotations.operation]: 'scaling-up' } },
+      spec: { cluster: { nodeList: [host(2), host(3)] } },
+    });
+    await expect(patch(bob, 'planned', isOver)).rejects.toThrow(/may not get secrets "planned-ssh"/);
+    await patch(alice, 'planned', isOver);
+    await created('spared', 2);
+    await patch(alice, 'spared', {
+      metadata: { annotations: { [annotations.dryRun]: 'All', [annotations.operation]: 'terminating' } },
+    });
+    await expect(patch(bob, 'spared', isOver)).rejects.toThrow(/may not delete .*, which "terminating" does/);
+    await expect(patch(carol, 'spared', isOver)).rejects.toThrow(/may not /);
+    await expect(patch(alice, 'planned', marked(annotations.dryRun, 'yes'))).rejects.toThrow(/is not "All"/);
+  });
+
   it('asks whoever makes the operator use a Secret for the right to that very Secret', async () => {
     const { alice, bob, carol } = clients;
     await created('lent', 2);

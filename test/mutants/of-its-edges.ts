@@ -134,4 +134,11 @@ export const ofItsEdges: readonly Mutant[] = [
       test: 'refuse an attempt whose place a later one has taken',
     },
   },
+  {
+    name: 'whoever may annotate lets go what another has planned',
+    file: 'src/webhook/validate/secret-use.ts',
+    from: 'if (isDryRun(old) !== isDryRun(next)) return true;',
+    to: '',
+    witness: unit('src/webhook/validate/secret-use.test.ts', 'the end of a dry run'),
+  },
 ];

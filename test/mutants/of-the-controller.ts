@@ -248,7 +248,7 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a dry run begins',
     file: `${CLUSTER}/decide/signal.ts`,
-    from: "if ((spoken === 'asked' || spoken === 'declared') && isDryRun(snapshot)) return 'rehearsed';",
+    from: "if ((spoken === 'asked' || spoken === 'declared') && isDryRun(snapshot.cluster)) return 'rehearsed';",
     to: '',
     witness: life('looks at the hosts by a run without a playbook, and holds none of them', 'dry-run'),
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
 import { onClusters } from '#access/deeds.ts';
+import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
@@ -63,7 +64,8 @@ async function missingRight(
   { access }: WebhookDeps,
 ): Promise<Judgement | undefined> {
   const { name = '' } = next.metadata;
-  if (wordOf(next) === WORDS.delete.asked && wordOf(old) !== WORDS.delete.asked) {
+  const isLetGo = old !== undefined && isDryRun(old) && !isDryRun(next);
+  if (wordOf(next) === WORDS.delete.asked && (wordOf(old) !== WORDS.delete.asked || isLetGo)) {
     const reason = await access.refusal(userInfo, onClusters('delete', namespace, name));
     if (reason !== undefined)
       return forbidden(

@@ -11,15 +11,19 @@ type Cluster = z.infer<typeof clusterSchema>;
 
 /** Everything that makes a request: who changes one of these has asked. */
 const requestOf = ({ metadata, spec }: Cluster): string => {
-  const { [annotations.operation]: word, [annotations.requestId]: requestId } = metadata.annotations ?? {};
-  return canonicalJson([word, requestId, spec]);
+  const {
+    [annotations.operation]: word,
+    [annotations.requestId]: requestId,
+    [annotations.dryRun]: dryRun,
+  } = metadata.annotations ?? {};
+  return canonicalJson([word, requestId, dryRun, spec]);
 };
 
 const namedBy = (cluster: Cluster | undefined): string | undefined =>
   cluster?.metadata.annotations?.[annotations.requestedBy];
 
 /**
- * Writes who asked: the user of whatever request changes word, request-id or spec, and nobody else. The REST server
+ * Writes who asked: the user of whatever request changes word, request-id, dry-run or spec, and nobody else. The REST server
  * asks in its callers' names, so what it writes stays.
  */
 export const kubernetesClusterMutation: Mutation = ({ object, oldObject, userInfo }, { serverUser }) => {

@@ -13,10 +13,21 @@ const cluster = (
   spec: { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList, ...more } },
 });
 const word = (text: string) => ({ [annotations.operation]: text });
+const dry = { [annotations.dryRun]: 'All' };
 
 it.each<[string, KubernetesCluster | undefined, KubernetesCluster, boolean]>([
   ['a new object', undefined, cluster(), true],
-  ['a label of a host', cluster(), cluster([{ ip: '10.0.0.2', labels: { a: 'b' } }]), false],
+  ['a label of a host', cluster(), cluster([{ ip: '10.0.0.2', labels: { a: 'b' } }]), true],
+  ['a label that is dropped', cluster([{ ip: '10.0.0.2', labels: { a: 'b' } }]), cluster(), true],
+  ['a label of the object', cluster(), cluster(undefined, { note: 'x' }), false],
+  [
+    'a dry run',
+    cluster(undefined, word('scaling-up')),
+    cluster(undefined, { ...word('scaling-up'), ...dry }),
+    true,
+  ],
+  ['the end of a dry run', cluster([], dry), cluster([]), true],
+  ['a dry run of a deletion', cluster([], dry), cluster([], { ...dry, ...word('terminating') }), true],
   ['a worker less', cluster(), cluster([]), false],
   ['a worker more', cluster(), cluster([{ ip: '10.0.0.2' }, { ip: '10.0.0.3' }]), true],
   ['another port', cluster(), cluster([{ ip: '10.0.0.2', port: 2222 }]), true],

@@ -1,26 +1,31 @@
+import { isDryRun } from '#api/cluster-facts.ts';
 import { canonicalIp, LISTS } from '#api/host.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
+import { canonicalJson } from '#base/canonical.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { Change } from './kubernetes-cluster.ts';
 
 const mark = ({ metadata }: KubernetesCluster, name: string): string | undefined =>
   metadata.annotations?.[name];
 
-/** Where each host is reached, one text a host. */
+/** How each host is reached, and what an edit alone has done there or to its node: one text a host. */
 const ways = ({ cluster }: Spec): Set<string> =>
   new Set(
-    LISTS.flatMap((list) => cluster[list] ?? []).map(({ ip, port = 22, user = '' }) =>
-      JSON.stringify([canonicalIp(ip) ?? ip, port, user]),
+    LISTS.flatMap((list) => cluster[list] ?? []).map(
+      ({ ip, port = 22, user = '', labels = {}, taints = [] }) =>
+        canonicalJson([canonicalIp(ip) ?? ip, port, user, labels, taints]),
     ),
   );
 
 /** Whether the change asks for an operation that was not asked before: by its word, its request-id or its spec. */
 function asksAnew(old: KubernetesCluster, next: KubernetesCluster): boolean {
   const asked = operationAsked(mark(next, annotations.operation));
+  // What was asked by one is let go by another, or its hosts are looked at.
+  if (isDryRun(old) !== isDryRun(next)) return true;
   // A deletion takes the right to delete, as `kubectl delete` does, and reaches hosts as it did before.
-  if (asked === 'delete') return false;
+  if (asked === 'delete' && !isDryRun(next)) return false;
   if (mark(old, annotations.requestId) !== mark(next, annotations.requestId)) return true;
   if (asked === undefined) return false;
   const isNewWord = mark(old, annotations.operation) !== mark(next, annotations.operation);

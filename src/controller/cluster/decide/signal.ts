@@ -1,4 +1,4 @@
-import { appliedOperation } from '#api/cluster-facts.ts';
+import { appliedOperation, isDryRun } from '#api/cluster-facts.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
 import { isResultWord, type Phase, WORDS } from '#api/words.ts';
@@ -6,7 +6,7 @@ import type { AttemptState } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
-import { inFlight, isDryRun, PRECHECK, type Snapshot } from './snapshot.ts';
+import { inFlight, PRECHECK, type Snapshot } from './snapshot.ts';
 
 /** The one thing about a snapshot that decides what happens next: where no operation runs, or none counts. */
 export type RestSignal =
@@ -72,7 +72,7 @@ export function restSignalOf(snapshot: Snapshot): RestSignal | undefined {
   if (isDeleting(snapshot)) return isNewDeletion(snapshot) ? 'deleted' : 'quiet';
   if (!REST_PHASES.includes(cluster.status?.phase ?? '')) return 'misfit';
   const spoken = spokenSignal(snapshot);
-  if ((spoken === 'asked' || spoken === 'declared') && isDryRun(snapshot)) return 'rehearsed';
+  if ((spoken === 'asked' || spoken === 'declared') && isDryRun(snapshot.cluster)) return 'rehearsed';
   return snapshot.attempts.some(({ errand }) => errand === PRECHECK) ? 'untidy' : spoken;
 }
 

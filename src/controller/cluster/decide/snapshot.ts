@@ -1,7 +1,6 @@
 import { operationUnderWay } from '#api/cluster-facts.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
-import { annotations } from '#api/names.ts';
 import type { OperationName } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { AttemptRef, AttemptState } from '#installer/installer.ts';
@@ -70,10 +69,6 @@ export interface Snapshot {
 
 /** The errand that looks at the hosts of a plan. */
 export const PRECHECK = 'precheck';
-
-/** Whether what is asked is only to be planned: as long as the annotation stands there, nothing begins. */
-export const isDryRun = ({ cluster }: Pick<Snapshot, 'cluster'>): boolean =>
-  (cluster.metadata.annotations?.[annotations.dryRun] ?? '') !== '';
 
 /** Whether an operation was accepted and has not ended. */
 export const inFlight = ({ cluster }: Pick<Snapshot, 'cluster'>): boolean =>

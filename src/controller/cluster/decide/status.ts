@@ -1,4 +1,4 @@
-import { appliedOperation } from '#api/cluster-facts.ts';
+import { appliedOperation, isDryRun } from '#api/cluster-facts.ts';
 import { findCondition, type Stated, withCondition, withoutCondition } from '#api/conditions.ts';
 import { type HostRecord, stateOf } from '#api/host-record.ts';
 import type { ClusterStatus, OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
@@ -8,7 +8,7 @@ import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { Outcome, Stall } from './outcome.ts';
-import { isDryRun, type Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 import { summaryOf } from './summary.ts';
 import { jobName } from './work-rules.ts';
 
@@ -79,7 +79,7 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
       ? { certificatesExpire: kubeconfig.expires.toISOString() }
       : {}),
   };
-  if (!isDryRun(snapshot)) delete status.plan;
+  if (!isDryRun(cluster)) delete status.plan;
   // A generation is judged when it is accepted, or when nothing runs that could still pick it up; the end of an
   // operation judges none that came meanwhile.
   const generation = cluster.metadata.generation ?? 0;
