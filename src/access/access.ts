@@ -11,7 +11,7 @@ import { isForbidden } from '#runtime/wire/api-error.ts';
 import { type Deed, onCredentials, onSecrets, refusalOf, type User } from './deeds.ts';
 import { type Reviews, reviewsBy } from './reviews.ts';
 
-/** For so long a token that was withdrawn may still be taken. */
+/** The time for which a withdrawn token may still be accepted. */
 const REMEMBER_MS = 10_000;
 const REMEMBERED = 1000;
 
@@ -25,7 +25,7 @@ export interface SecretUse {
   secret: string;
 }
 
-/** Who may do what, for REST and webhook alike. Everything throws ReviewFailed when the API server gives no answer. */
+/** Authorization for REST and webhook alike. All methods throw ReviewFailed when the API server gives no answer. */
 export interface Access {
   /** The person behind a token; undefined when it is nobody's. Remembered for 10 s. */
   personOf(token: string): Promise<User | undefined>;

@@ -1,6 +1,6 @@
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 
-/** Who someone is, as the API server says: everything that SubjectAccessReview wants to know. */
+/** A user as the API server describes him, with all that a SubjectAccessReview needs. */
 export interface User {
   username: string;
   uid?: string | undefined;
@@ -8,7 +8,7 @@ export interface User {
   extra: Record<string, string[]>;
 }
 
-/** What someone wants to do to something; the fields of `resourceAttributes` in a SubjectAccessReview. */
+/** A request to be authorized; the fields of `resourceAttributes` in a SubjectAccessReview. */
 export interface Deed {
   verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use';
   group: string;

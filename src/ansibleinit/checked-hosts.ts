@@ -42,7 +42,7 @@ export const checkedHosts = ({ order, access }: Pick<Settings, 'order' | 'access
 
 const seconds = (ms: number): string => `${ms / 1000} s`;
 
-/** What is said before hosts are looked at: a log that is silent from here on waits for one of them. */
+/** The line before hosts are checked: a log that is silent after it waits for one of them. */
 export function announcement({ task, cluster, run }: RunOrder, { length }: readonly PrecheckHost[]): string {
   const hosts = `${length} ${length === 1 ? 'host' : 'hosts'}`;
   // Connecting, handshake, and then the answer.

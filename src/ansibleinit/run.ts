@@ -76,7 +76,7 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
   }
 }
 
-/** What a host's fence said when it refused this run. */
+/** The refusal of a host's fence in the output of a task. */
 const refusalIn = (message: string): string | undefined =>
   /(HostConflict|StaleRun|HostBusy):/.exec(message)?.[1];
 

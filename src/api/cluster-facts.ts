@@ -13,7 +13,7 @@ import { listsOf } from './member.ts';
 import type { ObjectKey, OwnerReference } from './meta.ts';
 import { annotations } from './names.ts';
 
-/** What an object and the records of its hosts say of a cluster: read in one place, for controller, server and webhook. */
+/** Facts that follow from an object and the records of its hosts: for controller, server and webhook. */
 
 /** `namespace/name`, as objects of ours name their cluster. */
 export const textOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
@@ -23,7 +23,7 @@ export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
   name: metadata.name ?? '',
 });
 
-/** What objects that go with the cluster say of their owner. */
+/** The owner reference of objects that go with the cluster. */
 export const ownerReferenceTo = ({ metadata }: KubernetesCluster): OwnerReference => ({
   apiVersion: `${KUBERNETES_CLUSTERS.group}/${KUBERNETES_CLUSTERS.version}`,
   kind: KUBERNETES_CLUSTERS.kind,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { canonicalIp, hostSchema, LISTS, type ListName, nodeNameOf } from './host.ts';
 import type { ClusterSpec } from './kubernetes-cluster.ts';
 
-/** What a host does in a cluster; one that stands in several lists has several duties. */
+/** Duties of a host in a cluster; one that stands in several lists has several. */
 export const DUTIES = ['control-plane', 'etcd', 'worker'] as const;
 export type Duty = (typeof DUTIES)[number];
 

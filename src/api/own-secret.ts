@@ -2,7 +2,7 @@ import type { Secret } from './core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from './kubernetes-cluster.ts';
 import { labels } from './names.ts';
 
-/** What a Secret beside a cluster is for: the key that came by REST, or what the controller keeps for people. */
+/** Purposes of Secrets beside a cluster: a key that came by REST, or what the controller keeps for people. */
 export type Purpose = 'credentials' | 'access';
 
 /** The mark of Secrets of that purpose. */

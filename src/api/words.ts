@@ -69,7 +69,7 @@ export const PHASES = [
 ] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** What a dry run has found: it looks still, it would begin, it would be refused. */
+/** Results of a dry run: it is still checking, the operation would begin, it would be refused. */
 export const PLAN_RESULTS = ['Checking', 'Possible', 'Refused'] as const;
 export type PlanResult = (typeof PLAN_RESULTS)[number];
 

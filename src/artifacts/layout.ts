@@ -14,7 +14,7 @@ export interface Entry {
   readonly sums?: string;
 }
 
-/** Where a registry's image lies in a source: `images/<registry>/<name>_<tag>.tar`. */
+/** The path of a registry's image in a source: `images/<registry>/<name>_<tag>.tar`. */
 export const imagePath = (image: string): string => `images/${image.replace(/:([^:/]+)$/, '_$1')}.tar`;
 
 /** Every file of a release, laid out as the upstreams publish them. */

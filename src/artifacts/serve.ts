@@ -2,7 +2,7 @@ import fastifyStatic from '@fastify/static';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { registryRoutes } from './registry/routes.ts';
 
-/** What a connection may cost: hosts fetch big files, slowly at worst, but they do not hang. */
+/** Limits of a connection: hosts fetch big files, slowly at worst, but they do not hang. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** A connection that has just been answered when the server closes is waited for so long. */
 const KEEP_ALIVE_MS = 5_000;

@@ -9,7 +9,7 @@ import { type Artifact, catalogue, formatSums, SUMS_FILE } from './catalogue.ts'
 import { type Entry, layout } from './layout.ts';
 import type { Release } from './releases.ts';
 
-/** Where artifacts come from. `upstream` is every project's own site; a mirror or directory has the same paths. */
+/** A source of artifacts. `upstream` is every project's own site; a mirror or directory has the same paths. */
 export type Source =
   | { readonly kind: 'upstream' }
   | { readonly kind: 'mirror'; readonly url: string }
@@ -30,7 +30,7 @@ const PARALLEL = 4;
 const FILE_TIMEOUT_MS = 15 * 60_000;
 const SUM_TIMEOUT_MS = 30_000;
 
-/** What a source has of a release, each with its sum. */
+/** Lists the files of a release that a source has, with their sums. */
 export async function artifactsOf(source: Source, release: Release): Promise<Artifact[]> {
   return catalogue(release, await sumsOf(source, release));
 }

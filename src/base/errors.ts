@@ -8,7 +8,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** What is wrong with one field of an input: where, what stood there, why it cannot be, and what would do. */
+/** A problem of one field of an input: its path, its value, the reason, and what to write instead. */
 export interface Problem {
   /** Path as Kubernetes spells it: `spec.cluster.masterList[0].ip`. */
   field: string;

@@ -151,7 +151,7 @@ function readNeeded(path: string, flag: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** What a Job would be told: one host that is control plane and worker at once. */
+/** The order that a Job would get: one host that is control plane and worker at once. */
 function orderOf(options: BootstrapOptions, version: string, sequence: number): RunOrder {
   const { host: ip, port, user, nodeName: name } = options;
   const member: Member = { ip, port, user, name, duties: [...DUTIES] };

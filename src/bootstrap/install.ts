@@ -44,7 +44,7 @@ export async function install(
   return authority;
 }
 
-/** What is not there yet (a CRD's kind, a webhook's pod) or briefly forbidden (RBAC caches) is tried again. */
+/** Applies an object; tries again while its kind or a webhook's pod is not there yet, or RBAC caches are behind. */
 async function applyPatiently(client: Client, object: KubeObject): Promise<void> {
   const resource: Resource = resourceOf(object);
   const until = performance.now() + 60_000;

@@ -30,7 +30,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
 };
 
-/** Where an object of a manifest is served; the plural follows English for all kinds that manifests hold. */
+/** The resource of an object of a manifest; plurals follow English for all kinds that manifests hold. */
 export function resourceOf({ apiVersion = 'v1', kind = '', metadata }: KubeObject): Resource {
   const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
   const plural = PLURALS[kind] ?? `${kind.toLowerCase()}s`;

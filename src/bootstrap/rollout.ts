@@ -64,7 +64,7 @@ function ready({ metadata, spec, status = {} }: Deployment): boolean {
   );
 }
 
-/** What the youngest pod of that app waits for: its node, its image, its start, or its probe. */
+/** The reason why the youngest pod of that app is not ready: its node, its image, its start, or its probe. */
 export function whyNotReady(pods: readonly Pod[], app: string): string {
   const born = ({ metadata }: Pod) => metadata.creationTimestamp ?? '';
   const pod = pods

@@ -14,13 +14,13 @@ export interface KeyPair {
   key: string;
 }
 
-/** What a certificate is good for. */
+/** The validity of a certificate. */
 interface Validity {
   notBefore: Date;
   notAfter: Date;
 }
 
-/** From an hour ago, since clocks differ. */
+/** A validity that began an hour ago, since clocks differ. */
 const validFor = (ms: number, now = Date.now()): Validity => ({
   notBefore: new Date(now - 3_600_000),
   notAfter: new Date(now + ms),
@@ -88,7 +88,7 @@ export function stillServes(cert: string, names: readonly string[]): boolean {
   return parsed.notAfter.getTime() - Date.now() > RENEW_WITHIN_MS && names.every((name) => known.has(name));
 }
 
-/** When a certificate should be made anew: with a third of its life left, so that the old one serves long enough. */
+/** The time to renew a certificate: with a third of its life left, so that the old one serves long enough. */
 export function renewalOf(cert: string): Date {
   const { notBefore, notAfter } = new x509.X509Certificate(cert);
   return new Date(notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) / 3);

@@ -58,7 +58,7 @@ export function createControllerHost(options: ControllerHostOptions): Controller
   };
 }
 
-/** What the first view has not that is asked for; who asks for less may share it. */
+/** The part of a view that the first one lacks; a view that asks for less may share its informer. */
 function lacking(first: Shared['view'], asked: Shared['view']): string | undefined {
   if (asked.transform !== undefined && asked.transform !== first.transform) return 'transform';
   if (asked.resyncMs !== undefined && asked.resyncMs !== first.resyncMs) return 'resyncMs';

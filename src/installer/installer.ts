@@ -16,7 +16,7 @@ export interface AttemptRef {
   errand?: string;
 }
 
-/** How hosts are reached. Secret: never logged, never in a status. */
+/** Credentials for hosts. Secret: never logged, never in a status. */
 export interface Access {
   username: string;
   privateKey?: string;
@@ -73,7 +73,7 @@ export type InformerView<T extends KubeObject> = Pick<
   'selection' | 'indexers' | 'transform' | 'resyncMs'
 >;
 
-/** What an installer stands on. */
+/** What the process gives to an installer. */
 export interface InstallerHost {
   clock: Clock;
   /** The informer of that kind and selection; the same one for all who ask. */

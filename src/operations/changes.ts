@@ -5,7 +5,7 @@ import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import { comparable } from './spec-hash.ts';
 
-/** What an edit can do to a cluster that exists; an operation says which of these it carries out. */
+/** Kinds of edits to a cluster that exists; an operation lists those that it carries out. */
 export type ChangeKind = 'workers added' | 'workers removed' | 'labels' | 'other';
 
 export interface Change {
@@ -39,7 +39,7 @@ function dutyChanges(ip: string, before: readonly Duty[], after: readonly Duty[]
   return [{ kind: 'other', field, ip }];
 }
 
-/** How two specs differ, change by change. */
+/** Lists the differences of two specs. */
 export function changesBetween(applied: Spec, wanted: Spec): Change[] {
   const [old, next] = [clusterOf(applied), clusterOf(wanted)];
   const fields = [...new Set([...Object.keys(old), ...Object.keys(next)])].filter(

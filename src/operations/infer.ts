@@ -3,7 +3,7 @@ import { type ChangeKind, changesBetween, textOfChange } from './changes.ts';
 import { operations } from './index.ts';
 import type { Operation } from './operation.ts';
 
-/** What a spec that was edited without a word asks for (docs/contract.md, Declared changes). */
+/** The operation that an edit without a word asks for (docs/contract.md, Requests). */
 export type Inference =
   | { kind: 'nothing' }
   | { kind: 'operation'; operation: Operation }

@@ -56,7 +56,7 @@ type Derived = Pick<
   | 'target'
 >;
 
-/** What follows from the name, or holds for most. */
+/** Fields that follow from the name, or are the same for most operations. */
 export const named = (name: OperationName): Derived => ({
   name,
   words: WORDS[name],

@@ -20,7 +20,7 @@ export interface Situation {
   version?: string | undefined;
 }
 
-/** What an operation would do: shown by a dry run, and carried out as it is. */
+/** The work of an operation: shown by a dry run, and carried out as it is. */
 export interface Plan {
   hosts: readonly PlannedHost[];
   /** Addresses that no run ever reached and that nobody wants: given back without a run. */
@@ -66,7 +66,7 @@ const marksOf = ({ spec: { labels, taints } }: HostRecord): NonNullable<PlannedH
   ...(taints ? { taints } : {}),
 });
 
-/** How a host is reached follows the spec at once; what it is called, and what it does, is as its record says. */
+/** Port and user of a host follow the spec at once; name and duties are those of its record. */
 function plannedHosts(
   { named, unnamed }: Planning,
   situation: Situation,
@@ -133,7 +133,7 @@ function nameRefusals(
   });
 }
 
-/** What an operation would do. Pure, and total: whatever forbids it is a refusal in its answer. */
+/** Plans an operation. Pure and total: reasons against it are refusals in the answer. */
 export function planOf(
   operation: {
     planning: Planning;

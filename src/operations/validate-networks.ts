@@ -17,7 +17,7 @@ interface Net {
   cidr: Cidr;
 }
 
-/** What is wrong with the networks of a spec: overlaps, sizes, families that do not fit together, the endpoint. */
+/** Problems of the networks of a spec: overlaps, sizes, families that do not fit together, the endpoint. */
 export function networkProblems(spec: Spec): Problem[] {
   const { cluster } = spec;
   const nets = (['podCIDR', 'serviceCIDR'] as const).flatMap((field): Net[] => {

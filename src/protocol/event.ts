@@ -18,7 +18,7 @@ const EVENTS = [
   'complete',
 ] as const;
 
-/** What a script achieved on a host; a report repeats it. */
+/** Achievements of a script on a host; a report repeats them. */
 export const DEEDS = ['taken', 'prepared', 'joined', 'changed', 'left', 'reset'] as const;
 export type Deed = (typeof DEEDS)[number];
 

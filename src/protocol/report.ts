@@ -4,7 +4,7 @@ import { DEEDS } from './event.ts';
 /** Long texts are cut rather than refused: a report that is not taken helps nobody. */
 const cut = (length: number) => z.string().transform((text) => text.slice(0, length));
 
-/** What became of one host that a run was to touch. */
+/** The report on one host that a run was to touch. */
 export const hostReportSchema = z.object({
   ip: z.string().max(45),
   /** Whether it is as its action wants it: joined, changed, reset. */
@@ -18,7 +18,7 @@ export const hostReportSchema = z.object({
 });
 export type HostReport = z.infer<typeof hostReportSchema>;
 
-/** What a run says of itself at its end: to the server, and through it to the controller. */
+/** The report of a run at its end: to the server, and through it to the controller. */
 export const reportSchema = z.object({
   success: z.boolean(),
   reason: z

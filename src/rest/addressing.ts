@@ -33,7 +33,7 @@ export const askingQuery = namespaceQuery.extend({
 /** The query of our own routes, which refuse it. */
 export const strictNamespaceQuery = z.strictObject({ namespace: namespaceSchema.default('default') });
 
-/** What every body of the original may repeat of its path. */
+/** Fields of the path that every body of the original may repeat. */
 export const addressed = {
   name: nameSchema.optional().meta({ description: 'Must equal that of the path.' }),
   namespace: namespaceSchema.optional().meta({ description: 'Default: that of the query, else "default".' }),
@@ -41,6 +41,6 @@ export const addressed = {
 };
 
 export const hostsSchema = z.array(hostSchema).max(1000);
-/** What a route without a body takes. */
+/** The schema of a route without a body. */
 export const NO_BODY = z.undefined();
 export const takesBody = (schema: z.ZodType): boolean => schema !== NO_BODY;

@@ -8,7 +8,7 @@ import type { Route } from './route.ts';
 type Json = Record<string, unknown>;
 const jsonSchema = z.record(z.string(), z.unknown());
 
-/** What zod cannot tell of a schema: formats behind a refinement; and what only the CRD is interested in. */
+/** Adds formats that zod hides behind a refinement, and removes what only the CRD needs. */
 function override({ zodSchema, jsonSchema: made }: { zodSchema: unknown; jsonSchema: Json }): void {
   if (zodSchema === ipSchema) made['anyOf'] = [{ format: 'ipv4' }, { format: 'ipv6' }];
   if (zodSchema === cidrSchema) made['pattern'] = '^[0-9a-fA-F:.]+/[0-9]{1,3}$';

@@ -43,7 +43,7 @@ export type SshFailure =
   | 'AuthenticationFailed'
   | 'KeyInvalid';
 
-/** Why there is no connection, typed by what a person should do about it. */
+/** A connection that failed, typed by what a person should do about it. */
 export class SshError extends Error {
   override name = 'SshError';
   readonly reason: SshFailure;

@@ -11,7 +11,7 @@ export const keyTypeOf = (key: Buffer): string => key.subarray(4, 4 + key.readUI
 export const knownHostLine = (host: string, port: number, key: Buffer): string =>
   `${knownHostName(host, port)} ${keyTypeOf(key)} ${key.toString('base64')}`;
 
-/** What known_hosts says of a host; both empty when it was never seen. */
+/** The entries of known_hosts for a host; both empty when it was never seen. */
 export interface Pins {
   /** Keys in base64 by type. */
   pinned: Map<string, Set<string>>;

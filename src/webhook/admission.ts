@@ -26,7 +26,7 @@ export const reviewSchema = z.object({
 });
 export type AdmissionRequest = z.infer<typeof reviewSchema>['request'];
 
-/** What is answered to one request: allowed, or why not. */
+/** The answer to one request: allowed, or the reasons against it. */
 export type Judgement =
   | { allowed: true }
   | { allowed: false; status: 422 | 403; message: string; problems: readonly Problem[] };

@@ -55,7 +55,7 @@ export async function webhookApp(deps: WebhookDeps): Promise<FastifyInstance> {
 const NO_REVIEW = { message: 'the body is not an AdmissionReview of v1' };
 const reviewIn = (body: unknown): AdmissionRequest | undefined => reviewSchema.safeParse(body).data?.request;
 
-/** What Fastify refused keeps its code (a body that is too large, no JSON); all else is our fault. */
+/** The status of Fastify's own refusals (a body that is too large, no JSON); all other errors are our fault. */
 function statusOf(error: unknown): number {
   if (typeof error !== 'object' || error === null || !('statusCode' in error)) return 500;
   const { statusCode } = error;

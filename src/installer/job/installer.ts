@@ -44,7 +44,7 @@ export interface JobCaches {
 /** A Job without a pod for longer than this is asked why. */
 const PATIENCE_MS = 5_000;
 
-/** Of Jobs that have ended, as the cache has them: the first report stays, so it is asked for once. */
+/** Reports of Jobs that have ended, by the cached object: the first report stays, so it is read once. */
 const reports = new WeakMap<Job, Report>();
 
 /** The installer that runs Ansible in a Job of the meta cluster. */
@@ -105,7 +105,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     return reportFrom(secretText(await client.find<Secret>(SECRETS, reportKeyOf(job)), 'report'));
   }
 
-  /** What the Job controller says of a pod that it cannot make: a quota, a policy. */
+  /** The reason of the Job controller for a pod that it cannot make: a quota, a policy. */
   async function whyNoPod({ metadata }: Job): Promise<Blocked | undefined> {
     const ageMs = caches.clock.now().getTime() - Date.parse(metadata.creationTimestamp ?? '');
     if (!(ageMs > PATIENCE_MS)) return undefined;

@@ -8,7 +8,7 @@ import { inventoryOf } from '#protocol/inventory.ts';
 import { ORDER_FILE } from '#protocol/order.ts';
 import type { Attempt } from '../installer.ts';
 
-/** What the installation of the operator decides about Jobs. */
+/** Settings of Jobs, from the installation of the operator. */
 export interface JobSettings {
   /** The operator's namespace. */
   namespace: string;

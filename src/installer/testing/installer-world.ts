@@ -1,6 +1,6 @@
 import type { Installer } from '../installer.ts';
 
-/** How a run ends by a test's word: with this report. */
+/** The report with which a test ends a run. */
 export interface Ending {
   success: boolean;
   message: string;

@@ -22,7 +22,7 @@ const limits = z.object({
 });
 const DEFAULTS = { 'nodefs.available': '10%', 'imagefs.available': '15%' };
 
-/** What must stay free, in KiB, of a file system of that size. */
+/** The KiB that must stay free on a file system of that size. */
 function inKiB(text: string, sizeKiB: number): number {
   const [, number = '0', unit = ''] = /^([\d.]+)(.*)$/.exec(text) ?? [];
   return unit === '%' ? (Number(number) / 100) * sizeKiB : Number(number) * (FACTORS[unit] ?? 1);

@@ -9,7 +9,7 @@ export interface Owner {
 
 const ownerSchema = z.object({ clusterId: z.string(), released: z.boolean().optional() });
 
-/** Who the host belongs to by its owner file; undefined: it has none. */
+/** The owner that the host's owner file names; undefined when there is none. */
 export function ownerOf(said: Said): Owner | undefined {
   const text = said.text('owner');
   if (text === '') return undefined;

@@ -2,7 +2,7 @@ import type { Access, SecretUse } from '#access/access.ts';
 import type { Deed, User } from '#access/deeds.ts';
 import { forbidden, unauthorized } from '../http/errors.ts';
 
-/** Who calls, and whether he may; what is missing becomes an answer of HTTP. */
+/** Authentication and authorization of people; a refusal is an HttpError. */
 export interface Auth {
   /** The person behind an Authorization header. Throws HttpError 401. */
   personOf(authorization: string | undefined): Promise<User>;

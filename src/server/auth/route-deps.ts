@@ -5,7 +5,7 @@ import type { ServerDeps } from '../http/deps.ts';
 import type { Auth } from './auth.ts';
 import type { JobCallers } from './job-caller.ts';
 
-/** What routes for people have in common. */
+/** Dependencies of all routes for people. */
 export interface PeopleDeps extends ServerDeps {
   auth: Auth;
 }
@@ -13,7 +13,7 @@ export interface PeopleDeps extends ServerDeps {
 /** Adds routes for people to a scope. */
 export type PeopleRoutes = (app: FastifyInstance, deps: PeopleDeps) => void;
 
-/** What routes for Jobs have in common: the caller is an attempt, not a person. */
+/** Dependencies of all routes for Jobs: the caller is an attempt, not a person. */
 export interface JobDeps extends ServerDeps {
   callers: JobCallers;
 }

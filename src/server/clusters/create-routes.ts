@@ -124,7 +124,7 @@ function again(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
   return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);
 }
 
-/** What the creation would do, with the rights that it takes; nothing is written. */
+/** Plans the creation and checks the rights for it; writes nothing. */
 async function planned(
   deps: PeopleDeps,
   person: User,

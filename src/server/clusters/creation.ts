@@ -22,7 +22,7 @@ export interface Wanted extends ObjectKey {
   placed(problem: Problem): Problem;
 }
 
-/** What a body asks for, or HttpError 422 with everything that is wrong with it in itself. */
+/** Reads a body as a creation. Throws HttpError 422 with everything that is wrong with the body itself. */
 export function wantedBy(body: CreateBody, address: ObjectKey & { region: string }): Wanted {
   const { lists, problems, placed } = mergeLists(body);
   const key = body.privateSSHKey === undefined ? undefined : readPrivateKey(body.privateSSHKey);

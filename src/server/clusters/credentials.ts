@@ -8,7 +8,7 @@ import { isAlreadyExists } from '#runtime/wire/api-error.ts';
 import { apiVersionOf } from '#runtime/wire/resource-path.ts';
 import { conflict } from '../http/errors.ts';
 
-/** How a cluster's hosts are reached. */
+/** Credentials for a cluster's hosts. */
 export interface Credentials {
   username: string;
   privateKey: string;
@@ -22,11 +22,11 @@ function ownerOf({ metadata }: KubernetesCluster): OwnerReference {
 const takenReason = (name: string): string =>
   `a Secret "${name}" is there already; delete it, or name it in credentialsSecret instead of privateSSHKey`;
 
-/** Of this cluster, or of one of its name that is gone, a Secret may be replaced. */
+/** Whether a Secret belongs neither to this cluster nor to a former one of its name; such a one is never replaced. */
 const isForeign = (secret: Secret, cluster: string): boolean =>
   ownershipOf(secret, { name: cluster }, 'credentials') === 'foreign';
 
-/** Why a key that comes by REST could not be kept for the cluster of that name; undefined when it could. */
+/** The reason why a key from a request cannot be stored for the cluster of that name; undefined when it can. */
 export async function takenSecret(
   client: Client,
   { namespace, name: cluster }: ObjectKey,

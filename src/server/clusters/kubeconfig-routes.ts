@@ -12,7 +12,7 @@ import { clusterIn } from './requests.ts';
 
 const YAML = 'application/yaml';
 
-/** Why a cluster has no kubeconfig to give, in a sentence. */
+/** The reason why a cluster has no kubeconfig, in a sentence. */
 function whyNone({ metadata: { name }, status }: KubernetesCluster): string {
   const phase = status?.phase ? `its phase is ${status.phase}` : 'it was not created';
   return `cluster "${name}" has no kubeconfig yet; ${phase}`;

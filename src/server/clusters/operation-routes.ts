@@ -19,7 +19,7 @@ import { heldByOthers, planAnswer } from './plan-answer.ts';
 import { busyRefusals, clusterIn, judgeAndAsk, locationOf, refuseBusy } from './requests.ts';
 import { spelledFor } from './spelling.ts';
 
-/** What bodies of all operations may have; each operation reads the rest itself. */
+/** Fields that the bodies of all operations may have; each operation reads the rest itself. */
 const commonBody = z.object({
   ...addressed,
   masterList: hostsSchema.optional(),
@@ -28,7 +28,7 @@ const commonBody = z.object({
   retry: z.boolean().optional(),
 });
 
-/** What a body makes of a cluster, and what the operation would then do; HttpError 422 for what is wrong with it. */
+/** The cluster as a body wants it, and the plan for that. Throws HttpError 422 that names what is wrong with the body. */
 async function judged(operation: Operation, cluster: KubernetesCluster, given: object, deps: PeopleDeps) {
   const { client, namespace, offer } = deps;
   const { request } = operation;

@@ -18,7 +18,7 @@ export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
   name: metadata.name ?? '',
 });
 
-/** Where the cluster can be looked at. */
+/** The path of the cluster. */
 export const locationOf = (region: string, { namespace, name }: ObjectKey): string =>
   `/api/v1/region/${encodeURIComponent(region)}/cluster/${name}?namespace=${namespace}`;
 
@@ -31,7 +31,7 @@ export async function clusterIn(client: Client, region: string, key: ObjectKey):
   return cluster;
 }
 
-/** Why nothing can be asked now: something runs or waits; `again` lets what only waits be asked anew. */
+/** The reason why nothing can be asked now: something runs or waits; with `again`, only what runs counts. */
 function busyReason({ metadata, status }: KubernetesCluster, again: boolean): string | undefined {
   if (metadata.deletionTimestamp) return 'is being deleted';
   const running = status?.operation;
@@ -58,7 +58,7 @@ export const requestBy = (person: User): Record<string, string> => ({
   [annotations.requestedBy]: person.username,
 });
 
-/** What a request changes: the word, and a part of `spec.cluster`. */
+/** The changes of a request: the word, and a part of `spec.cluster`. */
 export interface Asked {
   word: string;
   person: User;

@@ -3,7 +3,7 @@ import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import { asSpelledByRest } from '../http/problems.ts';
 
-/** Where a host stands in the lists of a spec, the first that has it. */
+/** The place of a host in the first list of a spec that has it. */
 function placeOf({ cluster }: Spec, ip: string): string | undefined {
   for (const list of LISTS) {
     const index = (cluster[list] ?? []).findIndex((host) => (canonicalIp(host.ip) ?? host.ip) === ip);

@@ -12,7 +12,7 @@ interface Addressed {
     | undefined;
 }
 
-/** Which cluster a request is about. Throws HttpError 422 when body and path differ. */
+/** Finds the name of the cluster in path and body. Throws HttpError 422 when they differ. */
 export function addressOf({ params, query, body = {} }: Addressed): ObjectKey & { region: string } {
   const problems: Problem[] = [];
   for (const field of ['name', 'region'] as const) {

@@ -4,7 +4,7 @@ import type { Logger } from '#base/log.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-/** What the REST API is made of; nothing is read from the environment. */
+/** Dependencies of the REST API; it reads nothing from the environment. */
 export interface ServerDeps {
   client: Client;
   clock: Clock;

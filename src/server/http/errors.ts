@@ -52,7 +52,7 @@ export const envelope = (status: number, message: string, problems: readonly Pro
   ...(problems.length === 0 ? {} : { errors: problems }),
 });
 
-/** What the client is told when the API server refused us. */
+/** Translates a refusal of the API server for the client. */
 function fromApiError(error: ApiError): HttpError {
   if (error.reason === 'Invalid' || error.reason === 'BadRequest') {
     const problems = error.causes.map(({ field, message }) =>
@@ -72,7 +72,7 @@ function fromApiError(error: ApiError): HttpError {
 /** A cause's message often repeats `Invalid value: "…": `; what matters stands behind it. */
 const reasonIn = (message: string): string => message.replace(/^Invalid value: (".*?"|[^"].*?): /s, '');
 
-/** What Fastify itself refuses, in our words: its own texts name internals. */
+/** Refusals of Fastify itself, in our words: its texts name internals. */
 const BY_CODE: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'the body is not valid JSON',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'the body is empty; it must be a JSON object',
@@ -95,7 +95,7 @@ const isCoded = (error: unknown): error is Coded =>
   'code' in error &&
   typeof error.code === 'string';
 
-/** What to answer to anything that was thrown; undefined where that is our own fault. */
+/** The answer to an error; undefined when the fault is ours. */
 export function answerTo(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
   if (error instanceof ReviewFailed) return new HttpError(503, error.message);

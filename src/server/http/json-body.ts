@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from './errors.ts';
 
-/** What a parser says of a text that is right so far and ends too early. */
+/** Whether a text is valid JSON as far as it goes, and ends too early. */
 const isCutShort = (text: string): boolean => {
   const message = parseFailure(text);
   if (message === undefined || /end of JSON input|Unterminated/.test(message)) return true;

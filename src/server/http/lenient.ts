@@ -10,14 +10,14 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What the original's clients may send, made plain. */
+/** A body of the original's clients in plain form. */
 export interface Read {
   value: unknown;
   /** Paths of fields that the schema does not know; they are left out. */
   unknown: string[];
 }
 
-/** Under optional, default and the like. */
+/** The schema inside optional, default and the like. */
 function inner(schema: unknown): unknown {
   let found = schema;
   while (found instanceof z.ZodOptional || found instanceof z.ZodNullable || found instanceof z.ZodDefault) {

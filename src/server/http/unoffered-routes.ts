@@ -11,7 +11,7 @@ const ABSENT: readonly ['GET' | 'POST', string][] = [
   ),
 ];
 
-/** What the contract has and this version has not: said plainly, and not in the documentation. */
+/** Answers 501 for routes of the contract that this version lacks; the OpenAPI document leaves them out. */
 export const unofferedRoutes = (app: FastifyInstance): void => {
   for (const [method, url] of ABSENT) {
     app.route({

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { type HttpError, malformed, unprocessable } from './errors.ts';
 import { isAboutShape, problemsFrom } from './problems.ts';
 
-/** What is wrong with a part of a request, as an answer: 400 for a wrong shape, 422 for a wrong value. */
+/** The answer to issues of a request: 400 for a wrong shape, 422 for a wrong value. */
 function refusal(parts: readonly { issues: readonly z.core.$ZodIssue[]; input: unknown }[]): HttpError {
   const problems = parts.flatMap(({ issues, input }) => problemsFrom(issues, input));
   const isShape = parts.some(({ issues }) => issues.some(isAboutShape));
@@ -12,7 +12,7 @@ function refusal(parts: readonly { issues: readonly z.core.$ZodIssue[]; input: u
 
 type Part<S extends z.ZodType> = readonly [schema: S, input: unknown];
 
-/** Three inputs as their schemas have them. Throws HttpError 400 or 422 with everything that is wrong in any. */
+/** Parses three inputs together. Throws HttpError 400 or 422 that names every problem in any of them. */
 export function checkedTogether<A extends z.ZodType, B extends z.ZodType, C extends z.ZodType>(
   a: Part<A>,
   b: Part<B>,

@@ -15,7 +15,7 @@ async function found(client: Client, namespace: string, { job }: JobCaller): Pro
   return text === undefined ? undefined : canonicalJson(JSON.parse(text));
 }
 
-/** How a report compares with what was kept; undefined when nothing was. */
+/** Compares a report with the one that was kept; undefined when there is none. */
 export async function compareReport(
   client: Client,
   namespace: string,

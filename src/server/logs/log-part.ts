@@ -14,7 +14,7 @@ export interface LogPart {
   closed: 'continued' | 'full' | undefined;
 }
 
-/** Where the part ends in the whole. Only a full log has text of ours behind, and nothing is asked of its end. */
+/** The end of the part in the whole log, in bytes. A full log has text of ours at its end, which nobody asks for. */
 export const endOf = ({ offset, text }: LogPart): number => offset + Buffer.byteLength(text);
 
 /** The part that a ConfigMap holds. */

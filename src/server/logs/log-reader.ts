@@ -22,7 +22,7 @@ export interface LogReaderDeps {
   shared: SharedReads;
 }
 
-/** How often a live log looks for more. */
+/** The interval in which a live log looks for more. */
 const POLL_MS = 500;
 /** Less than the above, so that each look of a follower is a new one. */
 const SHARED_MS = 450;
@@ -89,7 +89,7 @@ const CUT =
 const isFormer = (cluster: KubernetesCluster): boolean =>
   isWaiting(cluster) && cluster.status?.operation?.result !== undefined;
 
-/** What goes on where no Job has logged anything. */
+/** A line that says what is waited for, while no Job has logged anything. */
 function wordsInstead(cluster: KubernetesCluster): string {
   const { operation } = cluster.status ?? {};
   const words = lastWords(cluster);
@@ -134,7 +134,7 @@ function isWaiting({ metadata, status }: KubernetesCluster): boolean {
   return status?.operation?.requestId !== (marked[annotations.requestId] ?? '');
 }
 
-/** How an operation that is over ended, or why none starts; undefined while there is more to come. */
+/** The last line of a log: the result of the operation, or the reason why none starts; undefined while more may come. */
 function lastWords(cluster: KubernetesCluster): string | undefined {
   const { operation, message, reason, conditions } = cluster.status ?? {};
   const stalled = findCondition(conditions, 'Stalled');

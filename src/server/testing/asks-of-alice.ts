@@ -2,7 +2,7 @@ import ssh2 from 'ssh2';
 import { SECRETS, type Secret } from '#api/core.ts';
 import type { RestWorld } from './rest-world.ts';
 
-/** What a test asks for again and again, as the person who may do everything in her namespace. */
+/** Requests that many tests make, by the person who may do everything in her namespace. */
 export function asksOfAlice(world: () => RestWorld) {
   const key = ssh2.utils.generateKeyPairSync('ed25519').private;
   const alice = () => world().tokens.alice;

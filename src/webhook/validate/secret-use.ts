@@ -10,7 +10,7 @@ import type { Change } from './kubernetes-cluster.ts';
 const mark = ({ metadata }: KubernetesCluster, name: string): string | undefined =>
   metadata.annotations?.[name];
 
-/** How each host is reached, and what an edit alone has done there or to its node: one text a host. */
+/** Address, port, user, labels and taints of each host, one text per host. */
 const ways = ({ cluster }: Spec): Set<string> =>
   new Set(
     LISTS.flatMap((list) => cluster[list] ?? []).map(
