@@ -11,10 +11,7 @@ import { UsageError } from '#base/errors.ts';
 const port = z.coerce.number().int().min(0).max(65535);
 
 const common = {
-  logLevel: z
-    .enum(['debug', 'info', 'warn', 'error', 'silent'])
-    .default('info')
-    .describe('How much is logged'),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Log level'),
 };
 const inCluster = {
   ...common,
@@ -23,7 +20,7 @@ const inCluster = {
   reportsNamespace: z
     .string()
     .default('matryoshka-reports')
-    .describe('Namespace of what Jobs report and log, apart from other Secrets and ConfigMaps'),
+    .describe('Namespace of reports and logs of Jobs, apart from other Secrets and ConfigMaps'),
   siteDir: z
     .string()
     .default('/etc/matryoshka/site')
@@ -32,7 +29,7 @@ const inCluster = {
   identity: z
     .string()
     .default(() => hostname())
-    .describe('Unlike that of any other replica'),
+    .describe('Identity of this replica; no other may have the same'),
 };
 
 export const controllerConfig = z.object({
@@ -42,7 +39,7 @@ export const controllerConfig = z.object({
   serverUrl: z
     .string()
     .default('https://matryoshka-server.matryoshka-system.svc')
-    .describe('Where Jobs report to'),
+    .describe('URL of the server for reports of Jobs'),
   caConfigMap: z
     .string()
     .default('matryoshka-ca')
@@ -55,7 +52,7 @@ export const controllerConfig = z.object({
     .number()
     .min(1)
     .default(1000)
-    .describe('Calls a second to the Kubernetes API at most; its own priority and fairness come first'),
+    .describe('Most calls per second to the Kubernetes API; its own priority and fairness come first'),
   workers: z.coerce.number().int().min(1).max(64).default(4).describe('Clusters that are reconciled at once'),
 });
 
@@ -76,7 +73,7 @@ export const serverConfig = z.object({
   serverUser: z
     .string()
     .default('system:serviceaccount:matryoshka-system:matryoshka-server')
-    .describe('The user that this program is: what it writes was checked with its caller’s rights'),
+    .describe('User name of this program; it checks the rights of its callers itself'),
   runnerServiceAccount: z
     .string()
     .default('matryoshka-runner')
@@ -85,7 +82,7 @@ export const serverConfig = z.object({
 
 export const artifactsConfig = z.object({
   ...common,
-  directory: z.string().default('/var/lib/matryoshka/artifacts').describe('Directory that is served'),
+  directory: z.string().default('/var/lib/matryoshka/artifacts').describe('Directory to serve'),
   port: port.default(8080).describe('Port of the HTTP server'),
 });
 
@@ -99,11 +96,13 @@ export const bootstrapConfig = z.object({
   port: z.coerce.number().int().min(1).max(65535).default(22).describe('Its SSH port'),
   user: z.string().default('root').describe('Its SSH user'),
   nodeName: z.string().default('meta').describe('Its node name'),
-  sshKey: z.string().default(join(homedir(), '.ssh/id_ed25519')).describe('Private key to reach it with'),
+  sshKey: z.string().default(join(homedir(), '.ssh/id_ed25519')).describe('Private key for SSH'),
   knownHosts: z.string().optional().describe('known_hosts with its key; default: taken at first sight'),
   artifacts: z
     .string({ error: 'is missing; say upstream, a URL or a directory' })
-    .describe('What hosts install: "upstream", the URL of a mirror, or a directory with SHA256SUMS'),
+    .describe(
+      'Source of what hosts install: "upstream", the URL of a mirror, or a directory with SHA256SUMS',
+    ),
   inventoryVars: z
     .string()
     .optional()
@@ -125,11 +124,8 @@ export const bootstrapConfig = z.object({
   kubeconfigOut: z
     .string()
     .default(home('meta.kubeconfig'))
-    .describe("Where the meta cluster's kubeconfig goes"),
-  caOut: z
-    .string()
-    .default(home('ca.crt'))
-    .describe("Where the certificate of the REST API's authority goes"),
+    .describe("Path for the meta cluster's kubeconfig"),
+  caOut: z.string().default(home('ca.crt')).describe("Path for the certificate of the REST API's authority"),
 });
 
 export type ControllerConfig = z.infer<typeof controllerConfig>;

@@ -14,7 +14,7 @@ const statusSchema = z.object({
   phase: z.enum(PHASES).optional(),
   reason: text.optional(),
   message: text.optional(),
-  summary: text.optional().meta({ description: 'What goes on, or what a person must do.' }),
+  summary: text.optional().meta({ description: 'Current activity, or the action that a person must take.' }),
   jobName: text.optional(),
   lastTransitionTime: text.optional(),
   observedGeneration: z.int().optional(),
@@ -65,7 +65,7 @@ const statusSchema = z.object({
       at: text,
     })
     .optional()
-    .meta({ atomic: true, description: 'What a dry run says (annotation ecs.yun.com/dry-run).' }),
+    .meta({ atomic: true, description: 'Result of a dry run (annotation ecs.yun.com/dry-run).' }),
   conditions: z
     .array(conditionSchema)
     .max(20)
@@ -81,7 +81,7 @@ const statusSchema = z.object({
   hostStates: z
     .record(z.string(), z.int())
     .optional()
-    .meta({ description: 'How many hosts are in which state.' }),
+    .meta({ description: 'Number of hosts in each state.' }),
 });
 
 /** A field that was set or left out stays so (docs/contract.md, KubernetesCluster). */

@@ -57,7 +57,7 @@ export const hostRecordStatusSchema = z.object({
       message: text.optional(),
       at: text,
     })
-    .meta({ description: 'What the last run said of the host.', atomic: true })
+    .meta({ description: 'Report of the last run on the host.', atomic: true })
     .optional(),
   conditions: z
     .array(conditionSchema)

@@ -49,14 +49,14 @@ const taintSchema = z.object({
   value: labelValueSchema.optional().meta({ description: 'Default: none.' }),
   effect: z
     .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
-    .meta({ description: 'What becomes of pods that do not tolerate it.' }),
+    .meta({ description: 'Effect on pods that do not tolerate it.' }),
 });
 
 export const hostSchema = z
   .object({
     ip: ipSchema,
     role: z.enum(['control-plane', 'secondary-control-plane', 'worker']).optional().meta({
-      description: 'Kept from the original; has no effect: the list that a host stands in decides.',
+      description: 'Kept from the original, without effect: the list of the host decides.',
     }),
     name: z
       .string()

@@ -114,15 +114,12 @@ export const clusterSchema = z.object({
 });
 
 export const specSchema = z.object({
-  paused: z
-    .boolean()
-    .optional()
-    .meta({ description: 'Starts no new attempt of anything; what runs finishes.' }),
-  cluster: clusterSchema.meta({ description: 'The cluster, its hosts, and how they are reached.' }),
+  paused: z.boolean().optional().meta({ description: 'Starts no new attempt; a running one finishes.' }),
+  cluster: clusterSchema.meta({ description: 'The cluster, its hosts and their credentials.' }),
   addons: z
     .object({ network: z.enum(['flannel', 'none']).optional().meta({ description: 'Default: flannel.' }) })
     .optional()
-    .meta({ description: 'What is installed into the cluster.' }),
+    .meta({ description: 'Software to install into the cluster.' }),
 });
 
 export type ClusterSpec = z.infer<typeof clusterSchema>;

@@ -18,7 +18,7 @@ export const namespaceSchema = z
 /** `/region/{region}/cluster/{name}` */
 export const CLUSTER_PATH = '/region/{region}/cluster/{name}';
 export const clusterPath = z.object({
-  region: regionSchema.meta({ description: 'Region of the cluster; one without is in default.' }),
+  region: regionSchema.meta({ description: 'Region of the cluster; "default" for one without.' }),
   name: nameSchema,
 });
 /** The query of the original's routes, which ignore what they do not know. */
@@ -28,7 +28,7 @@ export const askingQuery = namespaceQuery.extend({
   dryRun: z
     .enum(['All'], { error: 'is not a kind of dry run; write dryRun=All' })
     .optional()
-    .meta({ description: '"All": answers what would be done, and writes nothing.' }),
+    .meta({ description: '"All": answers the plan, and writes nothing.' }),
 });
 /** The query of our own routes, which refuse it. */
 export const strictNamespaceQuery = z.strictObject({ namespace: namespaceSchema.default('default') });

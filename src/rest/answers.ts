@@ -4,11 +4,11 @@ import { z } from 'zod';
 export const okSchema = z
   .object({
     code: z.literal('OK').meta({ description: 'The text of the HTTP status.' }),
-    message: z.string().meta({ description: '"success", or what was asked for.' }),
+    message: z.string().meta({ description: '"success", or the text that was asked for.' }),
   })
   .meta({
     id: 'Success',
-    description: 'It is asked; look at the cluster, or follow the log, for how it ends.',
+    description: 'The request is accepted; the cluster or its log tells how it ends.',
   });
 
 export const ok = (message = 'success'): z.infer<typeof okSchema> => ({ code: 'OK', message });
@@ -16,31 +16,31 @@ export const ok = (message = 'success'): z.infer<typeof okSchema> => ({ code: 'O
 export const errorSchema = z
   .object({
     code: z.string().meta({ description: 'The text of the HTTP status.' }),
-    message: z.string().meta({ description: 'What is wrong and what would do, in a sentence.' }),
+    message: z.string().meta({ description: 'The problem and what to do about it, in a sentence.' }),
     errors: z
       .array(
         z.object({
-          field: z.string().meta({ description: 'As the request spells it: masterList[0].ip' }),
-          value: z.unknown().optional().meta({ description: 'What stood there; never a secret.' }),
-          reason: z.string().meta({ description: 'Why it cannot be, and what would do.' }),
+          field: z.string().meta({ description: 'The field as the request spells it: masterList[0].ip' }),
+          value: z.unknown().optional().meta({ description: 'The value; never a secret.' }),
+          reason: z.string().meta({ description: 'The reason, and what to write instead.' }),
         }),
       )
       .optional()
       .meta({ description: 'Every field that is wrong.' }),
   })
-  .meta({ id: 'Error', description: 'Any answer that is no success.' });
+  .meta({ id: 'Error', description: 'Every answer but a success.' });
 
 export const clusterObject = z
   .looseObject({
     metadata: z.looseObject({}).meta({ description: 'As Kubernetes has it.' }),
-    spec: z.looseObject({}).meta({ description: 'As kubectl explain ecs.spec tells.' }),
+    spec: z.looseObject({}).meta({ description: 'See kubectl explain ecs.spec.' }),
   })
   .meta({ id: 'KubernetesCluster', description: 'The object, without authConfig and managedFields.' });
 
 export const clusterPage = z
   .object({
     items: z.array(clusterObject).meta({ description: 'In the order of namespaces and names.' }),
-    continue: z.string().optional().meta({ description: 'Give it back to get the next page.' }),
-    remaining: z.int().optional().meta({ description: 'About how many more there are.' }),
+    continue: z.string().optional().meta({ description: 'Send it back to get the next page.' }),
+    remaining: z.int().optional().meta({ description: 'About the number of clusters after this page.' }),
   })
   .meta({ id: 'KubernetesClusterList' });

@@ -9,7 +9,7 @@ const hostSchema = z
     ip: z.string().meta({ description: 'Address, canonical: who the host is.' }),
     cluster: z.string().meta({ description: 'namespace/name of the cluster that it belongs to.' }),
     name: z.string().meta({ description: 'Name of its node.' }),
-    duties: z.array(z.enum(DUTIES)).meta({ description: 'What it is for.' }),
+    duties: z.array(z.enum(DUTIES)).meta({ description: 'Duties of the host.' }),
     state: z.enum(HOST_STATES).meta({ description: 'How it stands.' }),
     versions: z
       .record(z.string(), z.string())
@@ -32,7 +32,7 @@ export type HostAnswer = z.infer<typeof hostSchema>;
 const hostPage = z
   .object({
     items: z.array(hostSchema).meta({ description: 'In the order of addresses as text.' }),
-    continue: z.string().optional().meta({ description: 'Give it back to get the next page.' }),
+    continue: z.string().optional().meta({ description: 'Send it back to get the next page.' }),
   })
   .meta({ id: 'HostList' });
 
@@ -49,7 +49,7 @@ export const listHosts = route({
   method: 'GET',
   path: '/hosts',
   summary: 'List every host that belongs to a cluster, page by page',
-  description: 'For who may list Host records in the operator’s namespace.',
+  description: 'Needs the right to list Host records in the operator’s namespace.',
   params: z.object({}),
   query: z.strictObject({
     limit: z.coerce
@@ -58,12 +58,12 @@ export const listHosts = route({
       .min(1)
       .max(500)
       .default(100)
-      .meta({ description: 'How many hosts a page has at most.' }),
+      .meta({ description: 'The most hosts of a page.' }),
     continue: z
       .string()
       .max(4096)
       .optional()
-      .meta({ description: 'As the last page said it; a page that is too old is 410.' }),
+      .meta({ description: 'The value of the last page; one that is too old is 410.' }),
   }),
   body: NO_BODY,
   answer: hostPage,
@@ -77,7 +77,7 @@ export const listClusterHosts = route({
   method: 'GET',
   path: `${CLUSTER_PATH}/hosts`,
   summary: 'The hosts of a cluster',
-  description: 'Those that it has, that it takes, and that could not be cleaned.',
+  description: 'Hosts that it has, hosts that it takes, and hosts that could not be reset.',
   params: clusterPath,
   query: strictNamespaceQuery,
   body: NO_BODY,

@@ -33,7 +33,7 @@ export const listClusters = route({
   method: 'GET',
   path: '/clusters',
   summary: 'List clusters, page by page',
-  description: 'Those of one namespace, or of all.',
+  description: 'Clusters of one namespace, or of all.',
   params: z.object({}),
   query: z.strictObject({
     namespace: namespaceSchema.optional().meta({ description: 'Default: all namespaces.' }),
@@ -43,13 +43,13 @@ export const listClusters = route({
       .min(1)
       .max(500)
       .default(PAGE)
-      .meta({ description: 'How many clusters a page has at most.' }),
+      .meta({ description: 'The most clusters of a page.' }),
     continue: z
       .string()
       .max(4096)
       .regex(/^[A-Za-z0-9_=-]*$/, { error: 'is not what a page said' })
       .optional()
-      .meta({ description: 'As the last page said it; a page that is too old is 410.' }),
+      .meta({ description: 'The value of the last page; one that is too old is 410.' }),
   }),
   body: NO_BODY,
   answer: clusterPage,
@@ -71,7 +71,7 @@ export const getLogs = route({
   params: clusterPath,
   query: z.object({
     namespace: namespaceSchema.optional(),
-    follow: z.enum(['true', 'false']).optional().meta({ description: 'Whether to wait for what comes.' }),
+    follow: z.enum(['true', 'false']).optional().meta({ description: 'Whether to wait for more.' }),
   }),
   body: NO_BODY,
   answer: okSchema,

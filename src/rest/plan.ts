@@ -4,9 +4,9 @@ import { ACTIONS, stepSchema } from '#protocol/order.ts';
 import { okSchema } from './answers.ts';
 
 const problem = z.object({
-  field: z.string().meta({ description: 'As the request spells it.' }),
-  value: z.unknown().optional().meta({ description: 'What stands there.' }),
-  reason: z.string().meta({ description: 'Why, and what would do.' }),
+  field: z.string().meta({ description: 'The field as the request spells it.' }),
+  value: z.unknown().optional().meta({ description: 'The value.' }),
+  reason: z.string().meta({ description: 'The reason, and what to write instead.' }),
 });
 
 /** What an operation would do. */
@@ -18,8 +18,8 @@ export const planSchema = z
         z.object({
           ip: z.string().meta({ description: 'Address of the host.' }),
           name: z.string().meta({ description: 'Name of its node.' }),
-          duties: z.array(z.enum(DUTIES)).meta({ description: 'What it is for.' }),
-          action: z.enum(ACTIONS).meta({ description: 'What becomes of it.' }),
+          duties: z.array(z.enum(DUTIES)).meta({ description: 'Duties of the host.' }),
+          action: z.enum(ACTIONS).meta({ description: 'The action for the host.' }),
           reclaim: z
             .string()
             .optional()
@@ -35,15 +35,17 @@ export const planSchema = z
         z.object({
           name: stepSchema.shape.name.meta({ description: 'As the log and status tell it.' }),
           hosts: stepSchema.shape.hosts.meta({ description: 'Addresses of the hosts that it works on.' }),
-          pace: stepSchema.shape.pace.meta({ description: 'How many hosts at once.' }),
-          cut: stepSchema.shape.cut.meta({ description: 'Where it may be cut off.' }),
+          pace: stepSchema.shape.pace.meta({ description: 'Hosts at once.' }),
+          cut: stepSchema.shape.cut.meta({ description: 'Places where a run may be cut off.' }),
         }),
       )
       .meta({ description: 'In order.' }),
-    refusals: z.array(problem).meta({ description: 'Why it would be refused; empty when it would start.' }),
-    warnings: z.array(problem).meta({ description: 'What one should know before.' }),
+    refusals: z
+      .array(problem)
+      .meta({ description: 'Reasons for a refusal; empty when the operation would start.' }),
+    warnings: z.array(problem).meta({ description: 'Warnings before the operation.' }),
   })
-  .meta({ id: 'Plan', description: 'What would be done; nothing was written.' });
+  .meta({ id: 'Plan', description: 'The work of the operation; nothing was written.' });
 export type PlanAnswer = z.infer<typeof planSchema>;
 
 /** The answer of a route that asks for something: the plan where it was only planned. */

@@ -62,7 +62,7 @@ export function jobCallersBy({
 }: JobCallersDeps): JobCallers {
   const runner = `system:serviceaccount:${namespace}:${runnerServiceAccount}`;
   const known = ttlCache<JobCaller>({ clock, forMs: REMEMBER_MS, size: 1000 });
-  const nobody = forbidden('the token is not that of the pod of a running attempt');
+  const nobody = forbidden('the token does not belong to the pod of a running attempt');
 
   async function jobOf(podName: string, podUid: string): Promise<Job | undefined> {
     const pod = await client.find<Pod>(PODS, { namespace, name: podName });

@@ -30,7 +30,7 @@ export function wantedBy(body: CreateBody, address: ObjectKey & { region: string
   if (key && body.credentialsSecret !== undefined) {
     problems.push({
       field: 'credentialsSecret',
-      reason: 'is given together with privateSSHKey; give one of them',
+      reason: 'cannot be given with privateSSHKey; choose one of them',
     });
   }
   if (!key && body.credentialsSecret === undefined && !body.retry) {

@@ -19,7 +19,7 @@ import { clusterIn, judgeAndAsk, locationOf } from './requests.ts';
 /** A deletion that runs cannot be asked again. */
 function runningRefusals(cluster: KubernetesCluster): Problem[] {
   const running = operationUnderWay(cluster);
-  return running ? [{ field: 'retry', value: true, reason: `comes too early: ${running.word} runs` }] : [];
+  return running ? [{ field: 'retry', value: true, reason: `is too early: ${running.word} is running` }] : [];
 }
 
 export const deleteRoutes: PeopleRoutes = (app, { client, auth, namespace: own, offer }) => {

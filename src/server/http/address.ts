@@ -18,7 +18,7 @@ export function addressOf({ params, query, body = {} }: Addressed): ObjectKey & 
   for (const field of ['name', 'region'] as const) {
     const value = body[field];
     if (value !== undefined && value !== params[field]) {
-      problems.push({ field, value, reason: `is not that of the path, "${params[field]}"` });
+      problems.push({ field, value, reason: `differs from the path, which has "${params[field]}"` });
     }
   }
   if (problems.length > 0) throw unprocessable(problems);

@@ -51,14 +51,14 @@ export const callbackRoutes: JobRoutes = (app, { client, reportsNamespace, calle
         const { cluster, job } = caller;
         const own = cluster.namespace === target.namespace && cluster.name === target.name;
         if (!own || !job.startsWith(`${prefix}-`))
-          throw forbidden('the token is not that of the pod of a running attempt of this cluster');
+          throw forbidden('the token does not belong to the pod of a running attempt of this cluster');
         const report = reportSchema.parse(body);
         // A repeat of what was kept is good news whatever happened meanwhile; only a new report must be in time.
         const known = await compareReport(client, reportsNamespace, caller, report);
         if (known === undefined && (caller.ended || (await callers.isSuperseded(caller))))
           throw conflict(`Job "${job}" has ended; its report comes too late`);
         const kept = known ?? (await keepReport(client, reportsNamespace, caller, report));
-        if (kept === 'different') throw conflict(`Job "${job}" has reported otherwise before`);
+        if (kept === 'different') throw conflict(`Job "${job}" has sent a different report before`);
         return reply.send(ok());
       },
     );

@@ -18,7 +18,10 @@ export function createFollowers(): Followers {
     enter(username) {
       const own = following.get(username) ?? 0;
       if (own >= MOST_OF_ONE) {
-        throw new HttpError(429, `you follow ${own} logs, the most that one may; end one, then try again`);
+        throw new HttpError(
+          429,
+          `you follow ${own} logs, which is the limit of one user; end one, then try again`,
+        );
       }
       if (all >= MOST_OF_ALL) throw new HttpError(429, 'too many logs are followed now; try again later');
       following.set(username, own + 1);

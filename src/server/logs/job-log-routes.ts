@@ -29,7 +29,7 @@ export const jobLogRoutes = (app: JobApp, { logs, callers }: JobLogDeps): void =
     async ({ params, query: { offset, step }, body, headers }, reply) => {
       const caller = await callers.recentCallerOf(headers.authorization);
       if (caller.job !== params.job || caller.ended)
-        throw forbidden('the token is not that of the pod of a running attempt');
+        throw forbidden('the token does not belong to the pod of a running attempt');
       const chunk = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
       const { next, ok } = await logs.append(caller, offset, chunk, step);
       return reply.code(ok ? 200 : 409).send({ next });

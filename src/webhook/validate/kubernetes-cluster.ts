@@ -85,7 +85,7 @@ function guarded(change: Change): Problem[] {
     problems.push({
       field: at(annotations.operation),
       value: word,
-      reason: 'is how an operation ended; only the controller may say so',
+      reason: 'is the result of an operation; only the controller may write it',
     });
   }
   for (const name of [annotations.clusterId, annotations.applied, annotations.appliedSpec]) {
