@@ -29,11 +29,11 @@ export interface SecretUse {
 export interface Access {
   /** The person behind a token; undefined when it is nobody's. Remembered for 10 s. */
   personOf(token: string): Promise<User | undefined>;
-  /** Why the user may not do it, in a sentence; undefined when he may. */
+  /** The reason why the user may not do it, in a sentence; undefined when he may. */
   refusal(user: User, deed: Deed): Promise<string | undefined>;
   /**
-   * Why the user may not make the operator use the Secret; undefined when he may: whoever may `get` that very Secret,
-   * and, where the operator made it for this very cluster, whoever may `use` the cluster's credentials.
+   * The reason why the user may not make the operator use the Secret; undefined when he may. It takes the right to `get`
+   * that very Secret or, where the operator made it for this very cluster, to `use` the cluster's credentials.
    */
   secretRefusal(user: User, use: SecretUse): Promise<string | undefined>;
 }

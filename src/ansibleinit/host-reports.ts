@@ -3,7 +3,7 @@ import type { Deed } from '#protocol/event.ts';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
 import type { HostReport } from '#protocol/report.ts';
 
-/** What a run has found out about its hosts, by address. */
+/** Findings of a run about its hosts, by address. */
 export interface Findings {
   found: PrecheckResult;
   failures: Map<string, string>;

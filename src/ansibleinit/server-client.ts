@@ -8,7 +8,7 @@ const REQUEST_TIMEOUT_MS = 20_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 15_000;
 
-/** How the server is reached, and in whose name. */
+/** The way to the server, and the identity of the caller. */
 export type Way = Pick<Settings, 'SERVER_URL' | 'TOKEN_FILE' | 'caFile'>;
 
 export interface Answer {

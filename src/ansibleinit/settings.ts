@@ -16,7 +16,7 @@ export type SiteArtifacts = z.infer<typeof artifactsSchema>;
 const siteVarsSchema = z.record(z.string(), z.unknown());
 const kubeletSchema = z.object({ evictionHard: z.record(z.string(), z.string()).optional() });
 
-/** What to do is in the order; the environment only says where things are. */
+/** Settings of the program. The work is in the order; the environment only says where things are. */
 const environmentSchema = z.object({
   POD_UID: z.string(),
   /** Absent when run by hand: the report then goes to REPORT_FILE. */

@@ -8,7 +8,7 @@ const NEWLINE = 10;
 /** Of one field of an event that is too long for a chunk, in UTF-16 units: JSON may take six bytes for one. */
 const MAX_TEXT = 16_384;
 
-/** Where a run's events go. */
+/** The way of a run's events. */
 export interface Uplink {
   send(event: RunEvent): void;
   step(name: string): void;
@@ -19,7 +19,7 @@ export interface Uplink {
 const answerSchema = z.object({ next: z.number() });
 
 /**
- * Where a chunk ends that begins at `from`: whole lines only, since a character that is cut in two would not be the
+ * The end of a chunk that begins at `from`: whole lines only, since a character that is cut in two would not be the
  * same bytes at the other end. A line that is longer than a chunk is one by itself.
  */
 function endOfChunk(spool: Buffer, from: number): number {

@@ -9,9 +9,9 @@ export type Purpose = 'credentials' | 'access';
 export const markOf = (purpose: Purpose): Record<string, string> => ({ [labels.purpose]: purpose });
 
 /**
- * Whose a Secret of a name of ours is. `ours`: made for this very object. `former`: made for an object of that name that
- * is gone, as after a restore from a backup, which gives objects new uids: it may be replaced, and nothing in it opens
- * anything any more. `foreign`: everything else, a marked Secret without an owner among it; it is left alone.
+ * The owner of a Secret with a name of ours. `ours`: made for this very object. `former`: made for an object of that
+ * name that is gone, as after a restore from a backup, which gives objects new uids: it may be replaced, and nothing in
+ * it opens anything any more. `foreign`: everything else, a marked Secret without an owner among it; it is left alone.
  */
 export type Ownership = 'ours' | 'former' | 'foreign';
 

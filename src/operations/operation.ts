@@ -22,23 +22,23 @@ export interface Operation {
   /** First part of its Jobs' names, and of its record's: `kube-<prefix>-<id>`. */
   prefix: string;
   playbook: string;
-  /** How it is asked for over REST; absent: by the route of the cluster itself. */
+  /** Its request over REST; absent: by the route of the cluster itself. */
   request?: EditRequest;
   /** The route that takes the report is `…/<callback>/callback`. */
   callback: string;
-  /** What it can change of a cluster that exists; from an edit of just that it may be inferred. */
+  /** Changes that it can make to an existing cluster; an edit of only these implies it. */
   mayChange: readonly ChangeKind[];
-  /** What an edit without a word does: the operation starts, or waits for its word. */
+  /** The effect of an edit without a word: the operation starts, or waits for its word. */
   declared: 'starts' | 'waits';
   precheck: RunOrder['precheck'];
-  /** What a success must leave behind. */
+  /** Results that a success must leave behind. */
   brings: readonly Brings[];
   planning: Planning;
   /** Whether spec and situation are judged at all; what must always be possible is not. */
   checks: boolean;
-  /** What forbids it here; empty when it may start. */
+  /** Reasons against it; empty when it may start. */
   check(situation: Situation): Problem[];
-  /** What the cluster is afterwards. */
+  /** The spec of the cluster afterwards. */
   target(situation: Situation): Spec;
 }
 

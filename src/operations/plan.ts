@@ -7,11 +7,11 @@ import type { PlannedHost, Step } from '#protocol/order.ts';
 import type { Offer } from './resolve.ts';
 import { validateSpec } from './validate.ts';
 
-/** What a judgement about an operation may look at. */
+/** The input of every judgement about an operation. */
 export interface Situation {
-  /** What is wanted. */
+  /** The wanted spec. */
   spec: Spec;
-  /** What the cluster has; undefined until it was created. */
+  /** The present spec; undefined until the cluster was created. */
   applied: Spec | undefined;
   /** Records of the hosts that the cluster holds. */
   hosts: readonly HostRecord[];
@@ -28,19 +28,19 @@ export interface Plan {
   steps: readonly Step[];
   refusals: readonly Problem[];
   warnings: readonly Problem[];
-  /** What the cluster is afterwards. */
+  /** The spec of the cluster afterwards. */
   target: Spec;
 }
 
 /** The part of an operation that decides about hosts. */
 export interface Planning {
-  /** What happens to a host that `spec` names; undefined: nothing. */
+  /** The action for a host that `spec` names; undefined: none. */
   named(
     member: Member,
     record: HostRecord | undefined,
     situation: Situation,
   ): PlannedHost['action'] | undefined;
-  /** What happens to a host that the cluster holds and `spec` does not name. */
+  /** The action for a host that the cluster holds and `spec` does not name. */
   unnamed(record: HostRecord, situation: Situation): PlannedHost['action'] | undefined;
   steps: readonly StepPlan[];
 }

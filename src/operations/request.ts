@@ -3,23 +3,23 @@ import { type HostEntry, hostSchema, type ListName } from '#api/host.ts';
 import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 
-/** What a request finds: the object's spec, and the spec that the cluster has. */
+/** The situation of a request: the object's spec, and the present spec of the cluster. */
 export interface Present {
   spec: Spec;
   applied: Spec | undefined;
 }
 
-/** What a request makes of `spec.cluster`, and what only the request can be wrong about. */
+/** The result of a request: the new `spec.cluster`, and problems that only a request can have. */
 export interface Edit {
   change: Partial<ClusterSpec>;
   problems: Problem[];
 }
 
-/** How an operation is asked for over REST: `POST …/{route}`. Route, handler and OpenAPI document are made of it. */
+/** The request of an operation over REST: `POST …/{route}`. Route, handler and OpenAPI document are made from it. */
 export interface EditRequest<S extends z.ZodRawShape = z.ZodRawShape> {
   route: string;
   description: string;
-  /** Of the body, besides those that every body may have. */
+  /** Fields of the body, besides those that every body may have. */
   fields: S;
   /** A body that one may send. */
   example: Readonly<Record<string, unknown>>;

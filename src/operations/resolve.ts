@@ -1,7 +1,7 @@
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { withoutCredentials } from './spec-hash.ts';
 
-/** What the defaults of a spec depend on. */
+/** The source of defaults of a spec. */
 export interface Offer {
   /** Kubernetes versions that can be installed, newest first. */
   versions: readonly string[];

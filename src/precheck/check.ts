@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Said } from './said.ts';
 
-/** What a host is to be in this operation. */
+/** The role of a host in this operation. */
 export type HostRole = 'control-plane' | 'worker' | 'leaving' | 'present';
 
 /** One host as the checks see it. */
@@ -32,7 +32,7 @@ export interface Findings {
   errors: string[];
 }
 
-/** What the scripts are told. */
+/** Input of the scripts. */
 export interface ScriptInput {
   /** A URL that answers when the artifacts can be had. */
   artifactUrl?: string | undefined;
@@ -45,7 +45,7 @@ export interface Check {
   script?: (input: ScriptInput) => string;
   /** Its part of `precheck_limits`, with defaults. */
   limits?: z.ZodObject;
-  /** What a host says with which nothing is wrong. */
+  /** The answer of a host without problems. */
   good: string;
   check(context: CheckContext): Findings;
 }

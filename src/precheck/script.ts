@@ -4,7 +4,7 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''"
 
 /**
  * The POSIX shell script that asks a host for all checks at once, so that a check costs no round trip. Each part stands
- * alone: what a host lacks leaves a line out, and the check that needs it says so.
+ * alone: a tool that a host lacks leaves a line out, and the check that needs the line says so.
  */
 export const scriptOf = (checks: readonly Check[], input: ScriptInput): string =>
   [

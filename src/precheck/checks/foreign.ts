@@ -74,7 +74,7 @@ for process in /proc/[0-9]*; do
 done`;
 
 /**
- * Whether what the manifest lists counts as made by us: it must be this cluster's, or the one's that may be reclaimed,
+ * Whether the files of the manifest count as made by us: it must be this cluster's, or the one's that may be reclaimed,
  * and the owner file must say so too.
  */
 function isKnown(context: CheckContext): boolean {

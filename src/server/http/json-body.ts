@@ -19,8 +19,8 @@ function parseFailure(text: string): string | undefined {
 }
 
 /**
- * Where a text stops to be JSON, without a word of the text itself: it may hold a key. Node tells the position of
- * some faults only; the rest is found as the shortest beginning that no end could make right.
+ * The place where a text stops being JSON, without any of the text, which may hold a key. Node tells the position of
+ * some faults only; the others are found as the shortest beginning that no end could make valid.
  * @example whereBroken('{\n"a": x}') // 'line 2, column 6'
  */
 export function whereBroken(text: string): string {

@@ -21,8 +21,8 @@ export interface Asked<P, Q, B> extends Pick<FastifyRequest, 'person' | 'headers
 }
 
 /**
- * Registers the handler of a route. Everything that a request has is checked first, and what is wrong is answered at
- * once: 400 for a wrong shape, 422 for a wrong value.
+ * Registers the handler of a route. All parts of a request are checked first, and all problems are answered
+ * together: 400 for a wrong shape, 422 for a wrong value.
  */
 export function serve<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
   app: FastifyInstance,

@@ -31,8 +31,7 @@ const CALLBACKS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Where Jobs report. The report is kept and nothing else is done: what it means is the controller's to judge, after the
- * Job's end.
+ * Takes reports of Jobs. A report is kept and nothing else is done: the controller judges it after the Job's end.
  */
 export const callbackRoutes: JobRoutes = (app, { client, reportsNamespace, callers }) => {
   for (const [path, prefix] of Object.entries(CALLBACKS)) {

@@ -8,8 +8,8 @@ export interface JobLogDeps extends JobDeps {
 }
 
 /**
- * Where Jobs send their events while they run, in chunks that may be repeated; 409 with `next` when `offset` does not
- * continue what is stored.
+ * Takes events of running Jobs, in chunks that may be repeated; 409 with `next` when `offset` does not continue the
+ * stored log.
  */
 export const jobLogRoutes = (app: JobApp, { logs, callers }: JobLogDeps): void => {
   app.addContentTypeParser('application/x-ndjson', { parseAs: 'buffer' }, (_request, body, done) =>

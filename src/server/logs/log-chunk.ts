@@ -4,7 +4,7 @@ export const RESERVED_BYTES = 256;
 const NEWLINE = 0x0a;
 
 /**
- * How many bytes of `chunk` belong into a part that has `room` for so many: whole lines, so that none is torn between
+ * The number of bytes of `chunk` that go into a part with `room` bytes left: whole lines, so that none is torn between
  * two parts. A line that is longer than a chunk comes in pieces, and is cut only where a whole part cannot hold it.
  */
 export function fitting(chunk: Buffer, room: number, isFresh: boolean): number {

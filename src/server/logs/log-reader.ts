@@ -99,8 +99,8 @@ function wordsInstead(cluster: KubernetesCluster): string {
 }
 
 /**
- * The end of the log of the operation that was asked for last, all attempts of it; where no Job has logged anything, what
- * goes on instead, in a line.
+ * The end of the log of the operation that was asked for last, all attempts of it; while no Job has logged anything, a
+ * line that says what is waited for.
  */
 export async function endOfLog(logs: Pick<LogStore, 'part'>, cluster: KubernetesCluster): Promise<string> {
   const { operation } = cluster.status ?? {};
