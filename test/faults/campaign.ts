@@ -56,9 +56,10 @@ export async function shrink(ground: Ground, failing: Verdict, expected: Trace):
 }
 
 /** O7: what was made and removed is what the run without faults makes and removes, whatever the attempt. */
-function differences(plan: Plan, { calls }: Outcome, expected: Trace): string[] {
+function differences(plan: Plan, { calls, wasRefused }: Outcome, expected: Trace): string[] {
   const problems: string[] = [];
-  const edited = plan.faults.some(({ kind }) => kind === 'spec-edited');
+  // Another course than without faults: one operation more.
+  const edited = wasRefused || plan.faults.some(({ kind }) => kind === 'spec-edited');
   const disturbed = plan.faults.some(({ kind }) => RUN_FAULTS.some((one) => one === kind));
   const made = calls.filter(
     ({ point, done }) => done && point.startsWith('POST/') && !/\/fetch-|-fetch-/.test(point),

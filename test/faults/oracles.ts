@@ -16,6 +16,8 @@ interface World {
   cluster: KubernetesCluster | undefined;
 }
 
+const isTombstone = (one: string): boolean => one.startsWith('tombstone ');
+
 /** O5: at rest there is what the cluster needs and nothing else, in the API and on hosts. */
 export async function judgeLeftovers(world: World, duties: ReadonlyMap<string, string>): Promise<string[]> {
   const { client, operatorNamespace, namespace, cluster, hosts } = world;
@@ -28,7 +30,11 @@ export async function judgeLeftovers(world: World, duties: ReadonlyMap<string, s
     }
   }
   const id = cluster?.metadata.annotations?.[annotations.clusterId] ?? '';
-  const wanted = cluster ? [`anchor cluster-${id}`, ...ips.map((ip) => `host ${hostRecordName(ip)}`)] : [];
+  // A host that could not be reset is remembered beyond its cluster, and with it the cluster's id.
+  const wanted = [
+    ...(cluster ? [`anchor cluster-${id}`] : ips.length > 0 ? found.filter(isTombstone) : []),
+    ...ips.map((ip) => `host ${hostRecordName(ip)}`),
+  ];
   // Logs are for people and stay as long as the cluster does; the pods of Jobs are the garbage collector's.
   const ours = found.filter(
     (one) => !(cluster && one.startsWith('log ')) && !/^(configmaps|attempt) /.test(one),

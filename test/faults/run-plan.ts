@@ -29,6 +29,8 @@ export interface Outcome {
   unmet: Fault[];
   /** Runs of Jobs in each step. */
   runs: readonly { step: string; job: string }[];
+  /** Whether a step was refused, and asked for otherwise. */
+  wasRefused: boolean;
   ms: number;
 }
 
@@ -98,6 +100,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
   /** One controller after the other: when one dies, the next begins. */
   let stopping = false;
   let stop: () => Promise<void> = async () => {};
+  let wasRefused = false;
   const failures: unknown[] = [];
   function startOperator(): void {
     const starting = quiet.begin();
@@ -150,7 +153,14 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
     for (const step of plan.steps) {
       meddler.step = step;
       await STEPS_DO[step].ask(user);
-      await quiet.until(step, () => STEPS_DO[step].done(present()) && atRest());
+      const { refused } = STEPS_DO[step];
+      const isRefused = () => refused?.is(present()) === true;
+      await quiet.until(step, () => (STEPS_DO[step].done(present()) || isRefused()) && atRest());
+      if (refused && isRefused()) {
+        wasRefused = true;
+        await refused.ask(user);
+        await quiet.until(`${step}, asked again`, () => STEPS_DO[step].done(present()) && atRest());
+      }
       // A fault that waited for this very look (a read at rest) may cost writes; the look after it may not.
       let metBefore = -1;
       let before = 0;
@@ -177,7 +187,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
   problems.push(...(await judge({ versions, kubelet, hosts, ips: user.every() })));
   await hosts.remove();
   const unmet = plan.faults.filter((fault) => !meddler.met.has(fault) && !metRuns.has(fault));
-  return { problems, calls: meddler.calls, unmet, runs, ms: performance.now() - began };
+  return { problems, calls: meddler.calls, unmet, runs, wasRefused, ms: performance.now() - began };
 }
 
 /** How often the room hands out every cluster again (src/controller/cluster/module.ts). */

@@ -23,6 +23,8 @@ export interface User {
   ask(wanted: Wanted): Promise<void>;
   /** A host of the plan, by the last part of its address. */
   host(last: number, more?: Omit<HostEntry, 'ip'>): HostEntry;
+  /** From now on the mistyped host is remembered: nobody knows what a lost attempt did there. */
+  expectAway(): void;
   remove(): Promise<void>;
   /** One more worker, declared and not asked for. */
   addWorker(): Promise<void>;
@@ -41,6 +43,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   let workers: HostEntry[] = [];
   /** Declared by somebody else than whoever asks: server-side apply leaves it in the list (SSA, list type map). */
   let declared: HostEntry[] = [];
+  let remembered: [string, string][] = [];
   return {
     host,
     async ask({ word, requestId, master = 1, workers: nodeList }) {
@@ -71,6 +74,9 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
         }),
       );
     },
+    expectAway() {
+      remembered = [[ip(AWAY), 'worker']];
+    },
     async remove() {
       await client.delete(KUBERNETES_CLUSTERS, key);
     },
@@ -80,14 +86,12 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
       const patch = { spec: { cluster: { nodeList: workers } } };
       quiet.expect(await client.patch(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
     },
-    hosts: (step) =>
-      new Map(
-        step === 'delete'
-          ? []
-          : [...membersOf({ masterList, nodeList: workers }).values()]
-              // What nobody answered at is held until somebody asks for something else.
-              .map((member) => [member.ip, member.duties.join('+')]),
-      ),
+    hosts(step) {
+      const members = step === 'delete' ? [] : membersOf({ masterList, nodeList: workers }).values();
+      // What nobody answered at is held until somebody asks for something else.
+      const has = [...members].map((member): [string, string] => [member.ip, member.duties.join('+')]);
+      return new Map([...has, ...remembered]);
+    },
     every: () => [1, 2, 3, 9].map(ip),
   };
 }
@@ -106,9 +110,14 @@ const ended =
 /** The node name that a mistyped address and the right one have. */
 const W1 = { name: 'w1' };
 
-export const STEPS_DO: Readonly<
-  Record<Step, { ask(user: User): Promise<void>; done(cluster: KubernetesCluster | undefined): boolean }>
-> = {
+interface StepDo {
+  ask(user: User): Promise<void>;
+  done(cluster: KubernetesCluster | undefined): boolean;
+  /** A refusal that says how to go on, and going on so. */
+  refused?: { is(cluster: KubernetesCluster | undefined): boolean; ask(user: User): Promise<void> };
+}
+
+export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
   refused: {
     ask: (user) => user.ask({ word: 'creating', requestId: 'first', workers: [user.host(2)] }),
     done: ended('create-failed'),
@@ -134,6 +143,20 @@ export const STEPS_DO: Readonly<
     ask: (user) =>
       user.ask({ word: 'scaling-up', requestId: 'corrected', workers: [user.host(2), user.host(3, W1)] }),
     done: rests,
+    // After an attempt that was lost nobody knows whether the mistyped host carries the name.
+    refused: {
+      is: (cluster) =>
+        ended('scale-up-failed')(cluster) &&
+        cluster?.status?.message?.includes('choose another name') === true,
+      ask: (user) => {
+        user.expectAway();
+        return user.ask({
+          word: 'scaling-up',
+          requestId: 'renamed',
+          workers: [user.host(2), user.host(3, { name: 'w2' })],
+        });
+      },
+    },
   },
   relabel: {
     ask: (user) =>
