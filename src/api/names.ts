@@ -38,6 +38,8 @@ export const marks = {
   step: `${GROUP}/step`,
   /** Where in an attempt's log a part of it begins, in bytes. */
   offset: `${GROUP}/offset`,
+  /** The image that a Job was made with, whatever a policy has put in its place. */
+  image: `${GROUP}/image`,
   /** Why a part of a log takes no more: `continued` in the next part, or `full`: the rest is dropped. */
   closed: `${GROUP}/closed`,
 } as const;

@@ -61,7 +61,7 @@ export interface Installer {
   observe(ref: AttemptRef): Promise<AttemptState>;
   /** Attempts of a cluster that still exist in any state, as far as is known here. */
   list(clusterId: string): Promise<AttemptRef[]>;
-  /** Ends the attempt if it runs and removes everything that it left here, but for its log. */
+  /** Ends the attempt if it runs and removes everything that it left here; the log of an operation's stays. */
   remove(ref: AttemptRef): Promise<void>;
   /** Removes logs of a cluster (`namespace/name`): of runs up to that sequence, or all. */
   forget(cluster: string, sequence?: number): Promise<void>;

@@ -99,13 +99,12 @@ describe('annotation dry-run', () => {
     await operator.apply('first', spec(2), 'creating');
     await operator.until('first', (now) => now?.status?.phase === 'Running');
     await rehearse('demo', spec(2), 'creating');
-    const cluster = await operator.until(
-      'demo',
-      (now) => findCondition(now?.status?.conditions, 'Stalled')?.reason === 'HostConflict',
-    );
-    expect(findCondition(cluster?.status?.conditions, 'Stalled')?.message).toContain(
-      `10.${net}.0.1 belongs to ${operator.namespace}/first`,
-    );
+    const cluster = await planned('demo');
+    expect(cluster?.status?.plan).toMatchObject({
+      result: 'Refused',
+      message: expect.stringContaining(`10.${net}.0.1 belongs to ${operator.namespace}/first`),
+    });
+    expect(operator.started.map((job) => job.split('-')[0])).toEqual(['create']);
   });
 
   it('keeps nobody from deleting, and leaves nothing behind', async () => {

@@ -141,4 +141,11 @@ export const ofItsEdges: readonly Mutant[] = [
     to: '',
     witness: unit('src/webhook/validate/secret-use.test.ts', 'the end of a dry run'),
   },
+  {
+    name: 'an edit that begins what failed anew needs no right to the Secret',
+    file: 'src/webhook/validate/secret-use.ts',
+    from: 'if (asked === undefined) return startsByEdit(old, next, hosts);',
+    to: 'if (asked === undefined) return hosts.length < 0;',
+    witness: unit('src/webhook/validate/secret-use.test.ts', 'a part of what failed is taken back'),
+  },
 ];

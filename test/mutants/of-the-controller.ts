@@ -250,7 +250,7 @@ export const ofTheController: readonly Mutant[] = [
     file: `${CLUSTER}/decide/signal.ts`,
     from: "if ((spoken === 'asked' || spoken === 'declared') && isDryRun(snapshot.cluster)) return 'rehearsed';",
     to: '',
-    witness: life('looks at the hosts by a run without a playbook, and holds none of them', 'dry-run'),
+    witness: life('is told as being looked at, then its hosts are looked at without a playbook', 'dry-run'),
   },
   {
     name: 'a dry run overlooks the hosts of other clusters',
@@ -276,5 +276,12 @@ export const ofTheController: readonly Mutant[] = [
     from: '  const { attempt, kubeconfig, now } = snapshot;\n  if (!snapshot.plan) return withoutPlan(snapshot, status);',
     to: '  const { attempt, kubeconfig, now } = snapshot;',
     witness: life('does nothing without the plan of the operation'),
+  },
+  {
+    name: 'a look at hosts that was cut short is waited for',
+    file: `${CLUSTER}/decide/dry-run.ts`,
+    from: "if (!check || check.kind === 'absent') return begin(snapshot, plan, job);",
+    to: 'if (!check) return begin(snapshot, plan, job);',
+    witness: life('is looked at by a run that is made whole, though it was begun before', 'dry-run'),
   },
 ];

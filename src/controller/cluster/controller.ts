@@ -19,6 +19,7 @@ import {
 } from '#runtime/controller/controller.ts';
 import { watching } from '#runtime/controller/sources.ts';
 import { isApiError, isConflict, isNotFound } from '#runtime/wire/api-error.ts';
+import { rehearsalRefused } from './decide/dry-run.ts';
 import type { Outcome, Stall } from './decide/outcome.ts';
 import { Refusal } from './decide/refusal.ts';
 import { askedWord } from './decide/signal.ts';
@@ -193,7 +194,7 @@ const isWaitedFor = ({ metadata, status }: KubernetesCluster): boolean =>
 function refused(snapshot: Snapshot, { reason, message }: Refusal): Outcome {
   return inFlight(snapshot)
     ? { kind: 'end', result: 'failed', reason, message }
-    : stalled({ reason, message });
+    : (rehearsalRefused(snapshot, { reason, message }) ?? stalled({ reason, message }));
 }
 
 const stalled = (stall: Stall): Outcome => ({ kind: 'wait', ms: REFUSAL_RETRY_MS, stall });

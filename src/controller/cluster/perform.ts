@@ -81,9 +81,12 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     for (const { spec } of await hosts.hold(clusterId, textOf(keyOf(cluster)), members))
       if (spec.reclaim !== undefined) learned.reclaims.set(spec.ip, spec.reclaim);
   },
-  'ask-for': async ({ members }, { clusterId, cluster }, { anchors, hosts }) => {
-    await hosts.refuseOthers(clusterId, members);
-    await anchors.refreshCredentials(clusterId, cluster);
+  look: async ({ members, attempt }, snapshot, { anchors, hosts, installer }) => {
+    await hosts.refuseOthers(snapshot.clusterId, members);
+    const access = await anchors.presentAccess(snapshot.cluster);
+    const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts));
+    const order = { ...attempt.order, username: access.username };
+    await installer.start({ ...attempt, order, access: { ...access, knownHosts } });
   },
   start: async ({ attempt }, snapshot, { anchors, installer }, { reclaims }) => {
     const { order, ...rest } = attempt;

@@ -41,6 +41,9 @@ export async function settleVanished(
     const clusterId = anchor.metadata.labels?.[labels.clusterId] ?? '';
     const held = await hosts.ofCluster(clusterId);
     const live = anchor.metadata.labels?.[labels.purpose] === 'anchor';
+    // A run that only looked at hosts held none of them, and has the keys to them.
+    if (held.length === 0)
+      for (const attempt of await installer.list(clusterId)) await installer.remove(attempt);
     if (held.length === 0) await anchors.drop(clusterId, false);
     else if (live && held.every((host) => ['Unclean', 'Lost'].includes(stateOf(host))))
       await anchors.drop(clusterId, true);

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import type { Job, Pod } from '#api/core.ts';
+import { marks } from '#api/names.ts';
 import { blockedBy } from './blocked.ts';
 
 const jobOf = (image: string): Job => ({
-  metadata: {},
-  spec: { template: { spec: { containers: [{ name: 'ansibleinit', image }] } } },
+  metadata: { annotations: { [marks.image]: image } },
+  // A policy may have put another one there.
+  spec: { template: { spec: { containers: [{ name: 'ansibleinit', image: `mirror/${image}` }] } } },
 });
 const waiting = (reason: string): Pod => ({
   metadata: {},

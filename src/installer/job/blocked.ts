@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import type { Job, Pod } from '#api/core.ts';
+import { marks } from '#api/names.ts';
 import type { Blocked } from '../installer.ts';
 
 /** What a container waits for that will not come by itself (the kubelet's reasons of state.waiting), and what helps. */
@@ -14,14 +14,10 @@ const MEND = {
   quota: 'lift what forbids it; its Job tries again by itself',
 } as const;
 
-const template = z.object({
-  template: z.object({ spec: z.object({ containers: z.array(z.object({ image: z.string() })) }) }),
-});
-
 /** Whether the Job was made with another image than its successors get: what is set cannot reach it any more. */
-function isOutdated({ spec }: Job, image: string): boolean {
-  const made = template.safeParse(spec).data?.template.spec.containers;
-  return made?.every((container) => container.image !== image) ?? false;
+function isOutdated({ metadata }: Job, image: string): boolean {
+  const made = metadata.annotations?.[marks.image];
+  return made !== undefined && made !== image;
 }
 
 /** Why a pod cannot begin: nowhere to be placed, no image, no volume. `image`: that of Jobs that are made now. */

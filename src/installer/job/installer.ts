@@ -14,6 +14,7 @@ import {
 import type { ObjectKey } from '#api/meta.ts';
 import { attemptSecretName, labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
+import { PARTS } from '#protocol/log.ts';
 import { type Report, reportFrom } from '#protocol/report.ts';
 import type { Lister } from '#runtime/cache/store.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -175,12 +176,18 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       }
       return [...refs.values()];
     },
-    async remove({ job }) {
+    async remove({ job, errand }) {
       // Without its Job no callback comes any more that could leave a report; by the attempt's Secret this is found again.
       await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
       await gone(client.delete(SECRETS, reportKeyOf(job)));
       await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
       caches.made.delete(job);
+      // Nobody reads the log of an errand, and no operation's end removes it.
+      for (let part = 0; errand !== undefined && part < PARTS; part += 1) {
+        const key = { namespace: reportsNamespace, name: logConfigMapName(job, part) };
+        if (!(await client.find(CONFIG_MAPS, key))) break;
+        await gone(client.delete(CONFIG_MAPS, key));
+      }
     },
     async forget(cluster, sequence = Number.POSITIVE_INFINITY) {
       for (const { metadata } of caches.logs.byIndex(BY_CLUSTER, cluster)) {

@@ -118,7 +118,8 @@ function environmentOf(
  */
 export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { spec: unknown } {
   const { namespace, image, serviceAccount, caConfigMap, siteConfigMap } = settings;
-  const metadata = metadataOf(attempt, namespace, attempt.job, 'attempt');
+  const common = metadataOf(attempt, namespace, attempt.job, 'attempt');
+  const metadata = { ...common, annotations: { ...common.annotations, [marks.image]: image } };
   const memory = (name: string) => ({ name, emptyDir: { medium: 'Memory', sizeLimit: '256Mi' } });
   return {
     metadata,

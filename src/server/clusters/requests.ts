@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { User } from '#access/deeds.ts';
+import { isDryRun } from '#api/cluster-facts.ts';
 import { type ClusterSpec, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
@@ -32,12 +33,16 @@ export async function clusterIn(client: Client, region: string, key: ObjectKey):
 }
 
 /** The reason why nothing can be asked now: something runs or waits; with `again`, only what runs counts. */
-function busyReason({ metadata, status }: KubernetesCluster, again: boolean): string | undefined {
+function busyReason(cluster: KubernetesCluster, again: boolean): string | undefined {
+  const { metadata, status } = cluster;
   if (metadata.deletionTimestamp) return 'is being deleted';
   const running = status?.operation;
   if (running && running.result === undefined) return `is busy: ${running.word}`;
   const word = metadata.annotations?.[annotations.operation];
-  return !again && operationAsked(word) ? `is busy: ${word} was asked and did not start yet` : undefined;
+  // A word that is only planned waits for nothing; whoever asks for the deed takes its place.
+  return !again && operationAsked(word) && !isDryRun(cluster)
+    ? `is busy: ${word} was asked and did not start yet`
+    : undefined;
 }
 
 /** Throws HttpError 409 while something runs or waits. */

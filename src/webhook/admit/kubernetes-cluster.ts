@@ -54,12 +54,12 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
   const problems = validateKubernetesCluster({ old, next, user, controllerUser, offer, hosts });
   if (problems.length > 0) return refused(problems);
   if (user === serverUser || user === controllerUser) return { allowed: true };
-  return (await missingRight({ old, next }, request, deps)) ?? { allowed: true };
+  return (await missingRight({ old, next, hosts }, request, deps)) ?? { allowed: true };
 };
 
 /** The refusal of a requester who lacks a right for what the change makes the operator do. */
 async function missingRight(
-  { old, next }: Pick<Change, 'old' | 'next'>,
+  { old, next, hosts }: Pick<Change, 'old' | 'next' | 'hosts'>,
   { namespace, userInfo }: AdmissionRequest,
   { access }: WebhookDeps,
 ): Promise<Judgement | undefined> {
@@ -73,7 +73,7 @@ async function missingRight(
         `${reason}, which "terminating" does`,
       );
   }
-  if (!usesSecretAnew({ old, next })) return undefined;
+  if (!usesSecretAnew({ old, next, hosts })) return undefined;
   // The uid of the object as it is stored: nobody makes a Secret his own by a uid that he writes himself.
   const { uid: _uid, ...metadata } = next.metadata;
   const stored = old?.metadata.uid === undefined ? {} : { uid: old.metadata.uid };

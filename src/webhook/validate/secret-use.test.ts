@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import type { HostEntry } from '#api/host.ts';
+import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import { usesSecretAnew } from './secret-use.ts';
 
@@ -53,5 +55,22 @@ it.each<[string, KubernetesCluster | undefined, KubernetesCluster, boolean]>([
     true,
   ],
 ])('%s', (_what, old, next, expected) => {
-  expect(usesSecretAnew({ old, next })).toBe(expected);
+  expect(usesSecretAnew({ old, next, hosts: [] })).toBe(expected);
+});
+
+it('asks for the right where a part of what failed is taken back, and the rest begins anew by that', () => {
+  const applied = { [annotations.applied]: JSON.stringify({ sequence: 1, spec: { cluster: {} } }) };
+  const hosts: HostRecord[] = [...membersOf(cluster().spec.cluster).values()].map((member) => ({
+    metadata: { name: member.ip },
+    spec: { clusterId: 'x', cluster: 'a/demo', ...member },
+    status: { state: 'Joined' },
+  }));
+  const failed = { ...applied, ...word('scale-up-failed') };
+  const [two, three, four] = ['10.0.0.2', '10.0.0.3', '10.0.0.4'].map((ip) => ({ ip }));
+  if (!two || !three || !four) throw new Error('there are three');
+  const old = cluster([two, three, four], failed);
+  expect(usesSecretAnew({ old, next: cluster([two, three], failed), hosts })).toBe(true);
+  // All of it taken back, nothing begins; nor where workers that are there are to go, which waits for its word.
+  expect(usesSecretAnew({ old, next: cluster([two], failed), hosts })).toBe(false);
+  expect(usesSecretAnew({ old, next: cluster([], failed), hosts })).toBe(false);
 });

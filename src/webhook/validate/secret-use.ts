@@ -1,9 +1,10 @@
-import { isDryRun } from '#api/cluster-facts.ts';
+import { comingSpec, isDryRun } from '#api/cluster-facts.ts';
 import { canonicalIp, LISTS } from '#api/host.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
+import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { Change } from './kubernetes-cluster.ts';
 
@@ -19,15 +20,22 @@ const ways = ({ cluster }: Spec): Set<string> =>
     ),
   );
 
+/** Whether an edit without a word starts an operation. */
+function startsByEdit(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
+  const applied = comingSpec(old, hosts);
+  if (!applied || specHashOf(old.spec) === specHashOf(next.spec)) return false;
+  return infer(applied, next.spec).kind === 'operation';
+}
+
 /** Whether the change asks for an operation that was not asked before: by its word, its request-id or its spec. */
-function asksAnew(old: KubernetesCluster, next: KubernetesCluster): boolean {
+function asksAnew(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
   const asked = operationAsked(mark(next, annotations.operation));
   // What was asked by one is let go by another, or its hosts are looked at.
   if (isDryRun(old) !== isDryRun(next)) return true;
   // A deletion takes the right to delete, as `kubectl delete` does, and reaches hosts as it did before.
   if (asked === 'delete' && !isDryRun(next)) return false;
   if (mark(old, annotations.requestId) !== mark(next, annotations.requestId)) return true;
-  if (asked === undefined) return false;
+  if (asked === undefined) return startsByEdit(old, next, hosts);
   const isNewWord = mark(old, annotations.operation) !== mark(next, annotations.operation);
   return isNewWord || specHashOf(old.spec) !== specHashOf(next.spec);
 }
@@ -36,12 +44,12 @@ function asksAnew(old: KubernetesCluster, next: KubernetesCluster): boolean {
  * Whether a change makes the operator use the cluster's Secret in a way that was not allowed before: another Secret,
  * another way to a host, or an operation that is asked anew.
  */
-export function usesSecretAnew({ old, next }: Pick<Change, 'old' | 'next'>): boolean {
+export function usesSecretAnew({ old, next, hosts }: Pick<Change, 'old' | 'next' | 'hosts'>): boolean {
   if (!old) return true;
   const known = ways(old.spec);
   return (
     old.spec.cluster.credentialsSecret !== next.spec.cluster.credentialsSecret ||
     [...ways(next.spec)].some((way) => !known.has(way)) ||
-    asksAnew(old, next)
+    asksAnew(old, next, hosts)
   );
 }

@@ -7,12 +7,13 @@ mkdir -p "$installed"
 is_made tree /var/lib/matryoshka || echo "$ROLE tree /var/lib/matryoshka" >> "$manifest"
 mkdir -p "$work"
 
-if ! grep -q "^$ROLE sysctl " "$manifest"; then
+if ! grep -q "^$ROLE before " "$manifest"; then
   settings=()
   for name in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables vm.overcommit_memory kernel.panic kernel.panic_on_oops; do
     setting=$(sysctl -n "$name" 2>/dev/null) && settings+=("$name=$setting")
   done
-  own sysctl "${settings[@]}" file /etc/modules-load.d/matryoshka.conf /etc/sysctl.d/99-matryoshka.conf
+  own sysctl "${settings[@]}" file /etc/modules-load.d/matryoshka.conf /etc/sysctl.d/99-matryoshka.conf \
+    before 'kernel settings looked at'
 fi
 put /etc/modules-load.d/matryoshka.conf 644 <<< $'overlay\nbr_netfilter' && modprobe -a overlay br_netfilter 2>/dev/null
 put /etc/sysctl.d/99-matryoshka.conf 644 <<'S' && sysctl -q -p /etc/sysctl.d/99-matryoshka.conf 2>/dev/null

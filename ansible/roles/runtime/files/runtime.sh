@@ -20,10 +20,14 @@ own tree /var/lib/containerd /run/containerd /etc/containerd /opt/containerd uni
   /usr/local/bin/containerd /usr/local/bin/containerd-shim-runc-v2 /usr/local/bin/ctr
 # Images are fetched from the beginning; what brings them in awaits containerd.
 declare -A fetching
+# In process groups of their own: a script that fails must not wait for them.
+trap 'for pid in "${fetching[@]}"; do kill -- "-$pid" 2>/dev/null; done' EXIT
+set -m
 while read -r name path sum; do
   [ -n "$name" ] && ! is_installed "$(file_of "$name")" "$sum" || continue
   ( fetch "$(file_of "$name")" "$path" "$sum" ) & fetching[$name]=$!
 done <<< "$IMAGES"
+set +m
 put /etc/systemd/system/containerd.service 644 <<'U'
 [Unit]
 Description=containerd container runtime
@@ -74,4 +78,5 @@ while read -r name path sum; do
   fi
 done <<< "$IMAGES"
 for pid in $pids; do wait "$pid" || failed=1; done
+trap - EXIT
 exit $failed

@@ -1,3 +1,4 @@
+import { isDryRun } from '#api/cluster-facts.ts';
 import type { PlanStatus } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { shortHash } from '#base/canonical.ts';
@@ -44,9 +45,9 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   if (known && known.result !== 'Checking') {
     const [first, ...others] = left;
     if (first) return { kind: 'act', effects: [{ kind: 'discard', attempts: [first, ...others] }] };
-    return { kind: 'rest', plan: known, stall: stallOf(known) };
+    return answered(known);
   }
-  const tell = (result: PlanStatus['result'], message: string): PlanStatus => ({
+  const told = (result: PlanStatus['result'], message: string): PlanStatus => ({
     ...outlineOf(plan),
     ...questionOf(request),
     operation: operation.name,
@@ -54,15 +55,44 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
     message: message.slice(0, MAX_TEXT),
     at: snapshot.now.toISOString(),
   });
-  const end = (result: 'Possible' | 'Refused', message: string): Outcome => {
-    const told = tell(result, message);
-    return { kind: 'rest', plan: told, stall: stallOf(told) };
-  };
-  if (plan.refusals.length > 0) return end('Refused', textOfProblems(plan.refusals));
-  if (plan.steps.length === 0) return end('Possible', 'no host is worked on');
+  if (plan.refusals.length > 0) return answered(told('Refused', textOfProblems(plan.refusals)));
+  if (plan.steps.length === 0) return answered(told('Possible', 'no host is worked on'));
+  if (!known) {
+    // Said before it begins: the answer to an older request must not be taken for this one's.
+    const asked = told('Checking', 'looking at the hosts');
+    return { kind: 'wait', ms: 1_000, plan: asked, stall: stallOf(asked) };
+  }
   const check = snapshot.check?.ref.job === job ? snapshot.check.state : undefined;
-  if (!check) return begin(snapshot, plan, job);
-  return ended(check, end) ?? follow(check, known ?? tell('Checking', 'looking at the hosts'));
+  // Of a run that could not be made whole the Secret shows already.
+  if (!check || check.kind === 'absent') return begin(snapshot, plan, job);
+  const [result, message] = verdictOf(check);
+  if (result === 'Checking') return follow(check, known);
+  const hosts = 'report' in check && result === 'Possible' ? (check.report?.hosts ?? []) : [];
+  const bad = hosts
+    .filter(({ ok }) => !ok)
+    .map(({ ip, message: why = 'it was not reached' }) => `${ip}: ${why}`);
+  const warnings = [told(result, message).warnings, ...bad].filter((text) => text !== undefined).join('; ');
+  return answered({
+    ...told(result, message),
+    ...(warnings === '' ? {} : { warnings: warnings.slice(0, MAX_TEXT) }),
+  });
+}
+
+const answered = (plan: PlanStatus): Outcome => ({ kind: 'rest', plan, stall: stallOf(plan) });
+
+/** The outcome where the way to the hosts, or one of them, is not the cluster's to use; undefined of what is no dry run. */
+export function rehearsalRefused(
+  { cluster, now }: Pick<Snapshot, 'cluster' | 'now'>,
+  { reason, message }: Stall,
+): Outcome | undefined {
+  const plan = isDryRun(cluster) ? cluster.status?.plan : undefined;
+  if (plan?.result !== 'Checking') return undefined;
+  return answered({
+    ...plan,
+    result: 'Refused',
+    message: `${reason}: ${message}`.slice(0, MAX_TEXT),
+    at: now.toISOString(),
+  });
 }
 
 function planFor({ cluster, applied, hosts, offer }: Snapshot, operation: Operation): Plan {
@@ -107,33 +137,21 @@ function begin(snapshot: Snapshot, { hosts, steps }: Plan, job: string): Outcome
     },
   );
   const before = snapshot.attempts.filter((one) => one.errand === PRECHECK && one.job !== job);
-  const start: Effect[] = [
-    { kind: 'ask-for', members: joining },
-    { kind: 'start', attempt },
-  ];
+  const look: Effect = { kind: 'look', members: joining, attempt };
   return before.length > 0
-    ? { kind: 'act', effects: [{ kind: 'discard', attempts: before }, ...start] }
-    : {
-        kind: 'act',
-        effects: [
-          { kind: 'ask-for', members: joining },
-          { kind: 'start', attempt },
-        ],
-      };
+    ? { kind: 'act', effects: [{ kind: 'discard', attempts: before }, look] }
+    : { kind: 'act', effects: [look] };
 }
 
-function ended(
-  check: AttemptState,
-  end: (result: 'Possible' | 'Refused', message: string) => Outcome,
-): Outcome | undefined {
-  if (check.kind === 'succeeded') return end('Possible', '');
-  if (check.kind === 'failed') return end('Refused', `${check.reason}: ${check.message}`);
+function verdictOf(check: AttemptState): [PlanStatus['result'], message: string] {
   const unseen = 'the hosts could not be looked at; ask again under a new request-id';
-  if (check.kind === 'lost') return end('Refused', `${unseen}: ${check.why}`);
+  if (check.kind === 'succeeded') return ['Possible', ''];
+  if (check.kind === 'failed') return ['Refused', `${check.reason}: ${check.message}`];
+  if (check.kind === 'lost') return ['Refused', `${unseen}: ${check.why}`];
   // Nothing that is set now reaches a pod whose image Jobs are not made with any more.
   if (check.kind === 'running' && check.blocked?.outdated)
-    return end('Refused', `${unseen}: ${textOfBlock(check.blocked)}`);
-  return undefined;
+    return ['Refused', `${unseen}: ${textOfBlock(check.blocked)}`];
+  return ['Checking', ''];
 }
 
 function follow(check: AttemptState, plan: PlanStatus): Outcome {

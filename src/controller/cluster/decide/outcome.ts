@@ -16,8 +16,8 @@ export type Effect =
   | { kind: 'bind' }
   | { kind: 'adopt' }
   | { kind: 'hold'; members: readonly Member[] }
-  /** Reads the credentials anew, and refuses where a host is another cluster's; takes nothing. */
-  | { kind: 'ask-for'; members: readonly Member[] }
+  /** A run that only looks at hosts, with the credentials as they are now; refused where one is another cluster's. */
+  | { kind: 'look'; members: readonly Member[]; attempt: AttemptToStart }
   | { kind: 'start'; attempt: AttemptToStart }
   | { kind: 'discard'; attempts: readonly AttemptRef[] }
   | { kind: 'record'; result: string }

@@ -88,8 +88,12 @@ function declaredRequest({ applied, cluster }: Snapshot): Request | undefined {
 }
 
 export const planOnly: Rule = (snapshot) => {
-  const request = snapshot.request ?? declaredRequest(snapshot);
-  return request ? rehearse(snapshot, request) : { kind: 'rest' };
+  if (snapshot.request) return rehearse(snapshot, snapshot.request);
+  const declared = declaredRequest(snapshot);
+  if (!declared) return { kind: 'rest' };
+  // What is only planned may be asked again; what is done is done once.
+  const asked = snapshot.cluster.metadata.annotations?.[annotations.requestId] ?? '';
+  return rehearse(snapshot, { ...declared, requestId: asked === '' ? declared.requestId : asked });
 };
 
 /** The word of a request that was carried out before, written back; a cluster that exists was created. */

@@ -1,4 +1,4 @@
-import { appliedOperation, isDryRun } from '#api/cluster-facts.ts';
+import { appliedOperation } from '#api/cluster-facts.ts';
 import { findCondition, type Stated, withCondition, withoutCondition } from '#api/conditions.ts';
 import { type HostRecord, stateOf } from '#api/host-record.ts';
 import type { ClusterStatus, OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
@@ -62,7 +62,7 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
     phase: next.phase,
     reason: next.reason,
     message: next.message,
-    summary: summaryOf(next, running, stalled, hosts),
+    summary: summaryOf(next, running, stalled, hosts, appliedOperation(cluster) !== undefined),
     requests: next.requests,
     conditions,
     hosts: attention(hosts),
@@ -72,14 +72,15 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
         ? old.lastTransitionTime
         : now.toISOString(),
     ...(operation ? { operation } : {}),
-    ...('plan' in outcome && outcome.plan ? { plan: outcome.plan } : {}),
     ...(job && operation ? { jobName: jobName(job.prefix, operation) } : {}),
     ...(version === undefined ? {} : { version }),
     ...(kubeconfig.kind === 'present' && kubeconfig.expires
       ? { certificatesExpire: kubeconfig.expires.toISOString() }
       : {}),
   };
-  if (!isDryRun(cluster)) delete status.plan;
+  // What does not bring a plan says that there is none of what is asked now.
+  delete status.plan;
+  if ('plan' in outcome && outcome.plan) status.plan = outcome.plan;
   // A generation is judged when it is accepted, or when nothing runs that could still pick it up; the end of an
   // operation judges none that came meanwhile.
   const generation = cluster.metadata.generation ?? 0;

@@ -28,6 +28,7 @@ export function summaryOf(
   running: boolean,
   stalled: Stall | undefined,
   hosts: readonly HostRecord[],
+  created: boolean,
 ): string {
   if (stalled) {
     const what =
@@ -37,5 +38,7 @@ export function summaryOf(
   if (running && operation) return `${operation.word}: ${operation.step}`;
   const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;
   if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;
-  return phase === '' ? `not asked for yet: annotate ${annotations.operation}=${WORDS.create.asked}` : phase;
+  return phase === '' && !created
+    ? `not asked for yet: annotate ${annotations.operation}=${WORDS.create.asked}`
+    : phase;
 }

@@ -23,8 +23,8 @@ export interface Anchors {
     cluster: KubernetesCluster,
     planFor: (sequence: number) => FrozenPlan,
   ): Promise<number>;
-  /** Brings the credentials to what the cluster's Secrets say now; takes no sequence. */
-  refreshCredentials(clusterId: string, cluster: KubernetesCluster): Promise<void>;
+  /** How to reach the hosts by what the cluster's own Secrets say now; nothing is remembered of it. */
+  presentAccess(cluster: KubernetesCluster): Promise<Access>;
   /** The plan of the operation of that sequence. */
   planOf(clusterId: string, sequence: number): Promise<FrozenPlan | undefined>;
   /** How to reach the hosts, as of the operation of that sequence or later. */
@@ -119,9 +119,7 @@ export function anchorsIn(
       }
       return takeFrom(await need(clusterId));
     },
-    async refreshCredentials(clusterId, cluster) {
-      await save(await need(clusterId), await credentialsOf(client, cluster));
-    },
+    presentAccess: async (cluster) => accessFrom(await credentialsOf(client, cluster)),
     async planOf(clusterId, sequence) {
       const known = frozenPlanFrom(secretText(cached(clusterId), 'plan'), sequence);
       return known ?? frozenPlanFrom(secretText(await find(clusterId), 'plan'), sequence);
@@ -131,20 +129,12 @@ export function anchorsIn(
       // An answer from before the operation has the credentials of the one before it, or none.
       if (Number(secretText(anchor, 'sequence') ?? 0) < sequence)
         throw new Error(`the anchor of cluster-id ${clusterId} is older than sequence ${sequence}`);
-      const privateKey = secretText(anchor, 'ssh-privatekey');
-      const password = secretText(anchor, 'password');
-      if (privateKey === undefined && password === undefined) {
-        throw new Refusal(
-          'CredentialsMissing',
-          'there is neither ssh-privatekey nor password to reach the hosts with',
-        );
-      }
-      return {
-        username: secretText(anchor, 'username') ?? 'root',
-        knownHosts: secretText(anchor, 'known_hosts') ?? '',
-        ...(privateKey === undefined ? {} : { privateKey }),
-        ...(password === undefined ? {} : { password }),
-      };
+      return accessFrom({
+        username: secretText(anchor, 'username'),
+        'ssh-privatekey': secretText(anchor, 'ssh-privatekey'),
+        password: secretText(anchor, 'password'),
+        known_hosts: secretText(anchor, 'known_hosts'),
+      });
     },
     async drop(clusterId, keepTombstone) {
       const anchor = await find(clusterId);
@@ -172,11 +162,32 @@ const clusterOf = ({ metadata }: KubeObject): string | undefined => metadata.ann
 /** A tombstone is none. */
 const isLive = ({ metadata }: KubeObject): boolean => metadata.labels?.[labels.purpose] === 'anchor';
 
+type Credentials = Partial<
+  Record<'username' | 'ssh-privatekey' | 'password' | 'known_hosts', string | undefined>
+>;
+
+function accessFrom({
+  username = 'root',
+  'ssh-privatekey': privateKey,
+  password,
+  known_hosts,
+}: Credentials): Access {
+  if (privateKey === undefined && password === undefined) {
+    throw new Refusal(
+      'CredentialsMissing',
+      'there is neither ssh-privatekey nor password to reach the hosts with',
+    );
+  }
+  return {
+    username,
+    knownHosts: known_hosts ?? '',
+    ...(privateKey === undefined ? {} : { privateKey }),
+    ...(password === undefined ? {} : { password }),
+  };
+}
+
 /** What the cluster's own Secrets say now; absent texts leave what the anchor has. */
-async function credentialsOf(
-  client: Client,
-  cluster: KubernetesCluster,
-): Promise<Record<string, string | undefined>> {
+async function credentialsOf(client: Client, cluster: KubernetesCluster): Promise<Credentials> {
   const { namespace, name } = keyOfCluster(cluster);
   const deleting = cluster.metadata.deletionTimestamp !== undefined;
   const secretName = cluster.spec.cluster.credentialsSecret ?? credentialsSecretName(name);
