@@ -96,6 +96,27 @@ describe('a cluster that is changed by apply', () => {
     await inside('taint', 'node', 'w1', 'theirs-');
   });
 
+  it('has a change planned, its hosts looked at, and nothing begun, while the annotation says so', async () => {
+    const mark = (text: string) => shell.run(['annotate', 'ecs', NAME, `ecs.yun.com/dry-run${text}`]);
+    const says = (result: string) =>
+      shell.run(['wait', `ecs/${NAME}`, `--for=jsonpath={.status.plan.result}=${result}`, '--timeout=90s'], {
+        timeoutMs: 100_000,
+      });
+    const present = [at(1, { name: 'w1' })];
+    await mark('=All');
+    await shell.apply({ masters: [at(0)], workers: [...present, { ip: '10.88.0.99', name: 'w9' }] });
+    await says('Refused');
+    expect((await shell.get())?.status?.plan?.message).toContain('10.88.0.99');
+    await shell.apply({ masters: [at(0)], workers: [...present, at(2, { name: 'w2' })] });
+    await says('Possible');
+    expect((await shell.get())?.status?.plan).toMatchObject({ operation: 'scale-up', hosts: { join: 1 } });
+    expect(await shell.records()).not.toHaveProperty([host(2).ip]);
+    await shell.apply({ masters: [at(0)], workers: present });
+    await mark('-');
+    await shell.waitUpToDate();
+    expect((await shell.get())?.status).not.toHaveProperty('plan');
+  });
+
   it('is told why nothing runs, within 15 seconds, where the runner’s image is not there, and it runs once it is', async () => {
     const controller = ['-n', 'matryoshka-system', 'deployment/matryoshka-controller'];
     const listed = await shell.run(['set', 'env', ...controller, '--list']);
