@@ -22,6 +22,8 @@ interface Vanished {
   log: Logger;
 }
 
+/** How long until cache and server must agree whether an object is there. */
+const LOOK_AGAIN_MS = 5_000;
 /** How long until a cluster that could not be brought back is tried again. */
 const RETRY_MS = 600_000;
 
@@ -34,8 +36,8 @@ export async function settleVanished(
   key: ObjectKey,
   { client, anchors, hosts, installer, anchorsMarked, log }: Vanished,
 ): Promise<ReconcileResult> {
-  // What follows destroys, and the cache may be behind: the server is asked.
-  if (await client.find(KUBERNETES_CLUSTERS, key)) return undefined;
+  // What follows destroys, and the cache may be behind: the server is asked. One of the two is wrong until later.
+  if (await client.find(KUBERNETES_CLUSTERS, key)) return { requeueAfterMs: LOOK_AGAIN_MS };
   // Which anchors there are the cache may say: one that it shows later comes here again.
   for (const anchor of anchorsMarked(textOf(key))) {
     const clusterId = anchor.metadata.labels?.[labels.clusterId] ?? '';
