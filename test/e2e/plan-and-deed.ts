@@ -20,7 +20,7 @@ const plannedHosts = z.array(z.object({ ip: z.string(), action: z.enum(ACTIONS) 
 type Planned = z.infer<typeof plannedHosts>;
 
 interface Node extends KubeObject {
-  spec: { taints?: unknown; unschedulable?: boolean };
+  spec: { taints?: readonly { key: string }[]; unschedulable?: boolean };
 }
 
 interface Standing {
@@ -50,7 +50,12 @@ async function nodesOf(meta: Meta, name: string): Promise<Map<string, unknown>> 
     return new Map(
       items.map(({ metadata, spec }) => [
         metadata.name ?? '',
-        { uid: metadata.uid, labels: metadata.labels, taints: spec.taints, cordoned: spec.unschedulable },
+        {
+          uid: metadata.uid,
+          labels: metadata.labels,
+          taints: lasting(spec.taints),
+          cordoned: spec.unschedulable,
+        },
       ]),
     );
   } finally {
@@ -69,6 +74,10 @@ async function standing(meta: Meta, name: string, files: boolean): Promise<Stand
   }
   return { logins, bare, records, nodes: await nodesOf(meta, name) };
 }
+
+/** Kubernetes sets and takes away these as nodes come and go (Well-Known Labels, Annotations and Taints). */
+const lasting = (taints: readonly { key: string }[] = []) =>
+  taints.filter(({ key }) => !/^node\.kubernetes\.io\/(not-ready|unreachable)$/.test(key));
 
 /** The plan as the record of the last operation has it. */
 async function recordedPlan(meta: Meta, name: string): Promise<Planned> {
