@@ -134,7 +134,22 @@ async function putOperatorIn(
   } finally {
     await client.close();
   }
+  await untilServed(connection, `https://${options.host}:${REST_PORT}/healthz`, print);
   return { restUrl: `https://${options.host}:${REST_PORT}`, artifactsUrl };
+}
+
+const SERVED_SECONDS = 60;
+
+/** Pods are ready a moment before the node's packet rules lead to them; asked from the host, which can reach itself. */
+async function untilServed(
+  connection: SshConnection,
+  url: string,
+  print: (line: string) => void,
+): Promise<void> {
+  const once = `curl -sfk -m 3 -o /dev/null '${url}'`;
+  const script = `for try in $(seq ${SERVED_SECONDS}); do ${once} && exit 0; sleep 1; done; exit 1`;
+  const { code } = await connection.run(script, { timeoutMs: (SERVED_SECONDS * 4 + 10) * 1_000 });
+  if (code !== 0) print(`${url} does not answer from the host itself; look at the pods of matryoshka-server`);
 }
 
 /** The directory that `--artifacts` means: itself, or one that is filled from upstream or a mirror and checked. */
