@@ -180,14 +180,15 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       // Without its Job no callback comes any more that could leave a report; by the attempt's Secret this is found again.
       await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
       await gone(client.delete(SECRETS, reportKeyOf(job)));
-      await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
-      caches.made.delete(job);
       // Nobody reads the log of an errand, and no operation's end removes it.
       for (let part = 0; errand !== undefined && part < PARTS; part += 1) {
         const key = { namespace: reportsNamespace, name: logConfigMapName(job, part) };
-        if (!(await client.find(CONFIG_MAPS, key))) break;
+        const found = await client.find<ConfigMap>(CONFIG_MAPS, key);
+        if (found?.metadata.labels?.[labels.job] !== job) break;
         await gone(client.delete(CONFIG_MAPS, key));
       }
+      await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
+      caches.made.delete(job);
     },
     async forget(cluster, sequence = Number.POSITIVE_INFINITY) {
       for (const { metadata } of caches.logs.byIndex(BY_CLUSTER, cluster)) {

@@ -41,9 +41,8 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   const plan = planFor(snapshot, operation);
   const job = jobOf(snapshot, request);
   const known = answerTo(snapshot, request);
-  const left = snapshot.attempts.filter(({ errand }) => errand === PRECHECK);
   if (known && known.result !== 'Checking') {
-    const [first, ...others] = left;
+    const [first, ...others] = snapshot.attempts.filter(({ errand }) => errand === PRECHECK);
     if (first) return { kind: 'act', effects: [{ kind: 'discard', attempts: [first, ...others] }] };
     return answered(known);
   }
@@ -71,9 +70,10 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   const bad = hosts
     .filter(({ ok }) => !ok)
     .map(({ ip, message: why = 'it was not reached' }) => `${ip}: ${why}`);
-  const warnings = [told(result, message).warnings, ...bad].filter((text) => text !== undefined).join('; ');
+  const verdict = told(result, message);
+  const warnings = [verdict.warnings, ...bad].filter((text) => text !== undefined).join('; ');
   return answered({
-    ...told(result, message),
+    ...verdict,
     ...(warnings === '' ? {} : { warnings: warnings.slice(0, MAX_TEXT) }),
   });
 }
