@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
+import { ApiError } from '../wire/api-error.ts';
 import type { ApiRequest, Caller } from '../wire/call.ts';
 import { clientOver } from './client.ts';
 import { NotLeading, scopedClient } from './scoped-client.ts';
@@ -68,4 +69,18 @@ it('tells of what a delete left nothing of, and of what is on its way out as wri
   const leaving = { ...object, metadata: { ...object.metadata, uid: 'u', deletionTimestamp: 'now' } };
   await scopedClient(setUp(leaving).client, scope).delete(THINGS, key);
   expect(told).toEqual(['deleted things a u', 'wrote 7']);
+});
+
+it('tells of what the server says is gone, by the uid that a cache showed before', async () => {
+  const told: string[] = [];
+  const scope = {
+    deleted: (_resource: Resource, key: ObjectKey, uid: string) => told.push(`deleted ${key.name} ${uid}`),
+    shown: (_resource: Resource, { name }: ObjectKey) => (name === 'late' ? 'u' : undefined),
+  };
+  const call = () => Promise.reject(new ApiError('NotFound', 'things "late" not found', { status: 404 }));
+  const caller: Caller = { call, stream: call, close: async () => {} };
+  const scoped = scopedClient(clientOver(caller), scope);
+  for (const name of ['late', 'unknown'])
+    await expect(scoped.delete(THINGS, { namespace: 'n', name })).rejects.toThrow('not found');
+  expect(told).toEqual(['deleted late u']);
 });

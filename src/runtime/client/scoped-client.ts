@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
+import { isNotFound } from '../wire/api-error.ts';
 import type { ApiRequest, Caller } from '../wire/call.ts';
 import { type Client, clientOver } from './client.ts';
 import { isKubeObject } from './expect-object.ts';
@@ -14,8 +15,10 @@ export interface Scope {
   signal?: AbortSignal | undefined;
   /** Told of every object written, as the server answered it: `ReconcileContext.wrote`. */
   wrote?: ((object: KubeObject) => void) | undefined;
-  /** Told of every object that a delete left nothing of: `ReconcileContext.deleted`. */
+  /** Told of every object that a delete left nothing of, or found gone: `ReconcileContext.deleted`. */
   deleted?: ((resource: Resource, key: ObjectKey, uid: string) => void) | undefined;
+  /** The uid under which a cache shows an object: `ReconcileContext.shown`. */
+  shown?: ((resource: Resource, key: ObjectKey) => string | undefined) | undefined;
   /** Asked before every write, each repetition of one included: `Election.isLeading`. */
   mayWrite?: (() => boolean) | undefined;
   /** For every call that brings none of its own: `CallOptions.maxRetryWaitMs`. */
@@ -30,7 +33,7 @@ export interface Scope {
  * const scoped = scopedClient(guarded, context);
  */
 export function scopedClient(client: Client, scope: Scope): Client {
-  const { signal, wrote, deleted, mayWrite, maxRetryWaitMs } = scope;
+  const { signal, wrote, deleted, shown, mayWrite, maxRetryWaitMs } = scope;
   const inner = client.caller;
   const within = (request: ApiRequest): ApiRequest => ({
     ...request,
@@ -56,7 +59,12 @@ export function scopedClient(client: Client, scope: Scope): Client {
   return {
     ...scoped,
     async delete(resource, key, options) {
-      const deletion = await scoped.delete(resource, key, options);
+      // What a cache still shows after the server has said that it is gone, it showed before.
+      const before = deleted && shown?.(resource, key);
+      const deletion = await scoped.delete(resource, key, options).catch((error: unknown) => {
+        if (before !== undefined && isNotFound(error)) deleted?.(resource, key, before);
+        throw error;
+      });
       if (deletion.uid !== undefined && !deletion.object && !options?.dryRun)
         deleted?.(resource, key, deletion.uid);
       return deletion;

@@ -24,6 +24,8 @@ export interface ReconcileContext {
    * again before the informers of that kind have lost it.
    */
   deleted(resource: Resource, object: ObjectKey, uid: string): void;
+  /** The uid under which one of the informers shows an object. */
+  shown(resource: Resource, object: ObjectKey): string | undefined;
   /**
    * For calls: a worker waits no longer for a server that asks for patience (429, 503 with Retry-After). Thrown
    * out of the reconcile such an error is a wish to come back then, and the worker takes another key.
@@ -126,6 +128,9 @@ export function createController<T extends KubeObject>(options: ControllerOption
           if (mayShow(informer, resource, object)) holds.deleted(key, object, uid, informer);
         }
       },
+      shown: (resource, object) =>
+        informers.find((informer) => mayShow(informer, resource, object) && informer.get(object))?.get(object)
+          ?.metadata.uid,
       maxRetryWaitMs: MAX_RETRY_WAIT_MS,
       behind: priority <= LOW,
       log: log.child({ namespace: objectKey.namespace, object: objectKey.name }),
