@@ -182,7 +182,7 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
   /** The same attempt in a second pod: the fence must refuse it wherever the first has been. */
   async function runTwice({ run, working, leaving }: Work): Promise<void> {
     const [cluster, sequence, attempt] = run;
-    for (const ip of [...working, ...leaving]) {
+    for (const ip of [...working, ...leaving].filter((one) => !isAway(one))) {
       const code = await hosts.make(ip, [cluster, sequence, attempt, 'another-pod']).exit;
       if (code !== STALE_RUN)
         complaints.push(`a second pod of ${sequence}.${attempt} got ${code} from ${ip}`);
