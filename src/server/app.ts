@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { maxHeaderSize } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { accessBy } from '#access/access.ts';
@@ -37,7 +38,8 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
     requestIdHeader: false,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },
+    // A part of the path may be as long as the path; what is wrong with it, its schema says.
+    routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: true },
   } as const;
   const app: FastifyInstance = tls
     ? Fastify({ ...options, https: { ...tls, minVersion: 'TLSv1.2' } }).withTypeProvider()

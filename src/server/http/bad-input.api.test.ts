@@ -123,6 +123,16 @@ describe('what bad input gets', () => {
     expect((await world.app.inject({ method: 'PUT', url: '/api/v1/nonsense' })).statusCode).toBe(404);
   });
 
+  it('a part of the path that is no name, however long', async () => {
+    for (const name of ['n'.repeat(301), '°'.repeat(500)]) {
+      const answer = await world.call(alice(), 'GET', path(encodeURIComponent(name), '/kubeconfig'));
+      expect(answer).toMatchObject({
+        status: 422,
+        body: { errors: expect.arrayContaining([expect.objectContaining({ field: 'name' })]) },
+      });
+    }
+  });
+
   it('more headers than are read', async () => {
     const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
     const answer = await fetch(`${url}/api/v1/clusters?continue=${'a'.repeat(20_000)}`);
