@@ -9,6 +9,7 @@ import { byHand } from './demo/by-hand.ts';
 import { demo } from './demo/demo.ts';
 import { differences, HostSnapshot, snapshotHost } from './host-snapshot.ts';
 import { labDown } from './hosts/down.ts';
+import { keyPath } from './hosts/places.ts';
 import { labUp } from './hosts/up.ts';
 import { play } from './play.ts';
 
@@ -34,6 +35,7 @@ program
   .option('--hosts <n>', 'how many', number, 4)
   .action(async ({ hosts }) => {
     for (const { name, ip } of await labUp(hosts, say)) process.stdout.write(`${name}\t${ip}\n`);
+    say(`SSH as root with ${keyPath}`);
   });
 
 program

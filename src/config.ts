@@ -8,7 +8,8 @@ import { UsageError } from '#base/errors.ts';
  * Every setting of every program: a flag `--kebab-case`, or an environment variable `MATRYOSHKA_UPPER_SNAKE`. Nothing
  * else in the project reads either (ansibleinit, a program of its own, has its own reader).
  */
-const port = z.coerce.number().int().min(0).max(65535);
+const PORT_ERROR = 'is not a port; write a number up to 65535';
+const port = z.coerce.number({ error: PORT_ERROR }).int(PORT_ERROR).min(0, PORT_ERROR).max(65535, PORT_ERROR);
 
 const common = {
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Log level'),
@@ -93,7 +94,7 @@ export const bootstrapConfig = z.object({
   host: z
     .string({ error: 'is missing; name the host of the meta cluster' })
     .describe('Address of the host, which becomes the meta cluster'),
-  port: z.coerce.number().int().min(1).max(65535).default(22).describe('Its SSH port'),
+  port: port.min(1, PORT_ERROR).default(22).describe('Its SSH port'),
   user: z.string().default('root').describe('Its SSH user'),
   nodeName: z.string().default('meta').describe('Its node name'),
   sshKey: z.string().default(join(homedir(), '.ssh/id_ed25519')).describe('Private key for SSH'),

@@ -66,7 +66,11 @@ const withHosts = (spec: Spec, hosts: readonly HostRecord[], states: ReadonlySet
   ...spec,
   cluster: {
     ...spec.cluster,
-    ...listsOf(hosts.filter((host) => states.has(stateOf(host))).map(({ spec: member }) => member)),
+    ...listsOf(
+      hosts
+        .filter((host) => states.has(stateOf(host)))
+        .map(({ spec: { clusterId: _id, cluster: _of, ...member } }) => member),
+    ),
   },
 });
 

@@ -12,6 +12,7 @@ import type { RunOrder } from '#protocol/order.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { parseKubeConfig } from '#runtime/kubeconfig/kube-config.ts';
 import { connect, type SshConnection } from '#ssh/connection.ts';
+import { checkOptions } from './check-options.ts';
 import { copyArtifacts, copyImage, HOST_ARTIFACTS } from './host-files.ts';
 import { install } from './install.ts';
 import { readManifests } from './manifests.ts';
@@ -54,6 +55,7 @@ export async function bootstrap(
   options: BootstrapOptions,
   print: (line: string) => void,
 ): Promise<Bootstrapped> {
+  checkOptions(options);
   const privateKey = readNeeded(options.sshKey, '--ssh-key');
   const inventoryVars =
     options.inventoryVars === undefined ? '{}' : readNeeded(options.inventoryVars, '--inventory-vars');

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { LISTS } from '#api/host.ts';
 import { IMMUTABLE } from '#api/kubernetes-cluster.ts';
 import { HttpError, unprocessable } from './errors.ts';
 import { isTypoOf } from './typo.ts';
@@ -84,11 +85,14 @@ export function readBodiesLeniently(scope: FastifyInstance): void {
   });
 }
 
-/** Throws HttpError 422 for unknown fields that are a field which can never be changed, spelled wrongly. */
+/**
+ * Throws HttpError 422 for unknown fields that are one spelled wrongly which matters most: what can never be changed, and
+ * the lists of hosts.
+ */
 export function refuseTypos(schema: unknown, unknown: readonly string[]): void {
   const type = inner(schema);
   if (!(type instanceof z.ZodObject)) return;
-  const fixed = IMMUTABLE.filter((field) => Object.hasOwn(type.shape, field));
+  const fixed = [...IMMUTABLE, ...LISTS].filter((field) => Object.hasOwn(type.shape, field));
   const problems = unknown.flatMap((field) => {
     const meant = fixed.find((known) => isTypoOf(field, known));
     return meant === undefined ? [] : [{ field, reason: `is not a field; did you mean ${meant}?` }];

@@ -7,6 +7,15 @@ if [ -e /etc/matryoshka/joined ] && [ -s /etc/kubernetes/admin.conf ]; then
   systemctl is-active -q kubelet || systemctl start kubelet
   for try in $(seq 240); do healthy && break; sleep 0.5; done
   healthy || fail 'the control plane was initialised, but its API server does not become ready'
+  # What was made with other networks or under another name stays so, whatever this run was given.
+  made=$(kubectl -n kube-system get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || fail "$made"
+  for net in "podSubnet $POD_CIDR" "serviceSubnet $SERVICE_CIDR"; do
+    has=$(sed -n "s/^ *${net% *}: *//p" <<< "$made")
+    [ "$has" = "${net#* }" ] || fail "the control plane on this host was made with ${net% *} $has, not ${net#* }; ask for that, or reset the host first"
+  done
+  [ -e "/var/lib/kubelet/pki/kubelet-client-current.pem" ] &&
+    name=$(openssl x509 -noout -subject -nameopt multiline -in /var/lib/kubelet/pki/kubelet-client-current.pem 2>/dev/null | sed -n 's/^ *commonName *= system:node://p') &&
+    [ -n "$name" ] && [ "$name" != "$NODE_NAME" ] && fail "this host is node $name of the cluster, not $NODE_NAME; ask for that, or reset the host first"
   result initialised before
   did joined
   exit 0

@@ -68,7 +68,8 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   if (result === 'Checking') return follow(check, known);
   const hosts = 'report' in check && result === 'Possible' ? (check.report?.hosts ?? []) : [];
   const bad = hosts
-    .filter(({ ok }) => !ok)
+    // Hosts that no step works on are not connected to, and have nothing to say.
+    .filter(({ ip, ok }) => !ok && plan.steps.some(({ hosts: worked }) => worked.includes(ip)))
     .map(({ ip, message: why = 'it was not reached' }) => `${ip}: ${why}`);
   const verdict = told(result, message);
   const warnings = [verdict.warnings, ...bad].filter((text) => text !== undefined).join('; ');

@@ -1,0 +1,28 @@
+import { cidrSchema, overlaps, parseCidr } from '#api/cidr.ts';
+import { DNS_LABEL } from '#api/host.ts';
+import { UsageError } from '#base/errors.ts';
+
+/** Options that the first playbook would only stumble over. Throws UsageError that names each that is wrong. */
+export function checkOptions({
+  nodeName,
+  podCidr,
+  serviceCidr,
+}: {
+  nodeName: string;
+  podCidr: string;
+  serviceCidr: string;
+}): void {
+  const wrong: string[] = [];
+  if (nodeName.length > 63 || !DNS_LABEL.test(nodeName))
+    wrong.push(
+      `--node-name: "${nodeName}" is not a DNS label; use at most 63 lower-case letters, digits and "-"`,
+    );
+  for (const [flag, text] of Object.entries({ 'pod-cidr': podCidr, 'service-cidr': serviceCidr })) {
+    const problem = cidrSchema.safeParse(text).error?.issues[0]?.message;
+    if (problem !== undefined) wrong.push(`--${flag}: "${text}" ${problem}`);
+  }
+  const [pods, services] = [parseCidr(podCidr), parseCidr(serviceCidr)];
+  if (pods && services && overlaps(pods, services))
+    wrong.push(`--service-cidr: "${serviceCidr}" overlaps --pod-cidr ${podCidr}`);
+  if (wrong.length > 0) throw new UsageError(wrong.join('\n'));
+}
