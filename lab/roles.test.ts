@@ -73,6 +73,17 @@ describe('each playbook', async () => {
     expect(leaving.map(({ hosts }) => hosts)).toEqual(leaving.map(() => 'leave:!untouched:localhost'));
   });
 
+  it.each(files)(
+    '%s: checks its inventory, and names no part of a role where Ansible ignores it',
+    async (file) => {
+      const text = await readFile(join(ansible, file), 'utf8');
+      const plays = z.array(Play).parse(parse(text));
+      // `tasks_from` is read of import_role only; below `roles` it is a variable, and all of the role is run.
+      expect(plays.flatMap(({ roles }) => roles).filter((role) => typeof role !== 'string')).toEqual([]);
+      expect(text).toContain('import_role: {name: settings, tasks_from: inventory}');
+    },
+  );
+
   it('calls a step by a name that the README has', async () => {
     const readme = (await readFile(join(ansible, 'README.md'), 'utf8')).replaceAll('\n', ' ');
     for (const file of files) {
