@@ -12,7 +12,7 @@ node_modules/.package-lock.json: package-lock.json
 	npm exec --yes --loglevel=error --package=node@$(NODE) --package=npm@11.19.1 -- npm ci --no-fund --no-audit
 
 setup: node_modules/.package-lock.json ## install what the checkout needs
-demo: setup ## a meta cluster, a cluster made by REST, scaled and deleted (STAGE=1..5, KEEP=1)
+demo: setup ## a meta cluster, a cluster made by REST, scaled, mended after a loss, deleted (STAGE=1..5, KEEP=1)
 	node lab/main.ts demo --stage $(STAGE) $(if $(KEEP),--keep)
 lint: setup ## format, lint, types, unused code
 	biome check . && tsc --noEmit && knip

@@ -50,7 +50,7 @@ const MOMENTS: readonly {
   {
     what: 'token at hand',
     which: 'first',
-    like: ({ event, play }) => event === 'play' && play?.startsWith('Join workers') === true,
+    like: ({ event, play }) => event === 'play' && play?.startsWith('Join hosts') === true,
   },
   { what: 'pod network applied', which: 'last', like: ended('Pod network', true) },
   { what: 'workers joined', which: 'last', like: ended('Join', false) },

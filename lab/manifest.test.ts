@@ -60,7 +60,7 @@ describe('what is going to be made', () => {
   it('is of a kind that is known, wherever a role says so', async () => {
     const kinds = new Set(
       roleScripts().flatMap((text) =>
-        [...text.matchAll(/\b(?:own|mine\+?=\()\s*([a-z]+) /g)].map(([, kind]) => kind),
+        [...text.matchAll(/\b(?:own\s+|mine\+?=\(\s*)([a-z]+) /g)].map(([, kind]) => kind),
       ),
     );
     expect(kinds.size).toBeGreaterThan(5);

@@ -5,8 +5,8 @@ import { execa } from 'execa';
 import type { Entry } from '#artifacts/layout.ts';
 import { binariesFolder, ensureBinaries } from './binaries.ts';
 import { type ComponentName, components } from './components.ts';
+import { debianLayer, layerStamp } from './debian-layer.ts';
 import { writeImage } from './image.ts';
-import { netToolsLayer, netToolsStamp } from './net-tools.ts';
 import { modulesDir } from './places.ts';
 import type { Say } from './progress.ts';
 import { stampOf } from './stamp.ts';
@@ -67,6 +67,8 @@ export function recipeFor(entry: Entry): Recipe {
       return container(tagOf(entry), 'flannel', { '/opt/bin/flanneld': 'flanneld' }, 'tools', [
         '/opt/bin/flanneld',
       ]);
+    case 'balancer':
+      return haproxy(tagOf(entry));
     case 'pause':
       return pause(tagOf(entry));
     default:
@@ -129,7 +131,7 @@ function container(
           files,
           entrypoint,
           await binariesFolder(component),
-          base === 'tools' && (await netToolsStamp()),
+          base === 'tools' && (await layerStamp('net-tools')),
         ],
         [],
       ),
@@ -139,10 +141,20 @@ function container(
         Object.entries(files).map(([path, binary]) => [path, join(source, binary)]),
       );
       await writeImage(
-        { tag, layers: base === 'tools' ? [await netToolsLayer(say), own] : [own], entrypoint },
+        { tag, layers: base === 'tools' ? [await debianLayer('net-tools', say), own] : [own], entrypoint },
         out,
       );
     },
+  };
+}
+
+/** From Debian's package of the same version. */
+function haproxy(tag: string): Recipe {
+  const entrypoint = ['/usr/local/sbin/haproxy'];
+  return {
+    stamp: async () => stampOf(['haproxy', tag, await layerStamp('haproxy')], []),
+    make: async (out, say) =>
+      writeImage({ tag, layers: [await debianLayer('haproxy', say)], entrypoint }, out),
   };
 }
 

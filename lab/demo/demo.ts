@@ -6,9 +6,11 @@ import { annotations } from '#api/names.ts';
 import { isResultWord } from '#api/words.ts';
 import { UsageError } from '#base/errors.ts';
 import type { Say } from '../artifacts/progress.ts';
+import { docker, dockerOrUndefined } from '../hosts/docker.ts';
 import { type LabHost, labDir } from '../hosts/places.ts';
 import { kubectl, kubectlPath } from '../kubectl.ts';
 import { clientOf, kubeconfigOf, untilCluster, untilDone } from '../meta/cluster.ts';
+import { seen } from '../meta/faults.ts';
 import { type Meta, metaUp } from '../meta/meta.ts';
 import { askService } from '../meta/web.ts';
 import { withLab } from './lease.ts';
@@ -18,7 +20,8 @@ import { type Timings, timings } from './timings.ts';
 const NAME = 'demo';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
-const HOSTS = 5;
+const REACHED_MS = 60_000;
+const HOSTS = 6;
 
 export interface DemoOptions {
   /** 2: the meta cluster; 3: a cluster by annotation; 4: by REST; 5: scaled and deleted as well. */
@@ -44,11 +47,12 @@ export const demo = ({ stage, keep }: DemoOptions, say: Say): Promise<void> =>
 const entries = (hosts: readonly LabHost[]): { ip: string }[] => hosts.map(({ ip }) => ({ ip }));
 
 async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings): Promise<void> {
-  const [master, ...workers] = meta.hosts;
-  const spare = workers.pop();
-  if (!master || !spare) throw new UsageError(`the demo needs ${HOSTS} hosts`);
-  const base = { masterList: entries([master]), nodeList: entries(workers) };
-  await clock.measure('create: 1 control plane, 2 workers, to Running', async () => {
+  const masters = meta.hosts.slice(0, 3);
+  const [worker, spare] = meta.hosts.slice(3);
+  const victim = masters.at(-1);
+  if (!worker || !spare || !victim) throw new UsageError(`the demo needs ${HOSTS} hosts`);
+  const base = { masterList: entries(masters), nodeList: entries([worker]) };
+  await clock.measure('create: 3 control planes, 1 worker, to Running', async () => {
     const found = await foundCluster(meta);
     if (found?.status?.phase === 'Running') return told('is there already');
     if (stage === 3) return byAnnotation(meta, base);
@@ -56,10 +60,16 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
     const retry = found === undefined ? {} : { retry: true };
     return asked(meta, 'POST', PATH, { name: NAME, ...base, privateSSHKey: meta.privateKey, ...retry });
   });
-  await clock.measure('a Service answers', () => show(meta, workers[0] ?? master));
+  await clock.measure('a Service answers', () => show(meta, worker));
   if (stage < 5) return;
-  await clock.measure('scale up by one worker', () => scaled(meta, 'scaleup', [...workers, spare]));
-  await clock.measure('scale down by one worker', () => scaled(meta, 'scaledown', workers));
+  await clock.measure('scale up by one worker', () => scaled(meta, 'scaleup', [worker, spare]));
+  await clock.measure('scale down by one worker', () => scaled(meta, 'scaledown', [worker]));
+  await clock.measure('a control plane is killed: its worker reaches the API again', () =>
+    killed(victim, worker),
+  );
+  await clock.measure('another host takes its place', () => replaced(meta, victim, spare));
+  // What comes back is no part of the cluster any more, and is reset with it.
+  await docker(['start', victim.name]);
   if (keep) return;
   await clock.measure('delete', async () => {
     await post(meta, 'DELETE', PATH);
@@ -107,6 +117,24 @@ async function scaled(
   // Only after a run that was cut in between: what it had added is there, and the next step takes it away.
   if (route === 'scaleup' && present.size > workers.length) return told('has more workers');
   await asked(meta, 'POST', `${PATH}/${route}`, { nodeList: entries(workers) });
+}
+
+/** Ends a host as a cut power line would, and waits until the kubelet of another would be answered again. */
+async function killed(victim: LabHost, worker: LabHost): Promise<void> {
+  await docker(['kill', victim.name]);
+  told(`has lost ${victim.name} (${victim.ip})`);
+  const ask = `curl -sk -m 2 "https://$(awk '/matryoshka/ { print $2; exit }' /etc/hosts):6443/readyz"`;
+  const answers = async () => (await dockerOrUndefined(['exec', worker.name, 'sh', '-c', ask])) === 'ok';
+  await seen('the API, from the worker', answers, { everyMs: 200, boundMs: REACHED_MS });
+}
+
+async function replaced(meta: Meta, victim: LabHost, spare: LabHost): Promise<void> {
+  const { spec } = await meta.client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, {
+    namespace: 'default',
+    name: NAME,
+  });
+  if (spec.cluster.masterList?.some(({ ip }) => ip === spare.ip)) return told(`has ${spare.ip} already`);
+  await asked(meta, 'POST', `${PATH}/replace`, { from: victim.ip, to: { ip: spare.ip } });
 }
 
 /** Asks by REST, shows a line a host while it runs, returns when it is done. */

@@ -10,6 +10,7 @@ export const OPERATION_NAMES = [
   'restore',
   'renew',
   'relabel',
+  'replace',
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
@@ -39,6 +40,7 @@ export const WORDS: Record<OperationName, Words> = {
   restore: words('restoring', 'restore'),
   renew: words('renewing', 'renew'),
   relabel: words('relabeling', 'relabel'),
+  replace: words('replacing', 'replace'),
 };
 
 const ASKED = new Map(OPERATION_NAMES.map((name) => [WORDS[name].asked, name]));

@@ -50,7 +50,7 @@ export function catalogue(release: Release, sumsText: string): Artifact[] {
 /** The catalogue as the playbooks' variables take it. */
 export function playbookVariables(artifacts: readonly Artifact[]): {
   artifact_files: Record<string, { path: string; sha256: string }>;
-  artifact_images: { image: string; path: string; sha256: string; hosts: 'all' | 'masters' }[];
+  artifact_images: { image: string; path: string; sha256: string; hosts: Entry['hosts'] }[];
 } {
   return {
     artifact_files: Object.fromEntries(

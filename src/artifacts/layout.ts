@@ -8,8 +8,8 @@ export interface Entry {
   readonly path: string;
   /** Set for an archive of a container image: the name by which the cluster asks for it. */
   readonly image?: string;
-  /** Which hosts need it. */
-  readonly hosts: 'all' | 'masters';
+  /** Which hosts need it; `balanced` are those that reach several API servers through a balancer of their own. */
+  readonly hosts: 'all' | 'masters' | 'balanced';
   /** Upstream's file with the sum, relative to the path; absent: upstream has no such file. */
   readonly sums?: string;
 }
@@ -88,6 +88,7 @@ export function layout(release: Release): Entry[] {
     image('etcd', `registry.k8s.io/etcd:${release.etcd}`, 'masters'),
     image('coredns', `registry.k8s.io/coredns/coredns:${release.coredns}`, 'all'),
     image('pause', `registry.k8s.io/pause:${release.pause}`, 'all'),
+    image('balancer', `docker.io/library/haproxy:${release.haproxy}`, 'balanced'),
     image('flannel', `ghcr.io/flannel-io/flannel:${release.flannel}`, 'all'),
   ];
 }

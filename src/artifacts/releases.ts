@@ -9,6 +9,7 @@ export interface Release {
   readonly containerd: string;
   readonly runc: string;
   readonly cniPlugins: string;
+  readonly haproxy: string;
   readonly flannel: string;
   readonly flannelCniPlugin: string;
 }
@@ -23,6 +24,7 @@ export const releases: readonly [Release, ...Release[]] = [
     containerd: '2.1.5',
     runc: 'v1.3.3',
     cniPlugins: 'v1.9.1',
+    haproxy: '3.0.11',
     flannel: 'v0.28.4',
     flannelCniPlugin: 'v1.9.1-flannel1',
   },

@@ -6,7 +6,13 @@ import type { Problem } from '#base/errors.ts';
 import { comparable } from './spec-hash.ts';
 
 /** Kinds of edits to a cluster that exists; an operation lists those that it carries out. */
-export type ChangeKind = 'workers added' | 'workers removed' | 'labels' | 'other';
+export type ChangeKind =
+  | 'workers added'
+  | 'workers removed'
+  | 'control planes added'
+  | 'control planes removed'
+  | 'labels'
+  | 'other';
 
 export interface Change {
   kind: ChangeKind;
@@ -27,15 +33,16 @@ const LIST_OF: Readonly<Record<Duty, ListName>> = {
   worker: 'nodeList',
 };
 
-/** A host that came, went, or has other duties; only workers come and go by themselves. */
+/** A host that came, went, or has other duties. */
 function dutyChanges(ip: string, before: readonly Duty[], after: readonly Duty[]): Change[] {
   const differing = DUTIES.filter((duty) => before.includes(duty) !== after.includes(duty));
   const [first] = differing;
   if (!first) return [];
   const field = `spec.cluster.${LIST_OF[first]}`;
-  const worker = differing.length === 1 && first === 'worker';
-  if (worker && before.length === 0) return [{ kind: 'workers added', field, ip }];
-  if (worker && after.length === 0) return [{ kind: 'workers removed', field, ip }];
+  // etcd comes and goes with the control plane that it runs on.
+  const what = first === 'control-plane' ? 'control planes' : first === 'worker' ? 'workers' : undefined;
+  if (what && before.length === 0) return [{ kind: `${what} added`, field, ip }];
+  if (what && after.length === 0) return [{ kind: `${what} removed`, field, ip }];
   return [{ kind: 'other', field, ip }];
 }
 

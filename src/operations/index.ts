@@ -3,11 +3,12 @@ import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Operation } from './operation.ts';
 import { relabel } from './relabel.ts';
+import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
 
 /** Every operation that is offered. */
-export const operations: readonly Operation[] = [create, scaleUp, scaleDown, relabel, remove];
+export const operations: readonly Operation[] = [create, scaleUp, scaleDown, relabel, replace, remove];
 
 /** The operation of that name; undefined when it is not offered. */
 export const findOperation = (name: OperationName | undefined): Operation | undefined =>

@@ -13,6 +13,8 @@ export type Inference =
 const DOES: Readonly<Record<ChangeKind, string>> = {
   'workers added': 'adds workers',
   'workers removed': 'removes workers',
+  'control planes added': 'adds control planes',
+  'control planes removed': 'removes control planes',
   labels: 'changes labels or taints',
   other: 'changes other fields',
 };

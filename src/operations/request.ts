@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type HostEntry, hostSchema, type ListName } from '#api/host.ts';
 import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
+import { laidOver } from './merge-host-lists.ts';
 
 /** The situation of a request: the object's spec, and the present spec of the cluster. */
 export interface Present {
@@ -45,6 +46,22 @@ export const retryField = z
   .boolean()
   .optional()
   .meta({ description: 'Asks again for what failed; what the body leaves out stays as it is.' });
+
+/** The edit of a request that takes whole lists of workers and control planes; without retry it takes one at least. */
+export function editOfLists(
+  { spec, applied }: Present,
+  given: Partial<Record<'nodeList' | 'masterList', HostEntry[] | undefined>>,
+  retry: boolean | undefined,
+): Edit {
+  const change = Object.fromEntries(
+    (['nodeList', 'masterList'] as const).flatMap((list) => {
+      const hosts = given[list];
+      return hosts ? [[list, laidOver(spec.cluster[list] ?? applied?.cluster[list], hosts)]] : [];
+    }),
+  );
+  const missing = Object.keys(change).length === 0 && !retry;
+  return { change, problems: missing ? [required('nodeList')] : [] };
+}
 
 export const required = (list: ListName): Problem => ({
   field: `spec.cluster.${list}`,

@@ -1,68 +1,81 @@
 import { z } from 'zod';
-import { canonicalIp, type HostEntry } from '#api/host.ts';
+import { canonicalIp, type HostEntry, type ListName } from '#api/host.ts';
 import { stateOf } from '#api/host-record.ts';
-import { isMaster } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { onlyChanges } from './changes.ts';
-import { laidOver } from './merge-host-lists.ts';
+import {
+  checkEtcd,
+  leadHosts,
+  leaves,
+  masterStays,
+  ofOneThatStays,
+  removeMembers,
+} from './control-planes.ts';
 import { named, type Operation } from './operation.ts';
-import { editRequest, hostList, hostsIn, type Present, required, retryField } from './request.ts';
+import { editOfLists, editRequest, hostList, hostsIn, type Present, retryField } from './request.ts';
 
 const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
 
 /** A scale-up that failed may have taken hosts that only the object names: those can go as well. */
-function shrinks({ spec, applied }: Present, list: readonly HostEntry[], allowEmpty = false): Problem[] {
-  const field = 'spec.cluster.nodeList';
-  if (list.length === 0 && !allowEmpty)
-    return [{ field, reason: 'is empty; "allowEmpty": true removes every worker' }];
-  const kept = new Set(list.map(addressOf));
-  const present = [...hostsIn(applied, 'nodeList'), ...hostsIn(spec, 'nodeList')];
+function shrinks({ spec, applied }: Present, list: ListName, wanted: readonly HostEntry[]): Problem[] {
+  const kept = new Set(wanted.map(addressOf));
+  const present = [...hostsIn(applied, list), ...hostsIn(spec, list)];
   return present.every((host) => kept.has(addressOf(host)))
-    ? [{ field, reason: 'names every present worker; leave out the hosts to remove' }]
+    ? [{ field: `spec.cluster.${list}`, reason: 'names every present host; leave out the hosts to remove' }]
     : [];
 }
 
-/** Removes every worker that the cluster holds and `spec` no longer names; what could not be reset is tried again. */
+/** Removes every host that the cluster holds and `spec` no longer names; what could not be reset is tried again. */
 export const scaleDown = {
   ...named('scale-down'),
-  summary: 'Remove workers',
+  summary: 'Remove workers and control planes',
   phase: 'Scaling',
   ends: 'Running',
   request: editRequest({
     route: 'scaledown',
-    description: 'Takes the whole new list, a part of the present one.',
+    description: 'Takes the whole new list of a kind of host, a part of the present one.',
     fields: {
-      nodeList: hostList('The whole new list of workers; required without retry.'),
-      allowEmpty: z.boolean().optional().meta({ description: 'Lets the list be empty: every worker goes.' }),
+      nodeList: hostList(
+        'The whole new list of workers; left out: unchanged. One list is required without retry.',
+      ),
+      masterList: hostList('The whole new list of control planes, 1 or 3 hosts; left out: unchanged.'),
+      allowEmpty: z.boolean().optional().meta({ description: 'Lets nodeList be empty: every worker goes.' }),
       retry: retryField,
     },
     example: { nodeList: [{ ip: '192.0.2.12' }] },
-    edit(present, { nodeList, allowEmpty, retry }) {
-      if (!nodeList) return { change: {}, problems: retry ? [] : [required('nodeList')] };
-      const { spec, applied } = present;
-      const list = laidOver(spec.cluster.nodeList ?? applied?.cluster.nodeList, nodeList);
-      return { change: { nodeList: list }, problems: applied ? shrinks(present, list, allowEmpty) : [] };
+    edit(present, { nodeList, masterList, allowEmpty, retry }) {
+      if (nodeList?.length === 0 && !allowEmpty) {
+        const reason = 'is empty; "allowEmpty": true removes every worker';
+        return { change: {}, problems: [{ field: 'spec.cluster.nodeList', reason }] };
+      }
+      const { change, problems } = editOfLists(present, { nodeList, masterList }, retry);
+      // A list that is named and keeps all is a mistake, unless the other one shrinks.
+      const kept = (['nodeList', 'masterList'] as const).map((list) =>
+        change[list] ? shrinks(present, list, change[list]) : undefined,
+      );
+      const said = kept.filter((one) => one !== undefined);
+      const none = present.applied && said.length > 0 && said.every((one) => one.length > 0);
+      return { change, problems: none ? said.flat() : problems };
     },
   }),
-  mayChange: ['workers removed'],
+  mayChange: ['workers removed', 'control planes removed'],
   planning: {
-    named: (member, record) =>
-      record && isMaster(member) && stateOf(record) === 'Joined' ? 'stay' : undefined,
-    unnamed: ({ spec }) => (isMaster(spec) ? undefined : 'leave'),
+    named: (member, record, situation) =>
+      record && stateOf(record) === 'Joined' ? ofOneThatStays(member, record, situation) : undefined,
+    unnamed: () => 'leave',
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
-      {
-        name: 'Drain and remove nodes',
-        works: ({ member }) => isMaster(member),
-        pace: 'one',
-        cut: 'between',
-      },
-      { name: 'Reset hosts', works: ({ action }) => action === 'leave', pace: 'all', cut: 'never' },
+      checkEtcd,
+      leadHosts,
+      { name: 'Drain and remove nodes', works: masterStays, pace: 'one', cut: 'between' },
+      removeMembers,
+      { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
     ],
   },
   check: (situation) =>
-    onlyChanges(['workers removed'], situation, {
+    onlyChanges(['workers removed', 'control planes removed'], situation, {
       'workers added': 'is not a host of the cluster; a scale-down only removes hosts',
+      'control planes added': 'is not a host of the cluster; a scale-down only removes hosts',
       labels: 'has other labels or taints; ask for "relabeling" to change those',
     }),
 } satisfies Operation;

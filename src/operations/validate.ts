@@ -78,18 +78,24 @@ function hosts({ cluster }: Spec): Problem[] {
   return problems;
 }
 
-/** This part makes clusters of one control plane with etcd on it. */
+/** Most members that an etcd is advised to have (etcd.io, FAQ, What is maximum cluster size). */
+const MOST_MEMBERS = 5;
+
+/** Control planes carry etcd: their number is one that a quorum gains from. */
 function controlPlane({ cluster }: Spec): Problem[] {
   const masters = cluster.masterList ?? [];
-  if (masters.length === 0)
-    return [{ field: at('masterList'), reason: 'is required; name one control plane host' }];
+  const count = masters.length;
+  const field = at('masterList');
+  if (count === 0) return [{ field, reason: 'is required; name 1, 3 or 5 control plane hosts' }];
   const problems: Problem[] = [];
-  if (masters.length > 1) {
-    problems.push({
-      field: at('masterList'),
-      value: masters.length,
-      reason: 'NotOffered: more than one control plane host; name one',
-    });
+  if (count % 2 === 0) {
+    const reason =
+      `names ${count} control plane hosts; etcd runs on them, and ${count} members bear the loss of ` +
+      `${borne(count)} like ${count - 1} do; name 1, 3 or 5`;
+    problems.push({ field, value: count, reason });
+  } else if (count > MOST_MEMBERS) {
+    const reason = `names ${count} control plane hosts; etcd runs on them, and more than ${MOST_MEMBERS} members only slow it; name 1, 3 or 5`;
+    problems.push({ field, value: count, reason });
   }
   const ips = (list: typeof masters): string =>
     canonicalJson(list.map(({ ip }) => canonicalIp(ip) ?? ip).sort());
@@ -101,3 +107,6 @@ function controlPlane({ cluster }: Spec): Problem[] {
   }
   return problems;
 }
+
+/** Members of an etcd that may fail: a quorum is more than half (etcd.io, FAQ, failure tolerance). */
+const borne = (members: number): number => Math.floor((members - 1) / 2);

@@ -76,7 +76,7 @@ it('serves REST, its documentation, admission and probes over TLS until it is to
       '/api/v1/clusters',
       '/api/v1/hosts',
       cluster,
-      ...['hosts', 'kubeconfig', 'logs', 'relabel', 'scaledown', 'scaleup'].map(
+      ...['hosts', 'kubeconfig', 'logs', 'relabel', 'replace', 'scaledown', 'scaleup'].map(
         (word) => `${cluster}/${word}`,
       ),
     ].sort(),

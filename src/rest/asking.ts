@@ -31,7 +31,7 @@ export const createBody = z
     serviceCIDR: cidrSchema.optional().meta({ description: `Default: 10.96.0.0/16. ${FIXED}` }),
     masterList: hostsSchema
       .optional()
-      .meta({ description: 'The control plane host; required at a creation.' }),
+      .meta({ description: 'Control plane hosts, 1, 3 or 5; required at a creation.' }),
     nodeList: hostsSchema.optional().meta({ description: 'Workers.' }),
     etcdList: hostsSchema.optional().meta({ description: 'Left out, or equal to masterList.' }),
     externalLoadBalancer: endpointSchema

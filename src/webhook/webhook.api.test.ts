@@ -251,11 +251,11 @@ describe('the webhook, called by the API server', () => {
     await created('fixed', 2);
     const { alice } = clients;
     const edits: [object, RegExp][] = [
-      [{ masterList: [host(9)] }, /spec\.cluster\.masterList: NotOffered/],
+      [{ masterList: [host(2)], nodeList: [host(1)] }, /spec\.cluster\.masterList: NotOffered/],
       [{ imagesRegistry: 'registry.example.com' }, /spec\.cluster\.imagesRegistry: NotOffered/],
       [
-        { nodeList: [host(3)] },
-        /spec\.cluster\.nodeList: NotOffered: this (adds|removes) workers \(.*\) and (adds|removes) workers \(.*\) at once/,
+        { nodeList: [{ ...host(2), labels: { rack: 'r1' } }, host(3)] },
+        /NotOffered: this changes labels or taints \(.*\) and adds workers \(.*\) at once/,
       ],
     ];
     for (const [cluster, reason] of edits)

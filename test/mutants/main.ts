@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copyOfTree } from './copy.ts';
 import { type Mutant, mutated, nameOf, occurrences } from './mutant.ts';
+import { ofControlPlanes } from './of-control-planes.ts';
 import { ofItsEdges } from './of-its-edges.ts';
 import { ofTheController } from './of-the-controller.ts';
 import { hear } from './witness.ts';
@@ -12,7 +13,9 @@ import { hear } from './witness.ts';
  */
 const root = join(import.meta.dirname, '../..');
 const wanted = process.env['MUTANT'] ?? '';
-const mutants = [...ofTheController, ...ofItsEdges].filter(({ name }) => name.includes(wanted));
+const mutants = [...ofTheController, ...ofItsEdges, ...ofControlPlanes].filter(({ name }) =>
+  name.includes(wanted),
+);
 
 const say = (...columns: string[]) => process.stdout.write(`${columns.join('\t')}\n`);
 const seconds = (began: number) => ((performance.now() - began) / 1000).toFixed(1);

@@ -6,6 +6,7 @@ argument list, no file is left there, and the host needs no Python.
         vars: {KUBE_VERSION: v1.34.4}   # become shell variables; maps and lists arrive as JSON
         timeout: 300                    # seconds
         shell: /bin/sh                  # instead of the play's ansible_shell_executable
+        library: member.sh              # functions of the role that its scripts call
         output: /path/on/this/machine   # where standard output goes, 0600, instead of into the result
 
 Several scripts run one after the other, and those of an inner list side by side; the first that fails ends them:
@@ -67,7 +68,7 @@ def said(lines):
 
 
 class ActionModule(ActionBase):
-    _VALID_ARGS = frozenset(('script', 'vars', 'timeout', 'shell', 'output', 'go_on'))
+    _VALID_ARGS = frozenset(('script', 'vars', 'timeout', 'shell', 'output', 'go_on', 'library'))
     _supports_check_mode = False
 
     def run(self, tmp=None, task_vars=None):
@@ -75,12 +76,13 @@ class ActionModule(ActionBase):
         args = self._task.args
         unknown = set(args) - self._VALID_ARGS
         if unknown or 'script' not in args:
-            raise AnsibleActionFail('host_script takes script, vars, timeout, shell, output, go_on; not %s' % sorted(unknown))
+            raise AnsibleActionFail('host_script takes script, vars, timeout, shell, output, go_on, library; not %s' % sorted(unknown))
         variables = ''.join(assignment(key, value) for key, value in sorted((args.get('vars') or {}).items()))
         functions, calls = self._steps(args['script'], task_vars, args.get('go_on'))
         # The whole text is read before any of it runs, so that no command of it can eat the rest.
-        script = 'main() {\n%s\n%s\n%s\nfailed=0\n%s\nexit $failed\n}\nmain </dev/null\n' % (
-            variables, read(PRELUDE), functions, calls)
+        library = read(self._find_needle('files', args['library'])) if args.get('library') else ''
+        script = 'main() {\n%s\n%s\n%s\n%s\nfailed=0\n%s\nexit $failed\n}\nmain </dev/null\n' % (
+            variables, read(PRELUDE), library, functions, calls)
         command = '/usr/bin/timeout -k 10 %d /bin/bash -s' % int(args.get('timeout', 600))
         options = {'in_data': to_bytes(script), 'sudoable': False}
         if args.get('shell'):

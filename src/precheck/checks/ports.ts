@@ -3,7 +3,8 @@ import { isOpen } from './owner.ts';
 
 /** Source: kubernetes.io, Ports and Protocols. */
 const CONTROL_PLANE = [6443, 2379, 2380, 10250, 10257, 10259];
-const WORKER = [10250, 10256];
+/** 6443 for the balancer that stands before several API servers. */
+const WORKER = [6443, 10250, 10256];
 
 export const ports: Check = {
   name: 'ports',

@@ -81,14 +81,25 @@ describe('validateKubernetesCluster', () => {
       ],
     ),
     [
-      'another master',
+      'another master, which waits for its word',
       cluster(record),
       cluster({ ...record, ...word('creating') }, { masterList: [{ ip: '10.0.0.9' }] }),
-      ['spec.cluster.masterList'],
+      [],
     ],
     ['a worker more', cluster(record), cluster(record, nodes(2, 3)), []],
     ['a worker less, which waits for its word', cluster(record), cluster(record, nodes()), []],
-    ['workers that come and go', cluster(record), cluster(record, nodes(3)), ['spec.cluster.nodeList']],
+    [
+      'a worker in the place of another, which waits for its word',
+      cluster(record),
+      cluster(record, nodes(3)),
+      [],
+    ],
+    [
+      'a worker that becomes a master',
+      cluster(record),
+      cluster(record, { masterList: [{ ip: '10.0.0.2' }], nodeList: [] }),
+      ['spec.cluster.masterList'],
+    ],
     [
       'a worker beside what was let in before',
       cluster(record, { imagesRegistry: 'r' }),

@@ -1,5 +1,5 @@
-# Admits workers: prints what they need to join, a token that lives for at least ten minutes yet and the cluster's
-# authority. The caller keeps it out of logs.
+# Admits hosts: prints what they need to join, a token that lives for at least ten minutes yet and the cluster's
+# authority; for control planes the keys that these share. The caller keeps it out of logs.
 umask 077
 nodes=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{"\n"}{end}') || exit 1
 again=
@@ -38,3 +38,5 @@ S
 fi
 result token "$token"
 result ca "$(base64 -w0 /etc/kubernetes/pki/ca.crt)"
+# Through this connection, so that they never lie in the cluster, as `kubeadm init --upload-certs` has it for two hours.
+[ -z "$WITH_PKI" ] || result pki "$(tar -C /etc/kubernetes/pki -czf - {ca,front-proxy-ca,etcd/ca}.{crt,key} sa.{key,pub} | base64 -w0)"

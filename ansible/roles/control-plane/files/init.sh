@@ -1,12 +1,7 @@
 # kubeadm init on the first control plane. Complete: left. Cut short: reset and done again.
 umask 077
 mkdir -p "$state"
-healthy() { curl -sk -m 3 "https://127.0.0.1:6443/readyz" | grep -qx ok; }
-
-if [ -e /etc/matryoshka/joined ] && [ -s /etc/kubernetes/admin.conf ]; then
-  systemctl is-active -q kubelet || systemctl start kubelet
-  for try in $(seq 240); do healthy && break; sleep 0.5; done
-  healthy || fail 'the control plane was initialised, but its API server does not become ready'
+if await_joined; then
   # What was made with other networks or under another name stays so, whatever this run was given.
   made=$(kubectl -n kube-system get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || fail "$made"
   for net in "podSubnet $POD_CIDR" "serviceSubnet $SERVICE_CIDR"; do
@@ -20,20 +15,7 @@ if [ -e /etc/matryoshka/joined ] && [ -s /etc/kubernetes/admin.conf ]; then
   did joined
   exit 0
 fi
-
-# Somebody's etcd ends the script here. What is ours and there all the same is a try that was cut short.
-own tree /var/lib/etcd
-for tree in /etc/kubernetes /var/lib/kubelet; do
-  is_made tree $tree || is_made content $tree || fail "$tree was not made by Matryoshka"
-done
-if [ -n "$(ls -A /etc/kubernetes/manifests 2>/dev/null)" ] || [ -e /etc/kubernetes/admin.conf ] || [ -e /var/lib/kubelet/config.yaml ] || ! is_empty /var/lib/etcd; then
-  kubeadm reset -f --cleanup-tmp-dir > "$state/reset.log" 2>&1 || fail "$(tail -5 "$state/reset.log")"
-  remove_tree /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found || exit 1
-  ! is_made file /etc/cni/net.d/10-flannel.conflist || rm -f /etc/cni/net.d/10-flannel.conflist
-  # shellcheck disable=SC2086
-  [ -z "$RESOLV_NAMESERVERS" ] || printf 'nameserver %s\n' $RESOLV_NAMESERVERS > /etc/kubernetes/resolv.conf
-  changed 'reset after an initialisation that was cut short'
-fi
+begin_anew
 
 # The token is only ever in files; the workers get it from there.
 id=$(LC_ALL=C tr -dc a-z0-9 < /dev/urandom | head -c 6)

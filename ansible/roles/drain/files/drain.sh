@@ -17,23 +17,27 @@ while read -r host node how; do
 done <<< "$LEAVING"
 [ -n "$own" ] || exit 0
 
-names=$(awk -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" 'NF { printf "%s\"%s\":\"%s\"", comma, $2, now; comma = "," }' <<< "$own")
-denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-removed-nodes","namespace":"kube-system"},"data":{'$names'}}'
-{
-  # Added to those of earlier operations, never in their place.
-  kubectl -n kube-system patch configmap matryoshka-removed-nodes --type merge -p "{\"data\":{$names}}" > /dev/null 2>&1 ||
-    kubectl create -f - > /dev/null <<< "$denied"
-} && kubectl apply --server-side --field-manager=matryoshka --force-conflicts -f - > /dev/null <<< "$DENY" ||
-  fail 'nodes that leave cannot be kept from coming back; none was removed'
+side_by_side() { # FUNCTION: for each host that leaves; answers 1 when one failed
+  local pids= pid failed=0
+  while read -r host node how; do
+    [ -n "$host" ] || continue
+    ( "$1" "$host" "$node" "$how" ) & pids="$pids $!"
+  done <<< "$own"
+  for pid in $pids; do wait "$pid" || failed=1; done
+  return $failed
+}
 
-leave() { # HOST NODE drain-or-no
+empty() { # HOST NODE drain-or-no
+  local out
+  # A host that is away ends no pods; the cluster collects them once the node is gone.
+  [ -z "${present##* $2 *}" ] && [ "$3" = drain ] || return 0
+  out=$(kubectl drain "$2" --ignore-daemonsets --delete-emptydir-data --force --timeout="${DRAIN_SECONDS}s" 2>&1) ||
+    echo "$2 was not drained within $DRAIN_SECONDS s: $(printf '%s\n' "$out" | tail -1)"
+}
+
+leave() { # HOST NODE
   local out
   if [ -z "${present##* $2 *}" ]; then
-    # A host that is away ends no pods; the cluster collects them once the node is gone.
-    if [ "$3" = drain ]; then
-      out=$(kubectl drain "$2" --ignore-daemonsets --delete-emptydir-data --force --timeout="${DRAIN_SECONDS}s" 2>&1) ||
-        echo "$2 was not drained within $DRAIN_SECONDS s: $(printf '%s\n' "$out" | tail -1)"
-    fi
     for try in $(seq 5); do
       out=$(kubectl delete node "$2" --ignore-not-found --timeout=30s 2>&1) && break
       [ "$try" != 5 ] || fail "$2: $out"
@@ -44,10 +48,15 @@ leave() { # HOST NODE drain-or-no
   did left "$1"
 }
 
-pids= failed=0
-while read -r host node how; do
-  [ -n "$host" ] || continue
-  ( leave "$host" "$node" "$how" ) & pids="$pids $!"
-done <<< "$own"
-for pid in $pids; do wait "$pid" || failed=1; done
-exit $failed
+side_by_side empty
+# Not before: a kubelet that may not say that a pod has ended never lets it go.
+names=$(awk -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" 'NF { printf "%s\"%s\":\"%s\"", comma, $2, now; comma = "," }' <<< "$own")
+denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-removed-nodes","namespace":"kube-system"},"data":{'$names'}}'
+{
+  # Added to those of earlier operations, never in their place.
+  kubectl -n kube-system patch configmap matryoshka-removed-nodes --type merge -p "{\"data\":{$names}}" > /dev/null 2>&1 ||
+    kubectl create -f - > /dev/null <<< "$denied"
+} && kubectl apply --server-side --field-manager=matryoshka --force-conflicts -f - > /dev/null <<< "$DENY" ||
+  fail 'nodes that leave cannot be kept from coming back; none was removed'
+
+side_by_side leave

@@ -30,13 +30,3 @@ case $POD_CIDR in *:*)
     sysctl -q net.ipv6.conf.all.forwarding=1 || fail 'cannot set net.ipv6.conf.all.forwarding'
   } ;;
 esac
-
-if [ -n "$ENDPOINT_ADDRESS" ] && [ "$ENDPOINT_ADDRESS" != "$ENDPOINT_NAME" ]; then
-  line="$ENDPOINT_ADDRESS $ENDPOINT_NAME # matryoshka $CLUSTER_ID"
-  if ! grep -qxF "$line" /etc/hosts; then
-    # In place: the file may be a mount.
-    own line /etc/hosts
-    { grep -v '# matryoshka ' /etc/hosts; echo "$line"; } > "$work/hosts" && cat "$work/hosts" > /etc/hosts
-    rm -f "$work/hosts"; changed /etc/hosts
-  fi
-fi

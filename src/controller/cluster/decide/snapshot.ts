@@ -28,7 +28,7 @@ export type Binding =
 /** Whether the cluster's credentials for people are where they belong. */
 export type Kubeconfig =
   | { kind: 'missing' }
-  | { kind: 'present'; expires?: Date }
+  | { kind: 'present'; expires?: Date; server?: string }
   /** The operator may not look. */
   | { kind: 'hidden' }
   /** A Secret of that name is there, and it is somebody else's. */

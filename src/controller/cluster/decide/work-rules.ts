@@ -3,6 +3,7 @@ import { stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Phase } from '#api/words.ts';
 import type { Operation } from '#operations/operation.ts';
+import { leadsTo } from './kubeconfig.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, textOfBlock, textOfProblems } from './outcome.ts';
 import { afterFailure, obtainKubeconfig, settleHosts } from './settle.ts';
@@ -148,8 +149,10 @@ export const succeed: WorkRule = (snapshot, { operation, status }) => {
   const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
   const hosts = settleHosts(snapshot, operation);
   if (hosts) return hosts;
+  // Through a control plane that has left nobody reaches the cluster.
+  const left = snapshot.plan.hosts.flatMap(({ action, member }) => (action === 'leave' ? [member.ip] : []));
   const open =
-    operation.brings.includes('kubeconfig') && kubeconfig.kind !== 'present'
+    operation.brings.includes('kubeconfig') && (kubeconfig.kind !== 'present' || leadsTo(kubeconfig, left))
       ? obtainKubeconfig(snapshot, report)
       : undefined;
   if (open && open.kind !== 'act' && now.getTime() >= deadlineOf(status)) {

@@ -1,0 +1,65 @@
+# HAProxy on this host, in front of the API servers. It is unpacked from its image and runs as a unit of its own, so that
+# it needs neither containerd nor the kubelet, which itself reaches the API servers through it.
+# The unit runs as a user of its own.
+umask 022
+unit=matryoshka-balancer.service root=$work/balancer folder=/etc/matryoshka/balancer
+own dir /etc/matryoshka/balancer file /etc/matryoshka/balancer/ca.crt /etc/matryoshka/balancer/haproxy.cfg \
+  file /etc/systemd/system/matryoshka-balancer.service unit matryoshka-balancer.service
+mkdir -p $folder
+before=$(cat $folder/* 2>/dev/null | sha256sum)
+# A host that has joined has the authority of the cluster; one that joins is given it.
+if [ -s /etc/kubernetes/pki/ca.crt ]; then put $folder/ca.crt 644 < /etc/kubernetes/pki/ca.crt
+else base64 -d <<< "$CA" | put $folder/ca.crt 644; fi
+put $folder/haproxy.cfg 644 <<< "$BALANCER_CONFIG"
+
+restart=
+if ! is_installed balancer "$BALANCER_IMAGE"; then
+  ctr -n k8s.io images ls -q "name==$BALANCER_IMAGE" | grep -q . ||
+    ctr -n k8s.io images pull --hosts-dir /etc/containerd/certs.d "$BALANCER_IMAGE" > "$work/balancer.log" 2>&1 ||
+    fail "cannot pull $BALANCER_IMAGE: $(tail -1 "$work/balancer.log")"
+  mkdir -p "$work/balancer.image" && rm -rf "$root.new"
+  ctr -n k8s.io images mount "$BALANCER_IMAGE" "$work/balancer.image" > "$work/balancer.log" 2>&1 ||
+    fail "cannot mount $BALANCER_IMAGE: $(tail -1 "$work/balancer.log")"
+  cp -a "$work/balancer.image" "$root.new"; copied=$?
+  ctr -n k8s.io images unmount --rm "$work/balancer.image" > /dev/null 2>&1
+  rmdir "$work/balancer.image"
+  [ "$copied" = 0 ] || fail "cannot unpack $BALANCER_IMAGE"
+  mkdir -p "$root.new"/{etc/balancer,proc,sys,dev,run,tmp,var/tmp}
+  rm -rf "$root"; mv "$root.new" "$root"; rm -f "$work/balancer.log"
+  echo "$BALANCER_IMAGE" > "$installed/balancer"; changed "$BALANCER_IMAGE"; restart=yes
+fi
+put /etc/systemd/system/$unit 644 <<U && { systemctl daemon-reload; restart=yes; }
+[Unit]
+Description=HAProxy in front of the API servers of the cluster
+Documentation=https://docs.haproxy.org/
+After=network.target
+StartLimitIntervalSec=0
+
+[Service]
+RootDirectory=$root
+BindReadOnlyPaths=$folder:/etc/balancer
+ExecStart=/usr/local/sbin/haproxy -W -db -f /etc/balancer/haproxy.cfg
+DynamicUser=yes
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+LimitNOFILE=16384
+Restart=always
+RestartSec=1
+OOMScoreAdjust=-998
+
+[Install]
+WantedBy=multi-user.target
+U
+if [ -n "$restart" ] || ! systemctl is-active -q $unit; then
+  systemctl enable -q $unit 2>/dev/null; systemctl restart $unit || fail "the balancer does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
+  changed $unit
+elif [ "$before" != "$(cat $folder/* | sha256sum)" ]; then
+  # Connections that live stay with the old process until they end.
+  systemctl kill -s USR2 --kill-who=main $unit || fail 'the balancer does not take its new configuration'
+  changed 'configuration of the balancer'
+fi
+for try in $(seq 50); do
+  curl -sk -m 2 -o /dev/null "https://$BALANCER_ADDRESS/readyz" && exit 0
+  sleep 0.2
+done
+fail "no API server answers through the balancer: $(journalctl -u $unit -n 3 --no-pager -o cat)"

@@ -1,0 +1,45 @@
+# Asking the etcd that runs beside the control planes, through the member on this host.
+etcd() {
+  local container
+  container=$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
+    grep -xF "$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd')" | head -1)
+  [ -n "$container" ] || { echo 'no etcd runs here' >&2; return 1; }
+  # Its standard input may be a list that somebody reads line by line.
+  timeout 20 ctr -n k8s.io tasks exec --exec-id "matryoshka-$RANDOM$RANDOM" "$container" etcdctl \
+    --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt \
+    --key /etc/kubernetes/pki/etcd/server.key --command-timeout 10s "$@" 2>&1 < /dev/null
+}
+
+# members: a line each, `ADDRESS ID NAME LEARNER`; one that was never started has no name.
+members() {
+  local out
+  out=$(etcd member list -w simple) || { echo "$out" >&2; return 1; }
+  awk -F', ' '/^[0-9a-f]+, / { url = $4; sub(/^https?:\/\//, "", url); sub(/:[0-9]+$/, "", url); gsub(/[][]/, "", url); print url, $1, ($3 == "" ? "-" : $3), $6 }' <<< "$out"
+}
+
+# client URL of the member at an address
+at() { case $1 in *:*) echo "https://[$1]:2379" ;; *) echo "https://$1:2379" ;; esac; }
+
+answers() { [ "$1" != '-' ] && etcd --endpoints "$(at "$1")" endpoint health > /dev/null; }
+
+# check_etcd LEAVING JOINING: refuses, with the arithmetic, to change an etcd that is not whole. The rules are those of
+# Cluster API's control plane: every member that stays answers, none is a learner, a quorum is left.
+check_etcd() {
+  local all address id name learner sick= voters=0 well=0 out
+  for try in $(seq 10); do all=$(members) && break; sleep 1; done
+  [ -n "$all" ] || fail 'the members of etcd cannot be listed; nothing was changed'
+  while read -r address id name learner; do
+    case " $1 " in *" $address "*) continue ;; esac
+    if [ "$learner" = true ]; then
+      # Left by a join that was cut short: that join goes on with it.
+      case " $2 " in *" $address "*) continue ;; esac
+      fail "etcd has a learner, $name ($address), that is not promoted yet; nothing was changed"
+    fi
+    voters=$((voters + 1))
+    out=
+    for try in 1 2 3 4 5; do answers "$address" && out=yes && break; sleep 1; done
+    [ -n "$out" ] && well=$((well + 1)) || sick="$sick $name ($address)"
+  done <<< "$all"
+  [ "$voters" -gt 0 ] || fail 'no member of etcd would be left; nothing was changed'
+  [ -z "$sick" ] || fail "members of etcd that stay do not answer:$sick; of $voters that would be left $well are healthy, $((voters / 2 + 1)) are needed, and each must be: mend or remove them first; nothing was changed"
+}

@@ -1,0 +1,24 @@
+# kubeadm join of a further control plane. Complete: left. Cut short: reset and done again.
+umask 077
+mkdir -p "$state"
+if await_joined; then
+  did joined
+  exit 0
+fi
+[ -n "$PKI" ] || fail 'the keys of the control plane were not handed over'
+begin_anew
+mkdir -p /etc/kubernetes/pki
+base64 -d <<< "$PKI" | tar -xzf - --no-same-owner -C /etc/kubernetes/pki || fail 'the keys of the control plane cannot be unpacked'
+printf '%s\n' "$DISCOVERY" > "$state/discovery.conf"
+printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
+# Protected: a member that etcd has just taken in must come up before anybody else changes this host.
+/usr/local/sbin/matryoshka-fence protect kubeadm-join sh -c "kubeadm join --config $state/kubeadm-join.yaml && echo $CLUSTER_ID > /etc/matryoshka/joined" > "$state/join.out" 2>&1
+code=$?
+rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
+if [ "$code" != 0 ]; then
+  out=$(grep -v addrConn "$state/join.out" | tail -20)
+  echo "${out//$SECRET/…}" >&2
+  exit 1
+fi
+changed 'kubeadm join of a control plane'
+did joined

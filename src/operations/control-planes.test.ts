@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import type { HostRecord } from '#api/host-record.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
+import { infer } from './infer.ts';
+import type { Operation } from './operation.ts';
+import { planOf } from './plan.ts';
+import { replace } from './replace.ts';
+import { scaleDown } from './scale-down.ts';
+import { scaleUp } from './scale-up.ts';
+
+const ip = (last: number) => `10.0.0.${last}`;
+const spec = (masters: number[], nodes: number[], more: Partial<Spec['cluster']> = {}): Spec => ({
+  cluster: {
+    masterList: masters.map((last) => ({ ip: ip(last) })),
+    nodeList: nodes.map((last) => ({ ip: ip(last) })),
+    ...more,
+  },
+});
+const records = (of: Spec): HostRecord[] =>
+  [...membersOf(of.cluster).values()].map((member) => ({
+    metadata: { name: member.ip },
+    spec: { clusterId: 'c1', cluster: 'a/demo', ...member },
+    status: { state: 'Joined', touched: true },
+  }));
+
+function plan(operation: Operation, from: Spec, to: Spec) {
+  const situation = { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } };
+  const made = planOf(operation, situation);
+  return {
+    does: Object.fromEntries(made.hosts.map(({ member, action }) => [member.ip, action])),
+    steps: made.steps.map(({ name }) => name),
+    refused: made.refusals.map(({ field, reason }) => `${field}: ${reason}`),
+  };
+}
+
+describe('control planes', () => {
+  it('that join change the way of every host that stays, after etcd was found whole', () => {
+    const { does, steps, refused } = plan(scaleUp, spec([1], [7]), spec([1, 2, 3], [7]));
+    expect(does).toEqual({ [ip(1)]: 'change', [ip(2)]: 'join', [ip(3)]: 'join', [ip(7)]: 'change' });
+    expect(steps).toEqual([
+      'Take hosts',
+      'Prepare hosts',
+      'Check etcd',
+      'Lead hosts to the API servers',
+      'Admit hosts',
+      'Join hosts',
+      'Await the cluster',
+    ]);
+    expect(refused).toEqual([]);
+  });
+
+  it('behind a load balancer of the site leave the others alone', () => {
+    const site = { externalLoadBalancer: 'api.example.com' };
+    const { does } = plan(scaleUp, spec([1], [7], site), spec([1, 2, 3], [7], site));
+    expect(does).toEqual({ [ip(1)]: 'stay', [ip(2)]: 'join', [ip(3)]: 'join' });
+  });
+
+  it('are no work where only a worker joins or leaves', () => {
+    const three = spec([1, 2, 3], [7, 8]);
+    expect(plan(scaleUp, spec([1, 2, 3], [7]), three).does).toEqual({
+      ...{ [ip(1)]: 'stay', [ip(2)]: 'stay', [ip(3)]: 'stay' },
+      [ip(8)]: 'join',
+    });
+    expect(plan(scaleDown, three, spec([1, 2, 3], [7])).steps).toEqual([
+      'Take hosts',
+      'Drain and remove nodes',
+      'Reset hosts',
+    ]);
+  });
+
+  it('are known to all, and one that the last run did not get to is led again', () => {
+    const from = spec([1, 2, 3], [7]);
+    const hosts = records(from).map((record) =>
+      record.spec.ip === ip(7)
+        ? {
+            ...record,
+            status: {
+              ...record.status,
+              lastRun: { operation: 'scale-up', sequence: 2, attempt: 1, did: [], ok: false, at: '' },
+            },
+          }
+        : record,
+    );
+    const situation = {
+      spec: spec([1, 2, 3], [7, 8]),
+      applied: from,
+      hosts,
+      offer: { versions: ['v1.34.4'] },
+    };
+    const { hosts: does } = planOf(scaleUp, situation);
+    expect(does.find(({ member }) => member.ip === ip(7))?.action).toBe('change');
+  });
+
+  it('that leave are left by the others first, then leave etcd, then are reset; the first one can go', () => {
+    const { does, steps, refused } = plan(scaleDown, spec([1, 2, 3], [7]), spec([3], [7]));
+    expect(does).toEqual({ [ip(1)]: 'leave', [ip(2)]: 'leave', [ip(3)]: 'change', [ip(7)]: 'change' });
+    expect(steps).toEqual([
+      'Take hosts',
+      'Check etcd',
+      'Lead hosts to the API servers',
+      'Drain and remove nodes',
+      'Remove members of etcd',
+      'Reset hosts',
+    ]);
+    expect(refused).toEqual([]);
+  });
+
+  it('are never two', () => {
+    expect(plan(scaleDown, spec([1, 2, 3], []), spec([1, 2], [])).refused).toEqual([
+      expect.stringContaining('2 members bear the loss of 0 like 1 do'),
+    ]);
+  });
+});
+
+describe('a host in the place of another', () => {
+  it('is one operation, which waits for its word', () => {
+    expect(infer(spec([1, 2, 3], [7]), spec([4, 2, 3], [7]))).toMatchObject({
+      kind: 'needs-confirmation',
+      message: expect.stringContaining('"replacing"'),
+    });
+  });
+
+  it('joins before a living one leaves etcd, and after a dead one did', () => {
+    const { does, steps, refused } = plan(replace, spec([1, 2, 3], [7]), spec([4, 2, 3], [7]));
+    expect(does).toEqual({
+      ...{ [ip(1)]: 'leave', [ip(2)]: 'change', [ip(3)]: 'change', [ip(7)]: 'change' },
+      [ip(4)]: 'join',
+    });
+    const [dead, join, living] = ['Remove dead members of etcd', 'Join hosts', 'Remove members of etcd'];
+    expect(steps.filter((name) => [dead, join, living].includes(name))).toEqual([dead, join, living]);
+    expect(refused).toEqual([]);
+  });
+
+  it('may be a worker, which nobody else is touched for', () => {
+    const { does } = plan(replace, spec([1], [7, 8]), spec([1], [7, 9]));
+    expect(does).toEqual({ [ip(1)]: 'stay', [ip(8)]: 'leave', [ip(9)]: 'join' });
+  });
+
+  it.each([
+    ['none comes', spec([1, 2, 3], [7]), spec([1, 2, 3], []), 'takes out 10.0.0.7 and brings in none'],
+    ['it has other duties', spec([1, 2, 3], [7]), spec([1, 2, 4], [3]), 'cannot be changed'],
+    [
+      'none of the control planes stays',
+      spec([1], [7]),
+      spec([2], [7]),
+      'none of the present control planes',
+    ],
+    [
+      'two control planes go at once',
+      spec([1, 2, 3], []),
+      spec([4, 5, 3], []),
+      'replaces 2 control planes at once',
+    ],
+  ])('is refused where %s', (_why, from, to, reason) => {
+    expect(plan(replace, from, to).refused.join()).toContain(reason);
+  });
+
+  it('is asked by two addresses, and stands in every list of the other', () => {
+    const present = { spec: spec([1], [1, 7]), applied: spec([1], [1, 7]) };
+    expect(replace.request.edit(present, { from: ip(1), to: { ip: ip(2) } })).toEqual({
+      change: { masterList: [{ ip: ip(2) }], nodeList: [{ ip: ip(2) }, { ip: ip(7) }] },
+      problems: [],
+    });
+    const problemsOf = (body: object) => replace.request.edit(present, body).problems;
+    expect(problemsOf({ from: ip(9), to: { ip: ip(2) } })).toMatchObject([{ field: 'from' }]);
+    expect(problemsOf({ from: ip(1), to: { ip: ip(7) } })).toMatchObject([{ field: 'to.ip' }]);
+    expect(problemsOf({})).toMatchObject([{ field: 'from' }, { field: 'to' }]);
+    expect(problemsOf({ retry: true })).toEqual([]);
+  });
+});

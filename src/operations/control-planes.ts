@@ -1,0 +1,61 @@
+import { type HostRecord, stateOf } from '#api/host-record.ts';
+import { isMaster, type Member, membersOf } from '#api/member.ts';
+import { remembered } from '#base/remembered.ts';
+import type { PlannedHost } from '#protocol/order.ts';
+import type { Situation, StepPlan } from './plan.ts';
+
+/** What operations share that add or remove control planes. */
+
+export const joins = ({ action }: PlannedHost): boolean => action === 'join';
+export const leaves = ({ action }: PlannedHost): boolean => action === 'leave';
+/** A control plane that is there and stays: the one that everything is asked of is among them. */
+export const masterStays = ({ action, member }: PlannedHost): boolean =>
+  isMaster(member) && (action === 'stay' || action === 'change');
+
+const isPart = (record: HostRecord): boolean => ['Joined', 'Leaving', 'Lost'].includes(stateOf(record));
+
+/**
+ * Whether hosts must be led to other API servers than before: control planes come or go, and nothing outside stands
+ * before them.
+ */
+const leadsAnew = remembered(({ spec, hosts }: Situation): boolean => {
+  if (spec.cluster.externalLoadBalancer !== undefined) return false;
+  const wanted = new Set([...membersOf(spec.cluster).values()].filter(isMaster).map(({ ip }) => ip));
+  const present = hosts.filter((record) => isPart(record) && isMaster(record.spec));
+  return present.length !== wanted.size || present.some((record) => !wanted.has(record.spec.ip));
+});
+
+/** The action for a host that is part of the cluster and stays. One that the last run did not get to is led again. */
+export const ofOneThatStays = (
+  member: Member,
+  record: HostRecord,
+  situation: Situation,
+): PlannedHost['action'] | undefined => {
+  if (leadsAnew(situation) || record.status?.lastRun?.ok === false) return 'change';
+  return isMaster(member) ? 'stay' : undefined;
+};
+
+/** Nothing of an etcd is changed that is not whole. */
+export const checkEtcd: StepPlan = {
+  name: 'Check etcd',
+  works: (host, all) =>
+    masterStays(host) && all.some((one) => isMaster(one.member) && (joins(one) || leaves(one))),
+  pace: 'one',
+  cut: 'between',
+};
+
+/** So that as many as can be are left to agree; of those that leave, whoever leads hands over before. */
+export const removeMembers: StepPlan = {
+  name: 'Remove members of etcd',
+  works: (host, all) => masterStays(host) && all.some((one) => isMaster(one.member) && leaves(one)),
+  pace: 'one',
+  cut: 'between',
+};
+
+/** Before control planes come, and before they go: so no host asks one that is not there. */
+export const leadHosts: StepPlan = {
+  name: 'Lead hosts to the API servers',
+  works: ({ action }) => action === 'change',
+  pace: 'all',
+  cut: 'between',
+};

@@ -1,0 +1,123 @@
+import { canonicalIp, type HostEntry, hostSchema, ipSchema, LISTS } from '#api/host.ts';
+import { stateOf } from '#api/host-record.ts';
+import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
+import { isMaster, type Member, membersOf } from '#api/member.ts';
+import type { Problem } from '#base/errors.ts';
+import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
+import {
+  checkEtcd,
+  joins,
+  leadHosts,
+  leaves,
+  masterStays,
+  ofOneThatStays,
+  removeMembers,
+} from './control-planes.ts';
+import { named, type Operation } from './operation.ts';
+import type { Situation } from './plan.ts';
+import { type Edit, editRequest, type Present, retryField } from './request.ts';
+
+const KINDS: readonly ChangeKind[] = [
+  'workers added',
+  'workers removed',
+  'control planes added',
+  'control planes removed',
+];
+const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
+
+/** The lists with one host in the place of another. */
+function exchanged({ spec, applied }: Present, from: string, to: HostEntry): Edit {
+  const change: Partial<ClusterSpec> = {};
+  const gone = canonicalIp(from) ?? from;
+  const problems: Problem[] = [];
+  for (const list of LISTS) {
+    const hosts = spec.cluster[list] ?? applied?.cluster[list] ?? [];
+    if (hosts.some((host) => addressOf(host) === addressOf(to)))
+      problems.push({ field: 'to.ip', value: to.ip, reason: `is a host of ${list} already` });
+    if (hosts.some((host) => addressOf(host) === gone))
+      change[list] = hosts.map((host) => (addressOf(host) === gone ? to : host));
+  }
+  if (Object.keys(change).length === 0)
+    problems.push({ field: 'from', value: from, reason: 'is not a host of the cluster' });
+  return { change, problems };
+}
+
+const dutiesOf = ({ duties }: Member): string => duties.join('+');
+
+/** Each host that leaves has one that takes over its duties; of control planes one at a time. */
+function pairProblems({ applied, spec }: Situation): Problem[] {
+  if (!applied) return [];
+  const [before, after] = [membersOf(applied.cluster), membersOf(spec.cluster)];
+  const gone = [...before.values()].filter(({ ip }) => !after.has(ip));
+  const come = [...after.values()].filter(({ ip }) => !before.has(ip));
+  const field = 'spec.cluster';
+  const [went, came] = [gone, come].map((members) => members.map(dutiesOf).sort());
+  if (went?.join() !== came?.join()) {
+    const reason = `takes out ${gone.map(({ ip }) => ip).join(', ') || 'no host'} and brings in ${come.map(({ ip }) => ip).join(', ') || 'none'}; name one new host for each that leaves, in the same lists`;
+    return [{ field, reason }];
+  }
+  if (![...before.values()].some((member) => isMaster(member) && after.has(member.ip))) {
+    const reason =
+      'would leave none of the present control planes; add two, then take this one out by "scaling-down"';
+    return [{ field: `${field}.masterList`, reason }];
+  }
+  const masters = changesBetween(applied, spec).filter(({ kind }) => kind === 'control planes removed');
+  if (masters.length <= 1) return [];
+  const reason = `replaces ${masters.length} control planes at once; replace one, and the next when that is done`;
+  return [{ field: `${field}.masterList`, value: masters.length, reason }];
+}
+
+/** Puts hosts in the place of others, dead or alive. A member of etcd that is dead goes first, a living one last. */
+export const replace = {
+  ...named('replace'),
+  summary: 'Put a host in the place of another',
+  phase: 'Maintaining',
+  ends: 'Running',
+  request: editRequest({
+    route: 'replace',
+    description: 'Puts a host in the place of another, which may be dead, in every list that names it.',
+    fields: {
+      from: ipSchema
+        .optional()
+        .meta({ description: 'Address of the host that leaves; required without retry.' }),
+      to: hostSchema
+        .optional()
+        .meta({ description: 'The host that takes over its duties; required without retry.' }),
+      retry: retryField,
+    },
+    example: { from: '192.0.2.12', to: { ip: '192.0.2.14' } },
+    edit(present, { from, to, retry }) {
+      if (from !== undefined && to) return exchanged(present, from, to);
+      const missing = [from === undefined ? 'from' : undefined, to ? undefined : 'to'].filter(
+        (one) => one !== undefined,
+      );
+      const none = retry && missing.length === 2;
+      return { change: {}, problems: none ? [] : missing.map((field) => ({ field, reason: 'is required' })) };
+    },
+  }),
+  mayChange: KINDS,
+  planning: {
+    named: (member, record, situation) =>
+      !record || stateOf(record) !== 'Joined' ? 'join' : ofOneThatStays(member, record, situation),
+    unnamed: () => 'leave',
+    steps: [
+      { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
+      { name: 'Prepare hosts', works: joins, pace: 'all', cut: 'between' },
+      checkEtcd,
+      { ...removeMembers, name: 'Remove dead members of etcd' },
+      leadHosts,
+      { name: 'Admit hosts', works: masterStays, pace: 'one', cut: 'between' },
+      { name: 'Join hosts', works: joins, pace: 'all', cut: 'between' },
+      { name: 'Drain and remove nodes', works: masterStays, pace: 'one', cut: 'between' },
+      removeMembers,
+      { name: 'Await the cluster', works: masterStays, pace: 'one', cut: 'between' },
+      { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
+    ],
+  },
+  check: (situation) => [
+    ...onlyChanges(KINDS, situation, {
+      labels: 'has other labels or taints; ask for "relabeling" to change those',
+    }),
+    ...pairProblems(situation),
+  ],
+} satisfies Operation;

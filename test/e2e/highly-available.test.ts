@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { nodeNameOf } from '#api/host.ts';
+import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { askService } from '#lab/meta/web.ts';
+import { asPlanned, dryRun } from './plan-and-deed.ts';
+
+const NAME = 'high';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+
+let meta: Meta;
+const before = new Map<string, HostSnapshot>();
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  for (const { name } of meta.hosts) before.set(name, await snapshotHost(name));
+});
+afterAll(() => meta.close());
+
+const entries = (first: number, last: number) => meta.hosts.slice(first, last).map(({ ip }) => ({ ip }));
+const nodes = (last: number) => entries(0, last).map(nodeNameOf).sort();
+const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
+const on = (index: number, ...command: string[]) => docker(['exec', hostAt(index), ...command]);
+
+/** What differs on a host from what it was before any cluster came. */
+async function traces(name: string): Promise<string[]> {
+  const was = before.get(name);
+  if (!was) throw new Error(`no snapshot of ${name}`);
+  return differences(was, await snapshotHost(name));
+}
+
+/** Asks for the API as a worker's kubelet does: by the cluster's own name. */
+async function readyThroughEndpoint(worker: number): Promise<string> {
+  const script =
+    'name=$(awk \'/matryoshka/ { print $2; exit }\' /etc/hosts); curl -sk -m 3 "https://$name:6443/readyz"';
+  return on(worker, 'sh', '-c', script).catch(() => 'no answer');
+}
+
+describe('a cluster of three control planes', () => {
+  it('is made, with every node Ready and a Service that answers', async () => {
+    const body = {
+      name: NAME,
+      masterList: entries(0, 3),
+      nodeList: entries(3, 4),
+      privateSSHKey: meta.privateKey,
+    };
+    const plan = await dryRun(meta, 'POST', PATH, body);
+    const create = async () => {
+      expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
+      const cluster = await untilDone(meta, NAME, OPERATION_MS);
+      expect(cluster.status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
+    };
+    await asPlanned(meta, NAME, create, { plan });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
+    const made = await clientOf(await kubeconfigOf(meta, NAME));
+    expect(await askService(made, meta.hosts[3]?.ip ?? '')).toContain('HTTP 200');
+    await made.close();
+  });
+
+  it('leaves no host that knows one control plane only, and no key in the cluster', async () => {
+    expect(await on(3, 'grep', 'matryoshka', '/etc/hosts')).toMatch(/^127\.0\.0\.1 /);
+    for (const index of [0, 1, 2]) {
+      const lines = (await on(index, 'grep', 'matryoshka', '/etc/hosts')).trim().split('\n');
+      expect(lines.map((line) => line.split(' ')[0])[0]).toBe(meta.hosts[index]?.ip);
+      expect(lines).toHaveLength(3);
+    }
+    const secrets = await on(
+      0,
+      'kubectl',
+      '--kubeconfig=/etc/kubernetes/admin.conf',
+      '--cache-dir=/dev/shm/kube',
+      '-n',
+      'kube-system',
+      'get',
+      'secrets',
+      '-o',
+      'name',
+    );
+    expect(secrets).not.toContain('kubeadm-certs');
+    const key = await on(0, 'sh', '-c', 'grep -v -- - /etc/kubernetes/pki/ca.key | head -1');
+    const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
+    expect(JSON.stringify(body)).not.toContain(key.trim());
+  });
+
+  it.each([0, 1, 2])('is reached by its worker while control plane %i is frozen', async (index) => {
+    expect(await readyThroughEndpoint(3)).toBe('ok');
+    await docker(['pause', hostAt(index)]);
+    try {
+      await expect.poll(() => readyThroughEndpoint(3), { timeout: 15_000, interval: 200 }).toBe('ok');
+    } finally {
+      await docker(['unpause', hostAt(index)]);
+    }
+  });
+
+  it('shrinks to its last control plane, and is reached by it alone', async () => {
+    const body = { masterList: entries(2, 3) };
+    const plan = await dryRun(meta, 'POST', `${PATH}/scaledown`, body);
+    const shrink = async () => {
+      expect(await meta.rest.raw('POST', `${PATH}/scaledown`, body)).toMatchObject({ status: 200 });
+      await untilDone(meta, NAME, OPERATION_MS);
+    };
+    await asPlanned(meta, NAME, shrink, { plan });
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(2, 4).map(nodeNameOf).sort());
+    expect(await readyThroughEndpoint(3)).toBe('ok');
+    expect(await on(3, 'grep', 'matryoshka', '/etc/hosts')).toMatch(`${meta.hosts[2]?.ip} `);
+    for (const name of [hostAt(0), hostAt(1)]) expect(await traces(name), name).toEqual([]);
+  });
+
+  it('grows to three again', async () => {
+    const body = { masterList: [...entries(2, 3), ...entries(0, 2)] };
+    const plan = await dryRun(meta, 'POST', `${PATH}/scaleup`, body);
+    const grow = async () => {
+      expect(await meta.rest.raw('POST', `${PATH}/scaleup`, body)).toMatchObject({ status: 200 });
+      await untilDone(meta, NAME, OPERATION_MS);
+    };
+    await asPlanned(meta, NAME, grow, { plan });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
+    expect(await on(3, 'grep', 'matryoshka', '/etc/hosts')).toMatch(/^127\.0\.0\.1 /);
+    expect(await readyThroughEndpoint(3)).toBe('ok');
+  });
+
+  it('has a dead control plane replaced, the one that everything was asked of', async () => {
+    // Whichever is asked is one that serves: the first of the list.
+    const [dead, fresh] = [meta.hosts[2], meta.hosts[4]];
+    await docker(['pause', hostAt(2)]);
+    try {
+      const body = { from: dead?.ip, to: { ip: fresh?.ip } };
+      expect(await meta.rest.raw('POST', `${PATH}/replace`, body)).toMatchObject({ status: 200 });
+      const cluster = await untilDone(meta, NAME, OPERATION_MS);
+      expect(cluster.status).toMatchObject({ phase: 'Running' });
+    } finally {
+      await docker(['unpause', hostAt(2)]);
+    }
+    expect(await readyNodesOf(meta, NAME)).toEqual(
+      [0, 1, 3, 4].flatMap((index) => entries(index, index + 1).map(nodeNameOf)).sort(),
+    );
+    expect(await readyThroughEndpoint(3)).toBe('ok');
+  });
+
+  it('goes, and leaves every host as it was', async () => {
+    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
+    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    for (const { name } of meta.hosts) expect(await traces(name), name).toEqual([]);
+  });
+});

@@ -1,0 +1,39 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const planned = (test: string): Witness => ({
+  project: 'unit',
+  file: 'src/operations/control-planes.test.ts',
+  test,
+});
+
+/** What operations must not do with control planes. */
+export const ofControlPlanes: readonly Mutant[] = [
+  {
+    name: 'hosts are not led to new API servers',
+    file: 'src/operations/control-planes.ts',
+    from: 'return present.length !== wanted.size || present.some((record) => !wanted.has(record.spec.ip));',
+    to: 'return present.length > wanted.size + hosts.length;',
+    witness: planned('that join change the way of every host that stays'),
+  },
+  {
+    name: 'a host that the last run did not get to is forgotten',
+    file: 'src/operations/control-planes.ts',
+    from: 'leadsAnew(situation) || record.status?.lastRun?.ok === false',
+    to: 'leadsAnew(situation)',
+    witness: planned('and one that the last run did not get to is led again'),
+  },
+  {
+    name: 'two control planes are replaced at once',
+    file: 'src/operations/replace.ts',
+    from: 'if (masters.length <= 1) return [];',
+    to: 'if (masters.length <= 2) return [];',
+    witness: planned('is refused where'),
+  },
+  {
+    name: 'a cluster may have two control planes',
+    file: 'src/operations/validate.ts',
+    from: 'if (count % 2 === 0) {',
+    to: 'if (count % 2 === 0 && count > 2) {',
+    witness: planned('are never two'),
+  },
+];
