@@ -35,7 +35,7 @@ empty() { # HOST NODE drain-or-no
     echo "$2 was not drained within $DRAIN_SECONDS s: $(printf '%s\n' "$out" | tail -1)"
 }
 
-leave() { # HOST NODE
+leave() { # HOST NODE drain-or-no
   local out
   if [ -z "${present##* $2 *}" ]; then
     for try in $(seq 5); do
@@ -44,6 +44,10 @@ leave() { # HOST NODE
       sleep 1
     done
     changed "$2 left"
+    # What ran on a host that is away the cluster would collect within a minute, and replace only then.
+    [ "$3" = drain ] || for namespace in kube-system kube-flannel; do
+      kubectl -n $namespace delete pods --field-selector "spec.nodeName=$2" --force --grace-period=0 --wait=false > /dev/null 2>&1
+    done
   fi
   did left "$1"
 }
