@@ -106,6 +106,19 @@ describe('control planes', () => {
     expect(refused).toEqual([]);
   });
 
+  it('that a try cut short has touched, and that nobody wants any more, are left to what takes them out of etcd', () => {
+    const of = spec([1], [7]);
+    const [left] = records(spec([2], []));
+    if (!left) throw new Error('no record');
+    const held: HostRecord = { ...left, status: { state: 'Held', touched: true } };
+    const situation = { applied: of, hosts: [...records(of), held], offer: { versions: ['v1.34.4'] } };
+    const up = planOf(scaleUp, { ...situation, spec: spec([1], [7, 8]) });
+    expect(up.hosts.map(({ member }) => member.ip)).not.toContain(ip(2));
+    const down = planOf(scaleDown, { ...situation, spec: of });
+    expect(down.hosts.find(({ member }) => member.ip === ip(2))?.action).toBe('leave');
+    expect(down.steps.map(({ name }) => name)).toContain('Remove members of etcd');
+  });
+
   it('are never two', () => {
     expect(plan(scaleDown, spec([1, 2, 3], []), spec([1, 2], [])).refused).toEqual([
       expect.stringContaining('2 members bear the loss of 0 like 1 do'),

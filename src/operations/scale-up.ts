@@ -1,4 +1,5 @@
 import { stateOf } from '#api/host-record.ts';
+import { isMaster } from '#api/member.ts';
 import { onlyChanges } from './changes.ts';
 import { checkEtcd, joins, leadHosts, leaves, masterStays, ofOneThatStays } from './control-planes.ts';
 import { named, type Operation } from './operation.ts';
@@ -30,7 +31,9 @@ export const scaleUp = {
     named: (member, record, situation) =>
       !record || stateOf(record) !== 'Joined' ? 'join' : ofOneThatStays(member, record, situation),
     // What a former try took and nobody wants any more; a host that could not be reset waits for a scale-down.
-    unnamed: (record) => (stateOf(record) === 'Held' ? 'leave' : undefined),
+    // So does what may have become a member of etcd: reset here, before it left etcd, it would take a quorum with it.
+    unnamed: (record) =>
+      stateOf(record) === 'Held' && !(isMaster(record.spec) && record.status?.touched) ? 'leave' : undefined,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
