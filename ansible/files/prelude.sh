@@ -106,6 +106,22 @@ fetch() {
   [ "${sum%% *}" = "$3" ] || { rm -f "$work/$1"; fail "$2 does not have the sum $3"; }
 }
 
+# unpack NAME IMAGE: the files of an image of containerd, in $work/NAME. Answers 1 when they were there.
+unpack() {
+  local root=$work/$1 mount=$work/$1.image out copied
+  ! is_installed "$1" "$2" || [ ! -d "$root" ] || return 1
+  ctr -n k8s.io images ls -q "name==$2" | grep -q . ||
+    out=$(ctr -n k8s.io images pull --hosts-dir /etc/containerd/certs.d "$2" 2>&1) || fail "cannot pull $2: $(tail -1 <<< "$out")"
+  mkdir -p "$mount" && rm -rf "$root.new"
+  out=$(ctr -n k8s.io images mount "$2" "$mount" 2>&1) || fail "cannot mount $2: $(tail -1 <<< "$out")"
+  cp -a "$mount" "$root.new"; copied=$?
+  ctr -n k8s.io images unmount --rm "$mount" > /dev/null 2>&1
+  rmdir "$mount"
+  [ "$copied" = 0 ] || fail "cannot unpack $2"
+  rm -rf "$root"; mv "$root.new" "$root"
+  echo "$2" > "$installed/$1"; changed "$2"
+}
+
 is_installed() { [ "$(cat "$installed/$1" 2>/dev/null)" = "$2" ]; }
 
 binary() { # NAME PATH SHA256 TARGET

@@ -1,4 +1,4 @@
-import { isMaster } from '#api/member.ts';
+import { hasEtcd, isEtcdOnly, isMaster } from '#api/member.ts';
 import type { HostRole } from '#precheck/check.ts';
 import { ANSWER_TIMEOUT_MS, type PrecheckHost } from '#precheck/run.ts';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
@@ -8,7 +8,7 @@ const SSH_TIMEOUT_MS = 15_000;
 
 function roleOf({ action, member }: PlannedHost): HostRole {
   if (action === 'leave') return 'leaving';
-  if (action === 'join') return isMaster(member) ? 'control-plane' : 'worker';
+  if (action === 'join') return isMaster(member) ? 'control-plane' : isEtcdOnly(member) ? 'etcd' : 'worker';
   return 'present';
 }
 
@@ -26,6 +26,7 @@ export const checkedHosts = ({ order, access }: Pick<Settings, 'order' | 'access
       name,
       ip,
       role: roleOf(host),
+      withEtcd: hasEtcd(host.member),
       clusterId: order.cluster.id,
       reclaim: host.reclaim,
       target: {

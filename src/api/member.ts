@@ -40,7 +40,12 @@ export function membersOf(cluster: Pick<ClusterSpec, ListName>): Map<string, Mem
   return members;
 }
 
-export const isMaster = ({ duties }: Pick<Member, 'duties'>): boolean => duties.includes('control-plane');
+type WithDuties = Pick<Member, 'duties'>;
+export const isMaster = ({ duties }: WithDuties): boolean => duties.includes('control-plane');
+/** Whether a member of etcd runs there. */
+export const hasEtcd = ({ duties }: WithDuties): boolean => duties.includes('etcd');
+/** A host of etcd's own: no kubelet runs there, and no node stands for it. */
+export const isEtcdOnly = ({ duties }: WithDuties): boolean => duties.every((duty) => duty === 'etcd');
 
 /** The lists that these members make, as a spec has them; the inverse of `membersOf`. */
 export function listsOf(members: readonly Member[]): Pick<ClusterSpec, ListName> {

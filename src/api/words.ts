@@ -11,6 +11,7 @@ export const OPERATION_NAMES = [
   'renew',
   'relabel',
   'replace',
+  'move-etcd',
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
@@ -41,6 +42,7 @@ export const WORDS: Record<OperationName, Words> = {
   renew: words('renewing', 'renew'),
   relabel: words('relabeling', 'relabel'),
   replace: words('replacing', 'replace'),
+  'move-etcd': words('moving-etcd', 'move-etcd'),
 };
 
 const ASKED = new Map(OPERATION_NAMES.map((name) => [WORDS[name].asked, name]));

@@ -11,6 +11,10 @@ export type ChangeKind =
   | 'workers removed'
   | 'control planes added'
   | 'control planes removed'
+  | 'etcd members added'
+  | 'etcd members removed'
+  /** A control plane that stays gets a member of etcd beside it, or loses it. */
+  | 'etcd moved'
   | 'labels'
   | 'other';
 
@@ -33,16 +37,19 @@ const LIST_OF: Readonly<Record<Duty, ListName>> = {
   worker: 'nodeList',
 };
 
+const CALLED = { 'control-plane': 'control planes', etcd: 'etcd members', worker: 'workers' } as const;
+
 /** A host that came, went, or has other duties. */
 function dutyChanges(ip: string, before: readonly Duty[], after: readonly Duty[]): Change[] {
   const differing = DUTIES.filter((duty) => before.includes(duty) !== after.includes(duty));
   const [first] = differing;
   if (!first) return [];
   const field = `spec.cluster.${LIST_OF[first]}`;
-  // etcd comes and goes with the control plane that it runs on.
-  const what = first === 'control-plane' ? 'control planes' : first === 'worker' ? 'workers' : undefined;
-  if (what && before.length === 0) return [{ kind: `${what} added`, field, ip }];
-  if (what && after.length === 0) return [{ kind: `${what} removed`, field, ip }];
+  // Of the duties of a host that comes or goes the first one says what it is: etcd goes with its control plane.
+  if (before.length === 0) return [{ kind: `${CALLED[first]} added`, field, ip }];
+  if (after.length === 0) return [{ kind: `${CALLED[first]} removed`, field, ip }];
+  const stays = before.includes('control-plane') && after.includes('control-plane');
+  if (stays && differing.length === 1 && first === 'etcd') return [{ kind: 'etcd moved', field, ip }];
   return [{ kind: 'other', field, ip }];
 }
 

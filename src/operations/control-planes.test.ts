@@ -1,38 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { HostRecord } from '#api/host-record.ts';
-import type { Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { infer } from './infer.ts';
-import type { Operation } from './operation.ts';
 import { planOf } from './plan.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
-
-const ip = (last: number) => `10.0.0.${last}`;
-const spec = (masters: number[], nodes: number[], more: Partial<Spec['cluster']> = {}): Spec => ({
-  cluster: {
-    masterList: masters.map((last) => ({ ip: ip(last) })),
-    nodeList: nodes.map((last) => ({ ip: ip(last) })),
-    ...more,
-  },
-});
-const records = (of: Spec): HostRecord[] =>
-  [...membersOf(of.cluster).values()].map((member) => ({
-    metadata: { name: member.ip },
-    spec: { clusterId: 'c1', cluster: 'a/demo', ...member },
-    status: { state: 'Joined', touched: true },
-  }));
-
-function plan(operation: Operation, from: Spec, to: Spec) {
-  const situation = { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } };
-  const made = planOf(operation, situation);
-  return {
-    does: Object.fromEntries(made.hosts.map(({ member, action }) => [member.ip, action])),
-    steps: made.steps.map(({ name }) => name),
-    refused: made.refusals.map(({ field, reason }) => `${field}: ${reason}`),
-  };
-}
+import { ip, plan, records, spec } from './testing/planned.fixture.ts';
 
 describe('control planes', () => {
   it('that join change the way of every host that stays, after etcd was found whole', () => {

@@ -1,7 +1,8 @@
 import { type HostRecord, stateOf } from '#api/host-record.ts';
-import { isMaster, type Member, membersOf } from '#api/member.ts';
+import { hasEtcd, isEtcdOnly, isMaster, type Member, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
 import type { PlannedHost } from '#protocol/order.ts';
+import { etcdChanges } from './etcd.ts';
 import type { Situation, StepPlan } from './plan.ts';
 
 /** What operations share that add or remove control planes. */
@@ -31,25 +32,9 @@ export const ofOneThatStays = (
   record: HostRecord,
   situation: Situation,
 ): PlannedHost['action'] | undefined => {
-  if (leadsAnew(situation) || record.status?.lastRun?.ok === false) return 'change';
-  return isMaster(member) ? 'stay' : undefined;
-};
-
-/** Nothing of an etcd is changed that is not whole. */
-export const checkEtcd: StepPlan = {
-  name: 'Check etcd',
-  works: (host, all) =>
-    masterStays(host) && all.some((one) => isMaster(one.member) && (joins(one) || leaves(one))),
-  pace: 'one',
-  cut: 'between',
-};
-
-/** So that as many as can be are left to agree; of those that leave, whoever leads hands over before. */
-export const removeMembers: StepPlan = {
-  name: 'Remove members of etcd',
-  works: (host, all) => masterStays(host) && all.some((one) => isMaster(one.member) && leaves(one)),
-  pace: 'one',
-  cut: 'between',
+  const isLed = !isEtcdOnly(member);
+  if (isLed && (leadsAnew(situation) || record.status?.lastRun?.ok === false)) return 'change';
+  return isMaster(member) || (hasEtcd(member) && etcdChanges(situation)) ? 'stay' : undefined;
 };
 
 /** Before control planes come, and before they go: so no host asks one that is not there. */

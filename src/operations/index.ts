@@ -1,6 +1,7 @@
 import type { OperationName } from '#api/words.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
+import { moveEtcd } from './move-etcd.ts';
 import type { Operation } from './operation.ts';
 import { relabel } from './relabel.ts';
 import { replace } from './replace.ts';
@@ -8,7 +9,15 @@ import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
 
 /** Every operation that is offered. */
-export const operations: readonly Operation[] = [create, scaleUp, scaleDown, relabel, replace, remove];
+export const operations: readonly Operation[] = [
+  create,
+  scaleUp,
+  scaleDown,
+  relabel,
+  replace,
+  moveEtcd,
+  remove,
+];
 
 /** The operation of that name; undefined when it is not offered. */
 export const findOperation = (name: OperationName | undefined): Operation | undefined =>

@@ -15,6 +15,9 @@ const DOES: Readonly<Record<ChangeKind, string>> = {
   'workers removed': 'removes workers',
   'control planes added': 'adds control planes',
   'control planes removed': 'removes control planes',
+  'etcd members added': 'adds members of etcd',
+  'etcd members removed': 'removes members of etcd',
+  'etcd moved': 'moves etcd',
   labels: 'changes labels or taints',
   other: 'changes other fields',
 };

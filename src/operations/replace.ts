@@ -4,15 +4,8 @@ import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
 import { isMaster, type Member, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
-import {
-  checkEtcd,
-  joins,
-  leadHosts,
-  leaves,
-  masterStays,
-  ofOneThatStays,
-  removeMembers,
-} from './control-planes.ts';
+import { joins, leadHosts, leaves, masterStays, ofOneThatStays } from './control-planes.ts';
+import { addMembers, checkEtcd, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
 import type { Situation } from './plan.ts';
 import { type Edit, editRequest, type Present, retryField } from './request.ts';
@@ -22,6 +15,8 @@ const KINDS: readonly ChangeKind[] = [
   'workers removed',
   'control planes added',
   'control planes removed',
+  'etcd members added',
+  'etcd members removed',
 ];
 const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
 
@@ -61,10 +56,15 @@ function pairProblems({ applied, spec }: Situation): Problem[] {
       'would leave none of the present control planes; add two, then take this one out by "scaling-down"';
     return [{ field: `${field}.masterList`, reason }];
   }
-  const masters = changesBetween(applied, spec).filter(({ kind }) => kind === 'control planes removed');
-  if (masters.length <= 1) return [];
-  const reason = `replaces ${masters.length} control planes at once; replace one, and the next when that is done`;
-  return [{ field: `${field}.masterList`, value: masters.length, reason }];
+  const changes = changesBetween(applied, spec);
+  return (['control planes', 'etcd members'] as const).flatMap((what): Problem[] => {
+    const { length } = changes.filter(({ kind }) => kind === `${what} removed`);
+    if (length <= 1) return [];
+    const reason = `replaces ${length} ${what} at once; replace one, and the next when that is done`;
+    return [
+      { field: `${field}.${what === 'control planes' ? 'masterList' : 'etcdList'}`, value: length, reason },
+    ];
+  });
 }
 
 /** Puts hosts in the place of others, dead or alive. A member of etcd that is dead goes first, a living one last. */
@@ -105,6 +105,9 @@ export const replace = {
       { name: 'Prepare hosts', works: joins, pace: 'all', cut: 'between' },
       checkEtcd,
       { ...removeMembers, name: 'Remove dead members of etcd' },
+      issueCertificates,
+      addMembers,
+      leadToEtcd,
       leadHosts,
       { name: 'Admit hosts', works: masterStays, pace: 'one', cut: 'between' },
       { name: 'Join hosts', works: joins, pace: 'all', cut: 'between' },

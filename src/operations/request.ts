@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type HostEntry, hostSchema, type ListName } from '#api/host.ts';
+import { type HostEntry, hostSchema, LISTS, type ListName } from '#api/host.ts';
 import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import { laidOver } from './merge-host-lists.ts';
@@ -47,14 +47,14 @@ export const retryField = z
   .optional()
   .meta({ description: 'Asks again for what failed; what the body leaves out stays as it is.' });
 
-/** The edit of a request that takes whole lists of workers and control planes; without retry it takes one at least. */
+/** The edit of a request that takes whole lists of hosts; without retry it takes one at least. */
 export function editOfLists(
   { spec, applied }: Present,
-  given: Partial<Record<'nodeList' | 'masterList', HostEntry[] | undefined>>,
+  given: Partial<Record<ListName, HostEntry[] | undefined>>,
   retry: boolean | undefined,
 ): Edit {
   const change = Object.fromEntries(
-    (['nodeList', 'masterList'] as const).flatMap((list) => {
+    LISTS.flatMap((list) => {
       const hosts = given[list];
       return hosts ? [[list, laidOver(spec.cluster[list] ?? applied?.cluster[list], hosts)]] : [];
     }),

@@ -1,19 +1,14 @@
 import { z } from 'zod';
-import { canonicalIp, type HostEntry, type ListName } from '#api/host.ts';
+import { canonicalIp, type HostEntry, LISTS, type ListName } from '#api/host.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
-import { onlyChanges } from './changes.ts';
-import {
-  checkEtcd,
-  leadHosts,
-  leaves,
-  masterStays,
-  ofOneThatStays,
-  removeMembers,
-} from './control-planes.ts';
+import { type ChangeKind, onlyChanges } from './changes.ts';
+import { leadHosts, leaves, masterStays, ofOneThatStays } from './control-planes.ts';
+import { checkEtcd, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
 import { editOfLists, editRequest, hostList, hostsIn, type Present, retryField } from './request.ts';
 
+const KINDS: readonly ChangeKind[] = ['workers removed', 'control planes removed', 'etcd members removed'];
 const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
 
 /** A scale-up that failed may have taken hosts that only the object names: those can go as well. */
@@ -28,7 +23,7 @@ function shrinks({ spec, applied }: Present, list: ListName, wanted: readonly Ho
 /** Removes every host that the cluster holds and `spec` no longer names; what could not be reset is tried again. */
 export const scaleDown = {
   ...named('scale-down'),
-  summary: 'Remove workers and control planes',
+  summary: 'Remove workers, control planes and members of etcd',
   phase: 'Scaling',
   ends: 'Running',
   request: editRequest({
@@ -39,26 +34,27 @@ export const scaleDown = {
         'The whole new list of workers; left out: unchanged. One list is required without retry.',
       ),
       masterList: hostList('The whole new list of control planes, 1 or 3 hosts; left out: unchanged.'),
+      etcdList: hostList(
+        'The whole new list of hosts of etcd, where it has its own, 1 or 3; left out: unchanged.',
+      ),
       allowEmpty: z.boolean().optional().meta({ description: 'Lets nodeList be empty: every worker goes.' }),
       retry: retryField,
     },
     example: { nodeList: [{ ip: '192.0.2.12' }] },
-    edit(present, { nodeList, masterList, allowEmpty, retry }) {
-      if (nodeList?.length === 0 && !allowEmpty) {
+    edit(present, { allowEmpty, retry, ...lists }) {
+      if (lists.nodeList?.length === 0 && !allowEmpty) {
         const reason = 'is empty; "allowEmpty": true removes every worker';
         return { change: {}, problems: [{ field: 'spec.cluster.nodeList', reason }] };
       }
-      const { change, problems } = editOfLists(present, { nodeList, masterList }, retry);
+      const { change, problems } = editOfLists(present, lists, retry);
       // A list that is named and keeps all is a mistake, unless the other one shrinks.
-      const kept = (['nodeList', 'masterList'] as const).map((list) =>
-        change[list] ? shrinks(present, list, change[list]) : undefined,
-      );
+      const kept = LISTS.map((list) => (change[list] ? shrinks(present, list, change[list]) : undefined));
       const said = kept.filter((one) => one !== undefined);
       const none = present.applied && said.length > 0 && said.every((one) => one.length > 0);
       return { change, problems: none ? said.flat() : problems };
     },
   }),
-  mayChange: ['workers removed', 'control planes removed'],
+  mayChange: KINDS,
   planning: {
     named: (member, record, situation) =>
       record && stateOf(record) === 'Joined' ? ofOneThatStays(member, record, situation) : undefined,
@@ -66,6 +62,7 @@ export const scaleDown = {
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       checkEtcd,
+      leadToEtcd,
       leadHosts,
       { name: 'Drain and remove nodes', works: masterStays, pace: 'one', cut: 'between' },
       removeMembers,
@@ -73,9 +70,10 @@ export const scaleDown = {
     ],
   },
   check: (situation) =>
-    onlyChanges(['workers removed', 'control planes removed'], situation, {
+    onlyChanges(KINDS, situation, {
       'workers added': 'is not a host of the cluster; a scale-down only removes hosts',
       'control planes added': 'is not a host of the cluster; a scale-down only removes hosts',
+      'etcd members added': 'is not a host of the cluster; a scale-down only removes hosts',
       labels: 'has other labels or taints; ask for "relabeling" to change those',
     }),
 } satisfies Operation;

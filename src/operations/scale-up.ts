@@ -1,14 +1,17 @@
 import { stateOf } from '#api/host-record.ts';
-import { isMaster } from '#api/member.ts';
-import { onlyChanges } from './changes.ts';
-import { checkEtcd, joins, leadHosts, leaves, masterStays, ofOneThatStays } from './control-planes.ts';
+import { hasEtcd } from '#api/member.ts';
+import { type ChangeKind, onlyChanges } from './changes.ts';
+import { joins, leadHosts, leaves, masterStays, ofOneThatStays } from './control-planes.ts';
+import { addMembers, checkEtcd, issueCertificates, leadToEtcd } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
 import { editOfLists, editRequest, hostList, retryField } from './request.ts';
+
+const KINDS: readonly ChangeKind[] = ['workers added', 'control planes added', 'etcd members added'];
 
 /** Adds every host of `spec` that is not yet part of the cluster, so that a second try takes what the first left. */
 export const scaleUp = {
   ...named('scale-up'),
-  summary: 'Add workers and control planes',
+  summary: 'Add workers, control planes and members of etcd',
   phase: 'Scaling',
   ends: 'Running',
   request: editRequest({
@@ -19,13 +22,15 @@ export const scaleUp = {
         'The whole new list of workers; left out: unchanged. One list is required without retry.',
       ),
       masterList: hostList('The whole new list of control planes, 3 or 5 hosts; left out: unchanged.'),
+      etcdList: hostList(
+        'The whole new list of hosts of etcd, where it has its own, 3 or 5; left out: unchanged.',
+      ),
       retry: retryField,
     },
     example: { nodeList: [{ ip: '192.0.2.12' }, { ip: '192.0.2.13' }] },
-    edit: ({ spec, applied }, { nodeList, masterList, retry }) =>
-      editOfLists({ spec, applied }, { nodeList, masterList }, retry),
+    edit: (present, { retry, ...lists }) => editOfLists(present, lists, retry),
   }),
-  mayChange: ['workers added', 'control planes added'],
+  mayChange: KINDS,
   declared: 'starts',
   planning: {
     named: (member, record, situation) =>
@@ -33,12 +38,15 @@ export const scaleUp = {
     // What a former try took and nobody wants any more; a host that could not be reset waits for a scale-down.
     // So does what may have become a member of etcd: reset here, before it left etcd, it would take a quorum with it.
     unnamed: (record) =>
-      stateOf(record) === 'Held' && !(isMaster(record.spec) && record.status?.touched) ? 'leave' : undefined,
+      stateOf(record) === 'Held' && !(hasEtcd(record.spec) && record.status?.touched) ? 'leave' : undefined,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
       { name: 'Prepare hosts', works: joins, pace: 'all', cut: 'between' },
       checkEtcd,
+      issueCertificates,
+      addMembers,
+      leadToEtcd,
       leadHosts,
       { name: 'Admit hosts', works: masterStays, pace: 'one', cut: 'between' },
       { name: 'Join hosts', works: joins, pace: 'all', cut: 'between' },
@@ -46,9 +54,10 @@ export const scaleUp = {
     ],
   },
   check: (situation) =>
-    onlyChanges(['workers added', 'control planes added'], situation, {
+    onlyChanges(KINDS, situation, {
       'workers removed': 'is not in the list; a scale-up keeps every present host',
       'control planes removed': 'is not in the list; a scale-up keeps every present host',
+      'etcd members removed': 'is not in the list; a scale-up keeps every present host',
       labels: 'has other labels or taints; ask for "relabeling" to change those',
     }),
 } satisfies Operation;

@@ -1,4 +1,4 @@
-import { canonicalIp, LISTS, nodeNameOf } from '#api/host.ts';
+import { canonicalIp, type HostEntry, LISTS, nodeNameOf } from '#api/host.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
@@ -50,6 +50,7 @@ function hosts({ cluster }: Spec): Problem[] {
   const problems: Problem[] = [];
   const byName = new Map<string, string>();
   const entries = new Map<string, unknown>();
+  const nodes = new Set([...(cluster.masterList ?? []), ...(cluster.nodeList ?? [])].map(addressOf));
   for (const list of LISTS) {
     const seen = new Set<string>();
     for (const [index, host] of (cluster[list] ?? []).entries()) {
@@ -64,6 +65,10 @@ function hosts({ cluster }: Spec): Problem[] {
         problems.push({ field: `${field}.name`, value: name, reason: `is also the name of ${other}` });
       }
       byName.set(name, ip);
+      if (list === 'etcdList' && !nodes.has(ip) && (host.labels || host.taints)) {
+        const reason = 'no node stands for a host of etcd alone; leave its labels and taints out';
+        problems.push({ field: `${field}.${host.labels ? 'labels' : 'taints'}`, value: host.ip, reason });
+      }
       const entry = canonicalJson([host.name, host.port, host.user]);
       if (entries.has(ip) && entries.get(ip) !== entry) {
         problems.push({
@@ -80,32 +85,46 @@ function hosts({ cluster }: Spec): Problem[] {
 
 /** Most members that an etcd is advised to have (etcd.io, FAQ, What is maximum cluster size). */
 const MOST_MEMBERS = 5;
+/** Control planes without etcd need no quorum; each is a target of every balancer. */
+const MOST_API_SERVERS = 9;
 
-/** Control planes carry etcd: their number is one that a quorum gains from. */
+/** Where etcd runs, the number of hosts is one that a quorum gains from. */
 function controlPlane({ cluster }: Spec): Problem[] {
   const masters = cluster.masterList ?? [];
-  const count = masters.length;
-  const field = at('masterList');
-  if (count === 0) return [{ field, reason: 'is required; name 1, 3 or 5 control plane hosts' }];
-  const problems: Problem[] = [];
+  const etcd = cluster.etcdList ?? [];
+  if (masters.length === 0)
+    return [{ field: at('masterList'), reason: 'is required; name 1, 3 or 5 control plane hosts' }];
+  const addresses = new Set(masters.map(addressOf));
+  const shared = etcd.filter((host) => addresses.has(addressOf(host)));
+  const apart = etcd.length > 0 && shared.length < Math.max(etcd.length, masters.length);
+  if (!apart)
+    return numberProblems('masterList', masters.length, 'control plane hosts; etcd runs on them, and ');
+  const problems = numberProblems('etcdList', etcd.length, 'hosts of etcd; ');
+  if (masters.length > MOST_API_SERVERS)
+    problems.push({
+      field: at('masterList'),
+      value: masters.length,
+      reason: `names ${masters.length} control plane hosts; name at most ${MOST_API_SERVERS}`,
+    });
+  if (shared.length === 0) return problems;
+  const both = shared.map(({ ip }) => ip).join(', ');
+  const reason = `names ${both}, which masterList names as well; name the same hosts as masterList, or none of them`;
+  return [...problems, { field: at('etcdList'), value: both, reason }];
+}
+
+const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
+
+function numberProblems(list: 'masterList' | 'etcdList', count: number, what: string): Problem[] {
+  const field = at(list);
   if (count % 2 === 0) {
     const reason =
-      `names ${count} control plane hosts; etcd runs on them, and ${count} members bear the loss of ` +
+      `names ${count} ${what}${count} members bear the loss of ` +
       `${borne(count)} like ${count - 1} do; name 1, 3 or 5`;
-    problems.push({ field, value: count, reason });
-  } else if (count > MOST_MEMBERS) {
-    const reason = `names ${count} control plane hosts; etcd runs on them, and more than ${MOST_MEMBERS} members only slow it; name 1, 3 or 5`;
-    problems.push({ field, value: count, reason });
+    return [{ field, value: count, reason }];
   }
-  const ips = (list: typeof masters): string =>
-    canonicalJson(list.map(({ ip }) => canonicalIp(ip) ?? ip).sort());
-  if (cluster.etcdList && cluster.etcdList.length > 0 && ips(cluster.etcdList) !== ips(masters)) {
-    problems.push({
-      field: at('etcdList'),
-      reason: 'NotOffered: etcd on other hosts than those of masterList; leave it out',
-    });
-  }
-  return problems;
+  if (count <= MOST_MEMBERS) return [];
+  const reason = `names ${count} ${what}more than ${MOST_MEMBERS} members only slow it; name 1, 3 or 5`;
+  return [{ field, value: count, reason }];
 }
 
 /** Members of an etcd that may fail: a quorum is more than half (etcd.io, FAQ, failure tolerance). */

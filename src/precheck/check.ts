@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Said } from './said.ts';
 
 /** The role of a host in this operation. */
-export type HostRole = 'control-plane' | 'worker' | 'leaving' | 'present';
+export type HostRole = 'control-plane' | 'worker' | 'etcd' | 'leaving' | 'present';
 
 /** One host as the checks see it. */
 export interface CheckedHost {
@@ -10,6 +10,8 @@ export interface CheckedHost {
   name: string;
   ip: string;
   role: HostRole;
+  /** Whether a member of etcd is to run there, whatever else it is. */
+  withEtcd?: boolean;
   said: Said;
   /** The operation's cluster. */
   clusterId: string;
@@ -58,5 +60,4 @@ export const error = (...errors: string[]): Findings => ({ warnings: [], errors 
 export const warning = (...warnings: string[]): Findings => ({ warnings, errors: [] });
 
 /** Whether the host is to become part of the cluster; one that is part of it or leaves it is not measured again. */
-export const joins = ({ host }: CheckContext): boolean =>
-  host.role === 'control-plane' || host.role === 'worker';
+export const joins = ({ host }: CheckContext): boolean => host.role !== 'leaving' && host.role !== 'present';

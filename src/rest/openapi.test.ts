@@ -40,7 +40,7 @@ describe('the OpenAPI document', () => {
       const { operationId, requestBody, responses } = operationSchema.parse(operation);
       expect([operationId, requestBody?.required ?? false]).toEqual([
         operationId,
-        ['createCluster', 'scaleUp', 'scaleDown', 'relabel', 'replace'].includes(operationId),
+        ['createCluster', 'scaleUp', 'scaleDown', 'relabel', 'replace', 'moveEtcd'].includes(operationId),
       ]);
       for (const [status, { content }] of Object.entries(responses).filter(([code]) => code !== '200')) {
         const { schema } = z.object({ schema: json }).parse(content['application/json']);

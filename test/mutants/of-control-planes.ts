@@ -25,8 +25,8 @@ export const ofControlPlanes: readonly Mutant[] = [
   {
     name: 'two control planes are replaced at once',
     file: 'src/operations/replace.ts',
-    from: 'if (masters.length <= 1) return [];',
-    to: 'if (masters.length <= 2) return [];',
+    from: 'if (length <= 1) return [];',
+    to: 'if (length <= 2) return [];',
     witness: planned('is refused where'),
   },
   {

@@ -6,7 +6,7 @@ argument list, no file is left there, and the host needs no Python.
         vars: {KUBE_VERSION: v1.34.4}   # become shell variables; maps and lists arrive as JSON
         timeout: 300                    # seconds
         shell: /bin/sh                  # instead of the play's ansible_shell_executable
-        library: member.sh              # functions of the role that its scripts call
+        library: member.sh              # functions of the role that its scripts call; several as a list
         output: /path/on/this/machine   # where standard output goes, 0600, instead of into the result
 
 Several scripts run one after the other, and those of an inner list side by side; the first that fails ends them:
@@ -80,7 +80,9 @@ class ActionModule(ActionBase):
         variables = ''.join(assignment(key, value) for key, value in sorted((args.get('vars') or {}).items()))
         functions, calls = self._steps(args['script'], task_vars, args.get('go_on'))
         # The whole text is read before any of it runs, so that no command of it can eat the rest.
-        library = read(self._find_needle('files', args['library'])) if args.get('library') else ''
+        libraries = args.get('library') or []
+        library = '\n'.join(read(self._find_needle('files', name))
+                            for name in ([libraries] if isinstance(libraries, str) else libraries))
         script = 'main() {\n%s\n%s\n%s\n%s\nfailed=0\n%s\nexit $failed\n}\nmain </dev/null\n' % (
             variables, read(PRELUDE), library, functions, calls)
         command = '/usr/bin/timeout -k 10 %d /bin/bash -s' % int(args.get('timeout', 600))

@@ -68,7 +68,8 @@ for process in /proc/[0-9]*; do
   read -r name < $process/comm || continue
   case $name in ${PROCESSES}) ;; *) continue ;; esac
   case $(cat $process/cgroup) in
-    *kubepods* | */kubelet.service*) unit=kubelet.service ;; */containerd.service*) unit=containerd.service ;; *) unit=none ;;
+    *kubepods* | */kubelet.service*) unit=kubelet.service ;; */containerd.service*) unit=containerd.service ;;
+    */matryoshka-etcd.service*) unit=matryoshka-etcd.service ;; *) unit=none ;;
   esac
   found "process $name (pid \${process#/proc/})" $unit
 done`;

@@ -1,10 +1,16 @@
-import { type Check, error, fine, joins } from '../check.ts';
+import { type Check, error, fine, type HostRole, joins } from '../check.ts';
 import { isOpen } from './owner.ts';
 
 /** Source: kubernetes.io, Ports and Protocols. */
 const CONTROL_PLANE = [6443, 2379, 2380, 10250, 10257, 10259];
 /** 6443 for the balancer that stands before several API servers. */
 const WORKER = [6443, 10250, 10256];
+const ETCD = [2379, 2380];
+const NEEDED: Partial<Record<HostRole, readonly number[]>> = {
+  'control-plane': CONTROL_PLANE,
+  worker: WORKER,
+  etcd: ETCD,
+};
 
 export const ports: Check = {
   name: 'ports',
@@ -16,8 +22,8 @@ while read -r hex; do say port "$(printf %d "0x$hex")"; done`,
     const { host } = context;
     // On a host of this cluster it is our own kubelet that listens.
     if (!joins(context) || isOpen(context)) return fine;
-    const needed = host.role === 'control-plane' ? CONTROL_PLANE : WORKER;
-    const taken = needed.filter((port) => host.said.all('port').includes(String(port)));
+    const needed = [...(NEEDED[host.role] ?? []), ...(host.withEtcd ? ETCD : [])];
+    const taken = [...new Set(needed)].filter((port) => host.said.all('port').includes(String(port)));
     return taken.length === 0
       ? fine
       : error(`something listens on TCP ${taken.join(', ')}, which Kubernetes needs`);

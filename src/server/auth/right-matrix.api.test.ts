@@ -55,6 +55,7 @@ const REAL: readonly Case[] = [
     body: { nodeList: [{ ...host(2), labels: { 'example.com/rack': 'r1' } }] },
   },
   { operationId: 'replace', takes: [['update'], own], body: { from: host(2).ip, to: host(3) } },
+  { operationId: 'moveEtcd', takes: [['update'], own], body: { etcdList: [host(4)] } },
   { operationId: 'deleteCluster', takes: [['delete']] },
   { operationId: 'getCluster', takes: [['get']] },
   { operationId: 'getLogs', takes: [['get']] },

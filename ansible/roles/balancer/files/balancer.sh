@@ -13,21 +13,8 @@ else base64 -d <<< "$CA" | put $folder/ca.crt 644; fi
 put $folder/haproxy.cfg 644 <<< "$BALANCER_CONFIG"
 
 restart=
-if ! is_installed balancer "$BALANCER_IMAGE"; then
-  ctr -n k8s.io images ls -q "name==$BALANCER_IMAGE" | grep -q . ||
-    ctr -n k8s.io images pull --hosts-dir /etc/containerd/certs.d "$BALANCER_IMAGE" > "$work/balancer.log" 2>&1 ||
-    fail "cannot pull $BALANCER_IMAGE: $(tail -1 "$work/balancer.log")"
-  mkdir -p "$work/balancer.image" && rm -rf "$root.new"
-  ctr -n k8s.io images mount "$BALANCER_IMAGE" "$work/balancer.image" > "$work/balancer.log" 2>&1 ||
-    fail "cannot mount $BALANCER_IMAGE: $(tail -1 "$work/balancer.log")"
-  cp -a "$work/balancer.image" "$root.new"; copied=$?
-  ctr -n k8s.io images unmount --rm "$work/balancer.image" > /dev/null 2>&1
-  rmdir "$work/balancer.image"
-  [ "$copied" = 0 ] || fail "cannot unpack $BALANCER_IMAGE"
-  mkdir -p "$root.new"/{etc/balancer,proc,sys,dev,run,tmp,var/tmp}
-  rm -rf "$root"; mv "$root.new" "$root"; rm -f "$work/balancer.log"
-  echo "$BALANCER_IMAGE" > "$installed/balancer"; changed "$BALANCER_IMAGE"; restart=yes
-fi
+if unpack balancer "$BALANCER_IMAGE"; then restart=yes; fi
+mkdir -p "$root"/{etc/balancer,proc,sys,dev,run,tmp,var/tmp}
 put /etc/systemd/system/$unit 644 <<U && { systemctl daemon-reload; restart=yes; }
 [Unit]
 Description=HAProxy in front of the API servers of the cluster

@@ -9,4 +9,9 @@ printf '%s\n' "$FENCE" > "$new" && chmod 755 "$new" || exit 1
 [ "$code" = 0 ] || exit "$code"
 cmp -s "$new" "$fence" || mv -f "$new" "$fence" || exit 1
 [ ! -e /etc/matryoshka/joined ] || [ ! -s /etc/kubernetes/admin.conf ] || result serves "$(cat /etc/matryoshka/joined)"
+# Where a member of etcd of this cluster runs: beside a control plane, or as a unit of its own.
+if [ "$(made_by)" = "${RUN%% *}" ]; then
+  [ ! -e /etc/kubernetes/manifests/etcd.yaml ] || result etcd pod
+  [ ! -e /etc/systemd/system/matryoshka-etcd.service ] || result etcd unit
+fi
 did taken

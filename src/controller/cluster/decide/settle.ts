@@ -98,9 +98,10 @@ function need(records: ReadonlyMap<string, HostRecord>, ip: string): HostRecord 
   return record;
 }
 
+const comparable = ({ labels = {}, taints = [], duties }: PlannedHost['member']) =>
+  canonicalJson([labels, taints, duties]);
 const hasOtherSpec = ({ spec }: HostRecord, member: PlannedHost['member']): boolean =>
-  canonicalJson([spec.labels ?? {}, spec.taints ?? []]) !==
-  canonicalJson([member.labels ?? {}, member.taints ?? []]);
+  comparable(spec) !== comparable(member);
 
 const keysIn = (report: Report | undefined) =>
   (report?.hosts ?? []).flatMap(({ ip, hostKeys = [] }) =>

@@ -1,1 +1,3 @@
+bring_programs
 check_etcd "$LEAVING" "$JOINING"
+forget_programs

@@ -1,14 +1,29 @@
-# Asking the etcd that runs beside the control planes, through the member on this host.
+# Asking etcd: with the programs of this host where it has them, else those in the pod of the member beside the control plane.
 etcd() {
-  local container
+  local container pair ca ask=
+  # Any member will do, unless somebody asks for one.
+  case $1 in --endpoints) ;; *) ask=${ETCD_ENDPOINTS:+--endpoints=$ETCD_ENDPOINTS} ;; esac
+  if [ -x "$work/etcd/usr/local/bin/etcdctl" ]; then
+    for pair in /etc/matryoshka/etcd/server /etc/kubernetes/pki/etcd/server /etc/kubernetes/pki/apiserver-etcd-client; do
+      [ ! -s $pair.key ] || break
+    done
+    for ca in /etc/matryoshka/etcd/ca.crt /etc/kubernetes/pki/etcd/ca.crt; do [ ! -s $ca ] || break; done
+    timeout 20 "$work/etcd/usr/local/bin/etcdctl" $ask --cacert $ca --cert $pair.crt --key $pair.key \
+      --command-timeout 10s "$@" 2>&1 < /dev/null
+    return
+  fi
   container=$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
     grep -xF "$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd')" | head -1)
   [ -n "$container" ] || { echo 'no etcd runs here' >&2; return 1; }
   # Its standard input may be a list that somebody reads line by line.
   timeout 20 ctr -n k8s.io tasks exec --exec-id "matryoshka-$RANDOM$RANDOM" "$container" etcdctl \
     --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt \
-    --key /etc/kubernetes/pki/etcd/server.key --command-timeout 10s "$@" 2>&1 < /dev/null
+    --key /etc/kubernetes/pki/etcd/server.key --command-timeout 10s $ask "$@" 2>&1 < /dev/null
 }
+
+# On a host without a member the programs come out of the image; `forget_programs` when they are not needed any more.
+bring_programs() { [ -x "$work/etcd/usr/local/bin/etcdctl" ] || [ -e /etc/kubernetes/manifests/etcd.yaml ] || unpack etcd "$ETCD_IMAGE"; }
+forget_programs() { [ -e /etc/matryoshka/etcd ] || rm -rf "$work/etcd" "$installed/etcd"; }
 
 # members: a line each, `ADDRESS ID NAME LEARNER`; one that was never started has no name.
 members() {

@@ -1,0 +1,10 @@
+# What kubeadm believes of etcd: whoever joins as a control plane goes by it.
+config=$(kubectl -n kube-system get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || fail "$config"
+# Its block `etcd:` ends at the next line that is not indented; JSON is YAML as well.
+next=$(awk '/^etcd:/ { skip = 1; next } /^[^ ]/ { skip = 0 } !skip' <<< "$config"; sed 's/^{\(.*\)}$/\1/; s/^"etcd"/etcd/' <<< "$ETCD_STANZA")
+[ "$next" != "$config" ] || exit 0
+mkdir -p "$state"
+printf '%s\n' "$next" > "$state/ClusterConfiguration"
+kubectl -n kube-system create configmap kubeadm-config --from-file="$state/ClusterConfiguration" --dry-run=client -o json |
+  kubectl -n kube-system replace -f - > /dev/null || fail 'kubeadm-config cannot be changed'
+rm -f "$state/ClusterConfiguration"

@@ -1,0 +1,38 @@
+# The API server of this host asks other members of etcd. One that does not become ready with them goes back.
+manifest=/etc/kubernetes/manifests/kube-apiserver.yaml new=/etc/kubernetes/kube-apiserver.new
+server() { # prints the process of the API server
+  local process
+  for process in /proc/[0-9]*; do
+    [ "$(cat "$process/comm" 2>/dev/null)" != kube-apiserver ] || { echo "${process#/proc/}"; return; }
+  done
+}
+asks() { tr '\0' '\n' < "/proc/$1/cmdline" 2>/dev/null | grep -qxF -- "--etcd-servers=$2"; } # PROCESS ETCD-SERVERS
+serves() { # ETCD-SERVERS: the API server that runs asks them, and is ready
+  local process; process=$(server)
+  [ -n "$process" ] && asks "$process" "$1" && curl -sk -m 3 https://127.0.0.1:6443/readyz | grep -qx ok
+}
+lead() { # ETCD-SERVERS
+  local process deaf=0 end=$((SECONDS + 180))
+  umask 077
+  sed "s#^\( *- --etcd-servers=\).*#\1$1#" $manifest > $new && mv -f $new $manifest
+  until serves "$1"; do
+    [ $SECONDS -lt $end ] || return 1
+    process=$(server)
+    # One that has ended what it was asked listens no more, and holds watches for half a minute; their clients begin anew.
+    if [ -n "$process" ] && ! asks "$process" "$1"; then
+      curl -sk -m 2 -o /dev/null https://127.0.0.1:6443/readyz
+      [ $? = 7 ] && deaf=$((deaf + 1)) || deaf=0
+      [ $deaf -lt 10 ] || kill -KILL "$process"
+    fi
+    sleep 0.5
+  done
+}
+has=$(sed -n 's/^ *- --etcd-servers=//p' $manifest)
+[ -n "$has" ] || fail "$manifest names no etcd"
+if [ "$has" != "$ETCD_SERVERS" ] || ! serves "$ETCD_SERVERS"; then
+  lead "$ETCD_SERVERS" || { lead "$has"; fail "the API server does not become ready with etcd at $ETCD_SERVERS; it asks $has again"; }
+  changed "the API server asks $ETCD_SERVERS"
+  # Balancers take it back after two answers a second apart; the next one waits for that.
+  sleep 3
+fi
+[ -z "$DID" ] || did "$DID"

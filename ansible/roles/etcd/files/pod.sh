@@ -1,0 +1,25 @@
+# A member of etcd beside this control plane, as a static pod that kubeadm describes.
+umask 077
+mkdir -p "$state"
+own tree /var/lib/etcd
+mkdir -p /var/lib/etcd
+bring_programs
+printf '%s\n' "${KUBEADM_CONFIG//CERTIFICATES_DIR//etc/kubernetes/pki}" > "$state/etcd.yaml"
+phase() { kubeadm init phase "$@" --config "$state/etcd.yaml" > "$state/etcd.out" 2>&1 || fail "$*: $(tail -3 "$state/etcd.out")"; }
+for certificate in etcd-server etcd-peer etcd-healthcheck-client apiserver-etcd-client; do phase certs $certificate; done
+enter /var/lib/etcd
+manifest=/etc/kubernetes/manifests/etcd.yaml
+if [ -n "$initial" ] || [ ! -e $manifest ]; then
+  # A kubelet would start what kubeadm writes at once: a first member instead of one more.
+  trap 'systemctl start kubelet' EXIT
+  systemctl stop kubelet
+  phase etcd local
+  # With data of its own it is the member that it was.
+  [ -z "$initial" ] || sed -i "s#^\( *\)- --initial-cluster=.*#\1- --initial-cluster=$initial\n\1- --initial-cluster-state=existing#" $manifest
+  systemctl start kubelet
+  trap - EXIT
+  changed $manifest
+fi
+promote
+rm -f "$state/etcd.yaml"
+forget_programs

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { create } from './create.ts';
+import { infer } from './infer.ts';
+import { moveEtcd } from './move-etcd.ts';
+import { planOf } from './plan.ts';
+import { replace } from './replace.ts';
+import { scaleDown } from './scale-down.ts';
+import { scaleUp } from './scale-up.ts';
+import { apart, ip, plan, spec } from './testing/planned.fixture.ts';
+import { validateSpec } from './validate.ts';
+
+describe('etcd on hosts of its own', () => {
+  it('is there before the control plane starts, with certificates of it', () => {
+    const offer = { versions: ['v1.34.4'] };
+    const stepsOf = (wanted: ReturnType<typeof spec>) =>
+      planOf(create, { spec: wanted, applied: undefined, hosts: [], offer }).steps.map(({ name }) => name);
+    const apartOnly = ['Issue certificates for etcd', 'Start etcd', 'Start the control plane'];
+    expect(stepsOf(apart([1], [4, 5, 6]))).toEqual(expect.arrayContaining(apartOnly));
+    expect(stepsOf(spec([1], [])).filter((name) => apartOnly.includes(name))).toEqual([]);
+  });
+
+  it('gets members before API servers ask them, one after the other', () => {
+    const { does, steps, at } = plan(scaleUp, apart([1, 2], [4], [7]), apart([1, 2], [4, 5, 6], [7]));
+    expect(does).toEqual({
+      ...{ [ip(1)]: 'stay', [ip(2)]: 'stay', [ip(4)]: 'stay' },
+      ...{ [ip(5)]: 'join', [ip(6)]: 'join' },
+    });
+    expect(steps).toEqual([
+      'Take hosts',
+      'Prepare hosts',
+      'Check etcd',
+      'Issue certificates for etcd',
+      'Add members of etcd',
+      'Lead API servers to etcd',
+      'Admit hosts',
+      'Join hosts',
+      'Await the cluster',
+    ]);
+    expect(at('Add members of etcd')).toEqual([5, 6]);
+    expect(at('Lead API servers to etcd')).toEqual([1, 2]);
+  });
+
+  it('loses members after API servers have left them', () => {
+    const { steps, at } = plan(scaleDown, apart([1], [4, 5, 6]), apart([1], [5]));
+    const order = ['Check etcd', 'Lead API servers to etcd', 'Remove members of etcd', 'Reset hosts'];
+    expect(steps.filter((name) => order.includes(name))).toEqual(order);
+    expect(at('Remove members of etcd')).toEqual([1, 5]);
+    expect(at('Reset hosts')).toEqual([4, 6]);
+  });
+
+  it('is not asked, and need not answer, where only a worker or a control plane comes', () => {
+    expect(plan(scaleUp, apart([1], [4, 5, 6]), apart([1], [4, 5, 6], [7])).does).toEqual({
+      [ip(1)]: 'stay',
+      [ip(7)]: 'join',
+    });
+    const { does, steps } = plan(scaleUp, apart([1], [4, 5, 6]), apart([1, 2], [4, 5, 6]));
+    expect(does).toEqual({ [ip(1)]: 'change', [ip(2)]: 'join' });
+    expect(steps).not.toContain('Check etcd');
+  });
+
+  it('has a member replaced: a dead one leaves before its successor comes', () => {
+    const { steps, does } = plan(replace, apart([1], [4, 5, 6]), apart([1], [7, 5, 6]));
+    const order = ['Remove dead members of etcd', 'Add members of etcd', 'Lead API servers to etcd'];
+    expect(steps.filter((name) => [...order, 'Remove members of etcd'].includes(name))).toEqual([
+      ...order,
+      'Remove members of etcd',
+    ]);
+    expect([does[ip(4)], does[ip(7)]]).toEqual(['leave', 'join']);
+    expect(plan(replace, apart([1], [4, 5, 6]), apart([1], [7, 8, 6])).refused.join()).toContain(
+      'replaces 2 etcd members at once',
+    );
+  });
+});
+
+describe('a move of etcd', () => {
+  it('waits for its word', () => {
+    expect(infer(spec([1], []), apart([1], [4, 5, 6]))).toMatchObject({
+      kind: 'needs-confirmation',
+      message: expect.stringContaining('"moving-etcd"'),
+    });
+  });
+
+  it('adds members, leads the API servers, and removes those beside the control planes', () => {
+    const { does, steps, at, refused } = plan(
+      moveEtcd,
+      spec([1, 2, 3], [9]),
+      apart([1, 2, 3], [4, 5, 6], [9]),
+    );
+    expect(refused).toEqual([]);
+    expect(does).toEqual({
+      ...{ [ip(1)]: 'change', [ip(2)]: 'change', [ip(3)]: 'change' },
+      ...{ [ip(4)]: 'join', [ip(5)]: 'join', [ip(6)]: 'join' },
+    });
+    expect(steps).toEqual([
+      'Take hosts',
+      'Prepare hosts',
+      'Check etcd',
+      'Issue certificates for etcd',
+      'Add members of etcd',
+      'Lead API servers to etcd',
+      'Remove members of etcd',
+      'Stop etcd on control planes',
+      'Await the cluster',
+    ]);
+    expect(at('Add members of etcd')).toEqual([4, 5, 6]);
+    expect(at('Stop etcd on control planes')).toEqual([1, 2, 3]);
+  });
+
+  it('goes back the same way, and frees the hosts', () => {
+    const { does, at, steps } = plan(moveEtcd, apart([1], [4, 5, 6]), spec([1], []));
+    expect(does).toEqual({ [ip(1)]: 'change', [ip(4)]: 'leave', [ip(5)]: 'leave', [ip(6)]: 'leave' });
+    expect(at('Add members of etcd')).toEqual([1]);
+    expect(steps).not.toContain('Stop etcd on control planes');
+    expect(steps.at(-1)).toBe('Reset hosts');
+  });
+
+  it.each([
+    ['nothing moves', apart([1], [4]), apart([1], [4, 5, 6]), 'leaves etcd where it is'],
+    ['a worker is to be a member', spec([1], [7]), apart([1], [7], [7]), 'cannot be changed'],
+    ['a worker comes as well', spec([1], []), apart([1], [4], [7]), 'cannot be changed'],
+  ])('is refused where %s', (_why, from, to, reason) => {
+    expect(plan(moveEtcd, from, to).refused.join()).toContain(reason);
+  });
+
+  it('is asked by a list, an empty one for back', () => {
+    const present = { spec: spec([1], []), applied: spec([1], []) };
+    expect(moveEtcd.request.edit(present, { etcdList: [] })).toEqual({
+      change: { etcdList: [] },
+      problems: [],
+    });
+    expect(moveEtcd.request.edit(present, {}).problems).toMatchObject([{ field: 'spec.cluster.etcdList' }]);
+    expect(moveEtcd.request.edit(present, { retry: true }).problems).toEqual([]);
+  });
+});
+
+describe('a spec with etcd on other hosts', () => {
+  const problemsOf = (of: ReturnType<typeof spec>) =>
+    validateSpec(of, { versions: ['v1.34.4'] }).map(({ field, reason }) => `${field}: ${reason}`);
+
+  it('may have two API servers', () => {
+    expect(problemsOf(apart([1, 2], [4, 5, 6]))).toEqual([]);
+  });
+
+  it.each([
+    ['two members', apart([1], [4, 5]), 'etcdList: names 2 hosts of etcd; 2 members bear the loss of 0'],
+    [
+      'some of the control planes',
+      apart([1, 2, 3], [1, 4, 5]),
+      'etcdList: names 10.0.0.1, which masterList names',
+    ],
+    ['a part of the control planes', apart([1, 2, 3], [1]), 'the same hosts as masterList, or none'],
+  ])('is refused with %s', (_what, of, problem) => {
+    expect(problemsOf(of).join()).toContain(problem);
+  });
+
+  it('has no labels where no node stands for a host', () => {
+    const marked = apart([1], [4]);
+    marked.cluster.etcdList = [{ ip: ip(4), labels: { 'example.com/rack': 'r1' } }];
+    expect(problemsOf(marked)).toEqual([expect.stringContaining('no node stands for a host of etcd alone')]);
+  });
+});

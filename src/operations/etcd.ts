@@ -1,0 +1,60 @@
+import { stateOf } from '#api/host-record.ts';
+import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
+import { remembered } from '#base/remembered.ts';
+import type { PlannedHost } from '#protocol/order.ts';
+import type { Situation, StepPlan } from './plan.ts';
+
+/** What operations share that change the members of etcd, beside the control planes or on hosts of their own. */
+
+const joins = ({ action }: PlannedHost): boolean => action === 'join';
+const leaves = ({ action }: PlannedHost): boolean => action === 'leave';
+const stays = ({ action }: PlannedHost): boolean => action === 'stay' || action === 'change';
+/** A member of etcd on a host that is no control plane. */
+export const isApart = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMaster(member);
+const joinsApart = (host: PlannedHost): boolean => joins(host) && isApart(host);
+const comesOrGoes = (host: PlannedHost): boolean => hasEtcd(host.member) && (joins(host) || leaves(host));
+/** The hosts that etcd can be asked on: control planes as well, since a plan does not say where it runs now. */
+const canAsk = (host: PlannedHost): boolean => stays(host) && (isMaster(host.member) || hasEtcd(host.member));
+
+/** Whether members of etcd come or go, by the records. */
+export const etcdChanges = remembered(({ spec, hosts }: Situation): boolean => {
+  const wanted = new Set([...membersOf(spec.cluster).values()].filter(hasEtcd).map(({ ip }) => ip));
+  const present = hosts.filter(
+    (record) => ['Joined', 'Leaving', 'Lost'].includes(stateOf(record)) && hasEtcd(record.spec),
+  );
+  return present.length !== wanted.size || present.some((record) => !wanted.has(record.spec.ip));
+});
+
+const ONE = { pace: 'one', cut: 'between' } as const;
+
+/** Nothing of an etcd is changed that is not whole. */
+export const checkEtcd: StepPlan = {
+  ...ONE,
+  name: 'Check etcd',
+  works: (host, all) => canAsk(host) && all.some(comesOrGoes),
+};
+
+/** The authority of etcd is on the control planes, wherever its members run. */
+export const issueCertificates: StepPlan = {
+  ...ONE,
+  name: 'Issue certificates for etcd',
+  works: ({ member, action }, all) => isMaster(member) && action !== 'leave' && all.some(joinsApart),
+};
+
+/** One learner at a time: a member that has not caught up counts for nothing. */
+export const addMembers: StepPlan = { ...ONE, name: 'Add members of etcd', works: joinsApart };
+
+/** After members have come, before others go: so no API server asks one that is not there. */
+export const leadToEtcd: StepPlan = {
+  ...ONE,
+  name: 'Lead API servers to etcd',
+  works: (host, all) =>
+    isMaster(host.member) && stays(host) && all.some((one) => isApart(one) && comesOrGoes(one)),
+};
+
+/** So that as many as can be are left to agree; of those that leave, whoever leads hands over before. */
+export const removeMembers: StepPlan = {
+  ...ONE,
+  name: 'Remove members of etcd',
+  works: (host, all) => canAsk(host) && all.some((one) => hasEtcd(one.member) && leaves(one)),
+};

@@ -1,0 +1,37 @@
+import type { HostRecord } from '#api/host-record.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
+import type { Operation } from '../operation.ts';
+import { planOf } from '../plan.ts';
+
+/** Clusters by the last parts of their hosts' addresses, and what an operation plans between two of them. */
+
+export const ip = (last: number) => `10.0.0.${last}`;
+const entries = (hosts: readonly number[]) => hosts.map((last) => ({ ip: ip(last) }));
+
+export const spec = (masters: number[], nodes: number[], more: Partial<Spec['cluster']> = {}): Spec => ({
+  cluster: { masterList: entries(masters), nodeList: entries(nodes), ...more },
+});
+/** One whose etcd has hosts of its own. */
+export const apart = (masters: number[], etcd: number[], nodes: number[] = []): Spec =>
+  spec(masters, nodes, { etcdList: entries(etcd) });
+
+export const records = (of: Spec): HostRecord[] =>
+  [...membersOf(of.cluster).values()].map((member) => ({
+    metadata: { name: member.ip },
+    spec: { clusterId: 'c1', cluster: 'a/demo', ...member },
+    status: { state: 'Joined', touched: true },
+  }));
+
+export function plan(operation: Operation, from: Spec, to: Spec) {
+  const situation = { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } };
+  const made = planOf(operation, situation);
+  return {
+    does: Object.fromEntries(made.hosts.map(({ member, action }) => [member.ip, action])),
+    steps: made.steps.map(({ name }) => name),
+    /** Last parts of the addresses at which a step works. */
+    at: (step: string) =>
+      (made.steps.find(({ name }) => name === step)?.hosts ?? []).map((at) => Number(at.split('.').at(-1))),
+    refused: made.refusals.map(({ field, reason }) => `${field}: ${reason}`),
+  };
+}

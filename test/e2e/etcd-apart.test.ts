@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { nodeNameOf } from '#api/host.ts';
+import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { askService } from '#lab/meta/web.ts';
+import { asPlanned, dryRun } from './plan-and-deed.ts';
+
+const NAME = 'apart';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+
+let meta: Meta;
+const before = new Map<string, HostSnapshot>();
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  for (const { name } of meta.hosts) before.set(name, await snapshotHost(name));
+});
+afterAll(() => meta.close());
+
+const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+const nodes = (...indices: number[]) =>
+  entries(...indices)
+    .map(nodeNameOf)
+    .sort();
+const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
+const on = (index: number, ...command: string[]) => docker(['exec', hostAt(index), ...command]);
+
+async function traces(index: number): Promise<string[]> {
+  const was = before.get(hostAt(index));
+  if (!was) throw new Error(`no snapshot of ${hostAt(index)}`);
+  return differences(was, await snapshotHost(hostAt(index)));
+}
+
+/** Addresses of the members of etcd, as the one on a host of its own knows them; `learner` behind one that does not vote yet. */
+async function membersAt(index: number): Promise<string[]> {
+  const script =
+    'd=/etc/matryoshka/etcd; /var/lib/matryoshka/etcd/usr/local/bin/etcdctl --cacert $d/ca.crt --cert $d/server.crt --key $d/server.key member list -w simple';
+  const lines = (await on(index, 'sh', '-c', script)).trim().split('\n');
+  return lines
+    .map((line) => line.split(', '))
+    .map(([, , , peer = '', , learner]) => `${new URL(peer).hostname}${learner === 'true' ? ' learner' : ''}`)
+    .sort();
+}
+const addresses = (...indices: number[]) =>
+  entries(...indices)
+    .map(({ ip }) => ip)
+    .sort();
+
+async function done(method: 'POST' | 'DELETE', path: string, body: Record<string, unknown>): Promise<void> {
+  const plan = await dryRun(meta, method, path, body);
+  const act = async () => {
+    expect(await meta.rest.raw(method, path, body)).toMatchObject({ status: 200 });
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status).toMatchObject({ phase: 'Running' });
+  };
+  await asPlanned(meta, NAME, act, { plan });
+}
+
+describe('a cluster whose etcd has hosts of its own', () => {
+  it('is made, with no node for them', async () => {
+    await done('POST', PATH, {
+      name: NAME,
+      masterList: entries(0),
+      etcdList: entries(2, 3, 4),
+      nodeList: entries(1),
+      privateSSHKey: meta.privateKey,
+    });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
+    expect(await membersAt(2)).toEqual(addresses(2, 3, 4));
+    expect((await on(0, 'ls', '/etc/kubernetes/manifests')).split('\n')).not.toContain('etcd.yaml');
+    expect(await on(2, 'sh', '-c', 'systemctl is-active kubelet || true')).not.toContain('\nactive');
+    const made = await clientOf(await kubeconfigOf(meta, NAME));
+    expect(await askService(made, meta.hosts[1]?.ip ?? '')).toContain('HTTP 200');
+    await made.close();
+  });
+
+  it('shrinks to one member, and frees the other hosts', async () => {
+    await done('POST', `${PATH}/scaledown`, { etcdList: entries(3) });
+    expect(await membersAt(3)).toEqual(addresses(3));
+    expect(await traces(2)).toEqual([]);
+  });
+
+  it('moves etcd beside the control plane, and the hosts are free', async () => {
+    await done('POST', `${PATH}/etcd/move`, { etcdList: [] });
+    expect((await on(0, 'ls', '/etc/kubernetes/manifests')).split('\n')).toContain('etcd.yaml');
+    expect(await traces(3)).toEqual([]);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
+  });
+
+  it('goes, and leaves every host as it was', async () => {
+    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
+    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), hostAt(index)).toEqual([]);
+  });
+});
