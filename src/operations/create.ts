@@ -1,12 +1,28 @@
-import { isMaster } from '#api/member.ts';
+import { stateOf } from '#api/host-record.ts';
+import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
+import type { Problem } from '#base/errors.ts';
 import type { PlannedHost } from '#protocol/order.ts';
 import { isApart, issueCertificates } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
+import type { Situation } from './plan.ts';
 
 const joins = ({ action }: PlannedHost): boolean => action === 'join';
 const masterJoins = (host: PlannedHost): boolean => joins(host) && isMaster(host.member);
 /** A member of etcd that the first control plane waits for, on another host. */
 const startsApart = (host: PlannedHost): boolean => joins(host) && isApart(host);
+
+/** Members of an etcd that a former try made are reset together, or not at all: some alone would take its quorum. */
+function leavesEtcd({ spec, hosts }: Situation): Problem[] {
+  const wanted = membersOf(spec.cluster);
+  const members = hosts.filter((record) => stateOf(record) === 'Joined' && hasEtcd(record.spec));
+  const gone = members.filter((record) => !wanted.has(record.spec.ip));
+  if (gone.length === members.length) return [];
+  return gone.map((record): Problem => {
+    const list = isMaster(record.spec) ? 'masterList' : 'etcdList';
+    const reason = `leaves out ${record.spec.ip}, which the try before made a member of etcd; name it again, and take it out by "scaling-down" once the cluster is created`;
+    return { field: `spec.cluster.${list}`, value: record.spec.ip, reason };
+  });
+}
 
 /** Makes the cluster of `spec` out of hosts; hosts that a former, failed try took and the spec dropped are reset. */
 export const create: Operation = {
@@ -36,5 +52,5 @@ export const create: Operation = {
       { name: 'Fetch the kubeconfig', works: masterJoins, pace: 'one', cut: 'between' },
     ],
   },
-  check: () => [],
+  check: leavesEtcd,
 };

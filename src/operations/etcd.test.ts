@@ -6,7 +6,7 @@ import { planOf } from './plan.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
-import { apart, ip, plan, spec } from './testing/planned.fixture.ts';
+import { apart, ip, plan, records, spec } from './testing/planned.fixture.ts';
 import { validateSpec } from './validate.ts';
 
 describe('etcd on hosts of its own', () => {
@@ -69,6 +69,26 @@ describe('etcd on hosts of its own', () => {
     expect(plan(replace, apart([1], [4, 5, 6]), apart([1], [7, 8, 6])).refused.join()).toContain(
       'replaces 2 etcd members at once',
     );
+  });
+});
+
+describe('a second try of a creation', () => {
+  const tried = (before: ReturnType<typeof spec>, now: ReturnType<typeof spec>) => {
+    const offer = { versions: ['v1.34.4'] };
+    const situation = { spec: now, applied: undefined, hosts: records(before), offer };
+    return planOf(create, situation).refusals.map(({ field, value }) => `${field}: ${value}`);
+  };
+
+  it('keeps those whom the first made members of etcd, beside others that stay', () => {
+    expect(tried(spec([1, 2, 3], []), spec([1, 4, 5], []))).toEqual([
+      `spec.cluster.masterList: ${ip(2)}`,
+      `spec.cluster.masterList: ${ip(3)}`,
+    ]);
+    expect(tried(apart([1], [4, 5, 6]), apart([1], [4, 5, 7]))).toEqual([`spec.cluster.etcdList: ${ip(6)}`]);
+  });
+
+  it('may leave all of them', () => {
+    expect(tried(spec([1, 2, 3], []), spec([4], []))).toEqual([]);
   });
 });
 
