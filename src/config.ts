@@ -55,6 +55,18 @@ export const controllerConfig = z.object({
     .default(1000)
     .describe('Most calls per second to the Kubernetes API; its own priority and fairness come first'),
   workers: z.coerce.number().int().min(1).max(64).default(4).describe('Clusters that are reconciled at once'),
+  healthIntervalSeconds: z.coerce
+    .number()
+    .min(0)
+    .max(3600)
+    .default(30)
+    .describe('Seconds between two looks at a made cluster; 0: none is looked at'),
+  healthDeadlineSeconds: z.coerce
+    .number()
+    .min(1)
+    .max(60)
+    .default(10)
+    .describe('Most seconds for one look at a made cluster'),
 });
 
 export const serverConfig = z.object({

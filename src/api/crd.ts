@@ -73,6 +73,10 @@ const statusSchema = z.object({
     .optional(),
   version: text.optional(),
   certificatesExpire: text.optional(),
+  nodes: z
+    .object({ ready: z.int(), total: z.int() })
+    .optional()
+    .meta({ description: 'Nodes of the cluster; absent while nobody can tell.' }),
   hosts: z
     .array(z.object({ ip: text, state: text, message: text.optional() }))
     .max(100)

@@ -192,6 +192,8 @@ export interface ClusterStatus {
   conditions?: Condition[];
   version?: string;
   certificatesExpire?: string;
+  /** Nodes of the cluster, as far as it is looked at. */
+  nodes?: { ready: number; total: number };
   /** In a few words what goes on, or what a person must do. */
   summary?: string;
   /** Present while annotation `ecs.yun.com/dry-run` is. */

@@ -15,6 +15,19 @@ import { createMetrics } from '#runtime/process/metrics.ts';
 import { createProbes } from '#runtime/process/probes.ts';
 import type { ControllerConfig } from '../config.ts';
 
+/** Made clusters that are looked at at once: one that hangs holds a place for as long as a look may last. */
+const LOOKS_AT_ONCE = 8;
+
+/** How made clusters are looked at; undefined: not at all. */
+const healthOf = ({ healthIntervalSeconds, healthDeadlineSeconds }: ControllerConfig) =>
+  healthIntervalSeconds === 0
+    ? undefined
+    : {
+        intervalMs: healthIntervalSeconds * 1000,
+        deadlineMs: healthDeadlineSeconds * 1000,
+        workers: LOOKS_AT_ONCE,
+      };
+
 /** Wires the operator: config → client → manager → rooms. */
 export async function controllerProgram(config: ControllerConfig, log: Logger): Promise<Manager> {
   const { namespace, identity, workers } = config;
@@ -38,6 +51,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
   const host = createControllerHost({ client: leading, namespace, clock, log, recorder, workers, metrics });
   const controllers = modules({
     offer: { versions: offeredVersions(config.siteDir) },
+    health: healthOf(config),
     installer: (of) =>
       jobInstallerModule(of, {
         namespace,

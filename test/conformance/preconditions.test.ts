@@ -72,6 +72,7 @@ async function outdated(name: string) {
     installer,
     kubeconfigs: createKubeconfigs(systemClock),
     hostsOf: () => [],
+    healthOf: () => ({ kind: 'off' as const }),
   });
 }
 

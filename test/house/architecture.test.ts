@@ -60,8 +60,8 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 const TESTS_ALSO = ['lab/apiserver', 'lab/fault-proxy', 'base', 'api'];
 /** Rooms without input or output: they import no part of node. */
 const PURE = ['api', 'protocol', 'operations'];
-/** Where a cluster's life is decided: it looks at nothing but what it is given. */
-const DECIDES = 'controller/cluster/decide/';
+/** Where a cluster's life is decided, and its health judged: they look at nothing but what they are given. */
+const DECIDES = ['controller/cluster/decide/', 'controller/cluster/health/judge/'];
 
 interface Import {
   /** Below src/. */
@@ -86,7 +86,7 @@ const opens = (allowed: readonly string[], target: string): boolean =>
   allowed.some((one) => one === '*' || one === target || target.startsWith(`${one}/`));
 
 const reachesOut = (target: string): boolean =>
-  target.startsWith('controller/') && !target.startsWith(DECIDES);
+  target.startsWith('controller/') && !DECIDES.some((folder) => target.startsWith(folder));
 
 /** Why an import is not allowed, in a sentence; undefined when it is. */
 function objection(one: Import): string | undefined {
@@ -101,8 +101,9 @@ function objection(one: Import): string | undefined {
   const allowed = ALLOWED[room];
   if (!allowed) return `${says}: "${room}" is no room of test/house/architecture.test.ts`;
   if (isTest(file) && opens(TESTS_ALSO, target)) return undefined;
-  if (file.startsWith(DECIDES) && (target.startsWith('runtime/') || reachesOut(target)))
-    return `${says}: ${DECIDES} decides, and does neither input nor output`;
+  const decides = DECIDES.find((folder) => file.startsWith(folder));
+  if (decides !== undefined && (target.startsWith('runtime/') || reachesOut(target)))
+    return `${says}: ${decides} decides, and does neither input nor output`;
   if (!isTest(file) && isTest(target)) return `${says}: that is for tests`;
   if (/^(lab|test|bench|deploy)\//.test(target)) return `${says}: nothing under src imports that`;
   if (roomOf(target) !== room) {
@@ -186,6 +187,13 @@ describe('the rooms', () => {
     ['controller/network/module.ts', '../cluster/rules.ts', 'siblings never import each other'],
     ['controller/cluster/decide/rules.ts', '../stores/hosts.ts', 'does neither input nor output'],
     ['controller/cluster/decide/rules.ts', '#runtime/client/client.ts', 'does neither input nor output'],
+    ['controller/cluster/decide/rules.ts', '../health/look.ts', 'does neither input nor output'],
+    ['controller/cluster/health/judge/judge.ts', '../connection.ts', 'does neither input nor output'],
+    [
+      'controller/cluster/health/judge/judge.ts',
+      '#runtime/client/client.ts',
+      'does neither input nor output',
+    ],
     ['programs/server.ts', '#lab/hosts/up.ts', 'nothing under src imports that'],
     ['precheck/run.test.ts', '#lab/hosts/up.ts', 'nothing under src imports that'],
     ['programs/server.ts', '#server/testing/rest-world.ts', 'that is for tests'],

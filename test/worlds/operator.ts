@@ -5,6 +5,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import type { HealthSettings } from '#controller/cluster/health/observer.ts';
 import { modules } from '#controller/index.ts';
 import { quietHost } from '#controller/testing/quiet-host.fixture.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
@@ -56,6 +57,10 @@ export interface TestOperator {
 
 export interface TestOperatorOptions {
   clock?: Clock;
+  /** How made clusters are looked at. Default: not at all, for the kubeconfig of most leads nowhere. */
+  health?: HealthSettings;
+  /** Told of every Event. */
+  onEvent?(reason: string, message: string): void;
   /** The client that the controller itself uses, made once the namespaces are there. Default: cluster admin's. */
   clientOf?(admin: Client, operatorNamespace: string): Promise<Client>;
 }
@@ -63,7 +68,7 @@ export interface TestOperatorOptions {
 export async function startOperator(
   kubeconfig: string,
   script: (job: string, hosts: string[]) => Ending | Promise<Ending>,
-  { clock = systemClock, clientOf = async (admin) => admin }: TestOperatorOptions = {},
+  { clock = systemClock, clientOf = async (admin) => admin, health, onEvent }: TestOperatorOptions = {},
 ): Promise<TestOperator> {
   const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'matryoshka-test' });
   const log = createLogger('silent');
@@ -100,9 +105,16 @@ export async function startOperator(
   const own = withinNamespace(await clientOf(client, operatorNamespace), namespace);
   function run(versions: readonly string[] = ['v1.34.4']): { stop(): Promise<void> } {
     const abort = new AbortController();
-    const host = quietHost({ client: own, namespace: operatorNamespace, clock, workers: 4 });
+    const host = quietHost({
+      client: own,
+      namespace: operatorNamespace,
+      clock,
+      workers: 4,
+      recorder: { event: (_of, _type, reason, message) => onEvent?.(reason, message), stop: async () => {} },
+    });
     const controllers = modules({
       offer: { versions },
+      health,
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
     }).flatMap((module) => module(host));
     const manager = createManager({ caches: host.informers, controllers, log });

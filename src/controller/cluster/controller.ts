@@ -20,10 +20,11 @@ import {
 import { watching } from '#runtime/controller/sources.ts';
 import { isApiError, isConflict, isNotFound } from '#runtime/wire/api-error.ts';
 import { rehearsalRefused } from './decide/dry-run.ts';
+import { healthEvents } from './decide/health.ts';
 import type { Outcome, Stall } from './decide/outcome.ts';
 import { Refusal } from './decide/refusal.ts';
 import { askedWord } from './decide/signal.ts';
-import { inFlight, type Snapshot } from './decide/snapshot.ts';
+import { type Health, inFlight, type Snapshot } from './decide/snapshot.ts';
 import { decide } from './decide/table.ts';
 import { acceptedOperation, writeStatus } from './finish.ts';
 import { observe } from './observe.ts';
@@ -33,7 +34,7 @@ import { hostsIn } from './stores/hosts.ts';
 import { createKubeconfigs } from './stores/kubeconfigs.ts';
 import { settleVanished } from './vanished.ts';
 
-const BY_CLUSTER = 'clusterId';
+export const BY_CLUSTER = 'clusterId';
 
 /** Index of the informer of Host records. */
 export const hostIndexers = {
@@ -48,6 +49,8 @@ export interface ClusterControllerDeps {
   namespace: string;
   offer: Offer;
   installer: InstallerModule;
+  /** What was seen last of a made cluster. */
+  healthOf(cluster: KubernetesCluster): Health;
   clusters: Informer<KubernetesCluster>;
   /** Host records of the operator's namespace, with `hostIndexers`. */
   hosts: Informer<HostRecord>;
@@ -100,6 +103,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       kubeconfigs,
       anchors,
       hostsOf,
+      healthOf: deps.healthOf,
     });
     const { signal, outcome } = decide(snapshot);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
@@ -146,12 +150,22 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     accepted?: OperationStatus,
   ): Promise<ReconcileResult> {
     const written = await writeStatus(client, snapshot, outcome, accepted);
-    if (written) tell(written, outcome, accepted);
+    if (written) tell(snapshot.cluster, written, outcome, accepted);
     return outcome.kind === 'wait' ? { requeueAfterMs: outcome.ms } : undefined;
   }
 
   /** Events come after the write that they tell of. */
-  function tell(cluster: KubernetesCluster, outcome: Outcome, accepted?: OperationStatus): void {
+  function tell(
+    before: KubernetesCluster,
+    cluster: KubernetesCluster,
+    outcome: Outcome,
+    accepted?: OperationStatus,
+  ): void {
+    for (const { type, reason, message } of healthEvents(
+      before.status?.conditions,
+      cluster.status?.conditions,
+    ))
+      deps.event(cluster, type, reason, message);
     if (accepted)
       deps.event(cluster, 'Normal', 'Accepted', `${accepted.word}, sequence ${accepted.sequence}`);
     if (outcome.kind === 'move') deps.event(cluster, 'Normal', cluster.status?.phase ?? '', outcome.because);

@@ -6,12 +6,15 @@ import { labels, marks } from '#api/names.ts';
 import type { InstallerHost, InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { ControllerModule } from '../host.ts';
-import { clusterController, hostIndexers } from './controller.ts';
+import { BY_CLUSTER, clusterController, hostIndexers } from './controller.ts';
+import { type HealthSettings, healthObserver } from './health/observer.ts';
 import { PUBLIC_KEYS } from './stores/anchors.ts';
 
 export interface ClusterModuleSettings {
   offer: Offer;
   installer: (host: InstallerHost) => InstallerModule;
+  /** How made clusters are looked at; absent: not at all. */
+  health?: HealthSettings | undefined;
 }
 
 /** Kept of an anchor: its metadata, and what is no secret: the sequence that was taken last, and the plan under it. */
@@ -46,7 +49,7 @@ const byMark = ({ metadata }: KubeObject): string[] => {
 
 /** The cluster controller, with caches of clusters everywhere and of what is ours in the operator's namespace. */
 export const clusterModule =
-  ({ offer, installer }: ClusterModuleSettings): ControllerModule =>
+  ({ offer, installer, health }: ClusterModuleSettings): ControllerModule =>
   (host) => {
     const { namespace, recorder, workers, metrics } = host;
     const clusters = host.informer<KubernetesCluster>(KUBERNETES_CLUSTERS, { resyncMs: 600_000 });
@@ -60,8 +63,19 @@ export const clusterModule =
       transform: withoutSecrets,
       indexers: { [BY_ID]: byId, [BY_MARK]: byMark },
     });
+    const observer =
+      health &&
+      healthObserver({
+        ...host,
+        ...health,
+        clusters,
+        hostsOf: (clusterId) => hosts.byIndex(BY_CLUSTER, clusterId),
+        observe: metrics?.controller('kubernetescluster-health', health.workers),
+        wake: (key) => controller.enqueue(key),
+      });
     const controller = clusterController({
       ...host,
+      healthOf: (cluster) => observer?.of(cluster) ?? { kind: 'off' },
       offer,
       installer: installer(host),
       clusters,
@@ -75,5 +89,5 @@ export const clusterModule =
       observe: metrics?.controller('kubernetescluster', workers),
       event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),
     });
-    return [controller];
+    return observer ? [controller, observer.controller] : [controller];
   };

@@ -15,7 +15,7 @@ import { validateSpec } from '#operations/validate.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { FETCH } from './decide/settle.ts';
 import { askedWord } from './decide/signal.ts';
-import { type Kubeconfig, PRECHECK, type Request, type Snapshot } from './decide/snapshot.ts';
+import { type Health, type Kubeconfig, PRECHECK, type Request, type Snapshot } from './decide/snapshot.ts';
 import { jobName } from './decide/work-rules.ts';
 import type { Anchors } from './stores/anchors.ts';
 import type { Kubeconfigs } from './stores/kubeconfigs.ts';
@@ -29,6 +29,8 @@ export interface Observers {
   kubeconfigs: Kubeconfigs;
   /** Records of a cluster's hosts, from the cache. */
   hostsOf(clusterId: string): readonly HostRecord[];
+  /** What was seen of it last. */
+  healthOf(cluster: KubernetesCluster): Health;
 }
 
 const ABSENT: AttemptState = { kind: 'absent' };
@@ -82,6 +84,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     check: checking && { ref: checking, state: await installer.observe(checking) },
     attempts,
     kubeconfig,
+    health: deps.healthOf(cluster),
     offer,
     problems: malformed ? shape : problemsOf(cluster)(offer),
     malformed,

@@ -1,4 +1,5 @@
 import { operationUnderWay } from '#api/cluster-facts.ts';
+import type { Stated } from '#api/conditions.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
 import type { OperationName } from '#api/words.ts';
@@ -34,6 +35,19 @@ export type Kubeconfig =
   /** A Secret of that name is there, and it is somebody else's. */
   | { kind: 'foreign' };
 
+/** What observation tells of a cluster: `Ready` and the conditions of its health, and its nodes. */
+export interface Verdict {
+  conditions: readonly Stated[];
+  nodes?: { ready: number; total: number };
+}
+
+export type Health =
+  /** Nobody looks. */
+  | { kind: 'off' }
+  /** Not looked at since the controller began: what status says stays. */
+  | { kind: 'unseen' }
+  | { kind: 'seen'; verdict: Verdict };
+
 /** Everything that one reconcile knows; read once, then frozen. */
 export interface Snapshot {
   now: Date;
@@ -60,6 +74,7 @@ export interface Snapshot {
   /** Runs that still exist, of whatever operation or errand. */
   attempts: readonly AttemptRef[];
   kubeconfig: Kubeconfig;
+  health: Health;
   offer: Offer;
   /** What is wrong with the spec itself. */
   problems: readonly Problem[];

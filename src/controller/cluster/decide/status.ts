@@ -7,6 +7,7 @@ import { type Phase, WORDS } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
+import { ailmentOf, healthConditions, nodesOf, observedReady } from './health.ts';
 import type { Outcome, Stall } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
 import { summaryOf } from './summary.ts';
@@ -48,6 +49,7 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
       'Stalled',
       stalled && condition('Stalled', 'True', stalled.reason, stalled.message.slice(0, MAX_MESSAGE)),
     ],
+    ...healthConditions(snapshot),
   ];
   let conditions = old.conditions ?? [];
   for (const [type, stated] of states) {
@@ -62,7 +64,13 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
     phase: next.phase,
     reason: next.reason,
     message: next.message,
-    summary: summaryOf(next, running, stalled, hosts, appliedOperation(cluster) !== undefined),
+    summary: summaryOf(next, {
+      running,
+      stalled,
+      hosts,
+      created: appliedOperation(cluster) !== undefined,
+      ailment: ailmentOf(conditions),
+    }),
     requests: next.requests,
     conditions,
     hosts: attention(hosts),
@@ -78,6 +86,9 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
       ? { certificatesExpire: kubeconfig.expires.toISOString() }
       : {}),
   };
+  const nodes = nodesOf(snapshot);
+  if (nodes) status.nodes = nodes;
+  else delete status.nodes;
   // What does not bring a plan says that there is none of what is asked now.
   delete status.plan;
   if ('plan' in outcome && outcome.plan) status.plan = outcome.plan;
@@ -187,10 +198,13 @@ function isWhatIsThere({ applied, cluster, hosts }: Snapshot): boolean {
   );
 }
 
-/** `Ready` tells the cluster, not the operation: one that was created stays ready through a failed scale-up. */
-function readiness({ cluster }: Snapshot, next: Next): Stated {
+/** `Ready` tells the cluster, not the operation: what was seen of it, else that it was created. */
+function readiness(snapshot: Snapshot, next: Next): Stated {
+  const { cluster } = snapshot;
   if (cluster.metadata.deletionTimestamp)
     return condition('Ready', 'False', 'Terminating', 'the cluster is being deleted');
+  const observed = observedReady(snapshot);
+  if (observed) return observed;
   const created =
     appliedOperation(cluster) !== undefined ||
     (next.operation?.name === 'create' && next.operation.result === 'finished');

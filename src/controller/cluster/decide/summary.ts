@@ -25,10 +25,20 @@ const LONGEST = 120;
 /** In a few words what goes on, or what a person must do: one column of `kubectl get`. */
 export function summaryOf(
   { operation, phase, reason }: Next,
-  running: boolean,
-  stalled: Stall | undefined,
-  hosts: readonly HostRecord[],
-  created: boolean,
+  {
+    running,
+    stalled,
+    hosts,
+    created,
+    ailment,
+  }: {
+    running: boolean;
+    stalled: Stall | undefined;
+    hosts: readonly HostRecord[];
+    created: boolean;
+    /** What is not well with the cluster, as far as it is looked at. */
+    ailment: string | undefined;
+  },
 ): string {
   if (stalled) {
     const what =
@@ -36,6 +46,7 @@ export function summaryOf(
     return `${what}: ${TO_DO[stalled.reason] ?? stalled.message}`.slice(0, LONGEST);
   }
   if (running && operation) return `${operation.word}: ${operation.step}`;
+  if (ailment !== undefined && created) return `${phase}; ${ailment}`.slice(0, LONGEST);
   const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;
   if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;
   return phase === '' && !created

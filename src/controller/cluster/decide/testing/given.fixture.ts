@@ -139,6 +139,7 @@ export function snapshot({
     check: undefined,
     attempts: [],
     kubeconfig: { kind: 'missing' },
+    health: { kind: 'off' },
     offer,
     problems: [],
     malformed: false,

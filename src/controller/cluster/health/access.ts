@@ -1,0 +1,85 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+/** What a connection to an API server is made with: nothing outside of the kubeconfig's own text. */
+export interface Access {
+  /** PEM of the only authorities that count. */
+  ca: string;
+  cert?: string | undefined;
+  key?: string | undefined;
+  token?: string | undefined;
+  /** When `cert` ends. */
+  certificateEnds?: Date | undefined;
+}
+
+/** A longer text is none of ours: one that we write has 6 KB. */
+const MAX_CHARACTERS = 64 * 1024;
+/** Larger keys would hold up the event loop at each handshake. */
+const MAX_KEY_BITS = 4096;
+
+/**
+ * The fields that are read of a kubeconfig. It lies in the user's namespace and is his to edit: where to connect, by what
+ * name and whether to verify is not his to say, and neither plugins nor files nor proxies are followed.
+ */
+const kubeconfigSchema = z.object({
+  'current-context': z.string(),
+  contexts: z.array(
+    z.object({ name: z.string(), context: z.object({ cluster: z.string(), user: z.string() }) }),
+  ),
+  clusters: z.array(
+    z.object({
+      name: z.string(),
+      cluster: z.object({ 'certificate-authority-data': z.base64().min(1).optional() }),
+    }),
+  ),
+  users: z.array(
+    z.object({
+      name: z.string(),
+      user: z.object({
+        'client-certificate-data': z.base64().optional(),
+        'client-key-data': z.base64().optional(),
+        // As a header takes it.
+        token: z
+          .string()
+          .regex(/^[\w.~+/=-]+$/)
+          .optional(),
+      }),
+    }),
+  ),
+});
+
+/** What the text of a kubeconfig opens by itself; undefined where it does not. It never throws, lest it tell a secret. */
+export function accessIn(text: string): Access | undefined {
+  if (text.length > MAX_CHARACTERS) return undefined;
+  try {
+    const config = kubeconfigSchema.parse(parse(text));
+    const byName = <T extends { name: string }>(list: readonly T[], name: string | undefined) =>
+      list.find((one) => one.name === name);
+    const context = byName(config.contexts, config['current-context'])?.context;
+    const authority = byName(config.clusters, context?.cluster)?.cluster['certificate-authority-data'];
+    const user = byName(config.users, context?.user)?.user;
+    if (authority === undefined || !user) return undefined;
+    const ca = decoded(authority);
+    // Without one that can be read, the system's authorities would count.
+    new X509Certificate(ca);
+    const { token, 'client-certificate-data': certificate, 'client-key-data': privateKey } = user;
+    if (certificate !== undefined && privateKey !== undefined)
+      return { ca, ...pair(decoded(certificate), decoded(privateKey)) };
+    return token === undefined ? undefined : { ca, token };
+  } catch {
+    return undefined;
+  }
+}
+
+const decoded = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+
+/** Throws where they do not belong together. */
+function pair(cert: string, key: string): Pick<Access, 'cert' | 'key' | 'certificateEnds'> {
+  const certificate = new X509Certificate(cert);
+  const privateKey = createPrivateKey(key);
+  const { modulusLength = 0 } = privateKey.asymmetricKeyDetails ?? {};
+  if (modulusLength > MAX_KEY_BITS || !certificate.checkPrivateKey(privateKey))
+    throw new Error('certificate and key do not fit');
+  return { cert, key, certificateEnds: certificate.validToDate };
+}

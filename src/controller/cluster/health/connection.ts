@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { TLSSocket } from 'node:tls';
+import type { Access } from './access.ts';
+
+/** One API server, asked at its own address over one connection, which lasts as long as a look. */
+export interface Connection {
+  readonly ip: string;
+  /** Rejects beyond `maxBytes`, with the signal's reason, or with what TLS or TCP say. */
+  get(path: string, options: GetOptions): Promise<Answer>;
+  /** The first match in the lines of a long answer, of which no more than a line is kept. */
+  find(path: string, line: RegExp, signal: AbortSignal): Promise<RegExpExecArray | undefined>;
+  /** When the certificate that it showed ends; known once it has answered. */
+  readonly certificateEnds: Date | undefined;
+  close(): void;
+}
+
+export interface GetOptions {
+  signal: AbortSignal;
+  maxBytes: number;
+  accept?: string;
+}
+
+export interface Answer {
+  status: number;
+  body: string;
+  /** By the server's own clock. */
+  date: Date | undefined;
+}
+
+const MAX_LINE = 64 * 1024;
+const MAX_SCANNED = 64 * 1024 * 1024;
+
+/**
+ * The certificate must be signed by the kubeconfig's authority for this very address. Redirects are not followed, and
+ * neither DNS nor a proxy is asked.
+ */
+export function connectTo(ip: string, port: number, { ca, cert, key, token }: Access): Connection {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ca, cert, key, rejectUnauthorized: true });
+  let certificateEnds: Date | undefined;
+
+  const open = (path: string, accept: string, signal: AbortSignal): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        accept,
+        'user-agent': 'matryoshka-health',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      };
+      const asked = request({ agent, host: ip, port, path, headers, signal }, (answer) => {
+        if (answer.socket instanceof TLSSocket)
+          certificateEnds = answer.socket.getPeerX509Certificate()?.validToDate;
+        resolve(answer);
+      });
+      asked.on('error', reject);
+      asked.end();
+    });
+
+  return {
+    ip,
+    async get(path, { signal, maxBytes, accept = 'application/json' }) {
+      const answer = await open(path, accept, signal);
+      const chunks: Buffer[] = [];
+      let length = 0;
+      for await (const chunk of answer) {
+        if (!Buffer.isBuffer(chunk)) continue;
+        length += chunk.length;
+        // To leave the loop destroys the answer, and with it the connection.
+        if (length > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
+        chunks.push(chunk);
+      }
+      const date = new Date(answer.headers.date ?? Number.NaN);
+      return {
+        status: answer.statusCode ?? 0,
+        body: Buffer.concat(chunks).toString('utf8'),
+        date: Number.isNaN(date.getTime()) ? undefined : date,
+      };
+    },
+    async find(path, line, signal) {
+      const answer = await open(path, '*/*', signal);
+      let rest = '';
+      let length = 0;
+      for await (const chunk of answer) {
+        if (!Buffer.isBuffer(chunk)) continue;
+        length += chunk.length;
+        if (length > MAX_SCANNED) return undefined;
+        const lines = `${rest}${chunk.toString('latin1')}`.split('\n');
+        rest = (lines.pop() ?? '').slice(0, MAX_LINE);
+        for (const one of lines) {
+          const match = line.exec(one);
+          if (match) return match;
+        }
+      }
+      return undefined;
+    },
+    get certificateEnds() {
+      return certificateEnds;
+    },
+    close: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,29 @@
+import type { Stated } from '#api/conditions.ts';
+import type { Seen } from './seen.ts';
+import { named, stated } from './words.ts';
+
+const TYPE = 'CertificatesValid';
+const WARN_DAYS = 30;
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Serving certificates of the API servers, and the kubeconfig's own; in days, so that no look changes the message. */
+export function judgeCertificates({ blind, servers, clientCertificateEnds }: Seen, now: Date): Stated {
+  if (blind) return stated(TYPE, 'Unknown', blind.reason, blind.message);
+  const expired = servers.filter(({ state }) => state === 'expired').map(({ ip }) => serving(ip));
+  const ends = [
+    ...servers
+      .filter(({ state }) => state !== 'expired')
+      .map(({ ip, certificateEnds }) => ({ of: serving(ip), at: certificateEnds })),
+    { of: "the kubeconfig's user", at: clientCertificateEnds },
+  ].flatMap(({ of, at }) => (at ? [{ of, ms: at.getTime() - now.getTime() }] : []));
+  expired.push(...ends.filter(({ ms }) => ms <= 0).map(({ of }) => of));
+  if (expired.length > 0)
+    return stated(TYPE, 'False', 'Expired', `expired are the certificates of ${named(expired)}`);
+  if (ends.length === 0) return stated(TYPE, 'Unknown', 'NotObserved', 'no certificate was seen');
+  const soon = ends.filter(({ ms }) => ms < WARN_DAYS * DAY_MS).map(({ of }) => of);
+  return soon.length > 0
+    ? stated(TYPE, 'True', 'ExpiresSoon', `certificates end within ${WARN_DAYS} days: of ${named(soon)}`)
+    : stated(TYPE, 'True', 'Valid', `no certificate ends within ${WARN_DAYS} days`);
+}
+
+const serving = (ip: string): string => `the API server at ${ip}`;

@@ -1,0 +1,252 @@
+import { describe, expect, it } from 'vitest';
+import { judge } from './judge.ts';
+import type { Expected, NodeSeen, Seen, ServerSeen } from './seen.ts';
+
+const now = new Date('2026-01-01T00:00:00Z');
+const inDays = (days: number) => new Date(now.getTime() + days * 86_400_000);
+const host = (last: number, more: Partial<Expected> = {}): Expected => ({
+  ip: `10.0.0.${last}`,
+  name: `n${last}`,
+  controlPlane: last <= 3,
+  etcd: last <= 3,
+  hasNode: true,
+  joined: true,
+  leaving: false,
+  ...more,
+});
+const hosts = [1, 2, 3, 4].map((last) => host(last));
+const server = (last: number, more: Partial<ServerSeen> = {}): ServerSeen => ({
+  ip: `10.0.0.${last}`,
+  state: 'ready',
+  certificateEnds: inDays(300),
+  ...more,
+});
+const node = (last: number, ready = true): NodeSeen => ({ name: `n${last}`, ready });
+const pod = (last: number, ready = true) => ({ node: `n${last}`, ready });
+const well: Seen = {
+  servers: [server(1), server(2), server(3)],
+  nodes: [1, 2, 3, 4].map((last) => node(last)),
+  etcdPods: [1, 2, 3].map((last) => pod(last)),
+  clientCertificateEnds: inDays(300),
+};
+const silent = [1, 2, 3].map((last) => server(last, { state: 'silent', certificateEnds: undefined }));
+const noEtcd = [1, 2, 3].map((last) =>
+  server(last, { state: 'not-ready', failed: ['etcd', 'etcd-readiness'] }),
+);
+
+/** `status reason: message` of a condition. */
+function said(type: string, seen: Partial<Seen>, of = hosts): string {
+  const found = judge({ ...well, ...seen }, of, now).conditions.find((one) => one.type === type);
+  return `${found?.status} ${found?.reason}: ${found?.message}`;
+}
+const unseen = { nodes: undefined, etcdPods: undefined };
+
+describe('Ready', () => {
+  it.each<[string, Partial<Seen>, RegExp]>([
+    ['all is well', {}, /^True Healthy: /],
+    ['one API server answers', { servers: [server(1, { state: 'silent' }), server(2)] }, /^True /],
+    ['a worker is away', { nodes: [node(1), node(2), node(3), node(4, false)] }, /^True /],
+    [
+      'none answers',
+      { servers: silent, ...unseen },
+      /^False ControlPlaneUnavailable: no API server is ready: 10\.0\.0\.1 does not answer, /,
+    ],
+    [
+      'etcd does not answer them',
+      { servers: noEtcd, ...unseen },
+      /^False QuorumLost: etcd does not answer 10/,
+    ],
+    [
+      'all refuse the credentials',
+      { servers: [server(1, { state: 'refusing' })], ...unseen },
+      /^Unknown CredentialsRefused: /,
+    ],
+    [
+      'there is no kubeconfig',
+      { blind: { reason: 'KubeconfigMissing', message: 'why' }, servers: [], ...unseen },
+      /^Unknown KubeconfigMissing: why$/,
+    ],
+  ])('where %s', (_, seen, says) => {
+    expect(said('Ready', seen)).toMatch(says);
+  });
+});
+
+describe('HostsReachable', () => {
+  const many = Array.from({ length: 15 }, (_, at) => node(at + 10, false));
+  it.each<[string, Partial<Seen>, Expected[], string]>([
+    ['all report', {}, hosts, 'True AllReady: the kubelet of every host reports that its node is Ready'],
+    [
+      'one does not',
+      { nodes: [node(1), node(2), node(3), node(4, false)] },
+      hosts,
+      'False NodeNotReady: 1 node is not Ready: n4',
+    ],
+    [
+      'a host has no node',
+      { nodes: [node(1), node(2), node(3)] },
+      hosts,
+      'False NodeMissing: 1 host has no node in the cluster: n4 (10.0.0.4)',
+    ],
+    [
+      'an etcd host has no node',
+      {},
+      [...hosts, host(5, { hasNode: false })],
+      'True AllReady: the kubelet of every host reports that its node is Ready',
+    ],
+    [
+      'a host joins',
+      { nodes: [...(well.nodes ?? []), node(5, false)] },
+      [...hosts, host(5, { joined: false })],
+      'True AllReady: the kubelet of every host reports that its node is Ready',
+    ],
+    [
+      'many do not',
+      { nodes: [...(well.nodes ?? []), ...many] },
+      hosts,
+      'False NodeNotReady: 15 nodes are not Ready: n10, n11, n12, n13, n14, n15, n16, n17, n18, n19 and 5 more',
+    ],
+  ])('where %s', (_, seen, of, says) => {
+    expect(said('HostsReachable', seen, of)).toBe(says);
+  });
+
+  it('is Unknown where no API server tells', () => {
+    const verdict = judge({ ...well, ...unseen, servers: silent }, hosts, now);
+    expect(verdict.conditions.find(({ type }) => type === 'HostsReachable')?.status).toBe('Unknown');
+    expect(verdict).not.toHaveProperty('nodes');
+  });
+
+  it('counts every node', () => {
+    expect(judge({ ...well, nodes: [node(1), node(9, false)] }, hosts, now).nodes).toEqual({
+      ready: 1,
+      total: 2,
+    });
+  });
+});
+
+describe('ControlPlaneHealthy', () => {
+  it.each<[string, ServerSeen[], string]>([
+    ['all are ready', [server(1), server(2)], 'True AllReady: every API server is ready'],
+    [
+      'one does not answer',
+      [server(1, { state: 'silent' }), server(2), server(3)],
+      'False Degraded: 1 of 3 API servers is not ready: 10.0.0.1 does not answer',
+    ],
+    [
+      'one has another authority',
+      [server(1, { state: 'untrusted' }), server(2)],
+      "False Degraded: 1 of 2 API servers is not ready: 10.0.0.1 shows a certificate that the kubeconfig's authority has not signed for it",
+    ],
+    [
+      'none is ready',
+      [server(1, { state: 'not-ready', failed: ['etcd'] })],
+      'False NoneReady: 1 of 1 API servers is not ready: 10.0.0.1 is not ready (failed: etcd)',
+    ],
+  ])('where %s', (_, servers, says) => {
+    expect(said('ControlPlaneHealthy', { servers })).toBe(says);
+  });
+});
+
+describe('EtcdHealthy', () => {
+  it.each<[string, Partial<Seen>, Expected[], string]>([
+    [
+      'all are',
+      {},
+      hosts,
+      'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
+    ],
+    [
+      'one pod is not Ready',
+      { etcdPods: [pod(1), pod(2), pod(3, false)] },
+      hosts,
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3',
+    ],
+    [
+      'a pod is missing',
+      { etcdPods: [pod(1), pod(2)] },
+      hosts,
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3',
+    ],
+    [
+      'the node of one is away, though its pod was Ready',
+      { nodes: [node(1), node(2, false), node(3), node(4)] },
+      hosts,
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n2',
+    ],
+    [
+      'a member leaves and is gone already',
+      { etcdPods: [pod(1)] },
+      [host(1), host(2, { joined: false, leaving: true })],
+      'True AllHealthy: every member is healthy: 1, quorum is 1, no further loss is borne',
+    ],
+    [
+      'a member leaves and is down',
+      { etcdPods: [pod(1), pod(2), pod(3, false)] },
+      [host(1), host(2), host(3, { joined: false, leaving: true })],
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3',
+    ],
+    [
+      'members have hosts of their own',
+      { etcdPods: [] },
+      [host(1, { etcd: false }), host(5, { etcd: true })],
+      'Unknown MembersNotObserved: etcd answers the API servers; its members are on hosts of their own and are not looked at',
+    ],
+    [
+      'no API server reaches it',
+      { servers: noEtcd },
+      hosts,
+      'False QuorumLost: etcd does not answer 10.0.0.1, 10.0.0.2, 10.0.0.3',
+    ],
+    [
+      'nobody tells',
+      { servers: silent },
+      hosts,
+      'Unknown NotObserved: no API server tells whether etcd answers',
+    ],
+  ])('where %s', (_, seen, of, says) => {
+    expect(said('EtcdHealthy', seen, of)).toBe(says);
+  });
+
+  it('warns of a database that is nearly full, in words that stay', () => {
+    const at = (gib: number) => said('EtcdHealthy', { databaseBytes: gib * 1024 ** 3 });
+    expect(at(1.5)).toMatch(/^True AllHealthy/);
+    expect(at(1.7)).toMatch(/^True DatabaseNearlyFull: /);
+    expect(at(1.7)).toBe(at(1.9));
+  });
+});
+
+describe('CertificatesValid', () => {
+  it.each<[string, Partial<Seen>, string]>([
+    ['all last', {}, 'True Valid: no certificate ends within 30 days'],
+    [
+      'one ends in 29 days',
+      { servers: [server(1, { certificateEnds: inDays(29) })] },
+      'True ExpiresSoon: certificates end within 30 days: of the API server at 10.0.0.1',
+    ],
+    [
+      'one has ended',
+      { clientCertificateEnds: inDays(0) },
+      "False Expired: expired are the certificates of the kubeconfig's user",
+    ],
+    [
+      'a handshake fails for it',
+      { servers: [server(1, { state: 'expired', certificateEnds: inDays(29) })] },
+      'False Expired: expired are the certificates of the API server at 10.0.0.1',
+    ],
+    [
+      'none was seen',
+      { servers: silent, clientCertificateEnds: undefined },
+      'Unknown NotObserved: no certificate was seen',
+    ],
+  ])('where %s', (_, seen, says) => {
+    expect(said('CertificatesValid', seen)).toBe(says);
+  });
+});
+
+it('says the same of the same, in whatever order it came and whenever it is', () => {
+  const seen = {
+    ...well,
+    servers: [server(1, { state: 'silent' }), server(2, { state: 'silent' }), server(3)],
+  };
+  const turned = { ...seen, servers: seen.servers.toReversed(), nodes: well.nodes?.toReversed() ?? [] };
+  expect(judge(turned, hosts, inDays(1))).toEqual(judge(seen, hosts, now));
+});

@@ -1,0 +1,67 @@
+/** Everything that one look at a cluster saw; what could not be asked is absent. */
+export interface Seen {
+  /** Why nothing at all could be asked; without it, a control plane was. */
+  blind?: Blind;
+  /** One for each control plane that the records name. */
+  servers: readonly ServerSeen[];
+  /** As an API server that is ready tells them. */
+  nodes?: readonly NodeSeen[] | undefined;
+  /** Members of etcd that run as pods, by the same. */
+  etcdPods?: readonly EtcdPodSeen[] | undefined;
+  /** How much etcd keeps on disk; asked seldom. */
+  databaseBytes?: number | undefined;
+  /** When the kubeconfig's own certificate ends. */
+  clientCertificateEnds?: Date | undefined;
+}
+
+export interface Blind {
+  reason: 'KubeconfigMissing' | 'KubeconfigUnusable' | 'NamespaceNotServed' | 'NoControlPlane';
+  message: string;
+}
+
+/** How one API server answered at its own address. */
+export interface ServerSeen {
+  ip: string;
+  state: ServerState;
+  /** Checks of /readyz that failed, by their names. */
+  failed?: readonly string[];
+  /** When the certificate that it showed ends. */
+  certificateEnds?: Date | undefined;
+}
+
+export type ServerState =
+  | 'ready'
+  | 'not-ready'
+  /** No connection, no answer in time, or none of an API server. */
+  | 'silent'
+  /** Its certificate is not of the kubeconfig's authority, or of another address. */
+  | 'untrusted'
+  /** Its certificate has ended. */
+  | 'expired'
+  /** It answers, and not to these credentials. */
+  | 'refusing';
+
+export interface NodeSeen {
+  name: string;
+  /** Ready, and its kubelet has been heard of lately. */
+  ready: boolean;
+}
+
+export interface EtcdPodSeen {
+  node: string;
+  ready: boolean;
+}
+
+/** A host as far as health is concerned. */
+export interface Expected {
+  ip: string;
+  /** Its node name. */
+  name: string;
+  controlPlane: boolean;
+  etcd: boolean;
+  /** It runs a kubelet; one that has etcd alone does not. */
+  hasNode: boolean;
+  /** It has joined; one that is only held, or that leaves, is the operation's to tell of. */
+  joined: boolean;
+  leaving: boolean;
+}

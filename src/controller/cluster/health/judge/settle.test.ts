@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import type { Verdict } from '../../decide/snapshot.ts';
+import { pauseMs } from './pace.ts';
+import { settle } from './settle.ts';
+
+const of = (status: 'True' | 'False' | 'Unknown', message = '', ready = 1): Verdict => ({
+  conditions: [{ type: 'HostsReachable', status, reason: status, message }],
+  ...(status === 'Unknown' ? {} : { nodes: { ready, total: 2 } }),
+});
+const nothing: Verdict = { conditions: [] };
+
+/** What is told after each look, in short. */
+function told(looks: readonly Verdict[], before = nothing): string[] {
+  let [present, last]: [Verdict, Verdict | undefined] = [before, undefined];
+  return looks.map((look) => {
+    present = settle(present, last, look);
+    last = look;
+    const [one] = present.conditions;
+    return one ? `${one.status}${one.message} ${present.nodes?.ready ?? '-'}` : 'nothing';
+  });
+}
+
+it.each<[string, Verdict[], string[], Verdict?]>([
+  ['one that is well at first', [of('True')], ['True 1']],
+  ['one that is not', [of('False', 'a', 0), of('False', 'a', 0)], ['nothing', 'Falsea 0']],
+  ['one failed look', [of('True'), of('False', 'a', 0), of('True')], ['True 1', 'True 1', 'True 1']],
+  [
+    'two failed looks, and well',
+    [of('True'), of('False', 'a', 0), of('False', 'b', 0), of('True')],
+    ['True 1', 'True 1', 'Falseb 0', 'True 1'],
+  ],
+  [
+    'first unknown, then False',
+    [of('True'), of('Unknown'), of('False', 'a', 0)],
+    ['True 1', 'True 1', 'Falsea 0'],
+  ],
+  ['twice unknown', [of('True'), of('Unknown'), of('Unknown')], ['True 1', 'True 1', 'Unknown -']],
+  [
+    'another wording once',
+    [of('False', 'a'), of('False', 'a'), of('False', 'b'), of('False', 'a')],
+    ['nothing', 'Falsea 1', 'Falsea 1', 'Falsea 1'],
+  ],
+  [
+    'another wording twice',
+    [of('False', 'a'), of('False', 'a'), of('False', 'b'), of('False', 'b')],
+    ['nothing', 'Falsea 1', 'Falsea 1', 'Falseb 1'],
+  ],
+  [
+    'what status said before a restart',
+    [of('False', 'b'), of('False', 'b')],
+    ['Falsea 1', 'Falseb 1'],
+    of('False', 'a'),
+  ],
+])('tells of %s', (_, looks, expected, before) => {
+  expect(told(looks, before)).toEqual(expected);
+});
+
+it.each([
+  [0, 0.5, 30_000],
+  [0, 0, 24_000],
+  [1, 0.5, 30_000],
+  [2, 0.5, 60_000],
+  [3, 0.5, 120_000],
+  [60, 0.5, 300_000],
+])('after %d silent looks, with chance at %d, pauses for %d ms', (looks, chance, ms) => {
+  expect(pauseMs(looks, { intervalMs: 30_000, random: () => chance })).toBeCloseTo(ms);
+});
+
+it('never pauses for less than a long interval that was set', () => {
+  expect(pauseMs(9, { intervalMs: 900_000, random: () => 0.5 })).toBeCloseTo(900_000);
+});

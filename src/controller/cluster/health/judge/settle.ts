@@ -1,0 +1,28 @@
+import type { Stated } from '#api/conditions.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import type { Verdict } from '../../decide/snapshot.ts';
+
+/**
+ * What is told after a look: good news at once; bad and unknown when two looks in a row had it; another wording of it
+ * when two in a row had the very same. `told` is what was told before, `last` what the look before this one said.
+ */
+export function settle(told: Verdict, last: Verdict | undefined, now: Verdict): Verdict {
+  const conditions = new Map(told.conditions.map((one) => [one.type, one]));
+  let nodes = told.nodes;
+  for (const next of now.conditions) {
+    const counts = isFact(conditions.get(next.type), find(last, next.type), next);
+    if (counts) conditions.set(next.type, next);
+    // The figures go with the condition that is about them.
+    if (counts && next.type === 'HostsReachable') nodes = now.nodes;
+  }
+  return { conditions: [...conditions.values()], ...(nodes ? { nodes } : {}) };
+}
+
+const find = (verdict: Verdict | undefined, type: string): Stated | undefined =>
+  verdict?.conditions.find((one) => one.type === type);
+
+function isFact(told: Stated | undefined, last: Stated | undefined, next: Stated): boolean {
+  if (next.status === 'True') return true;
+  if (!last || last.status === 'True') return false;
+  return told === undefined || told.status === 'True' || canonicalJson(last) === canonicalJson(next);
+}

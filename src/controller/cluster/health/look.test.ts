@@ -1,0 +1,226 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:https';
+import { createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { type Authority, createAuthority } from '#lab/apiserver/certificates.ts';
+import { freePorts } from '#lab/apiserver/ports.ts';
+import { lookAt } from './look.ts';
+
+/** What comes from a cluster that is not what it should be: a real one is in test/conformance/health.test.ts. */
+type Respond = Parameters<typeof createServer>[1];
+let authority: Authority;
+let stranger: Authority;
+let port = 0;
+const open: (Server | TcpServer)[] = [];
+const sockets = new Set<Socket>();
+
+beforeAll(async () => {
+  [authority, stranger] = [await createAuthority(), await createAuthority()];
+  [port = 0] = await freePorts(1);
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  for (const server of open.splice(0)) await new Promise((resolve) => server.close(resolve));
+});
+
+async function listen<S extends Server | TcpServer>(server: S, ip = '127.0.0.1'): Promise<S> {
+  open.push(server);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.listen(port, ip);
+  await once(server, 'listening');
+  return server;
+}
+
+const serve = async (
+  respond: NonNullable<Respond>,
+  by = authority,
+  validity?: { notBefore: Date; notAfter: Date },
+) => listen(createServer(await by.issue(validity), respond));
+
+const look = (ips: string[], more: Partial<Parameters<typeof lookAt>[0]> = {}) =>
+  lookAt({
+    access: { ca: authority.pem, token: 'secret' },
+    ips,
+    port,
+    deadlineMs: 1_000,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    withSize: false,
+    ...more,
+  });
+
+const table = (...nodes: [string, string][]) =>
+  JSON.stringify({
+    columnDefinitions: [{ name: 'Name' }, { name: 'Status' }],
+    rows: nodes.map((cells) => ({ cells })),
+  });
+const lease = (name: string, renewTime: string) => ({ metadata: { name }, spec: { renewTime } });
+const pod = (nodeName: string, status: string, name = `etcd-${nodeName}`) => ({
+  metadata: { name },
+  spec: { nodeName },
+  status: { conditions: [{ type: 'Ready', status }] },
+});
+
+/** An API server that says this of its cluster. */
+const cluster =
+  ({
+    nodes = table(),
+    leases = [],
+    pods = [],
+    metrics = '',
+  }: {
+    nodes?: string;
+    leases?: unknown[];
+    pods?: unknown[];
+    metrics?: string;
+  } = {}): NonNullable<Respond> =>
+  ({ url = '' }, response) => {
+    response.setHeader('date', 'Thu, 01 Jan 2026 00:10:00 GMT');
+    if (url === '/readyz') response.end('ok');
+    else if (url === '/metrics') response.end(metrics);
+    else if (url.startsWith('/api/v1/nodes?')) response.end(nodes);
+    else response.end(JSON.stringify({ items: url.includes('/leases') ? leases : pods }));
+  };
+
+describe('a look', () => {
+  it('counts a node whose kubelet is silent as away, whatever the cluster says of it', async () => {
+    await serve(
+      cluster({
+        nodes: table(
+          ['a', 'Ready'],
+          ['b', 'NotReady'],
+          ['c', 'Ready,SchedulingDisabled'],
+          ['d', 'Ready'],
+          ['../x', 'Ready'],
+        ),
+        leases: [lease('a', '2026-01-01T00:09:55.000000Z'), lease('d', '2026-01-01T00:07:00.000000Z')],
+        pods: [pod('a', 'True'), pod('b', 'False'), pod('c', 'True', 'etcd-backup')],
+      }),
+    );
+    const seen = await look(['127.0.0.1']);
+    const ready = { a: true, b: false, c: true, d: false };
+    expect(seen.nodes).toEqual(Object.entries(ready).map(([name, is]) => ({ name, ready: is })));
+    expect(seen.etcdPods).toEqual([
+      { node: 'a', ready: true },
+      { node: 'b', ready: false },
+    ]);
+    expect(seen.servers).toEqual([{ ip: '127.0.0.1', state: 'ready', certificateEnds: expect.any(Date) }]);
+  });
+
+  it('asks whoever is ready, beside servers that are dead or hang', async () => {
+    await serve(cluster({ nodes: table(['a', 'Ready']) }));
+    await listen(
+      createTcpServer(() => {}),
+      '127.0.0.2',
+    );
+    const began = performance.now();
+    const seen = await look(['127.0.0.2', '127.0.0.3', '127.0.0.1']);
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(seen.servers.map(({ state }) => state)).toEqual(['silent', 'silent', 'ready']);
+    expect(seen.nodes).toEqual([{ name: 'a', ready: true }]);
+  });
+
+  it('closes every connection, and leaves no timer', async () => {
+    const server = await serve(cluster());
+    let timers = 0;
+    const after: typeof systemClock.after = (ms, run) => {
+      timers += 1;
+      const cancel = systemClock.after(ms, run);
+      return () => {
+        timers -= 1;
+        cancel();
+      };
+    };
+    await look(['127.0.0.1'], { clock: { ...systemClock, after } });
+    expect(timers).toBe(0);
+    const connections = () =>
+      new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+    await expect.poll(connections).toBe(0);
+  });
+
+  it('names the checks that fail', async () => {
+    await serve((_request, response) => {
+      response.statusCode = 500;
+      response.end('[+]ping ok\n[-]etcd failed: reason withheld\n[-]a<b> failed: x\nreadyz check failed');
+    });
+    const { servers } = await look(['127.0.0.1']);
+    expect(servers).toMatchObject([{ state: 'not-ready', failed: ['etcd'] }]);
+  });
+
+  it('finds the size of the database in metrics, without keeping them', async () => {
+    const line = 'apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} 2.5e+06';
+    await serve(cluster({ metrics: `${'# much\n'.repeat(200_000)}${line}\n` }));
+    expect(await look(['127.0.0.1'], { withSize: true })).toMatchObject({ databaseBytes: 2_500_000 });
+  });
+});
+
+describe('a cluster that is hostile', () => {
+  it('hears no credentials where its certificate is of another authority, or of another address', async () => {
+    const heard: string[] = [];
+    const note: NonNullable<Respond> = ({ headers }, response) => {
+      heard.push(headers.authorization ?? '');
+      response.end('ok');
+    };
+    await serve(note, stranger);
+    expect((await look(['127.0.0.1'])).servers).toMatchObject([{ state: 'untrusted' }]);
+    const named = createServer(await authority.issue(), note);
+    await listen(named, '127.0.0.2');
+    expect((await look(['127.0.0.2'])).servers).toMatchObject([{ state: 'untrusted' }]);
+    expect(heard).toEqual([]);
+  });
+
+  it('is told from one whose certificate has ended', async () => {
+    const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
+    await serve(cluster(), authority, { notBefore: ago(2), notAfter: ago(1) });
+    expect((await look(['127.0.0.1'])).servers).toMatchObject([{ state: 'expired' }]);
+  });
+
+  it('leads nobody elsewhere', async () => {
+    let asked = 0;
+    await listen(
+      createTcpServer(() => (asked += 1)),
+      '127.0.0.2',
+    );
+    await serve((_request, response) => {
+      response.writeHead(302, { location: `https://127.0.0.2:${port}/` });
+      response.end();
+    });
+    expect((await look(['127.0.0.1'])).servers).toMatchObject([{ state: 'not-ready' }]);
+    expect(asked).toBe(0);
+  });
+
+  it.each<[string, NonNullable<Respond>]>([
+    [
+      'never ends an answer',
+      ({ url }, response) => {
+        if (url === '/readyz') return void response.end('ok');
+        response.write('[');
+      },
+    ],
+    [
+      'answers without end',
+      ({ url }, response) => {
+        if (url === '/readyz') return void response.end('ok');
+        const more = () => {
+          while (!response.destroyed && response.write('a'.repeat(65_536)));
+        };
+        response.on('drain', more);
+        more();
+      },
+    ],
+    ['answers garbage', ({ url }, response) => void response.end(url === '/readyz' ? 'ok' : '{"items": 7}')],
+  ])('is left in time when it %s', async (_, respond) => {
+    await serve(respond);
+    const before = process.memoryUsage().rss;
+    const began = performance.now();
+    const seen = await look(['127.0.0.1']);
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * 1024);
+    expect(seen).toMatchObject({ servers: [{ state: 'ready' }] });
+    expect(seen.nodes).toBeUndefined();
+  });
+});

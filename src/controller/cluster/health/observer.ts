@@ -1,0 +1,201 @@
+import { appliedOperation, keyOf, textOf } from '#api/cluster-facts.ts';
+import { findCondition } from '#api/conditions.ts';
+import type { HostRecord } from '#api/host-record.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { annotations } from '#api/names.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { scopedClient } from '#runtime/client/scoped-client.ts';
+import {
+  type Controller,
+  type ControllerObserver,
+  createController,
+} from '#runtime/controller/controller.ts';
+import { HEALTH_CONDITIONS, isObserved } from '../decide/health.ts';
+import type { Health, Verdict } from '../decide/snapshot.ts';
+import { expectedOf } from './expected.ts';
+import { judge } from './judge/judge.ts';
+import { pauseMs } from './judge/pace.ts';
+import type { Seen } from './judge/seen.ts';
+import { settle } from './judge/settle.ts';
+import { lookAt } from './look.ts';
+import { readAccess } from './secret.ts';
+
+export interface HealthSettings {
+  /** Between two looks at a cluster. */
+  intervalMs: number;
+  /** For one look. */
+  deadlineMs: number;
+  /** Clusters that are looked at at once. */
+  workers: number;
+  /** Of the API servers. Default 6443, which is where they are. */
+  port?: number;
+  /** In [0, 1). */
+  random?: () => number;
+}
+
+export interface HealthDeps extends HealthSettings {
+  client: Client;
+  clock: Clock;
+  log: Logger;
+  clusters: Informer<KubernetesCluster>;
+  /** Records that carry the id, from the cache. */
+  hostsOf(clusterId: string): readonly HostRecord[];
+  observe?: ControllerObserver | undefined;
+  /** Called when there is something new to tell of a cluster. */
+  wake(key: ObjectKey): void;
+}
+
+export interface HealthObserver {
+  /** Looks at clusters while it runs. */
+  readonly controller: Controller;
+  /** The newest of a cluster that is in memory. */
+  of(cluster: KubernetesCluster): Health;
+}
+
+/** All that is kept of a cluster between two looks. */
+interface Memory {
+  uid: string | undefined;
+  /** The operation that ended last when it was looked at: the next one is reason to look at once. */
+  ended: number;
+  told: Verdict;
+  last?: Verdict;
+  /** Looks in a row to which no API server answered. */
+  silent: number;
+  dueMs: number;
+  sizeDueMs: number;
+  databaseBytes?: number | undefined;
+  /** When the certificates of API servers end, by address: one that is silent has not lost its own. */
+  ends: ReadonlyMap<string, Date>;
+}
+
+const SIZE_EVERY_MS = 600_000;
+/** What a look may take besides its deadline: to read the kubeconfig. */
+const READ_MS = 15_000;
+
+/**
+ * Looks at every created cluster again and again, over the kubeconfig that is kept for it. It writes nothing: what it
+ * found is asked for by the controller of clusters, which it wakes.
+ */
+export function healthObserver(deps: HealthDeps): HealthObserver {
+  const { clock, clusters, intervalMs, deadlineMs, workers, port = 6443, random = Math.random } = deps;
+  const memories = new Map<string, Memory>();
+  const memoryOf = (cluster: KubernetesCluster): Memory | undefined => {
+    const memory = memories.get(textOf(keyOf(cluster)));
+    return memory?.uid === cluster.metadata.uid ? memory : undefined;
+  };
+
+  /** What is known before the first look is what status says: a restart of ours is no news. */
+  function begin(cluster: KubernetesCluster): Memory {
+    const { conditions = [], nodes } = cluster.status ?? {};
+    const types = ['Ready', ...HEALTH_CONDITIONS];
+    const stated = conditions
+      .filter(({ type }) => types.includes(type))
+      .map(({ type, status, reason, message }) => ({ type, status, reason, message }));
+    // A fleet that is there at the start is looked at over one interval; one that nobody knows yet at once.
+    const known = findCondition(conditions, 'ControlPlaneHealthy') !== undefined;
+    const nowMs = clock.monotonicMs();
+    return {
+      uid: cluster.metadata.uid,
+      ended: endedOf(cluster),
+      told: { conditions: stated, ...(nodes ? { nodes } : {}) },
+      silent: 0,
+      dueMs: known ? nowMs + random() * intervalMs : nowMs,
+      sizeDueMs: nowMs,
+      ends: new Map(),
+    };
+  }
+
+  async function see(cluster: KubernetesCluster, memory: Memory, client: Client, signal: AbortSignal) {
+    const hosts = expectedOf(cluster, deps.hostsOf(idOf(cluster)));
+    const ips = hosts.filter(({ controlPlane, joined }) => controlPlane && joined).map(({ ip }) => ip);
+    const withSize = clock.monotonicMs() >= memory.sizeDueMs;
+    const access = await readAccess(client, cluster, { signal, timeoutMs: READ_MS });
+    const seen: Seen =
+      'reason' in access
+        ? { blind: access, servers: [] }
+        : ips.length === 0
+          ? { blind: NO_CONTROL_PLANE, servers: [] }
+          : await lookAt({ access, ips, port, deadlineMs, clock, signal, withSize });
+    const databaseBytes = seen.databaseBytes ?? memory.databaseBytes;
+    const servers = seen.servers.map((server) => ({
+      ...server,
+      certificateEnds: server.certificateEnds ?? memory.ends.get(server.ip),
+    }));
+    const ends = new Map(
+      servers.flatMap(({ ip, certificateEnds }) => (certificateEnds ? [[ip, certificateEnds]] : [])),
+    );
+    const isSilent = servers.every(({ state }) => state === 'silent');
+    const next: Memory = {
+      ...memory,
+      ended: endedOf(cluster),
+      last: judge({ ...seen, servers, databaseBytes }, hosts, clock.now()),
+      silent: isSilent ? memory.silent + 1 : 0,
+      sizeDueMs: withSize && !isSilent ? clock.monotonicMs() + SIZE_EVERY_MS : memory.sizeDueMs,
+      databaseBytes,
+      ends,
+    };
+    return next;
+  }
+
+  const controller = createController<KubernetesCluster>({
+    name: 'kubernetescluster-health',
+    for: clusters,
+    predicates: [({ before, after }) => !before || !after || marksOf(before) !== marksOf(after)],
+    workers,
+    deadlineMs: deadlineMs + READ_MS + 5_000,
+    observe: deps.observe,
+    log: deps.log,
+    clock,
+    async reconcile(key, context) {
+      const cluster = clusters.get(key);
+      if (!cluster || !isObserved(cluster)) return void memories.delete(textOf(key));
+      const memory = memoryOf(cluster) ?? begin(cluster);
+      memories.set(textOf(key), memory);
+      const restMs = memory.dueMs - clock.monotonicMs();
+      const ended = endedOf(cluster);
+      // What an operation has left is looked at at once, and again at the usual pace.
+      if (restMs > 0 && (ended === 0 || ended === memory.ended)) return { requeueAfterMs: restMs };
+      const client = scopedClient(deps.client, context);
+      const seen = await see(cluster, memory, client, context.signal);
+      // A look that was cut off by our own end says nothing of the cluster.
+      context.signal.throwIfAborted();
+      const present = clusters.get(key);
+      if (!present || present.metadata.uid !== memory.uid || !isObserved(present))
+        return void memories.delete(textOf(key));
+      const waitMs = pauseMs(seen.silent, { intervalMs, random });
+      const told = seen.last ? settle(memory.told, memory.last, seen.last) : memory.told;
+      memories.set(textOf(key), { ...seen, told, dueMs: clock.monotonicMs() + waitMs });
+      if (canonicalJson(told) !== canonicalJson(memory.told)) deps.wake(key);
+      return { requeueAfterMs: waitMs };
+    },
+  });
+
+  return {
+    controller,
+    of(cluster) {
+      const memory = memoryOf(cluster);
+      return memory?.last ? { kind: 'seen', verdict: memory.told } : { kind: 'unseen' };
+    },
+  };
+}
+
+const NO_CONTROL_PLANE = {
+  reason: 'NoControlPlane',
+  message: 'no host is on record as a control plane that has joined',
+} as const;
+
+const idOf = ({ metadata }: KubernetesCluster): string => metadata.annotations?.[annotations.clusterId] ?? '';
+
+/** The sequence of the operation that ended; 0 while one runs. */
+function endedOf({ status }: KubernetesCluster): number {
+  return status?.operation?.result === undefined ? 0 : status.operation.sequence;
+}
+
+/** What of an object may start or end observation, or be reason to look at once. */
+const marksOf = (cluster: KubernetesCluster): string =>
+  canonicalJson([isObserved(cluster), idOf(cluster), endedOf(cluster), appliedOperation(cluster)?.sequence]);

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import type { Connection } from './connection.ts';
+import type { EtcdPodSeen, NodeSeen, ServerSeen, ServerState } from './judge/seen.ts';
+
+/** A thousand nodes are 0.3 MB as a table and their leases 0.9 MB; what is longer is no answer that we wait for. */
+const MAX_BYTES = 4 * 1024 * 1024;
+/** /readyz lists some sixty checks. */
+const MAX_READYZ_BYTES = 32 * 1024;
+const MAX_FAILED = 5;
+/** A kubelet renews its lease each 10 s, and the cluster itself calls its node lost after 50 s. */
+const STALE_MS = 120_000;
+/** The columns of kubectl get nodes: an answer for each node of 250 bytes, where the object has 10,000. */
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+
+/** Asks an API server how it is; how it fails is an answer too. */
+export async function askReadiness(connection: Connection, signal: AbortSignal): Promise<ServerSeen> {
+  const { ip } = connection;
+  try {
+    const { status, body } = await connection.get('/readyz', {
+      signal,
+      maxBytes: MAX_READYZ_BYTES,
+      accept: '*/*',
+    });
+    const { certificateEnds } = connection;
+    if (status === 200) return { ip, state: 'ready', certificateEnds };
+    if (status === 401 || status === 403) return { ip, state: 'refusing', certificateEnds };
+    const failed = [...body.matchAll(/^\[-\]([a-z0-9/.-]{1,60}) failed/gm)].map(([, check = '']) => check);
+    return { ip, state: 'not-ready', failed: failed.sort().slice(0, MAX_FAILED), certificateEnds };
+  } catch (error) {
+    return { ip, state: stateOf(error), certificateEnds: connection.certificateEnds };
+  }
+}
+
+/** OpenSSL's words for a certificate that is not of our authority, and Node's for one of another address. */
+const UNTRUSTED = /^ERR_TLS_CERT_ALTNAME_INVALID$|^CERT_|_CERT(_|$)|SIGNATURE|^INVALID_CA$|^PATH_LENGTH/;
+
+function stateOf(error: unknown): ServerState {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'CERT_HAS_EXPIRED') return 'expired';
+  return UNTRUSTED.test(code) ? 'untrusted' : 'silent';
+}
+
+/** As the API server prints it: its columns have been these since Kubernetes 1.10. */
+const tableSchema = z.object({
+  columnDefinitions: z.array(z.object({ name: z.string() })),
+  rows: z.array(z.object({ cells: z.array(z.unknown()) })),
+});
+const leasesSchema = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ name: z.string() }),
+      spec: z.object({ renewTime: z.string().optional() }).optional(),
+    }),
+  ),
+});
+const podsSchema = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ name: z.string(), deletionTimestamp: z.string().optional() }),
+      spec: z.object({ nodeName: z.string().optional() }),
+      status: z.object({
+        conditions: z.array(z.object({ type: z.string(), status: z.string() })).optional(),
+      }),
+    }),
+  ),
+});
+
+/** The names that a cluster may give its nodes; others come from somebody who plays an API server. */
+const NODE_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/**
+ * Nodes, and whether each is Ready. What the cluster says of a node stays as it was while nobody is there to write it (no
+ * controller manager, an etcd that takes no writes), so a kubelet must have renewed its lease as well.
+ */
+export async function askNodes(connection: Connection, signal: AbortSignal): Promise<NodeSeen[]> {
+  const { value } = await ask(
+    connection,
+    '/api/v1/nodes?resourceVersion=0&includeObject=None',
+    tableSchema,
+    signal,
+    TABLE,
+  );
+  const at = (name: string) => value.columnDefinitions.findIndex((column) => column.name === name);
+  const [name, status] = [at('Name'), at('Status')];
+  const stale = await askStaleLeases(connection, signal);
+  return value.rows.flatMap(({ cells }) => {
+    const node = cells[name];
+    if (typeof node !== 'string' || !NODE_NAME.test(node)) return [];
+    // "Ready", "NotReady", "Ready,SchedulingDisabled"
+    const ready = String(cells[status]).split(',').includes('Ready');
+    return [{ name: node, ready: ready && !stale.has(node) }];
+  });
+}
+
+async function askStaleLeases(connection: Connection, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0';
+  const { value, date } = await ask(connection, path, leasesSchema, signal);
+  const stale = ({ spec }: (typeof value.items)[number]) =>
+    date !== undefined && date.getTime() - Date.parse(spec?.renewTime ?? '') > STALE_MS;
+  return new Set(value.items.filter(stale).map(({ metadata }) => metadata.name));
+}
+
+/** The static pods of etcd, each named by its node. */
+export async function askEtcdPods(connection: Connection, signal: AbortSignal): Promise<EtcdPodSeen[]> {
+  const selector = encodeURIComponent('component=etcd,tier=control-plane');
+  const path = `/api/v1/namespaces/kube-system/pods?labelSelector=${selector}&resourceVersion=0`;
+  const { value } = await ask(connection, path, podsSchema, signal);
+  return value.items.flatMap(({ metadata, spec, status }) => {
+    const node = spec.nodeName ?? '';
+    if (metadata.name !== `etcd-${node}`) return [];
+    const isReady = status.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false;
+    return [{ node, ready: isReady && metadata.deletionTimestamp === undefined }];
+  });
+}
+
+/** The size of etcd's files as an API server last saw it; of a megabyte of metrics one line is kept. */
+export async function askDatabaseBytes(
+  connection: Connection,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const found = await connection.find(
+    '/metrics',
+    /^apiserver_storage_size_bytes\{[^}]*\} ([0-9.e+]+)$/,
+    signal,
+  );
+  const bytes = Number(found?.[1]);
+  return Number.isFinite(bytes) ? bytes : undefined;
+}
+
+async function ask<T>(
+  connection: Connection,
+  path: string,
+  schema: z.ZodType<T>,
+  signal: AbortSignal,
+  accept = 'application/json',
+): Promise<{ value: T; date: Date | undefined }> {
+  const { status, body, date } = await connection.get(path, { signal, maxBytes: MAX_BYTES, accept });
+  if (status !== 200) throw new Error(`GET ${path}: ${status}`);
+  return { value: schema.parse(JSON.parse(body)), date };
+}
