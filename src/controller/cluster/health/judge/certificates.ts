@@ -6,8 +6,14 @@ const TYPE = 'CertificatesValid';
 const WARN_DAYS = 30;
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Serving certificates of the API servers, and the kubeconfig's own; in days, so that no look changes the message. */
-export function judgeCertificates({ blind, servers, clientCertificateEnds }: Seen, now: Date): Stated {
+/**
+ * Serving certificates of the API servers, and the kubeconfig's own; in days, so that no look changes the message.
+ * Undefined where an API server has not shown its certificate yet: what was told before is as true as it was.
+ */
+export function judgeCertificates(
+  { blind, servers, clientCertificateEnds }: Seen,
+  now: Date,
+): Stated | undefined {
   if (blind) return stated(TYPE, 'Unknown', blind.reason, blind.message);
   const expired = servers.filter(({ state }) => state === 'expired').map(({ ip }) => serving(ip));
   const ends = [
@@ -19,7 +25,7 @@ export function judgeCertificates({ blind, servers, clientCertificateEnds }: See
   expired.push(...ends.filter(({ ms }) => ms <= 0).map(({ of }) => of));
   if (expired.length > 0)
     return stated(TYPE, 'False', 'Expired', `expired are the certificates of ${named(expired)}`);
-  if (ends.length === 0) return stated(TYPE, 'Unknown', 'NotObserved', 'no certificate was seen');
+  if (servers.some(({ certificateEnds }) => !certificateEnds)) return undefined;
   const soon = ends.filter(({ ms }) => ms < WARN_DAYS * DAY_MS).map(({ of }) => of);
   return soon.length > 0
     ? stated(TYPE, 'True', 'ExpiresSoon', `certificates end within ${WARN_DAYS} days: of ${named(soon)}`)

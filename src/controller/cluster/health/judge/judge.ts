@@ -8,6 +8,7 @@ import { isAre, named, stated } from './words.ts';
 /** What a look says of a cluster with these hosts. Messages have no times and no figures that move by themselves. */
 export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdict {
   const etcd = judgeEtcd(seen, hosts);
+  const certificates = judgeCertificates(seen, now);
   const { nodes } = seen;
   return {
     conditions: [
@@ -15,7 +16,7 @@ export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdic
       judgeHosts(seen, hosts),
       judgeControlPlane(seen),
       etcd,
-      judgeCertificates(seen, now),
+      ...(certificates ? [certificates] : []),
     ],
     ...(nodes ? { nodes: { ready: nodes.filter(({ ready }) => ready).length, total: nodes.length } } : {}),
   };
