@@ -92,6 +92,8 @@ it('tells that the API server does not answer, and that it does again; a restart
   await start();
   await operator.apply('demo', spec, 'creating');
   await until('Ready', 'True Healthy');
+  await made.setNode(WORKER, false);
+  await until('HostsReachable', 'False NodeNotReady');
   await looksAgain(2);
   const version = async () => (await operator.get('demo'))?.metadata.resourceVersion;
   const atRest = await version();

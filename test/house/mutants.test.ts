@@ -4,10 +4,11 @@ import { expect, it } from 'vitest';
 import { planFrom } from '../faults/plan.ts';
 import { nameOf, occurrences } from '../mutants/mutant.ts';
 import { ofControlPlanes } from '../mutants/of-control-planes.ts';
+import { ofHealth } from '../mutants/of-health.ts';
 import { ofItsEdges } from '../mutants/of-its-edges.ts';
 import { ofTheController } from '../mutants/of-the-controller.ts';
 
-const mutants = [...ofTheController, ...ofItsEdges, ...ofControlPlanes];
+const mutants = [...ofTheController, ...ofItsEdges, ...ofControlPlanes, ...ofHealth];
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 
 it('there are at least twenty mutants, each with its own name', () => {

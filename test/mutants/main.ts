@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { copyOfTree } from './copy.ts';
 import { type Mutant, mutated, nameOf, occurrences } from './mutant.ts';
 import { ofControlPlanes } from './of-control-planes.ts';
+import { ofHealth } from './of-health.ts';
 import { ofItsEdges } from './of-its-edges.ts';
 import { ofTheController } from './of-the-controller.ts';
 import { hear } from './witness.ts';
@@ -13,7 +14,7 @@ import { hear } from './witness.ts';
  */
 const root = join(import.meta.dirname, '../..');
 const wanted = process.env['MUTANT'] ?? '';
-const mutants = [...ofTheController, ...ofItsEdges, ...ofControlPlanes].filter(({ name }) =>
+const mutants = [...ofTheController, ...ofItsEdges, ...ofControlPlanes, ...ofHealth].filter(({ name }) =>
   name.includes(wanted),
 );
 

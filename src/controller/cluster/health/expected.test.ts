@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import type { HostRecord } from '#api/host-record.ts';
+import { expectedOf } from './expected.ts';
+
+const record = (
+  ip: string,
+  cluster: string,
+  state: NonNullable<HostRecord['status']>['state'],
+): HostRecord => ({
+  metadata: { name: ip },
+  spec: { clusterId: 'id', cluster, ip, name: `n-${ip}`, duties: ['control-plane', 'etcd'] },
+  status: { state },
+});
+const cluster = { metadata: { namespace: 'default', name: 'demo' }, spec: { cluster: {} } };
+
+it('leads to hosts of this very object alone, however a copy came by the id', () => {
+  const records = [record('10.0.0.1', 'default/demo', 'Joined'), record('10.0.0.2', 'other/demo', 'Joined')];
+  expect(expectedOf(cluster, records).map(({ ip }) => ip)).toEqual(['10.0.0.1']);
+});
+
+it.each([
+  ['Joined', true, false],
+  ['Leaving', false, true],
+  ['Held', false, false],
+  ['Lost', false, false],
+  ['Unclean', false, false],
+] as const)('takes a host that is %s for what it is', (state, joined, leaving) => {
+  expect(expectedOf(cluster, [record('10.0.0.1', 'default/demo', state)])).toMatchObject([
+    { joined, leaving },
+  ]);
+});

@@ -1,0 +1,72 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const HEALTH = 'src/controller/cluster/health';
+const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
+const seen = (test: string): Witness => ({ project: 'api', file: 'test/conformance/health.test.ts', test });
+
+/** What the operator says of made clusters, and whom it believes. */
+export const ofHealth: readonly Mutant[] = [
+  {
+    name: 'one failed look is a fact',
+    file: `${HEALTH}/judge/settle.ts`,
+    from: "if (!last || last.status === 'True') return false;",
+    to: "if (last?.status === 'Unknown') return false;",
+    witness: unit(`${HEALTH}/judge/settle.test.ts`, 'tells of'),
+  },
+  {
+    name: 'a dead API server hides the others',
+    file: `${HEALTH}/look.ts`,
+    from: 'while (awaited.size > 0 && !told.nodes) {',
+    to: 'while (awaited.size === coming.length && !told.nodes) {',
+    witness: unit(`${HEALTH}/look.test.ts`, 'asks whoever is ready'),
+  },
+  {
+    name: 'an API server of another authority is believed',
+    file: `${HEALTH}/connection.ts`,
+    from: 'rejectUnauthorized: true',
+    to: 'rejectUnauthorized: false',
+    witness: unit(`${HEALTH}/look.test.ts`, 'hears no credentials'),
+  },
+  {
+    name: 'an answer without end is gathered',
+    file: `${HEALTH}/connection.ts`,
+    from: 'if (length > maxBytes) throw',
+    to: 'if (length < 0) throw',
+    witness: unit(`${HEALTH}/look.test.ts`, 'is left in time when it'),
+  },
+  {
+    name: 'a silent kubelet is believed for ever',
+    file: `${HEALTH}/questions.ts`,
+    from: 'ready: ready && !stale.has(node)',
+    to: 'ready: ready || stale.size < 0',
+    witness: unit(`${HEALTH}/look.test.ts`, 'counts a node whose kubelet is silent as away'),
+  },
+  {
+    name: 'the system’s authorities count where the kubeconfig has none',
+    file: `${HEALTH}/access.ts`,
+    from: 'if (authority === undefined || !user) return undefined;',
+    to: "if (!user) return undefined;\n    if (authority === undefined) return { ca: '', token: user.token };",
+    witness: unit(`${HEALTH}/access.test.ts`, 'opens nothing with'),
+  },
+  {
+    name: 'a copied cluster-id leads to the hosts of another',
+    file: `${HEALTH}/expected.ts`,
+    from: '.filter(({ spec }) => spec.cluster === mark)',
+    to: '.filter(({ spec }) => spec.cluster !== "" && mark !== "")',
+    witness: unit(`${HEALTH}/expected.test.ts`, 'leads to hosts of this very object alone'),
+  },
+  {
+    name: 'a restart forgets what was told',
+    file: `${HEALTH}/observer.ts`,
+    from: 'told: { conditions: stated, ...(nodes ? { nodes } : {}) },',
+    to: 'told: { conditions: stated.slice(0, nodes ? 0 : 0) },',
+    witness: seen('a restart is no news'),
+  },
+  {
+    name: 'a cluster that is being deleted is looked at',
+    file: 'src/controller/cluster/decide/health.ts',
+    from: 'appliedOperation(cluster) !== undefined && cluster.metadata.deletionTimestamp === undefined;',
+    to: 'appliedOperation(cluster) !== undefined;',
+    witness: seen('at none that is being deleted'),
+  },
+];
