@@ -37,8 +37,8 @@ export const ofHealth: readonly Mutant[] = [
   {
     name: 'a silent kubelet is believed for ever',
     file: `${HEALTH}/questions.ts`,
-    from: 'ready: ready && !stale.has(node)',
-    to: 'ready: ready || stale.size < 0',
+    from: 'const silent = ready && stale.has(node);',
+    to: 'const silent = ready && stale.size < 0;',
     witness: unit(`${HEALTH}/look.test.ts`, 'counts a node whose kubelet is silent as away'),
   },
   {

@@ -102,8 +102,12 @@ describe('a look', () => {
       }),
     );
     const seen = await look(['127.0.0.1']);
-    const ready = { a: true, b: false, c: true, d: false };
-    expect(seen.nodes).toEqual(Object.entries(ready).map(([name, is]) => ({ name, ready: is })));
+    expect(seen.nodes).toEqual([
+      { name: 'a', ready: true },
+      { name: 'b', ready: false },
+      { name: 'c', ready: true },
+      { name: 'd', ready: false, silent: true },
+    ]);
     expect(seen.etcdPods).toEqual([
       { node: 'a', ready: true },
       { node: 'b', ready: false },

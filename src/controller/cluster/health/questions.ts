@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import type { Connection } from './connection.ts';
+import type { Connection, GetOptions } from './connection.ts';
 import type { EtcdPodSeen, NodeSeen, ServerSeen, ServerState } from './judge/seen.ts';
 
-/** A thousand nodes are 0.3 MB as a table and their leases 0.9 MB; what is longer is no answer that we wait for. */
-const MAX_BYTES = 4 * 1024 * 1024;
-/** /readyz lists some sixty checks. */
-const MAX_READYZ_BYTES = 32 * 1024;
+const KIB = 1024;
+/** Two thousand nodes are 0.6 MB as a table and their leases 1.8 MB, five pods 60 KB; /readyz lists some sixty checks. */
+const MAX_BYTES = { nodes: 1024 * KIB, leases: 3072 * KIB, pods: 256 * KIB, readyz: 32 * KIB };
 const MAX_FAILED = 5;
 /** A kubelet renews its lease each 10 s, and the cluster itself calls its node lost after 50 s. */
 const STALE_MS = 120_000;
@@ -18,7 +17,7 @@ export async function askReadiness(connection: Connection, signal: AbortSignal):
   try {
     const { status, body } = await connection.get('/readyz', {
       signal,
-      maxBytes: MAX_READYZ_BYTES,
+      maxBytes: MAX_BYTES.readyz,
       accept: '*/*',
     });
     const { certificateEnds } = connection;
@@ -73,13 +72,11 @@ const NODE_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
  * controller manager, an etcd that takes no writes), so a kubelet must have renewed its lease as well.
  */
 export async function askNodes(connection: Connection, signal: AbortSignal): Promise<NodeSeen[]> {
-  const { value } = await ask(
-    connection,
-    '/api/v1/nodes?resourceVersion=0&includeObject=None',
-    tableSchema,
+  const { value } = await ask(connection, '/api/v1/nodes?resourceVersion=0&includeObject=None', tableSchema, {
     signal,
-    TABLE,
-  );
+    maxBytes: MAX_BYTES.nodes,
+    accept: TABLE,
+  });
   const at = (name: string) => value.columnDefinitions.findIndex((column) => column.name === name);
   const [name, status] = [at('Name'), at('Status')];
   const stale = await askStaleLeases(connection, signal);
@@ -88,13 +85,14 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
     if (typeof node !== 'string' || !NODE_NAME.test(node)) return [];
     // "Ready", "NotReady", "Ready,SchedulingDisabled"
     const ready = String(cells[status]).split(',').includes('Ready');
-    return [{ name: node, ready: ready && !stale.has(node) }];
+    const silent = ready && stale.has(node);
+    return [silent ? { name: node, ready: false, silent } : { name: node, ready }];
   });
 }
 
 async function askStaleLeases(connection: Connection, signal: AbortSignal): Promise<ReadonlySet<string>> {
   const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0';
-  const { value, date } = await ask(connection, path, leasesSchema, signal);
+  const { value, date } = await ask(connection, path, leasesSchema, { signal, maxBytes: MAX_BYTES.leases });
   const stale = ({ spec }: (typeof value.items)[number]) =>
     date !== undefined && date.getTime() - Date.parse(spec?.renewTime ?? '') > STALE_MS;
   return new Set(value.items.filter(stale).map(({ metadata }) => metadata.name));
@@ -104,7 +102,7 @@ async function askStaleLeases(connection: Connection, signal: AbortSignal): Prom
 export async function askEtcdPods(connection: Connection, signal: AbortSignal): Promise<EtcdPodSeen[]> {
   const selector = encodeURIComponent('component=etcd,tier=control-plane');
   const path = `/api/v1/namespaces/kube-system/pods?labelSelector=${selector}&resourceVersion=0`;
-  const { value } = await ask(connection, path, podsSchema, signal);
+  const { value } = await ask(connection, path, podsSchema, { signal, maxBytes: MAX_BYTES.pods });
   return value.items.flatMap(({ metadata, spec, status }) => {
     const node = spec.nodeName ?? '';
     if (metadata.name !== `etcd-${node}`) return [];
@@ -131,10 +129,9 @@ async function ask<T>(
   connection: Connection,
   path: string,
   schema: z.ZodType<T>,
-  signal: AbortSignal,
-  accept = 'application/json',
+  options: GetOptions,
 ): Promise<{ value: T; date: Date | undefined }> {
-  const { status, body, date } = await connection.get(path, { signal, maxBytes: MAX_BYTES, accept });
+  const { status, body, date } = await connection.get(path, options);
   if (status !== 200) throw new Error(`GET ${path}: ${status}`);
   return { value: schema.parse(JSON.parse(body)), date };
 }

@@ -82,6 +82,12 @@ describe('HostsReachable', () => {
       'False NodeNotReady: 1 node is not Ready: n4',
     ],
     [
+      'one is called Ready by a cluster that hears nothing of it',
+      { nodes: [node(1), node(2), node(3), { ...node(4, false), silent: true }] },
+      hosts,
+      'False NodeNotReady: 1 node is not Ready: n4 (its lease is not renewed)',
+    ],
+    [
       'a host has no node',
       { nodes: [node(1), node(2), node(3)] },
       hosts,

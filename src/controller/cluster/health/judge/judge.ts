@@ -70,7 +70,9 @@ function judgeHosts({ blind, nodes }: Seen, hosts: readonly Expected[]): Stated 
   if (!nodes) return stated(type, 'Unknown', 'NotObserved', 'no API server tells of its nodes');
   // A host on its way in or out is the operation's to tell of.
   const moving = new Set(hosts.filter(({ joined }) => !joined).map(({ name }) => name));
-  const away = nodes.filter(({ name, ready }) => !ready && !moving.has(name)).map(({ name }) => name);
+  const away = nodes
+    .filter(({ name, ready }) => !ready && !moving.has(name))
+    .map(({ name, silent }) => (silent ? `${name} (its lease is not renewed)` : name));
   const there = new Set(nodes.map(({ name }) => name));
   const missing = hosts
     .filter((host) => host.joined && host.hasNode && !there.has(host.name))

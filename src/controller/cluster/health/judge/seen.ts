@@ -45,6 +45,8 @@ export interface NodeSeen {
   name: string;
   /** Ready, and its kubelet has been heard of lately. */
   ready: boolean;
+  /** The cluster still calls it Ready, and its kubelet is not heard of any more. */
+  silent?: boolean;
 }
 
 export interface EtcdPodSeen {
