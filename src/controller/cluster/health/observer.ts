@@ -1,4 +1,4 @@
-import { appliedOperation, keyOf, textOf } from '#api/cluster-facts.ts';
+import { appliedOperation, keyOf, operationUnderWay, textOf } from '#api/cluster-facts.ts';
 import { findCondition } from '#api/conditions.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -129,11 +129,12 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
     const ends = new Map(
       servers.flatMap(({ ip, certificateEnds }) => (certificateEnds ? [[ip, certificateEnds]] : [])),
     );
+    const changing = operationUnderWay(cluster) !== undefined;
     const isSilent = servers.every(({ state }) => state === 'silent');
     const next: Memory = {
       ...memory,
       ended: endedOf(cluster),
-      last: judge({ ...seen, servers, databaseBytes }, hosts, clock.now()),
+      last: judge({ ...seen, servers, databaseBytes, changing }, hosts, clock.now()),
       silent: isSilent ? memory.silent + 1 : 0,
       sizeDueMs: withSize && !isSilent ? clock.monotonicMs() + SIZE_EVERY_MS : memory.sizeDueMs,
       databaseBytes,

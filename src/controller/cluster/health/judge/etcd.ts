@@ -12,7 +12,7 @@ const TYPE = 'EtcdHealthy';
  * the quorum whatever pods say; members on hosts of their own show themselves in no other way.
  */
 export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
-  const { blind, servers, etcdPods } = seen;
+  const { blind, servers, etcdPods, changing } = seen;
   if (blind) return stated(TYPE, 'Unknown', blind.reason, blind.message);
   const answers = servers.some(({ state }) => state === 'ready');
   if (!answers) {
@@ -21,8 +21,10 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
       return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells whether etcd answers');
     return stated(TYPE, 'False', 'QuorumLost', `etcd does not answer ${named(failing.map(({ ip }) => ip))}`);
   }
+  // Records follow at an operation's end: meanwhile a member without a pod may have been moved.
+  const hasPod = (name: string) => etcdPods?.some(({ node }) => node === name) ?? false;
   const isMember = ({ etcd, joined, leaving, name }: Expected) =>
-    etcd && (joined || (leaving && etcdPods?.some(({ node }) => node === name)));
+    etcd && ((joined && !changing) || ((joined || leaving) && hasPod(name)));
   const members = hosts.filter(isMember);
   if (members.length === 0 || members.some(({ controlPlane }) => !controlPlane)) {
     const message =

@@ -191,6 +191,18 @@ describe('EtcdHealthy', () => {
       'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3',
     ],
     [
+      'an operation has moved one away',
+      { etcdPods: [pod(1), pod(2)], changing: true },
+      hosts,
+      'True AllHealthy: every member is healthy: 2, quorum is 2, no further loss is borne',
+    ],
+    [
+      'one fails during an operation',
+      { etcdPods: [pod(1), pod(2), pod(3, false)], changing: true },
+      hosts,
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3',
+    ],
+    [
       'members have hosts of their own',
       { etcdPods: [] },
       [host(1, { etcd: false }), host(5, { etcd: true })],

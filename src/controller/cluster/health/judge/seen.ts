@@ -10,6 +10,8 @@ export interface Seen {
   etcdPods?: readonly EtcdPodSeen[] | undefined;
   /** How much etcd keeps on disk; asked seldom. */
   databaseBytes?: number | undefined;
+  /** An operation is under way, which may move members of etcd. */
+  changing?: boolean;
   /** When the kubeconfig's own certificate ends. */
   clientCertificateEnds?: Date | undefined;
 }
