@@ -6,7 +6,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sleep } from '#base/clock.ts';
 
 const fence = join(import.meta.dirname, '..', 'ansible', 'files', 'fence');
-const REFUSED = { hostConflict: 81, staleRun: 82, hostBusy: 83, damaged: 84, usage: 64 } as const;
+const REFUSED = {
+  hostConflict: 81,
+  staleRun: 82,
+  hostBusy: 83,
+  damaged: 84,
+  cancelled: 85,
+  usage: 64,
+} as const;
 
 let root = '';
 let env: Record<string, string> = {};
@@ -202,6 +209,41 @@ describe('a step that must not be cut', () => {
     await take(first);
     const answer = await run(first, `${fence} protect x sh -c 'echo told; exit 5'`);
     expect([answer.exitCode, answer.stdout]).toEqual([5, 'told']);
+  });
+});
+
+describe('stopping a run', () => {
+  it('ends what it runs, and lets nothing more of it in; the next run is let in', async () => {
+    await take(first);
+    const long = run(first, `touch ${root}/started; sleep 30; touch ${root}/survived`);
+    await until('it runs', async () => (await readdir(root)).includes('started'));
+    const answer = await call('stop', ...first);
+    expect([answer.exitCode, answer.stdout]).toEqual([0, expect.stringContaining('ended run.a.1.1.')]);
+    expect((await long).exitCode).not.toBe(0);
+    expect((await run(first, `touch ${root}/survived`)).exitCode).toBe(REFUSED.cancelled);
+    expect(await readdir(root)).not.toContain('survived');
+    const next: Run = ['a', 2, 1, 'pod-2'];
+    expect((await take(next)).exitCode).toBe(0);
+    expect((await run(next, 'true')).exitCode).toBe(0);
+  });
+
+  it('leaves a script alone that awaits a protected step', async () => {
+    await take(first);
+    const script = `${fence} protect init sh -c 'touch ${root}/started; until [ -e ${root}/go ]; do sleep 0.05; done'`;
+    const awaiting = run(first, `${script}; touch ${root}/after; sleep 30`);
+    await until('it runs', async () => (await readdir(root)).includes('started'));
+    expect((await call('stop', ...first)).stdout).toContain('waiting for hold.a.1.1.');
+    await writeFile(join(root, 'go'), '');
+    await until('it goes on', async () => (await readdir(root)).includes('after'));
+    expect((await call('stop', ...first)).stdout).toContain('ended run.a.1.1.');
+    expect((await awaiting).exitCode).not.toBe(0);
+  });
+
+  it('is refused to anyone but the run that holds the host', async () => {
+    await take(['a', 3, 1, 'pod-1']);
+    expect((await call('stop', 'a', 2, 1, 'pod-1')).exitCode).toBe(REFUSED.staleRun);
+    expect((await call('stop', 'b', 3, 1, 'pod-1')).exitCode).toBe(REFUSED.hostConflict);
+    expect((await run(['a', 3, 1, 'pod-1'], 'true')).exitCode).toBe(0);
   });
 });
 

@@ -10,6 +10,8 @@ export interface Findings {
   /** What the playbook's scripts achieved. */
   played: Map<string, Set<Deed>>;
   versions: Map<string, Record<string, string>>;
+  /** Steps that came to a host, in order. */
+  steps: string[];
   /** Hosts that leave and that no play touched. */
   untouched: ReadonlySet<string>;
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { type Deed, eventFrom, type RunEvent } from '#protocol/event.ts';
+import { brake } from './brake.ts';
 import type { PlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
 
@@ -12,27 +14,54 @@ export interface PlaybookResult {
   /** What was achieved, by address. */
   did: Map<string, Set<Deed>>;
   versions: Map<string, Record<string, string>>;
+  /** Steps that came to a host, in order. */
+  steps: string[];
+  /** The play that was reached last. */
+  play: string;
   /** The first cause of a failure, or why it is not complete. */
   message: string;
 }
 
 /** Ansible is given this long to end its connections before it is killed. */
 const GRACE_MS = 10_000;
+const CUT = 'it was cut off, as the operation was cancelled';
 
-/** Runs one playbook; every event goes to `onEvent` as it comes. Rejects only when it cannot be started. */
+/** What may end a playbook before its end. */
+export interface PlaybookEnds {
+  /** Ends Ansible at once. */
+  signal: AbortSignal;
+  /** Has it start nothing more. */
+  cancelled: AbortSignal;
+  /** Ends what runs on these hosts, unless it is protected there. */
+  cutOff(ips: readonly string[]): Promise<void>;
+  clock?: Clock;
+}
+
+/**
+ * Runs one playbook; every event goes to `onEvent` as it comes. Rejects only when it cannot be started. A host on which a
+ * task still ran when Ansible was ended counts as failed and as taken.
+ */
 export async function runPlaybook(
   name: string,
   settings: Settings,
   files: PlaybookFiles,
   onEvent: (event: RunEvent) => void,
-  signal: AbortSignal,
+  { signal, cancelled, cutOff, clock = systemClock }: PlaybookEnds,
 ): Promise<PlaybookResult> {
   const { PLAYBOOKS: directory, WORK_DIR: work, access } = settings;
   const failed = new Map<string, string>();
   const did = new Map<string, Set<Deed>>();
   const versions = new Map<string, Record<string, string>>();
+  const steps = new Set<string>();
+  const busy = new Map<string, string>();
+  const progress = { play: '', busy };
   let complete = false;
   let cause = '';
+  const planned = new Set(settings.order.steps.map((step) => step.name));
+  const stopFile = join(work, 'stop');
+  const uncut = settings.order.steps.filter(({ cut }) => cut === 'never').map((step) => step.name);
+  const [ended, givenUp] = [new AbortController(), new AbortController()];
+  const cut = new Set<string>();
   const achieved = (ip: string, deeds: readonly Deed[]) =>
     did.set(ip, new Set([...(did.get(ip) ?? []), ...deeds]));
   const sshArgs = `-o UserKnownHostsFile=${files.knownHosts} -o StrictHostKeyChecking=yes -o ControlMaster=auto -o ControlPersist=60s -o ConnectTimeout=15 -o ServerAliveInterval=10 -o ServerAliveCountMax=3`;
@@ -50,19 +79,41 @@ export async function runPlaybook(
         : { ANSIBLE_CONNECTION_PASSWORD_FILE: `${settings.MATRYOSHKA_ETC}/access/password` }),
       HOME: work,
       LC_ALL: 'C.UTF-8',
+      MATRYOSHKA_STOP_FILE: stopFile,
+      MATRYOSHKA_UNCUT: JSON.stringify(uncut),
     },
     stdin: 'ignore',
     all: true,
     buffer: false,
     reject: false,
-    cancelSignal: signal,
+    cancelSignal: AbortSignal.any([signal, givenUp.signal]),
     forceKillAfterDelay: GRACE_MS,
+  });
+  const braking = brake({
+    cancelled,
+    ended: ended.signal,
+    stopFile,
+    uncut: new Set(uncut),
+    progress,
+    clock,
+    cutOff: (ips) => {
+      for (const ip of ips) cut.add(ip);
+      return cutOff(ips);
+    },
+    giveUp: () => givenUp.abort(new Error('what ran on hosts did not end in time')),
   });
   for await (const line of child.iterable({ from: 'all' })) {
     const event = eventFrom(line, new Date());
     if (!event) continue;
     onEvent(event);
     if (event.event === 'complete') complete = true;
+    if (event.event === 'play') progress.play = event.play ?? '';
+    const { host = 'localhost', play } = event;
+    // A step that is passed over, as there is nothing to do in it, counts only where it was planned.
+    if (host !== 'localhost' && play !== undefined && event.event !== 'start')
+      if (event.event !== 'skipped' || planned.has(play)) steps.add(play);
+    if (event.host !== undefined && event.event === 'start') busy.set(event.host, event.task ?? '');
+    else if (event.host !== undefined) busy.delete(event.host);
     if (event.host !== undefined && event.did) achieved(event.host, event.did);
     for (const [ip, deeds] of Object.entries(event.did_for ?? {})) achieved(ip, deeds);
     if (event.host !== undefined && event.versions)
@@ -70,12 +121,20 @@ export async function runPlaybook(
     if (event.event === 'failed' || event.event === 'unreachable') {
       // The first is the cause; what fails later mostly fails because of it.
       cause ||= `${event.host ?? ''}: ${event.task ?? ''}: ${event.message ?? ''}`;
-      if (event.host !== undefined) failed.set(event.host, `${event.task ?? ''}: ${event.message ?? ''}`);
+      const why = cut.has(event.host ?? '') ? CUT : (event.message ?? '');
+      if (event.host !== undefined) failed.set(event.host, `${event.task ?? ''}: ${why}`);
     } else if (event.event === 'info' && /^(ERROR|\[ERROR\])/.test(event.message ?? '')) {
       cause ||= event.message ?? '';
     }
   }
   const { exitCode } = await child;
+  ended.abort();
+  await braking;
+  for (const [ip, task] of cancelled.aborted && !complete ? busy : []) {
+    steps.add(progress.play);
+    achieved(ip, ['taken']);
+    failed.set(ip, `${task}: ${CUT}`);
+  }
   const why = cause || (complete ? '' : `ansible-playbook ended with code ${exitCode}, and not at its end`);
-  return { complete, failed, did, versions, message: why };
+  return { complete, failed, did, versions, steps: [...steps], play: progress.play, message: why };
 }

@@ -1,10 +1,12 @@
+import { once } from 'node:events';
 import { isMaster } from '#api/member.ts';
 import { messageOf } from '#base/errors.ts';
 import { ownerOf } from '#precheck/checks/owner.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
-import type { Report } from '#protocol/report.ts';
+import { CANCELLED, type Report } from '#protocol/report.ts';
 import { announcement, checkedHosts } from './checked-hosts.ts';
+import { cutOffOn } from './cut-off.ts';
 import { type Findings, hostReports } from './host-reports.ts';
 import { fetchKubeconfig } from './kubeconfig.ts';
 import { runPlaybook } from './playbook.ts';
@@ -24,7 +26,8 @@ class Failure extends Error {
 /**
  * One run from order to report: look at every host, run the playbook (which takes them first), bring what is asked for.
  * The run succeeded when its playbook says that it is complete and every host that joins or changes did. Rejects only
- * when `signal` aborts: then nobody knows how far it came, and no verdict may be given.
+ * when `signal` aborts: then nobody knows how far it came, and no verdict may be given. A run that is cancelled starts
+ * nothing more, and reports how far it came.
  */
 export async function runOrder(settings: Settings, uplink: Uplink, signal: AbortSignal): Promise<Report> {
   const { order, artifacts } = settings;
@@ -33,19 +36,23 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
   const { baseUrl: url } = artifacts;
   const checked = checkedHosts(settings);
   say('info', announcement(order, checked));
-  const found = await precheck(checked, order.precheck === 'all' ? checks : [], {
+  const looking = precheck(checked, order.precheck === 'all' ? checks : [], {
     limits: settings.limits,
     artifactUrl: url.startsWith('http') ? `${url}/healthz` : undefined,
     keep: new Set(order.hosts.filter(({ member }) => isMaster(member)).map(({ member }) => member.ip)),
   });
+  const found = await unlessCancelled(looking, uplink.cancelled, NOTHING);
   const findings: Findings = {
     found,
     failures: new Map(),
     played: new Map(),
     versions: new Map(),
+    steps: [],
     untouched: leftAlone(settings, found),
   };
   try {
+    if (order.playbook !== undefined && uplink.cancelled.aborted)
+      throw new Failure(CANCELLED, 'it stopped before any host was changed');
     const problems = [...found.problems, ...changedMachines(settings, found)];
     for (const { ip, check, severity, message } of problems)
       say('precheck', `${severity}: ${check}: ${message}`, ip);
@@ -63,6 +70,7 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
       success: true,
       message: bad.length === 0 ? 'done' : `done, but for ${bad.join(', ')}`,
       hosts,
+      steps: findings.steps,
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
     };
   } catch (error) {
@@ -70,9 +78,25 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
     const reason = error instanceof Failure ? error.reason : 'OperationFailed';
     const message = messageOf(error);
     say('info', `${reason}: ${message}`);
-    return { success: false, reason, message, hosts: hostReports(order, findings, false) };
+    const { steps } = findings;
+    return { success: false, reason, message, hosts: hostReports(order, findings, false), steps };
   } finally {
     for (const connection of found.connections.values()) connection.close();
+  }
+}
+
+const NOTHING: PrecheckResult = { problems: [], said: new Map(), knownHosts: '', connections: new Map() };
+
+/** The result, or `instead` as soon as the signal aborts: then nobody waits for hosts that are slow to answer. */
+async function unlessCancelled<T>(result: Promise<T>, cancelled: AbortSignal, instead: T): Promise<T> {
+  const over = new AbortController();
+  const aborted = cancelled.aborted
+    ? Promise.resolve()
+    : once(cancelled, 'abort', { signal: over.signal }).catch(() => {});
+  try {
+    return await Promise.race([result, aborted.then(() => instead)]);
+  } finally {
+    over.abort();
   }
 }
 
@@ -130,7 +154,10 @@ async function play(
       const message = `${ip} is not this cluster's by its owner file; it is left as it is`;
       uplink.send({ time: new Date().toISOString(), event: 'info', message });
     }
-  const files = writePlaybookFiles(settings, `${access.knownHosts}\n${found.knownHosts}`, untouched);
+  const knownHosts = `${access.knownHosts}\n${found.knownHosts}`;
+  const files = writePlaybookFiles(settings, knownHosts, untouched);
+  const told = (message: string, host: string) =>
+    uplink.send({ time: new Date().toISOString(), event: 'info', host, message });
   const result = await runPlaybook(
     playbook,
     settings,
@@ -139,12 +166,15 @@ async function play(
       if (event.event === 'play' && event.play !== undefined) uplink.step(event.play);
       uplink.send(event);
     },
-    signal,
+    { signal, cancelled: uplink.cancelled, cutOff: cutOffOn(settings, knownHosts, told) },
   );
   signal.throwIfAborted();
+  findings.steps.push(...result.steps);
   for (const [ip, message] of result.failed) failures.set(ip, message);
   for (const [ip, did] of result.did) played.set(ip, did);
   for (const [ip, seen] of result.versions) versions.set(ip, seen);
+  if (uplink.cancelled.aborted && !result.complete)
+    throw new Failure(CANCELLED, `it stopped at step "${result.play}"`);
   const leaves = new Set(
     order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip),
   );

@@ -1,18 +1,20 @@
+import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { RunEvent } from '#protocol/event.ts';
-import { streaming } from './uplink.ts';
+import { streaming, type Uplink } from './uplink.ts';
 
 let server: Server;
 let chunks: string[];
 let kept: string;
+let stop: boolean;
 
 /** Takes chunks as the server does: each goes on where the last ended. */
 beforeEach(async () => {
-  [chunks, kept] = [[], ''];
+  [chunks, kept, stop] = [[], '', false];
   server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8');
@@ -24,19 +26,21 @@ beforeEach(async () => {
       chunks.push(body);
       const fits = offset === Buffer.byteLength(kept);
       if (fits) kept += body;
-      response.writeHead(fits ? 200 : 409).end(JSON.stringify({ next: Buffer.byteLength(kept) }));
+      response
+        .writeHead(fits ? 200 : 409)
+        .end(JSON.stringify({ next: Buffer.byteLength(kept), ...(stop ? { stop } : {}) }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterEach(() => new Promise<void>((resolve) => void server.close(() => resolve())));
 
-it('sends a line that is longer than a chunk, cut, and what follows it', async () => {
+function uplinkToServer(): Uplink {
   const dir = mkdtempSync(join(tmpdir(), 'uplink-'));
   for (const name of ['token', 'ca.crt']) writeFileSync(join(dir, name), '');
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const uplink = streaming(
+  return streaming(
     {
       SERVER_URL: `http://127.0.0.1:${port}`,
       TOKEN_FILE: join(dir, 'token'),
@@ -45,7 +49,22 @@ it('sends a line that is longer than a chunk, cut, and what follows it', async (
     'create-x-1',
     () => {},
   );
-  const event = (message: string): RunEvent => ({ time: '2026-01-01T10:00:00Z', event: 'info', message });
+}
+const event = (message: string): RunEvent => ({ time: '2026-01-01T10:00:00Z', event: 'info', message });
+
+it('asks while there is nothing to tell, and hears that the run is cancelled', async () => {
+  const uplink = uplinkToServer();
+  uplink.send(event('first'));
+  await expect.poll(() => kept).not.toBe('');
+  expect(uplink.cancelled.aborted).toBe(false);
+  stop = true;
+  await once(uplink.cancelled, 'abort', { signal: AbortSignal.timeout(10_000) });
+  await uplink.close(10_000);
+  expect(kept.split('\n')).toHaveLength(2);
+});
+
+it('sends a line that is longer than a chunk, cut, and what follows it', async () => {
+  const uplink = uplinkToServer();
   const messages = ['first', 'long '.repeat(100_000), '\u0001'.repeat(100_000), 'last'];
   for (const message of messages) uplink.send(event(message));
   await uplink.close(10_000);

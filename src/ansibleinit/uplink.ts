@@ -1,6 +1,5 @@
-import { z } from 'zod';
 import type { RunEvent } from '#protocol/event.ts';
-import { CHUNK_BYTES, LOG_BYTES } from '#protocol/log.ts';
+import { ASK_MS, CHUNK_BYTES, LOG_BYTES, logAnswerSchema } from '#protocol/log.ts';
 import { postUntilAnswered, type Way } from './server-client.ts';
 
 const FLUSH_MS = 300;
@@ -12,11 +11,11 @@ const MAX_TEXT = 16_384;
 export interface Uplink {
   send(event: RunEvent): void;
   step(name: string): void;
+  /** Aborts when the server says that the run is cancelled. */
+  readonly cancelled: AbortSignal;
   /** Sends what is left, for at most `ms`. */
   close(ms: number): Promise<void>;
 }
-
-const answerSchema = z.object({ next: z.number() });
 
 /**
  * The end of a chunk that begins at `from`: whole lines only, since a character that is cut in two would not be the
@@ -60,6 +59,7 @@ export const printing = (write: (line: string) => void): Uplink => ({
     if (!QUIET.has(event.event)) write(lineOf(event));
   },
   step: () => {},
+  cancelled: new AbortController().signal,
   close: async () => {},
 });
 
@@ -74,25 +74,38 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
   let step = 'precheck';
   let toldStep = '';
   let flushing: Promise<void> | undefined;
+  let askedAtMs = performance.now();
+  const cancelled = new AbortController();
+
+  /** One request; the answer's offset. Without a step it stores nothing, and only asks. */
+  async function post(chunk: Buffer, now?: string): Promise<number> {
+    const query = new URLSearchParams({ offset: String(sent), ...(now === undefined ? {} : { step: now }) });
+    const path = `/api/v1/jobs/${job}/log?${query}`;
+    const text = chunk.toString('utf8');
+    const { status, body } = await postUntilAnswered(
+      settings,
+      path,
+      text,
+      'application/x-ndjson',
+      stop.signal,
+    );
+    if (status >= 300 && status !== 409)
+      throw new Error(`the server refused the log: ${status} ${body.slice(0, 200)}`);
+    askedAtMs = performance.now();
+    const answer = logAnswerSchema.parse(JSON.parse(body));
+    if (answer.stop) cancelled.abort(new Error('the operation was cancelled'));
+    return answer.next;
+  }
 
   async function flush(): Promise<void> {
     while (sent < spool.length || step !== toldStep) {
-      const chunk = spool.subarray(sent, endOfChunk(spool, sent));
       const now = step;
-      const query = new URLSearchParams({ offset: String(sent), step: now });
-      const path = `/api/v1/jobs/${job}/log?${query}`;
-      const { status, body } = await postUntilAnswered(
-        settings,
-        path,
-        chunk.toString('utf8'),
-        'application/x-ndjson',
-        stop.signal,
-      );
-      if (status >= 300 && status !== 409)
-        throw new Error(`the server refused the log: ${status} ${body.slice(0, 200)}`);
-      sent = Math.min(answerSchema.parse(JSON.parse(body)).next, spool.length);
+      const next = await post(spool.subarray(sent, endOfChunk(spool, sent)), now);
+      sent = Math.min(next, spool.length);
       toldStep = now;
     }
+    // A task that says nothing for minutes is to hear of it as well.
+    if (performance.now() - askedAtMs >= ASK_MS) await post(Buffer.alloc(0));
   }
 
   function begin(): void {
@@ -107,6 +120,7 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
 
   const timer = setInterval(begin, FLUSH_MS);
   return {
+    cancelled: cancelled.signal,
     send(event) {
       if (!QUIET.has(event.event)) print(lineOf(event));
       const line = ndjsonOf(event);

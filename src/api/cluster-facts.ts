@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shortHash } from '#base/canonical.ts';
 import { remembered } from '#base/remembered.ts';
 import { LISTS } from './host.ts';
 import { type HostRecord, type HostState, stateOf } from './host-record.ts';
@@ -31,9 +32,25 @@ export const ownerReferenceTo = ({ metadata }: KubernetesCluster): OwnerReferenc
   uid: metadata.uid ?? '',
 });
 
+/** The id of the operation of that sequence. */
+export const operationIdOf = (clusterId: string, sequence: number): string =>
+  shortHash(`${clusterId}/${sequence}`);
+
 /** The operation that was accepted and has not ended. */
 export const operationUnderWay = ({ status }: KubernetesCluster): OperationStatus | undefined =>
   status?.operation?.result === undefined ? status?.operation : undefined;
+
+/**
+ * Whether somebody wants the operation under way to stop. Once its run was told so, taking the annotation away changes
+ * nothing. A deletion cannot be cancelled.
+ */
+export function isCancelled(cluster: KubernetesCluster): boolean {
+  const running = operationUnderWay(cluster);
+  if (!running || running.name === 'delete') return false;
+  return (
+    running.cancelledAt !== undefined || cluster.metadata.annotations?.[annotations.cancel] === running.id
+  );
+}
 
 /** Whether what is asked is only to be planned: as long as the annotation stands there, nothing begins. */
 export const isDryRun = ({ metadata }: KubernetesCluster): boolean =>

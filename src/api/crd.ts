@@ -32,6 +32,9 @@ const statusSchema = z.object({
       step: text,
       startedAt: text,
       notBefore: text.optional(),
+      plan: text.optional(),
+      cancelledAt: text.optional(),
+      cancelledBy: text.optional(),
       endedAt: text.optional(),
       result: z.enum(RESULTS).optional(),
     })
@@ -61,6 +64,8 @@ const statusSchema = z.object({
       steps: z.array(text).max(50),
       hosts: z.record(z.string(), z.int()),
       changes: z.array(z.object({ ip: text, name: text, action: text })).max(100),
+      after: z.int(),
+      hash: text,
       warnings: text.optional(),
       at: text,
     })

@@ -151,6 +151,11 @@ export interface OperationStatus {
   startedAt: string;
   /** When this attempt may start, after a lost one. */
   notBefore?: string;
+  /** The hash that was agreed to when it was accepted; it holds for no later request. */
+  plan?: string;
+  /** When its run was first told to stop, and by whom; a run that has not begun is not told. */
+  cancelledAt?: string;
+  cancelledBy?: string;
   endedAt?: string;
   result?: Result;
 }
@@ -170,6 +175,10 @@ export interface PlanStatus {
   hosts: Record<string, number>;
   /** What becomes of hosts that do not stay as they are, at most 100. */
   changes: { ip: string; name: string; action: string }[];
+  /** Sequence of the operation that was accepted last before it. */
+  after: number;
+  /** Hash of the whole plan, by which it can be agreed to (annotation `ecs.yun.com/plan`). */
+  hash: string;
   warnings?: string;
   at: string;
 }

@@ -9,6 +9,12 @@ export const annotations = {
   requestId: `${GROUP}/request-id`,
   /** `All`: what is asked is planned and its hosts are looked at; nothing begins while it stands there. */
   dryRun: `${GROUP}/dry-run`,
+  /** Hash of the plan that is agreed to: the request beside it begins only while the plan is that one. */
+  plan: `${GROUP}/plan`,
+  /** Id of the operation that shall stop; it names one operation and never stops another. */
+  cancel: `${GROUP}/cancel`,
+  /** Who cancelled; written as `requestedBy` is. */
+  cancelledBy: `${GROUP}/cancelled-by`,
   clusterId: `${GROUP}/cluster-id`,
   /** The operation that was applied last and its spec, as JSON, without credentials and without hosts. */
   applied: `${GROUP}/applied`,

@@ -16,3 +16,13 @@ export function shortHash(text: string, length = 10): string {
   const digest = createHash('sha256').update(text).digest();
   return Array.from(digest.subarray(0, length), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
 }
+
+/** Whether a text can be such a hash. */
+export const isShortHash = (text: string, length = 10): boolean =>
+  text.length === length && [...text].every((character) => ALPHABET.includes(character));
+
+/** SHA-256 of a text, in hexadecimal. */
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Whether a text can be such a sum. */
+export const isSha256 = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);

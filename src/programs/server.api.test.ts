@@ -76,9 +76,18 @@ it('serves REST, its documentation, admission and probes over TLS until it is to
       '/api/v1/clusters',
       '/api/v1/hosts',
       cluster,
-      ...['hosts', 'kubeconfig', 'logs', 'relabel', 'replace', 'scaledown', 'scaleup'].map(
-        (word) => `${cluster}/${word}`,
-      ),
+      ...[
+        'cancel',
+        'pause',
+        'resume',
+        'hosts',
+        'kubeconfig',
+        'logs',
+        'relabel',
+        'replace',
+        'scaledown',
+        'scaleup',
+      ].map((word) => `${cluster}/${word}`),
     ].sort(),
   );
   expect(Object.keys(components.schemas['CreateCluster']?.properties ?? {})).toContain('masterList');

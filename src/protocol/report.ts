@@ -18,6 +18,9 @@ export const hostReportSchema = z.object({
 });
 export type HostReport = z.infer<typeof hostReportSchema>;
 
+/** The reason of a run that ended because its operation was cancelled. */
+export const CANCELLED = 'Cancelled';
+
 /** The report of a run at its end: to the server, and through it to the controller. */
 export const reportSchema = z.object({
   success: z.boolean(),
@@ -30,6 +33,8 @@ export const reportSchema = z.object({
   kubeconfig: z.string().max(262_144).optional(),
   /** Every host of the order, on failure too. */
   hosts: z.array(hostReportSchema).max(5000).default([]),
+  /** Steps that came to a host, in order; absent: not told. */
+  steps: z.array(z.string().max(200)).max(100).optional(),
 });
 export type Report = z.infer<typeof reportSchema>;
 

@@ -33,11 +33,25 @@ export const askingQuery = namespaceQuery.extend({
 /** The query of our own routes, which refuse it. */
 export const strictNamespaceQuery = z.strictObject({ namespace: namespaceSchema.default('default') });
 
+/** The same of our own routes. */
+export const strictAskingQuery = z.strictObject(askingQuery.shape);
+
 /** Fields of the path that every body of the original may repeat. */
 export const addressed = {
   name: nameSchema.optional().meta({ description: 'Must equal that of the path.' }),
   namespace: namespaceSchema.optional().meta({ description: 'Default: that of the query, else "default".' }),
   region: regionSchema.optional().meta({ description: 'Must equal that of the path.' }),
+};
+
+/** The hash of a plan, in the body of every request for an operation. */
+export const agreedPlan = {
+  plan: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, { error: 'is not the hash of a plan; a dry run answers it' })
+    .optional()
+    .meta({
+      description: 'Hash of the plan that is agreed to, as a dry run answers it; 409 if it is another.',
+    }),
 };
 
 export const hostsSchema = z.array(hostSchema).max(1000);

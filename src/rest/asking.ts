@@ -4,7 +4,7 @@ import { endpointSchema, registrySchema, timeoutSchema, versionSchema } from '#a
 import { operations } from '#operations/index.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { EditRequest } from '#operations/request.ts';
-import { addressed, askingQuery, CLUSTER_PATH, clusterPath, hostsSchema } from './addressing.ts';
+import { addressed, agreedPlan, askingQuery, CLUSTER_PATH, clusterPath, hostsSchema } from './addressing.ts';
 import { askedSchema } from './plan.ts';
 import { route } from './route.ts';
 
@@ -22,6 +22,7 @@ const retrySchema = z
 export const createBody = z
   .object({
     ...addressed,
+    ...agreedPlan,
     timeoutMins: timeoutSchema
       .optional()
       .meta({ description: 'Deadline of one operation in minutes; default: "60".' }),
@@ -60,6 +61,7 @@ export type CreateBody = z.infer<typeof createBody>;
 const deleteBody = z
   .object({
     ...addressed,
+    ...agreedPlan,
     retry: z.boolean().optional().meta({ description: 'Asks again for a deletion that failed.' }),
   })
   .optional()
@@ -100,7 +102,7 @@ export const deleteCluster = route({
 /** The route by which an operation is asked for, made of what the operation says of itself. */
 function routeOf(operationId: string, { summary }: Operation, request: EditRequest) {
   const body = z
-    .object({ ...addressed, ...request.fields })
+    .object({ ...addressed, ...agreedPlan, ...request.fields })
     .meta({ id: `${operationId[0]?.toUpperCase()}${operationId.slice(1)}` });
   return route({
     ...base,

@@ -80,7 +80,7 @@ export function restClient(send: Send, ownToken: string | undefined): RestClient
       });
       const answer = { status, headers: received };
       const json: unknown = JSON.parse(text);
-      return status === 200
+      return status === (route.status ?? 200)
         ? { ...answer, ok: true, body: route.answer.parse(json) }
         : { ...answer, ok: false, error: errorSchema.parse(json) };
     },

@@ -2,12 +2,16 @@ import { createCluster, deleteCluster, routesOfOperations } from './asking.ts';
 import { listClusterHosts, listHosts } from './hosts.ts';
 import { getCluster, getKubeconfig, getLogs, listClusters } from './looking.ts';
 import type { Route } from './route.ts';
+import { cancelOperation, pauseCluster, resumeCluster } from './steering.ts';
 
 /** Every route for people. */
 export const routes: readonly Route[] = [
   createCluster,
   deleteCluster,
   ...routesOfOperations.map(({ route }) => route),
+  cancelOperation,
+  pauseCluster,
+  resumeCluster,
   getCluster,
   listClusters,
   getLogs,

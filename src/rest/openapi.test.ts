@@ -42,7 +42,9 @@ describe('the OpenAPI document', () => {
         operationId,
         ['createCluster', 'scaleUp', 'scaleDown', 'relabel', 'replace', 'moveEtcd'].includes(operationId),
       ]);
-      for (const [status, { content }] of Object.entries(responses).filter(([code]) => code !== '200')) {
+      for (const [status, { content }] of Object.entries(responses).filter(
+        ([code]) => !code.startsWith('20'),
+      )) {
         const { schema } = z.object({ schema: json }).parse(content['application/json']);
         expect([status, schema]).toEqual([status, { $ref: '#/components/schemas/Error' }]);
       }

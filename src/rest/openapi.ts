@@ -88,7 +88,7 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
           }
         : {}),
       responses: {
-        200: {
+        [it.status ?? 200]: {
           description: 'Success',
           content: {
             'application/json': { schema: schemaOf(it.answer, 'output'), example: it.example.answer },

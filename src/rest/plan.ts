@@ -13,6 +13,9 @@ const problem = z.object({
 export const planSchema = z
   .object({
     operation: z.string().meta({ description: 'Its name.' }),
+    hash: z.string().meta({
+      description: 'Hash of the plan; a request that names it in "plan" is refused if it is another.',
+    }),
     hosts: z
       .array(
         z.object({

@@ -18,6 +18,8 @@ export interface Route<
   query: Q;
   /** `NO_BODY` where none is taken. */
   body: B;
+  /** Of a success; default: 200. */
+  status?: 202;
   /** Of a success, as JSON. */
   answer: A;
   /** Another type in which a success is answered as well, as text. */

@@ -6,6 +6,7 @@ import { deleteRoutes } from './clusters/delete-routes.ts';
 import { hostRoutes } from './clusters/host-routes.ts';
 import { kubeconfigRoutes } from './clusters/kubeconfig-routes.ts';
 import { operationRoutes } from './clusters/operation-routes.ts';
+import { steeringRoutes } from './clusters/steering-routes.ts';
 import { unofferedRoutes } from './http/unoffered-routes.ts';
 import { callbackRoutes } from './jobs/callback-routes.ts';
 import { type JobLogDeps, jobLogRoutes } from './logs/job-log-routes.ts';
@@ -16,6 +17,7 @@ export const routes: readonly ((app: FastifyInstance, deps: LogDeps) => void)[] 
   createRoutes,
   deleteRoutes,
   operationRoutes,
+  steeringRoutes,
   logRoutes,
   clusterRoutes,
   kubeconfigRoutes,

@@ -162,6 +162,29 @@ describe('the webhook, called by the API server', () => {
     await expect(patch(alice, 'planned', marked(annotations.dryRun, 'yes'))).rejects.toThrow(/is not "All"/);
   });
 
+  it('lets whoever may change a cluster cancel what runs, by name, but no deletion', async () => {
+    const { alice, bob } = clients;
+    await created('halted', 2);
+    const [id, other] = ['bcdfghjklm', 'xxxxxxxxxx'];
+    const operation = runningOperation({ id, spec: resolveSpec(spec({}, 2), world.offer, undefined) });
+    await patch(alice, 'halted', { status: { operation } }, 'status');
+    await expect(patch(bob, 'halted', marked(annotations.cancel, 'yes'))).rejects.toThrow(
+      /is not the id of an operation/,
+    );
+    await patch(bob, 'halted', marked(annotations.cancel, id));
+    await patch(alice, 'halted', marked(annotations.cancelledBy, 'nobody'));
+    const { metadata } = await admin.get(KUBERNETES_CLUSTERS, key('halted'));
+    expect(metadata.annotations?.[annotations.cancelledBy]).toBe(world.user('bob'));
+    await patch(alice, 'halted', { metadata: { finalizers: ['kubernetescluster.ecs.yun.com/halted'] } });
+    await alice.delete(KUBERNETES_CLUSTERS, key('halted'));
+    const deletion = { status: { operation: { ...operation, id: other, name: 'delete' } } };
+    await patch(alice, 'halted', deletion, 'status');
+    await expect(patch(alice, 'halted', marked(annotations.cancel, other))).rejects.toThrow(
+      /deletion, which cannot be cancelled/,
+    );
+    await patch(alice, 'halted', { metadata: { finalizers: [] } });
+  });
+
   it('asks whoever makes the operator use a Secret for the right to that very Secret', async () => {
     const { alice, bob, carol } = clients;
     await created('lent', 2);

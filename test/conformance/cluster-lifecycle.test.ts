@@ -4,6 +4,7 @@ import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf, labels } from '#api/names.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
+import { expectAsPlanned } from '../worlds/as-planned.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
@@ -54,18 +55,21 @@ describe('a cluster, by annotation', () => {
     const record = { namespace: operator.namespace, name: `kube-create-${cluster?.status?.operation?.id}` };
     const { data } = await operator.client.get<ConfigMap>(CONFIG_MAPS, record);
     // Written at the beginning; the end leaves it.
-    expect([data?.['result'], JSON.parse(data?.['plan'] ?? '')]).toEqual([
+    expect([data?.['result'], JSON.parse(data?.['plan'] ?? '')]).toMatchObject([
       'finished',
-      [1, 2, 3].map((last) => ({ ...host(last), action: 'join' })),
+      { hosts: [1, 2, 3].map((last) => ({ ...host(last), action: 'join' })) },
     ]);
+    await expectAsPlanned(operator, 'demo');
 
     await operator.apply('demo', spec(2, 3, 4), 'scaling-up', 'up');
     await operator.until('demo', (now) => word(now) === 'scale-up-finished' && phase(now) === 'Running');
     expect(await names(HOSTS)).toHaveLength(4);
+    await expectAsPlanned(operator, 'demo');
 
     await operator.apply('demo', spec(2), 'scaling-down', 'down');
     await operator.until('demo', (now) => word(now) === 'scale-down-finished' && phase(now) === 'Running');
     expect(await names(HOSTS)).toHaveLength(2);
+    await expectAsPlanned(operator, 'demo');
 
     await remove();
     await gone();

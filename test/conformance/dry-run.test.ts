@@ -25,13 +25,14 @@ const spec = (...nodes: number[]): KubernetesCluster['spec'] => ({
     nodeList: nodes.map((last) => ({ ip: `10.${net}.0.${last}` })),
   },
 });
-const mark = (name: string, value: string | null) =>
+const annotate = (name: string, marks: Record<string, string | null>) =>
   operator.client.patch<KubernetesCluster>(
     KUBERNETES_CLUSTERS,
     { namespace: operator.namespace, name },
-    { metadata: { annotations: { [annotations.dryRun]: value } } },
+    { metadata: { annotations: marks } },
     { type: 'merge' },
   );
+const mark = (name: string, value: string | null) => annotate(name, { [annotations.dryRun]: value });
 /** An object that asks for nothing, then the annotation, then what is asked. */
 const rehearse = async (name: string, wanted: KubernetesCluster['spec'], word?: string) => {
   if (!(await operator.get(name))) await operator.apply(name, wanted);
@@ -105,6 +106,32 @@ describe('annotation dry-run', () => {
       message: expect.stringContaining(`10.${net}.0.1 belongs to ${operator.namespace}/first`),
     });
     expect(operator.started.map((job) => job.split('-')[0])).toEqual(['create']);
+  });
+
+  it('is agreed to by its hash: what is another by then does not begin, and says the difference', async () => {
+    await rehearse('demo', spec(2), 'creating');
+    const hash = (await planned('demo'))?.status?.plan?.hash ?? '';
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    // Somebody adds a worker between the plan and the word.
+    await operator.apply('demo', spec(2, 3), 'creating', 'creating-1');
+    await annotate('demo', { [annotations.plan]: hash, [annotations.dryRun]: null });
+    const stalled = await operator.until(
+      'demo',
+      (now) => findCondition(now?.status?.conditions, 'Stalled')?.reason === 'PlanChanged',
+    );
+    expect(findCondition(stalled?.status?.conditions, 'Stalled')?.message).toMatch(/plan it anew/);
+    expect(stalled?.status?.operation).toBeUndefined();
+    expect(await held()).toBe(0);
+    // And takes it away again.
+    await operator.apply('demo', spec(2), 'creating', 'creating-1');
+    await annotate('demo', { [annotations.plan]: hash });
+    const done = await operator.until('demo', (now) => now?.status?.phase === 'Running');
+    expect(done?.status?.operation).toMatchObject({ sequence: 1, plan: hash });
+    // It says nothing of what is asked next.
+    await annotate('demo', { [annotations.plan]: hash });
+    await operator.apply('demo', spec(2, 3), 'scaling-up', 'up');
+    await annotate('demo', { [annotations.plan]: hash });
+    await operator.until('demo', (now) => now?.status?.operation?.sequence === 2);
   });
 
   it('keeps nobody from deleting, and leaves nothing behind', async () => {

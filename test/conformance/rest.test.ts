@@ -16,6 +16,7 @@ import { restClient } from '#rest/client.ts';
 import { getLogs } from '#rest/looking.ts';
 import { restApp } from '#server/app.ts';
 import { into } from '#server/testing/into.ts';
+import { expectAsPlanned } from '../worlds/as-planned.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
@@ -122,6 +123,46 @@ it('a cluster lives its whole life by REST, beside a controller that writes as i
   // Names are free again at once.
   expect(await call(createCluster, creation())).toBe(200);
   await word('create-finished');
+});
+
+it('what a dry run plans is what the controller accepts, by its hash', async () => {
+  const path = `/region/north/cluster/demo`;
+  const send = async (method: 'POST' | 'DELETE', verb: string, body: object, dry = false) => {
+    const query = `?namespace=${operator.namespace}${dry ? '&dryRun=All' : ''}`;
+    const { statusCode, body: text } = await app.inject({
+      method,
+      url: `/api/v1${path}${verb}${query}`,
+      headers: { authorization: `Bearer ${token}` },
+      payload: JSON.stringify(body),
+    });
+    return { status: statusCode, json: z.looseObject({}).parse(JSON.parse(text)) };
+  };
+  const sealed = async (method: 'POST' | 'DELETE', verb: string, body: object) => {
+    const { json } = await send(method, verb, body, true);
+    const { hash: plan } = z.object({ hash: z.string() }).parse(json['plan']);
+    expect((await send(method, verb, { ...body, plan })).status).toBe(200);
+    return { plan, again: () => send(method, verb, { ...body, plan }) };
+  };
+  const { plan } = await sealed('POST', '', creation());
+  expect((await word('create-finished'))?.status?.operation?.plan).toBe(plan);
+  await expectAsPlanned(operator, 'demo');
+  await sealed('POST', '/scaleup', { nodeList: [host(2), host(3)] });
+  await word('scale-up-finished');
+  await expectAsPlanned(operator, 'demo');
+  const rack = { labels: { 'example.com/rack': 'r1' } };
+  const { again } = await sealed('POST', '/relabel', { nodeList: [{ ...host(2), ...rack }] });
+  await word('relabel-finished');
+  await expectAsPlanned(operator, 'demo');
+  // That plan was for once.
+  expect(await again()).toMatchObject({ status: 409 });
+  await sealed('POST', '/replace', { from: host(2).ip, to: host(4) });
+  await word('replace-finished');
+  await expectAsPlanned(operator, 'demo');
+  await sealed('POST', '/scaledown', { nodeList: [host(3)] });
+  await word('scale-down-finished');
+  await expectAsPlanned(operator, 'demo');
+  await sealed('DELETE', '', {});
+  await operator.until('demo', (now) => now === undefined);
 });
 
 it('a creation that failed is asked again with what was wrong put right', async () => {

@@ -79,13 +79,16 @@ async function standing(meta: Meta, name: string, files: boolean): Promise<Stand
 const lasting = (taints: readonly { key: string }[] = []) =>
   taints.filter(({ key }) => !/^node\.kubernetes\.io\/(not-ready|unreachable)$/.test(key));
 
-/** The plan as the record of the last operation has it. */
+const recorded = z.object({ hosts: plannedHosts, steps: z.array(z.object({ name: z.string() })) });
+
+/** The plan as the record of the last operation has it, which also says that the deed was no other. */
 async function recordedPlan(meta: Meta, name: string): Promise<Planned> {
   const operation = (await cluster(meta, name))?.status?.operation;
   if (!operation) throw new Error(`${name} has no operation`);
   const key = { namespace: 'default', name: `kube-${operation.name}-${operation.id}` };
   const { data } = await meta.client.get<ConfigMap>(CONFIG_MAPS, key);
-  return plannedHosts.parse(JSON.parse(data?.['plan'] ?? ''));
+  expect(data?.['difference'], 'the difference of plan and deed').toBe('');
+  return recorded.parse(JSON.parse(data?.['plan'] ?? '')).hosts;
 }
 
 /** What a dry run says of a request: refused by nothing, and written nowhere. */

@@ -71,6 +71,7 @@ export async function liveThroughKills(
     quiet,
     faultOf: () => undefined,
     refuses: () => false,
+    cancel: () => undefined,
     editSpec: async () => {},
   });
   const versions: KubernetesCluster[] = [];

@@ -20,6 +20,8 @@ export interface Kubelet {
   readonly jobs: ReadonlyMap<string, readonly string[]>;
   /** What should not have happened. */
   readonly complaints: readonly string[];
+  /** Runs that await it hear that their operation is cancelled, and report. */
+  stopRuns(): void;
 }
 
 interface KubeletDeps {
@@ -31,6 +33,8 @@ interface KubeletDeps {
   faultOf(): Fault | undefined;
   /** Whether hosts refuse what is done to them now. */
   refuses(): boolean;
+  /** Cancels the operation, as a user does while it runs; undefined where nobody does. */
+  cancel(): (() => Promise<void>) | undefined;
   /** Adds a worker to the spec, as a user does at a bad time. */
   editSpec(): Promise<void>;
 }
@@ -68,9 +72,20 @@ interface Work {
   cut: boolean;
 }
 
-export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec }: KubeletDeps): Kubelet {
+export function runJobs({
+  client,
+  jobs,
+  hosts,
+  quiet,
+  faultOf,
+  refuses,
+  cancel,
+  editSpec,
+}: KubeletDeps): Kubelet {
   const seen = new Map<string, string[]>();
   const works = new Map<string, Work>();
+  /** Runs that will not end before they are told to stop. */
+  const waiting = new Set<Work>();
   /** Address of each node, by its name. */
   const nodes = new Map<string, string>();
   const complaints: string[] = [];
@@ -163,6 +178,11 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
     const failed = codes.find((code) => code !== 0);
     if (failed !== undefined) complaints.push(`${job.metadata.name}: a host answered ${failed}`);
     if (refuses()) return end(work, 1, {});
+    const cancels = cancel();
+    if (cancels) {
+      waiting.add(work);
+      return cancels();
+    }
     moveNodes(work);
     if (fault?.kind === 'report-lost') return end(work, 75);
     return end(work, failed === undefined ? 0 : 1, {});
@@ -217,12 +237,13 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
     work: Work,
     exitCode: number,
     report?: object,
-    { touched = true }: { touched?: boolean } = {},
+    { touched = true, reason }: { touched?: boolean; reason?: string } = {},
   ): Promise<void> {
     const { job, pod, working, leaving } = work;
     const { namespace = '', name = '' } = job.metadata;
     const told = {
       success: exitCode === 0 || exitCode === 75,
+      ...(reason === undefined ? {} : { reason }),
       message: exitCode === 1 ? 'a host refused' : 'done',
       hosts: [...working, ...leaving].map((ip) => ({
         ip,
@@ -288,6 +309,7 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
     const work = works.get(name);
     if (!work) return;
     works.delete(name);
+    waiting.delete(work);
     work.cut = true;
     if (!lingering.some(({ run }) => run === work.run)) for (const command of work.commands) command.kill();
     try {
@@ -297,5 +319,12 @@ export function runJobs({ client, jobs, hosts, quiet, faultOf, refuses, editSpec
     }
   }
 
-  return { jobs: seen, complaints };
+  const stopRuns = (): void => {
+    for (const work of waiting) {
+      waiting.delete(work);
+      during(end(work, 1, {}, { reason: 'Cancelled' }));
+    }
+  };
+
+  return { jobs: seen, complaints, stopRuns };
 }

@@ -14,6 +14,7 @@ const LIVES: readonly (readonly Step[])[] = [
   ['create', 'up', 'down', 'delete'],
   ['refused', 'create', 'delete'],
   ['refused', 'swapped', 'delete'],
+  ['cancelled', 'create', 'delete'],
   ['create', 'mistyped', 'corrected', 'down', 'delete'],
   ['create', 'relabel', 'delete'],
 ];
@@ -22,6 +23,7 @@ const SHOWN: Readonly<Record<string, readonly Step[]>> = {
   up: ['up', 'down'],
   swapped: ['swapped'],
   refused: ['refused', 'create'],
+  cancelled: ['cancelled'],
   mistyped: ['mistyped', 'corrected'],
   relabel: ['relabel'],
 };

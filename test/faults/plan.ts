@@ -40,10 +40,11 @@ type FaultKind = (typeof KINDS)[number];
 /**
  * `refused`: a creation that a host refuses, which a later `create` asks for again, or `swapped` with master and worker
  * in each other's place. `mistyped`: a scale-up by an address at which nobody answers, which `corrected` asks for again
- * under the same node name. `relabel`: another label of a worker, as an edit without a word.
+ * under the same node name. `cancelled`: a creation that is cancelled while it runs. `relabel`: another label of a worker, as an edit without a word.
  */
 export const STEPS = [
   'refused',
+  'cancelled',
   'create',
   'swapped',
   'up',

@@ -49,7 +49,8 @@ const MAX_FAULTS = 5;
  * that cannot be told is a pod that was killed.
  */
 const isSensible = ({ kind, step }: Fault): boolean =>
-  (kind !== 'spec-edited' || step === 'create') && (kind !== 'report-lost' || step !== 'refused');
+  (kind !== 'spec-edited' || step === 'create') &&
+  (kind !== 'report-lost' || (step !== 'refused' && step !== 'cancelled'));
 
 /** The plan of a seed: one to five faults at calls that a run makes. */
 export function randomPlan(seed: number, { steps, calls }: Trace): Plan {

@@ -69,7 +69,10 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
   const versions: KubernetesCluster[] = [];
   clusters.addHandler({
     add: (one) => versions.push(one),
-    update: (_old, one) => versions.push(one),
+    update: (_old, one) => {
+      versions.push(one);
+      if (one.status?.operation?.cancelledAt !== undefined) kubelet.stopRuns();
+    },
     delete: ({ metadata }) => quiet.expectGone(KUBERNETES_CLUSTERS.plural, key, metadata.uid),
   });
   const kubelet = runJobs({
@@ -79,6 +82,10 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
     quiet,
     editSpec: user.addWorker,
     refuses: () => meddler.step === 'refused',
+    cancel: () => {
+      const { id } = present()?.status?.operation ?? {};
+      return meddler.step === 'cancelled' && id !== undefined ? () => user.cancel(id) : undefined;
+    },
     faultOf: () => {
       const nth = runs.filter(({ step }) => step === meddler.step).length + 1;
       runs.push({ step: meddler.step, job: '' });

@@ -28,6 +28,8 @@ export interface User {
   remove(): Promise<void>;
   /** One more worker, declared and not asked for. */
   addWorker(): Promise<void>;
+  /** Cancels that operation. */
+  cancel(id: string): Promise<void>;
   /** Hosts that the cluster has when the step is done, and their duties. */
   hosts(step: Step): Map<string, string>;
   /** Every host that may have been touched. */
@@ -86,6 +88,10 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
       const patch = { spec: { cluster: { nodeList: workers } } };
       quiet.expect(await client.patch(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
     },
+    async cancel(id) {
+      const patch = { metadata: { annotations: { [annotations.cancel]: id } } };
+      quiet.expect(await client.patch(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
+    },
     hosts(step) {
       const members = step === 'delete' ? [] : membersOf({ masterList, nodeList: workers }).values();
       // What nobody answered at is held until somebody asks for something else.
@@ -121,6 +127,10 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
   refused: {
     ask: (user) => user.ask({ word: 'creating', requestId: 'first', workers: [user.host(2)] }),
     done: ended('create-failed'),
+  },
+  cancelled: {
+    ask: (user) => user.ask({ word: 'creating', requestId: 'first', workers: [user.host(2)] }),
+    done: ended('create-cancelled'),
   },
   create: {
     ask: (user) => user.ask({ word: 'creating', requestId: 'again', workers: [user.host(2)] }),

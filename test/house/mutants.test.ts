@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { planFrom } from '../faults/plan.ts';
 import { nameOf, occurrences } from '../mutants/mutant.ts';
+import { ofCancelAndPlans } from '../mutants/of-cancel-and-plans.ts';
 import { ofControlPlanes } from '../mutants/of-control-planes.ts';
 import { ofHealth } from '../mutants/of-health.ts';
 import { ofItsEdges } from '../mutants/of-its-edges.ts';
 import { ofTheController } from '../mutants/of-the-controller.ts';
 
-const mutants = [...ofTheController, ...ofItsEdges, ...ofControlPlanes, ...ofHealth];
+const mutants = [...ofTheController, ...ofItsEdges, ...ofControlPlanes, ...ofHealth, ...ofCancelAndPlans];
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 
 it('there are at least twenty mutants, each with its own name', () => {

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copyOfTree } from './copy.ts';
 import { type Mutant, mutated, nameOf, occurrences } from './mutant.ts';
+import { ofCancelAndPlans } from './of-cancel-and-plans.ts';
 import { ofControlPlanes } from './of-control-planes.ts';
 import { ofHealth } from './of-health.ts';
 import { ofItsEdges } from './of-its-edges.ts';
@@ -14,9 +15,13 @@ import { hear } from './witness.ts';
  */
 const root = join(import.meta.dirname, '../..');
 const wanted = process.env['MUTANT'] ?? '';
-const mutants = [...ofTheController, ...ofItsEdges, ...ofControlPlanes, ...ofHealth].filter(({ name }) =>
-  name.includes(wanted),
-);
+const mutants = [
+  ...ofTheController,
+  ...ofItsEdges,
+  ...ofControlPlanes,
+  ...ofHealth,
+  ...ofCancelAndPlans,
+].filter(({ name }) => name.includes(wanted));
 
 const say = (...columns: string[]) => process.stdout.write(`${columns.join('\t')}\n`);
 const seconds = (began: number) => ((performance.now() - began) / 1000).toFixed(1);

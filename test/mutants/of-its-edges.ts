@@ -112,8 +112,8 @@ export const ofItsEdges: readonly Mutant[] = [
   {
     name: 'requested-by as whoever asks writes it',
     file: 'src/webhook/mutate/kubernetes-cluster.ts',
-    from: 'const wanted = asks ? userInfo.username : namedBy(old);',
-    to: 'const wanted = asks ? (namedBy(next) ?? userInfo.username) : namedBy(old);',
+    from: '? userInfo.username : mark(old, name);',
+    to: '? (mark(next, name) ?? userInfo.username) : mark(old, name);',
     witness: unit('src/webhook/mutate/kubernetes-cluster.test.ts', 'a creation in another name'),
   },
   {

@@ -248,7 +248,7 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a dry run begins',
     file: `${CLUSTER}/decide/signal.ts`,
-    from: "if ((spoken === 'asked' || spoken === 'declared') && isDryRun(snapshot.cluster)) return 'rehearsed';",
+    from: "if (begins && isDryRun(snapshot.cluster)) return 'rehearsed';",
     to: '',
     witness: life('is told as being looked at, then its hosts are looked at without a playbook', 'dry-run'),
   },

@@ -52,6 +52,8 @@ export interface TestOperator {
   ): Promise<KubernetesCluster | undefined>;
   /** Tears the controller down and builds a new one, as a restart would; it may offer other versions. */
   restart(versions?: readonly string[]): Promise<void>;
+  /** Tears the controller down until the next restart. */
+  stopController(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -183,6 +185,7 @@ export async function startOperator(
       await operator.stop();
       operator = run(versions);
     },
+    stopController: () => operator.stop(),
     stop: async () => {
       await operator.stop();
       watching.abort(new Error('stop'));

@@ -1,5 +1,9 @@
-import { PODS, type Pod, SECRETS, type Secret, secretData } from '#api/core.ts';
-import { labels, reportSecretName } from '#api/names.ts';
+import type { z } from 'zod';
+import { PODS, type Pod, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { attemptSecretName, labels, reportSecretName } from '#api/names.ts';
+import type { Deed } from '#protocol/event.ts';
+import { type Action, ORDER_FILE, type RunOrder, runOrderSchema } from '#protocol/order.ts';
+import type { reportSchema } from '#protocol/report.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { statusOfEnded } from './ended-pod.ts';
@@ -13,19 +17,15 @@ export type Ending =
       message?: string;
       kubeconfig?: string;
       failedHosts?: string[];
+      /** Hosts whose work was not done; without it all those of a failure. */
+      undone?: string[];
+      /** The step after which it stopped; without it all ran. */
+      lastStep?: string;
     }
   /** Work done, report not delivered: exit 75 with the verdict as last words. */
   | { kind: 'undelivered'; kubeconfig?: undefined }
   | { kind: 'lost' }
   | { kind: 'hang' };
-
-interface Told {
-  success: boolean;
-  hosts: { ip: string; ok: boolean; did: string[]; hostKeys?: string[]; message?: string | undefined }[];
-  message: string;
-  reason?: string | undefined;
-  kubeconfig?: string | undefined;
-}
 
 /**
  * Ends pods of Jobs as a script says, by writing what the kubelet and the server would write; the real Job controller
@@ -61,7 +61,8 @@ async function end(client: Client, pod: Pod, job: string, hosts: string[], endin
   const { namespace = '', name = '' } = pod.metadata;
   if (ending.kind === 'hang') return;
   if (ending.kind === 'lost') return exit(client, pod, 137, '');
-  const told = toldBy(hosts, ending);
+  const order = await orderOf(client, namespace, job);
+  const told = toldBy(order, hosts, ending);
   if (ending.kind === 'undelivered') return exit(client, pod, 75, JSON.stringify(told));
   const secret: Secret = {
     metadata: { namespace, name: reportSecretName(job), labels: { [labels.purpose]: 'report' } },
@@ -71,25 +72,48 @@ async function end(client: Client, pod: Pod, job: string, hosts: string[], endin
   await exit(client, { ...pod, metadata: { ...pod.metadata, name } }, ending.success ? 0 : 1, '');
 }
 
-function toldBy(hosts: string[], ending: Extract<Ending, { kind: 'report' | 'undelivered' }>): Told {
-  if (ending.kind === 'undelivered')
-    return { success: true, message: 'done', hosts: hosts.map((ip) => ({ ip, ok: true, did: [] })) };
-  const { success, kubeconfig, failedHosts = [], reason, message = success ? 'done' : 'scripted' } = ending;
+/** What the run was to do; undefined where somebody removed the Secret that says so. */
+async function orderOf(client: Client, namespace: string, job: string): Promise<RunOrder | undefined> {
+  const secret = await client.find<Secret>(SECRETS, { namespace, name: attemptSecretName(job) });
+  const text = secretText(secret, ORDER_FILE);
+  return text === undefined ? undefined : runOrderSchema.parse(JSON.parse(text));
+}
+
+/** What hosts have gone through when their work is done, by their action, as the scripts of the roles say it. */
+const DID: Readonly<Record<Action, Deed[]>> = {
+  join: ['taken', 'prepared', 'joined'],
+  change: ['taken', 'changed'],
+  leave: ['taken', 'reset'],
+  stay: ['taken'],
+};
+
+/** The report of a run that did as the script says: every host of the order, steps as they ran. */
+function toldBy(
+  order: RunOrder | undefined,
+  ips: readonly string[],
+  ending: Extract<Ending, { kind: 'report' | 'undelivered' }>,
+): z.input<typeof reportSchema> {
+  const all = order?.hosts.map(({ member: { ip }, action }) => ({ ip, action }));
+  const hosts = all ?? ips.map((ip) => ({ ip, action: 'join' as const }));
+  const names = order?.steps.map(({ name }) => name);
+  if (ending.kind === 'undelivered') {
+    const done = hosts.map(({ ip, action }) => ({ ip, ok: true, did: DID[action] }));
+    return { success: true, message: 'done', hosts: done, steps: names };
+  }
+  const { success, kubeconfig, failedHosts = [], reason, lastStep } = ending;
+  const { message = success ? 'done' : 'scripted', undone = success ? [] : hosts.map(({ ip }) => ip) } =
+    ending;
   return {
     success,
     reason,
     message,
     kubeconfig,
-    hosts: hosts.map((ip) => {
+    steps: names?.slice(0, lastStep === undefined ? undefined : names.indexOf(lastStep) + 1),
+    hosts: hosts.map(({ ip, action }) => {
       const failed = failedHosts.includes(ip);
-      const did = failed ? ['taken'] : ['taken', 'joined', 'reset'];
-      return {
-        ip,
-        ok: success && !failed,
-        did,
-        hostKeys: ['ssh-ed25519 AAAA'],
-        message: failed ? 'away' : undefined,
-      };
+      const ok = !failed && !undone.includes(ip);
+      const did = ok ? DID[action] : ['taken' as const];
+      return { ip, ok, did, hostKeys: ['ssh-ed25519 AAAA'], message: failed ? 'away' : undefined };
     }),
   };
 }

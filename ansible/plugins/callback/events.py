@@ -89,7 +89,9 @@ class CallbackModule(CallbackBase):
         self._result('skipped', result, message='')
 
     def v2_playbook_on_no_hosts_remaining(self):
-        self._emit('stopped', message='no host is left to go on with')
+        cancelled = os.path.exists(os.environ.get('MATRYOSHKA_STOP_FILE', ''))
+        self._emit('stopped', message='cancelled: nothing more is started' if cancelled
+                   else 'no host is left to go on with')
 
     def v2_playbook_on_stats(self, stats):
         hosts = {host: {key: value for key, value in stats.summarize(host).items() if value}

@@ -4,7 +4,13 @@ ends there, and the play `Complete` is never reached.
 
 Hosts that leave may all fail: plays of theirs have `localhost` in their pattern, which does nothing, so that Ansible
 does not end the playbook because every host of a play has failed.
+
+Once the file that MATRYOSHKA_STOP_FILE names is there, no task is started any more: those that run are awaited, and the
+playbook ends. A play whose name is in MATRYOSHKA_UNCUT, a JSON list, is finished first.
 """
+
+import json
+import os
 
 from ansible.executor.play_iterator import IteratingStates
 from ansible.plugins.strategy.free import StrategyModule as Free
@@ -16,7 +22,26 @@ description: as free, but a host that fails does not end the playbook unless not
 """
 
 
+STOP_FILE = os.environ.get('MATRYOSHKA_STOP_FILE', '')
+# `Complete` does nothing: where it is reached, everything was done.
+UNCUT = frozenset(json.loads(os.environ.get('MATRYOSHKA_UNCUT') or '[]')) | {'Complete'}
+
+
 class StrategyModule(Free):
+    _cuttable = False
+
+    def _stops(self):
+        return self._cuttable and STOP_FILE != '' and os.path.exists(STOP_FILE)
+
+    def get_hosts_left(self, iterator):
+        # Where no host is left, the base class awaits what runs, and ends the play.
+        return [] if self._stops() else super().get_hosts_left(iterator)
+
+    def _queue_task(self, host, task, task_vars, play_context):
+        # With more hosts than forks one pass over them takes long.
+        if not self._stops():
+            super()._queue_task(host, task, task_vars, play_context)
+
     def _members(self, *groups):
         found = (self._inventory.groups.get(group) for group in groups)
         return {host.name for group in found if group for host in group.get_hosts()}
@@ -30,7 +55,8 @@ class StrategyModule(Free):
     def run(self, iterator, play_context):
         if iterator._play.get_name() != 'Complete' and 'localhost' in iterator.host_states:
             iterator.set_run_state_for_host('localhost', IteratingStates.COMPLETE)
-        if not self._may_go_on(iterator):
+        self._cuttable = iterator._play.get_name() not in UNCUT
+        if self._stops() or not self._may_go_on(iterator):
             return self._tqm.RUN_FAILED_BREAK_PLAY
         result = super().run(iterator, play_context)
-        return result if self._may_go_on(iterator) else self._tqm.RUN_FAILED_BREAK_PLAY
+        return result if self._may_go_on(iterator) and not self._stops() else self._tqm.RUN_FAILED_BREAK_PLAY

@@ -128,9 +128,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       // What is known of it from before an operation says nothing of what that leaves.
       if (outcome.kind === 'accept') kubeconfigs.forget(key);
       const accepted =
-        outcome.kind === 'accept'
-          ? await acceptedOperation(snapshot, outcome, { anchors, offer: deps.offer })
-          : undefined;
+        outcome.kind === 'accept' ? await acceptedOperation(snapshot, outcome, { anchors }) : undefined;
       return await finish(client, snapshot, outcome, accepted);
     } catch (error) {
       if (error instanceof Refusal) return finish(client, snapshot, refused(snapshot, error));
@@ -171,11 +169,13 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     if (outcome.kind === 'move') deps.event(cluster, 'Normal', cluster.status?.phase ?? '', outcome.because);
     if (outcome.kind === 'end' && outcome.result === 'finished')
       deps.event(cluster, 'Normal', 'Finished', `${cluster.status?.operation?.name} is done`);
-    if (outcome.kind === 'end' && outcome.result !== 'finished')
-      deps.event(cluster, 'Warning', outcome.reason, outcome.message);
+    if (outcome.kind === 'end' && outcome.result !== 'finished') {
+      const type = outcome.result === 'cancelled' ? 'Normal' : 'Warning';
+      deps.event(cluster, type, outcome.reason, outcome.message);
+    }
     if ('stall' in outcome && outcome.stall) {
       // What was only to be planned stands still as it should.
-      const type = 'plan' in outcome && outcome.plan ? 'Normal' : 'Warning';
+      const type = outcome.stall.reason === 'DryRun' ? 'Normal' : 'Warning';
       deps.event(cluster, type, outcome.stall.reason, outcome.stall.message);
     }
   }

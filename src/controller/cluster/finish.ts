@@ -1,11 +1,11 @@
-import { keyOf, withoutHosts } from '#api/cluster-facts.ts';
+import { keyOf, operationIdOf, withoutHosts } from '#api/cluster-facts.ts';
 import type { ClusterStatus, KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
-import { canonicalJson, shortHash } from '#base/canonical.ts';
+import { annotations } from '#api/names.ts';
+import { canonicalJson } from '#base/canonical.ts';
 import { findOperation } from '#operations/index.ts';
-import { planOf } from '#operations/plan.ts';
-import { type Offer, resolveSpec } from '#operations/resolve.ts';
 import type { Client } from '#runtime/client/client.ts';
+import { planFor } from './decide/agreed.ts';
 import type { Outcome } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
 import { statusAfter } from './decide/status.ts';
@@ -18,14 +18,13 @@ import type { Anchors } from './stores/anchors.ts';
 export async function acceptedOperation(
   snapshot: Snapshot,
   outcome: Extract<Outcome, { kind: 'accept' }>,
-  { anchors, offer }: { anchors: Anchors; offer: Offer },
+  { anchors }: { anchors: Anchors },
 ): Promise<OperationStatus> {
-  const { clusterId, cluster, now, applied, hosts } = snapshot;
+  const { clusterId, cluster, now } = snapshot;
   const operation = findOperation(outcome.operation);
   if (!operation) throw new Error(`there is no operation ${outcome.operation} (${keyOf(cluster).name})`);
-  const version = cluster.status?.version;
-  const spec = resolveSpec(cluster.spec, offer, version);
-  const plan = planOf(operation, { spec, applied, hosts, offer, version });
+  const plan = planFor(snapshot, operation);
+  const agreed = cluster.metadata.annotations?.[annotations.plan];
   const sequence = await anchors.takeSequence(clusterId, cluster, (taken) => ({
     sequence: taken,
     hosts: [...plan.hosts],
@@ -35,7 +34,7 @@ export async function acceptedOperation(
   }));
   const { word, requestId, specHash } = outcome.request;
   return {
-    id: shortHash(`${clusterId}/${sequence}`),
+    id: operationIdOf(clusterId, sequence),
     name: outcome.operation,
     sequence,
     attempt: 1,
@@ -45,6 +44,7 @@ export async function acceptedOperation(
     generation: cluster.metadata.generation ?? 0,
     spec: withoutHosts(plan.target),
     step: 'starting',
+    ...(agreed === undefined ? {} : { plan: agreed }),
     startedAt: now.toISOString(),
   };
 }

@@ -14,7 +14,7 @@ import { specHashOf } from '#operations/spec-hash.ts';
 import { validateSpec } from '#operations/validate.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { FETCH } from './decide/settle.ts';
-import { askedWord } from './decide/signal.ts';
+import { askedWord, isAnswered } from './decide/signal.ts';
 import { type Health, type Kubeconfig, PRECHECK, type Request, type Snapshot } from './decide/snapshot.ts';
 import { jobName } from './decide/work-rules.ts';
 import type { Anchors } from './stores/anchors.ts';
@@ -52,7 +52,11 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   const hosts = deps.hostsOf(clusterId);
   const applied = presentSpec(cluster, hosts);
   const underWay = operationUnderWay(cluster);
-  const current = underWay && currentRun(clusterId, underWay);
+  const request = requestOf(cluster);
+  // Until the second write of its end, the record still wants to know what it did.
+  const ended = operation?.result !== undefined && !isAnswered({ operation, cluster, request });
+  const told = underWay ?? (ended && !deletionTimestamp ? operation : undefined);
+  const current = told && currentRun(clusterId, told);
   const [binding, attempts, attempt, plan] = await Promise.all([
     anchors.bindingOf(clusterId, key, {
       carriesId: carried !== undefined,
@@ -60,10 +64,10 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     }),
     installer.list(clusterId),
     current ? installer.observe(current) : ABSENT,
-    underWay ? anchors.planOf(clusterId, underWay.sequence) : undefined,
+    told ? anchors.planOf(clusterId, told.sequence) : undefined,
   ]);
   // Nothing is asked of a kubeconfig that nobody has made yet; while an attempt runs, nothing needs it.
-  const wantsKubeconfig = current ? attempt.kind === 'succeeded' : (operation ?? applied) !== undefined;
+  const wantsKubeconfig = underWay ? attempt.kind === 'succeeded' : (operation ?? applied) !== undefined;
   const kubeconfig: Kubeconfig =
     wantsKubeconfig && !deletionTimestamp ? await kubeconfigs.of(client, cluster, now) : { kind: 'missing' };
   const fetching = newest(attempts.filter(({ errand }) => errand === FETCH));
@@ -76,7 +80,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     adopted: carried !== undefined && hasFinalizer,
     hosts,
     applied,
-    request: requestOf(cluster),
+    request,
     operation,
     plan,
     attempt,

@@ -1,7 +1,13 @@
-import { appliedOperation, keyOf, presentSpec, textOf, withoutHosts } from '#api/cluster-facts.ts';
+import {
+  appliedOperation,
+  keyOf,
+  operationIdOf,
+  presentSpec,
+  textOf,
+  withoutHosts,
+} from '#api/cluster-facts.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
-import { shortHash } from '#base/canonical.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
 import { withoutCredentials } from '#operations/spec-hash.ts';
@@ -104,8 +110,9 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   discard: async ({ attempts }, _snapshot, { installer }) => {
     for (const attempt of attempts) await installer.remove(attempt);
   },
-  record: async ({ result }, { cluster, operation, plan }, { client, log }) => {
-    if (operation) await writeRecord(client, cluster, operation, plan, result, log);
+  record: async ({ result }, { cluster, operation, plan, attempt }, { client, log }) => {
+    const report = 'report' in attempt ? attempt.report : undefined;
+    if (operation) await writeRecord(client, cluster, operation, { plan, report }, result, log);
   },
   'keep-kubeconfig': ({ kubeconfig }, { cluster }, { client, kubeconfigs }) =>
     kubeconfigs.keep(client, cluster, kubeconfig),
@@ -128,7 +135,7 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   release: ({ hosts: ips }, { clusterId }, { hosts }) => hosts.release(clusterId, ips),
   prune: async ({ operation, sequence }, { cluster, clusterId }, { client, installer }) => {
     await installer.forget(textOf(keyOf(cluster)), sequence);
-    await removeRecord(client, cluster, operation, shortHash(`${clusterId}/${sequence}`));
+    await removeRecord(client, cluster, operation, operationIdOf(clusterId, sequence));
   },
   answer: ({ word, applied }, snapshot, deps) => {
     const { request, operation, cluster } = snapshot;

@@ -1,5 +1,6 @@
 import { fingerprintOf } from '#access/access.ts';
 import type { Reviews } from '#access/reviews.ts';
+import { operationIdOf } from '#api/cluster-facts.ts';
 import { JOBS, type Job, PODS, type Pod } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
@@ -32,9 +33,12 @@ export interface JobCallers {
   recentCallerOf(authorization: string | undefined): Promise<JobCaller>;
   /** Whether a later attempt, or a later operation, has taken this one's place. */
   isSuperseded(caller: JobCaller): Promise<boolean>;
+  /** Whether the operation of this attempt was cancelled; a second old at most. */
+  isCancelled(caller: JobCaller): Promise<boolean>;
 }
 
 const REMEMBER_MS = 5_000;
+const CANCELLED_MS = 1_000;
 const POD_NAME = 'authentication.kubernetes.io/pod-name';
 const POD_UID = 'authentication.kubernetes.io/pod-uid';
 
@@ -62,6 +66,7 @@ export function jobCallersBy({
 }: JobCallersDeps): JobCallers {
   const runner = `system:serviceaccount:${namespace}:${runnerServiceAccount}`;
   const known = ttlCache<JobCaller>({ clock, forMs: REMEMBER_MS, size: 1000 });
+  const cancelled = ttlCache<boolean>({ clock, forMs: CANCELLED_MS, size: 1000 });
   const nobody = forbidden('the token does not belong to the pod of a running attempt');
 
   async function jobOf(podName: string, podUid: string): Promise<Job | undefined> {
@@ -95,6 +100,9 @@ export function jobCallersBy({
     };
   }
 
+  const operationOf = async (cluster: ObjectKey) =>
+    (await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster))?.status?.operation;
+
   return {
     callerOf: async (authorization) => callerOf(bearerOf(authorization)),
     recentCallerOf: async (authorization) => {
@@ -102,9 +110,14 @@ export function jobCallersBy({
       return known.get(fingerprintOf(token), () => callerOf(token));
     },
     async isSuperseded({ cluster, sequence, attempt, isErrand }) {
-      const now = (await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster))?.status?.operation;
+      const now = await operationOf(cluster);
       if (!now) return false;
       return now.sequence > sequence || (!isErrand && now.sequence === sequence && now.attempt > attempt);
     },
+    isCancelled: ({ job, cluster, clusterId, sequence, isErrand }) =>
+      cancelled.get(job, async () => {
+        const now = isErrand ? undefined : await operationOf(cluster);
+        return now?.id === operationIdOf(clusterId, sequence) && now.cancelledAt !== undefined;
+      }),
   };
 }

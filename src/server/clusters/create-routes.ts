@@ -20,6 +20,7 @@ import { addressOf } from '../http/address.ts';
 import { conflict, unprocessable } from '../http/errors.ts';
 import { asSpelledByRest } from '../http/problems.ts';
 import { serve } from '../http/serve.ts';
+import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { type Wanted, wantedBy } from './creation.ts';
 import { type Credentials, keepCredentials, takenSecret } from './credentials.ts';
 import { heldByOthers, planAnswer } from './plan-answer.ts';
@@ -81,6 +82,9 @@ async function make(deps: PeopleDeps, person: User, wanted: Wanted): Promise<voi
     throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
   }
   validate(cluster.spec, deps, wanted.placed);
+  const { plan } = wanted;
+  if (plan !== undefined)
+    refuseOtherPlan(plan, createOperation, await planFor(deps, cluster.spec, undefined), undefined);
   let made: KubernetesCluster;
   try {
     made = await client.create<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster);
@@ -94,7 +98,7 @@ async function make(deps: PeopleDeps, person: User, wanted: Wanted): Promise<voi
   }
   try {
     if (privateKey !== undefined) await keepCredentials(client, made, credentialsFor(made, privateKey));
-    await ask(client, made, { word: WORDS.create.asked, person });
+    await ask(client, made, { word: WORDS.create.asked, person, plan });
   } catch (error) {
     const { uid } = made.metadata;
     await client.delete(KUBERNETES_CLUSTERS, keyOf(made), { preconditions: { uid } });
@@ -117,11 +121,26 @@ function again(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
     refuseBusy(cluster, true);
     const spec = retried(cluster, wanted.change);
     validate(spec, deps, wanted.placed);
+    const { plan } = wanted;
+    if (plan !== undefined)
+      refuseOtherPlan(plan, createOperation, await planFor(deps, spec, cluster), cluster);
     if (privateKey !== undefined)
       await keepCredentials(client, cluster, credentialsFor({ ...cluster, spec }, privateKey));
-    return { word: WORDS.create.asked, person, change: spec.cluster };
+    return { word: WORDS.create.asked, person, change: spec.cluster, plan };
   };
   return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);
+}
+
+/** The plan as the controller will make it. */
+async function planFor(
+  { client, namespace, offer }: PeopleDeps,
+  spec: KubernetesCluster['spec'],
+  found: KubernetesCluster | undefined,
+) {
+  const version = found?.status?.version;
+  const hosts = found ? await hostRecordsOf(client, namespace, found) : [];
+  const wanted = resolveSpec(spec, offer, version);
+  return planOf(createOperation, { spec: wanted, applied: undefined, hosts, offer, version });
 }
 
 /** Plans the creation and checks the rights for it; writes nothing. */
@@ -131,7 +150,7 @@ async function planned(
   wanted: Wanted,
   body: CreateBody,
 ): Promise<PlanAnswer> {
-  const { client, namespace: own, offer, auth } = deps;
+  const { client, namespace: own, auth } = deps;
   const { namespace, name, region, change, privateKey } = wanted;
   const found = body.retry
     ? await clusterIn(client, region, wanted)
@@ -143,21 +162,17 @@ async function planned(
     await auth.allowSecret(person, secretUseOf({ ...found, spec }, namespace));
   if (found && appliedOperation(found))
     throw conflict(`cluster "${name}" was created; there is nothing to retry`);
-  const hosts = found ? await hostRecordsOf(client, own, found) : [];
-  const plan = planOf(createOperation, {
-    spec: resolveSpec(spec, offer, undefined),
-    applied: undefined,
-    hosts,
-    offer,
-  });
+  const plan = await planFor(deps, spec, found);
   const id = found?.metadata.annotations?.[annotations.clusterId];
   const taken = privateKey === undefined ? undefined : await takenSecret(client, wanted);
   const more = [
     ...(found ? busyRefusals(found, true) : []),
     ...(taken === undefined ? [] : [{ field: 'privateSSHKey', reason: `cannot be kept: ${taken}` }]),
+    ...otherPlanRefusals(wanted.plan, createOperation, plan, found),
     ...(await heldByOthers(client, own, plan, id)),
   ];
-  return planAnswer(createOperation, plan, more, spelledFor(spec, wanted.placed));
+  const spelled = spelledFor(spec, wanted.placed);
+  return planAnswer(createOperation, plan, { more, spelled, after: lastSequence(found) });
 }
 
 /** The spec of a cluster with what a body says anew. */

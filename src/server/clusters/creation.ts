@@ -9,7 +9,7 @@ import { readPrivateKey } from './ssh-key.ts';
 
 /** The fields of `spec.cluster` that a body says; what it leaves out is not there. */
 function clusterFrom(body: CreateBody, lists: Partial<ClusterSpec>): Partial<ClusterSpec> {
-  const { timeoutMins, privateSSHKey, retry, name, namespace, region, ...rest } = body;
+  const { timeoutMins, privateSSHKey, retry, plan, name, namespace, region, ...rest } = body;
   const said = { ...rest, ...lists, timeout_mins: timeoutMins };
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
 }
@@ -19,6 +19,8 @@ export interface Wanted extends ObjectKey {
   region: string;
   change: Partial<ClusterSpec>;
   privateKey: string | undefined;
+  /** Hash of the plan that is agreed to. */
+  plan: string | undefined;
   placed(problem: Problem): Problem;
 }
 
@@ -42,5 +44,11 @@ export function wantedBy(body: CreateBody, address: ObjectKey & { region: string
   if (problems.length > 0) throw unprocessable(problems);
   const change = clusterFrom(body, lists);
   if (key) change.credentialsSecret = credentialsSecretName(address.name);
-  return { ...address, change, placed, privateKey: key && 'pem' in key ? key.pem : undefined };
+  return {
+    ...address,
+    change,
+    placed,
+    plan: body.plan,
+    privateKey: key && 'pem' in key ? key.pem : undefined,
+  };
 }

@@ -6,6 +6,7 @@ import { WORDS } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import { remove } from '#operations/delete.ts';
 import { planOf } from '#operations/plan.ts';
+import { resolveSpec } from '#operations/resolve.ts';
 import { ok } from '#rest/answers.ts';
 import { deleteCluster } from '#rest/asking.ts';
 import { isConflict, isNotFound } from '#runtime/wire/api-error.ts';
@@ -13,6 +14,7 @@ import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict, notFound } from '../http/errors.ts';
 import { serve } from '../http/serve.ts';
+import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { planAnswer } from './plan-answer.ts';
 import { clusterIn, judgeAndAsk, locationOf } from './requests.ts';
 
@@ -27,13 +29,24 @@ export const deleteRoutes: PeopleRoutes = (app, { client, auth, namespace: own, 
     const { region, ...key } = addressOf({ params, query, body });
     await auth.allow(person, onClusters('delete', key.namespace, key.name));
     const cluster = await clusterIn(client, region, key);
-    if (query.dryRun) {
+    const version = cluster.status?.version;
+    const planned = async () => {
       const hosts = await hostRecordsOf(client, own, cluster);
-      const plan = planOf(remove, { spec: cluster.spec, applied: undefined, hosts, offer });
-      const more = body.retry && cluster.metadata.deletionTimestamp ? runningRefusals(cluster) : [];
-      return { ...ok(), plan: planAnswer(remove, plan, more, (problem) => problem) };
-    }
+      const spec = resolveSpec(cluster.spec, offer, version);
+      return planOf(remove, { spec, applied: undefined, hosts, offer, version });
+    };
     const { uid, deletionTimestamp } = cluster.metadata;
+    if (query.dryRun) {
+      const plan = await planned();
+      const more = [
+        ...(body.retry && deletionTimestamp ? runningRefusals(cluster) : []),
+        ...otherPlanRefusals(body.plan, remove, plan, cluster),
+      ];
+      const after = lastSequence(cluster);
+      return { ...ok(), plan: planAnswer(remove, plan, { more, spelled: (problem) => problem, after }) };
+    }
+    // What is deleted cannot be taken back: a plan is compared before, and never held against it later.
+    if (body.plan !== undefined) refuseOtherPlan(body.plan, remove, await planned(), cluster);
     if (!deletionTimestamp) {
       try {
         await client.delete(KUBERNETES_CLUSTERS, key, { preconditions: { uid } });

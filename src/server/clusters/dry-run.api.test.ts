@@ -183,6 +183,52 @@ describe('a dry run', () => {
     expect(await dry(deleteCluster, 'missing')).toMatchObject({ status: 404 });
   });
 
+  it('answers the hash of the plan, which holds while nothing of it is another', async () => {
+    const up = (...last: number[]) => ({ nodeList: last.map((one) => host(one)) });
+    const agreed = await plan(routeOf('scale-up'), 'made', up(2, 3, 4));
+    expect(agreed.hash).toMatch(/^[0-9a-f]{64}$/);
+    expect((await plan(routeOf('scale-up'), 'made', up(4, 3, 2))).hash).toBe(agreed.hash);
+    expect((await plan(routeOf('scale-up'), 'made', up(2, 3, 5))).hash).not.toBe(agreed.hash);
+    const other = await plan(routeOf('scale-up'), 'made', { ...up(2, 3, 5), plan: agreed.hash });
+    expect(other.refusals).toMatchObject([
+      { field: 'plan', reason: expect.stringContaining('10.7.0.5 join; steps "Take hosts"') },
+    ]);
+    expect(await dry(routeOf('scale-up'), 'made', { ...up(2, 3, 4), plan: 'x' })).toMatchObject({
+      status: 422,
+    });
+  });
+
+  it('is held against what is then asked: 409 with the difference, or it stands beside the word', async () => {
+    const { hash } = await plan(createCluster, 'sealed', {
+      ...creation,
+      masterList: [host(31)],
+      nodeList: [],
+    });
+    const more = { ...creation, masterList: [host(31)], nodeList: [host(32)], plan: hash };
+    const before = await world.written();
+    expect(await ask('sealed', more)).toMatchObject({
+      ok: false,
+      status: 409,
+      error: { message: expect.stringContaining('10.7.0.32 join') },
+    });
+    expect(await world.written()).toEqual(before);
+    expect(await ask('sealed', { ...more, nodeList: [] })).toMatchObject({ ok: true });
+    const marked = (await world.cluster('sealed'))?.metadata.annotations;
+    expect(marked?.[annotations.plan]).toBe(hash);
+    // Another request has its own plan, or none.
+    expect(await ask('sealed', { retry: true })).toMatchObject({ ok: true });
+    expect((await world.cluster('sealed'))?.metadata.annotations).not.toHaveProperty([annotations.plan]);
+    const gone = await plan(deleteCluster, 'sealed');
+    const remove = (body: object) =>
+      alice.call(deleteCluster, {
+        params: { region: 'north', name: 'sealed' },
+        query: { namespace: world.namespace },
+        body,
+      });
+    expect(await remove({ plan: hash })).toMatchObject({ ok: false, status: 409 });
+    expect(await remove({ plan: gone.hash })).toMatchObject({ ok: true });
+  });
+
   it('takes All and nothing else', async () => {
     const path = `/region/north/cluster/made?namespace=${world.namespace}&dryRun=`;
     for (const kind of ['None', 'all', ''])

@@ -8,13 +8,15 @@ import { annotations } from '#api/names.ts';
 import { mergeLists } from '#operations/merge-host-lists.ts';
 import type { Operation } from '#operations/operation.ts';
 import { planOf } from '#operations/plan.ts';
-import { addressed, hostsSchema } from '#rest/addressing.ts';
+import { resolveSpec } from '#operations/resolve.ts';
+import { addressed, agreedPlan, hostsSchema } from '#rest/addressing.ts';
 import { ok } from '#rest/answers.ts';
 import { routesOfOperations } from '#rest/asking.ts';
 import type { PeopleDeps, PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { unprocessable } from '../http/errors.ts';
 import { serve } from '../http/serve.ts';
+import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { heldByOthers, planAnswer } from './plan-answer.ts';
 import { busyRefusals, clusterIn, judgeAndAsk, locationOf, refuseBusy } from './requests.ts';
 import { spelledFor } from './spelling.ts';
@@ -22,6 +24,7 @@ import { spelledFor } from './spelling.ts';
 /** Fields that the bodies of all operations may have; each operation reads the rest itself. */
 const commonBody = z.object({
   ...addressed,
+  ...agreedPlan,
   masterList: hostsSchema.optional(),
   nodeList: hostsSchema.optional(),
   etcdList: hostsSchema.optional(),
@@ -39,7 +42,10 @@ async function judged(operation: Operation, cluster: KubernetesCluster, given: o
   const applied = presentSpec(cluster, hosts);
   const { change, problems } = request.edit({ spec: cluster.spec, applied }, { ...given, ...lists });
   const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
-  const plan = planOf(operation, { spec, applied, hosts, offer, version: cluster.status?.version });
+  const version = cluster.status?.version;
+  const made = planOf(operation, { spec, applied, hosts, offer, version });
+  // The hash is that of the controller's plan, which has every default filled in.
+  const plan = { ...made, target: resolveSpec(made.target, offer, version) };
   const spelled = spelledFor(spec, placed);
   if (problems.length > 0) throw unprocessable(problems.map(spelled));
   return { change, plan, spelled };
@@ -63,9 +69,11 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         const id = cluster.metadata.annotations?.[annotations.clusterId];
         const more = [
           ...busyRefusals(cluster, body.retry ?? false),
+          ...otherPlanRefusals(body.plan, operation, plan, cluster),
           ...(await heldByOthers(client, own, plan, id)),
         ];
-        return { ...ok(), plan: planAnswer(operation, plan, more, spelled) };
+        const after = lastSequence(cluster);
+        return { ...ok(), plan: planAnswer(operation, plan, { more, spelled, after }) };
       }
       await judgeAndAsk(
         client,
@@ -74,7 +82,8 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
           const { change, plan, spelled } = await judge(cluster);
           refuseBusy(cluster, body.retry ?? false);
           if (plan.refusals.length > 0) throw unprocessable(plan.refusals.map(spelled));
-          return { word: operation.words.asked, person, change };
+          refuseOtherPlan(body.plan, operation, plan, cluster);
+          return { word: operation.words.asked, person, change, plan: body.plan };
         },
       );
       reply.header('location', locationOf(region, key));

@@ -2,17 +2,22 @@ import { HOSTS, type HostRecord } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan.ts';
+import { sealOf } from '#operations/seal.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-/** A plan as REST answers it; `spelled` names fields as the request does. */
+/** A plan as REST answers it; `spelled` names fields as the request does, `after` is the last operation's sequence. */
 export const planAnswer = (
   { name }: Operation,
-  { hosts, release, steps, refusals, warnings }: Plan,
-  more: readonly Problem[],
-  spelled: (problem: Problem) => Problem,
+  { hosts, release, steps, refusals, warnings, target }: Plan,
+  {
+    more,
+    spelled,
+    after,
+  }: { more: readonly Problem[]; spelled: (problem: Problem) => Problem; after: number },
 ): PlanAnswer => ({
   operation: name,
+  hash: sealOf(name, { hosts, release, steps, target }, after),
   hosts: hosts.map(({ member, action, reclaim }) => ({
     ip: member.ip,
     name: member.name,

@@ -68,13 +68,15 @@ export interface Asked {
   word: string;
   person: User;
   change?: Partial<ClusterSpec> | undefined;
+  /** Hash of the plan that is agreed to. */
+  plan?: string | undefined;
 }
 
 /** Word, new request-id and what it changes of the spec, in one write to this very object. */
 export function ask(
   client: Client,
   cluster: KubernetesCluster,
-  { word, person, change }: Asked,
+  { word, person, change, plan }: Asked,
   resourceVersion?: string | undefined,
 ): Promise<KubernetesCluster> {
   const { uid } = cluster.metadata;
@@ -83,7 +85,13 @@ export function ask(
       uid,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       // Who asks by REST for the deed wants the deed, whatever was only planned before.
-      annotations: { ...requestBy(person), [annotations.operation]: word, [annotations.dryRun]: null },
+      // A plan that an earlier request named is not this one's.
+      annotations: {
+        ...requestBy(person),
+        [annotations.operation]: word,
+        [annotations.dryRun]: null,
+        [annotations.plan]: plan ?? null,
+      },
     },
     ...(change === undefined ? {} : { spec: { cluster: change } }),
   };

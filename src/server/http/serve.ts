@@ -43,13 +43,14 @@ export function serve<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodT
         [route.query, request.query],
         [route.body, given],
       );
+      reply.code(route.status ?? 200);
       return handler({ person, headers, raw, params, query, body }, reply);
     },
   });
 }
 
 function bodyOf({ body, lenient }: Route, request: FastifyRequest, reply: FastifyReply): unknown {
-  if (!lenient) return request.body;
+  if (!lenient) return request.body ?? undefined;
   const { value, unknown } = readLeniently(body, request.body ?? {});
   refuseTypos(body, unknown);
   if (unknown.length > 0) reply.header('warning', warningOf(unknown));

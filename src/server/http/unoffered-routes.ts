@@ -3,9 +3,10 @@ import { HttpError } from './errors.ts';
 
 const CLUSTER = '/region/:region/cluster/:name';
 const ABSENT: readonly ['GET' | 'POST', string][] = [
-  ...['update', 'rollback', 'snapshot', 'restore', 'renew', 'cancel', 'pause', 'resume'].map(
-    (word): ['POST', string] => ['POST', `${CLUSTER}/${word}`],
-  ),
+  ...['update', 'rollback', 'snapshot', 'restore', 'renew'].map((word): ['POST', string] => [
+    'POST',
+    `${CLUSTER}/${word}`,
+  ]),
   ...['operations', 'operations/:id', 'operations/:id/logs', 'operations/:id/events', 'snapshots'].map(
     (path): ['GET', string] => ['GET', `${CLUSTER}/${path}`],
   ),

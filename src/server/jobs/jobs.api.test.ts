@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { operationIdOf } from '#api/cluster-facts.ts';
 import {
   CONFIG_MAPS,
   type ConfigMap,
@@ -238,6 +239,31 @@ describe('the log of a Job', () => {
     const answers = await Promise.all(lines.map((text) => log(0, text)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(lines).toContain((await part(0))?.data?.['events']);
+  });
+
+  it('tells the run of an operation that is cancelled, and of no other, to stop', async () => {
+    const name = `halted${made}`;
+    attempt = await world.attempt(`create-${name}-1`, name);
+    token = await attempt.token();
+    await world.admin.create(KUBERNETES_CLUSTERS, {
+      metadata: { namespace: world.namespace, name },
+      spec: { cluster: {} },
+    } satisfies KubernetesCluster);
+    const answer = async () => {
+      const path = `/jobs/${attempt.job}/log?offset=0`;
+      return (await world.call(token, 'POST', path, '', { 'content-type': 'application/x-ndjson' })).body;
+    };
+    const cancelledAt = '2026-01-01T10:00:00Z';
+    const id = operationIdOf('c1', 1);
+    await setOperation(name, { id });
+    expect(await answer()).toEqual({ next: 0 });
+    // A question stores nothing.
+    const key = { namespace: world.reportsNamespace, name: logConfigMapName(attempt.job, 0) };
+    expect(await world.admin.find(CONFIG_MAPS, key)).toBeUndefined();
+    await setOperation(name, { id: operationIdOf('c1', 2), cancelledAt });
+    expect(await answer()).toEqual({ next: 0 });
+    await setOperation(name, { id, cancelledAt });
+    await expect.poll(answer, { timeout: 5_000 }).toEqual({ next: 0, stop: true });
   });
 
   it('takes nothing from another Job, and refuses what is no offset', async () => {

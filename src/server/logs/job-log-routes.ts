@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { LogAnswer } from '#protocol/log.ts';
 import type { JobApp, JobDeps } from '../auth/route-deps.ts';
 import { forbidden } from '../http/errors.ts';
 import type { LogStore } from './log-store.ts';
@@ -9,7 +10,7 @@ export interface JobLogDeps extends JobDeps {
 
 /**
  * Takes events of running Jobs, in chunks that may be repeated; 409 with `next` when `offset` does not continue the
- * stored log.
+ * stored log. A request with neither chunk nor step stores nothing. Each answer says whether the run is cancelled.
  */
 export const jobLogRoutes = (app: JobApp, { logs, callers }: JobLogDeps): void => {
   app.addContentTypeParser('application/x-ndjson', { parseAs: 'buffer' }, (_request, body, done) =>
@@ -31,8 +32,12 @@ export const jobLogRoutes = (app: JobApp, { logs, callers }: JobLogDeps): void =
       if (caller.job !== params.job || caller.ended)
         throw forbidden('the token does not belong to the pod of a running attempt');
       const chunk = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-      const { next, ok } = await logs.append(caller, offset, chunk, step);
-      return reply.code(ok ? 200 : 409).send({ next });
+      const isQuestion = chunk.length === 0 && step === undefined;
+      const { next, ok } = isQuestion
+        ? { next: offset, ok: true }
+        : await logs.append(caller, offset, chunk, step);
+      const stop = await callers.isCancelled(caller);
+      return reply.code(ok ? 200 : 409).send({ next, ...(stop ? { stop } : {}) } satisfies LogAnswer);
     },
   );
 };

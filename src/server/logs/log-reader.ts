@@ -134,6 +134,9 @@ function isWaiting({ metadata, status }: KubernetesCluster): boolean {
   return status?.operation?.requestId !== (marked[annotations.requestId] ?? '');
 }
 
+/** Reasons of a stall that tell how the last operation ended, not why none starts. */
+const OF_THE_LAST: readonly string[] = ['OperationFailed', 'Cancelled'];
+
 /** The last line of a log: the result of the operation, or the reason why none starts; undefined while more may come. */
 function lastWords(cluster: KubernetesCluster): string | undefined {
   const { operation, message, reason, conditions } = cluster.status ?? {};
@@ -142,12 +145,12 @@ function lastWords(cluster: KubernetesCluster): string | undefined {
   if (isWaiting(cluster)) {
     return stalled &&
       stalled.observedGeneration === cluster.metadata.generation &&
-      stalled.reason !== 'OperationFailed'
+      !OF_THE_LAST.includes(stalled.reason)
       ? `${stalled.reason}: ${stalled.message}`
       : undefined;
   }
   if (!operation) return 'no operation has run yet';
-  const why = operation.result === 'failed' && reason ? `: ${reason}: ${message ?? ''}` : '';
+  const why = operation.result !== 'finished' && reason ? `: ${reason}: ${message ?? ''}` : '';
   return `${operation.name} ${operation.result}${why}`;
 }
 

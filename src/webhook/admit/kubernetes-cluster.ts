@@ -8,6 +8,7 @@ import { WORDS } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { type Admission, type AdmissionRequest, type Judgement, refused } from '../admission.ts';
 import type { WebhookDeps } from '../deps.ts';
+import { cancelProblems } from '../validate/cancel.ts';
 import { type Change, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
 import { usesSecretAnew } from '../validate/secret-use.ts';
 
@@ -46,8 +47,10 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
     );
   }
   // What is being deleted must be able to end, whatever rules came since it was let in.
-  if (old && next.metadata.deletionTimestamp && withoutPause(old) === withoutPause(next))
-    return { allowed: true };
+  if (old && next.metadata.deletionTimestamp && withoutPause(old) === withoutPause(next)) {
+    const cancelling = cancelProblems({ old, next });
+    return cancelling.length > 0 ? refused(cancelling) : { allowed: true };
+  }
   const { controllerUser, serverUser, offer } = deps;
   const { username: user } = userInfo;
   const hosts = await deps.hostsOf(old ?? next);
@@ -64,7 +67,8 @@ async function missingRight(
   { access }: WebhookDeps,
 ): Promise<Judgement | undefined> {
   const { name = '' } = next.metadata;
-  const isLetGo = old !== undefined && isDryRun(old) && !isDryRun(next);
+  // What a dry run or a plan that is another held up, begins.
+  const isLetGo = old !== undefined && ((isDryRun(old) && !isDryRun(next)) || planIn(old) !== planIn(next));
   if (wordOf(next) === WORDS.delete.asked && (wordOf(old) !== WORDS.delete.asked || isLetGo)) {
     const reason = await access.refusal(userInfo, onClusters('delete', namespace, name));
     if (reason !== undefined)
@@ -91,6 +95,9 @@ const forbidden = (field: string, reason: string): Judgement => ({
 
 const wordOf = (cluster: KubernetesCluster | undefined): string | undefined =>
   cluster?.metadata.annotations?.[annotations.operation];
+
+const planIn = (cluster: KubernetesCluster): string | undefined =>
+  cluster.metadata.annotations?.[annotations.plan];
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;

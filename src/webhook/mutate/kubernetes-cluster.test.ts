@@ -22,6 +22,8 @@ const patch = (old: unknown, next: unknown, username = 'alice') =>
     { serverUser: 'server' },
   );
 const path = '/metadata/annotations/ecs.yun.com~1requested-by';
+const cancelledBy = '/metadata/annotations/ecs.yun.com~1cancelled-by';
+const cancelled = { [annotations.cancel]: 'bcdfghjklm', [annotations.cancelledBy]: 'carol' };
 const alice = [{ op: 'add', path, value: 'alice' }];
 
 it.each<[string, unknown, unknown, object[]]>([
@@ -31,7 +33,7 @@ it.each<[string, unknown, unknown, object[]]>([
     'a creation without annotations',
     null,
     cluster(),
-    [{ op: 'add', path: '/metadata/annotations', value: by('alice') }],
+    [{ op: 'add', path: '/metadata/annotations', value: {} }, ...alice],
   ],
   ['another spec', cluster(by('bob')), cluster(by('bob'), [{ ip: '10.0.0.1' }]), alice],
   ['a word', cluster(by('bob')), cluster({ ...by('bob'), [annotations.operation]: 'creating' }), alice],
@@ -39,6 +41,24 @@ it.each<[string, unknown, unknown, object[]]>([
   ['a label', cluster(by('bob')), cluster({ ...by('bob'), team: 'a' }), []],
   ['a forged name', cluster(by('bob')), cluster(by('carol')), [{ op: 'add', path, value: 'bob' }]],
   ['a name from nowhere', cluster({}), cluster(by('carol')), [{ op: 'remove', path }]],
+  [
+    'a cancellation',
+    cluster(by('bob')),
+    cluster({ ...by('bob'), [annotations.cancel]: 'bcdfghjklm' }),
+    [{ op: 'add', path: cancelledBy, value: 'alice' }],
+  ],
+  [
+    'a cancellation that is taken away',
+    cluster({ ...by('bob'), ...cancelled }),
+    cluster({ ...by('bob'), [annotations.cancelledBy]: 'carol' }),
+    [],
+  ],
+  [
+    'a canceller from nowhere',
+    cluster(by('bob')),
+    cluster({ ...by('bob'), [annotations.cancelledBy]: 'carol' }),
+    [{ op: 'remove', path: cancelledBy }],
+  ],
   ['what is no object', cluster({}), 'x', []],
 ])('%s', (_what, old, next, expected) => {
   expect(patch(old, next)).toEqual(expected);

@@ -9,38 +9,45 @@ const clusterSchema = z.looseObject({
 });
 type Cluster = z.infer<typeof clusterSchema>;
 
+const mark = (cluster: Cluster | undefined, name: string): string | undefined =>
+  cluster?.metadata.annotations?.[name];
+
 /** Everything that makes a request: who changes one of these has asked. */
-const requestOf = ({ metadata, spec }: Cluster): string => {
-  const {
-    [annotations.operation]: word,
-    [annotations.requestId]: requestId,
-    [annotations.dryRun]: dryRun,
-  } = metadata.annotations ?? {};
-  return canonicalJson([word, requestId, dryRun, spec]);
+const requestIn = (cluster: Cluster): string =>
+  canonicalJson([
+    mark(cluster, annotations.operation),
+    mark(cluster, annotations.requestId),
+    mark(cluster, annotations.dryRun),
+    mark(cluster, annotations.plan),
+    cluster.spec,
+  ]);
+const cancelIn = (cluster: Cluster | undefined): string => mark(cluster, annotations.cancel) ?? '';
+
+/** Annotations that name who did something, and whether a write does it. */
+const NAMED: Readonly<Record<string, (old: Cluster | undefined, next: Cluster) => boolean>> = {
+  [annotations.requestedBy]: (old, next) => !old || requestIn(old) !== requestIn(next),
+  [annotations.cancelledBy]: (old, next) => cancelIn(next) !== '' && cancelIn(old) !== cancelIn(next),
 };
 
-const namedBy = (cluster: Cluster | undefined): string | undefined =>
-  cluster?.metadata.annotations?.[annotations.requestedBy];
-
 /**
- * Writes who asked: the user of whatever request changes word, request-id, dry-run or spec, and nobody else. The REST server
- * asks in its callers' names, so what it writes stays.
+ * Writes who asked, and who cancelled: the user of whatever request changes word, request-id, dry-run, plan or spec, or the id
+ * that is cancelled, and nobody else. The REST server asks in its callers' names, so what it writes stays.
  */
 export const kubernetesClusterMutation: Mutation = ({ object, oldObject, userInfo }, { serverUser }) => {
   const next = clusterSchema.safeParse(object).data;
   const old = clusterSchema.safeParse(oldObject).data;
   if (!next || userInfo.username === serverUser) return [];
-  const asks = !old || requestOf(old) !== requestOf(next);
-  const wanted = asks ? userInfo.username : namedBy(old);
-  if (wanted === namedBy(next)) return [];
-  return patchTo(next, wanted);
+  const patch = Object.entries(NAMED).flatMap(([name, isDone]): JsonPatch => {
+    const wanted = isDone(old, next) ? userInfo.username : mark(old, name);
+    return wanted === mark(next, name) ? [] : patchTo(name, wanted);
+  });
+  // An annotation is added to those that are there.
+  return patch.length === 0 || next.metadata.annotations
+    ? patch
+    : [{ op: 'add', path: '/metadata/annotations', value: {} }, ...patch];
 };
 
-function patchTo({ metadata }: Cluster, value: string | undefined): JsonPatch {
-  const name = annotations.requestedBy;
+function patchTo(name: string, value: string | undefined): JsonPatch {
   const path = `/metadata/annotations/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  if (value === undefined) return [{ op: 'remove', path }];
-  return metadata.annotations
-    ? [{ op: 'add', path, value }]
-    : [{ op: 'add', path: '/metadata/annotations', value: { [name]: value } }];
+  return [value === undefined ? { op: 'remove', path } : { op: 'add', path, value }];
 }

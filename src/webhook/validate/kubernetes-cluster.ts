@@ -11,6 +11,8 @@ import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import type { Offer } from '#operations/resolve.ts';
 import { validateSpec } from '#operations/validate.ts';
+import { agreedPlanProblems } from './agreed-plan.ts';
+import { cancelProblems } from './cancel.ts';
 
 /** One admission of a KubernetesCluster, reduced to what rules look at. */
 export interface Change {
@@ -46,6 +48,8 @@ export function validateKubernetesCluster(change: Change): Problem[] {
     ...(specChanged ? validateSpec(next.spec, change.offer, old?.status?.version) : []),
     ...(specChanged ? undeclarable(change) : []),
     ...dryRun(change),
+    ...cancelProblems(change),
+    ...agreedPlanProblems(change),
     ...requested(change, specChanged),
   ];
 }

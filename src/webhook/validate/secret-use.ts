@@ -34,6 +34,8 @@ function asksAnew(old: KubernetesCluster, next: KubernetesCluster, hosts: Change
   if (isDryRun(old) !== isDryRun(next)) return true;
   // A deletion takes the right to delete, as `kubectl delete` does, and reaches hosts as it did before.
   if (asked === 'delete' && !isDryRun(next)) return false;
+  // What waits under a plan that is another by now is let go by whoever names another plan, or none.
+  if (mark(old, annotations.plan) !== mark(next, annotations.plan)) return true;
   if (mark(old, annotations.requestId) !== mark(next, annotations.requestId)) return true;
   if (asked === undefined) return startsByEdit(old, next, hosts);
   const isNewWord = mark(old, annotations.operation) !== mark(next, annotations.operation);

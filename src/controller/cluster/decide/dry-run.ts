@@ -5,8 +5,9 @@ import { shortHash } from '#base/canonical.ts';
 import type { AttemptState } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Operation } from '#operations/operation.ts';
-import { type Plan, planOf } from '#operations/plan.ts';
-import { resolveSpec } from '#operations/resolve.ts';
+import type { Plan } from '#operations/plan.ts';
+import { outlineOf, sealOf } from '#operations/seal.ts';
+import { lastSequence, planFor } from './agreed.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, type Stall, textOfBlock, textOfProblems } from './outcome.ts';
 import { PRECHECK, type Request, type Snapshot } from './snapshot.ts';
@@ -15,7 +16,6 @@ const DEADLINE_SECONDS = 300;
 const BLOCKED_MS = 5_000;
 /** Below what the CRD takes; a plan may be of a thousand hosts. */
 const MAX_TEXT = 3500;
-const MAX_HOSTS = 100;
 
 const questionOf = ({ word, requestId, specHash }: Request) => ({ word, requestId, specHash });
 
@@ -47,7 +47,7 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
     return answered(known);
   }
   const told = (result: PlanStatus['result'], message: string): PlanStatus => ({
-    ...outlineOf(plan),
+    ...outlined(snapshot, operation, plan),
     ...questionOf(request),
     operation: operation.name,
     result,
@@ -96,30 +96,16 @@ export function rehearsalRefused(
   });
 }
 
-function planFor({ cluster, applied, hosts, offer }: Snapshot, operation: Operation): Plan {
-  const version = cluster.status?.version;
-  const spec = resolveSpec(cluster.spec, offer, version);
-  return planOf(operation, { spec, applied, hosts, offer, version });
-}
-
-/** The parts of a plan that stay small however many hosts it has. */
-function outlineOf({
-  hosts,
-  steps,
-  warnings,
-}: Plan): Pick<PlanStatus, 'steps' | 'hosts' | 'changes' | 'warnings'> {
-  const counts: Record<string, number> = {};
-  for (const { action } of hosts) counts[action] = (counts[action] ?? 0) + 1;
+/** The plan as status has it. */
+const outlined = ({ cluster }: Snapshot, { name }: Operation, plan: Plan) => {
+  const after = lastSequence(cluster);
+  const warnings = textOfProblems(plan.warnings).slice(0, MAX_TEXT);
   return {
-    steps: steps.map(({ name }) => name),
-    hosts: counts,
-    changes: hosts
-      .filter(({ action }) => action !== 'stay')
-      .slice(0, MAX_HOSTS)
-      .map(({ member: { ip, name }, action }) => ({ ip, name, action })),
-    ...(warnings.length > 0 ? { warnings: textOfProblems(warnings).slice(0, MAX_TEXT) } : {}),
+    ...outlineOf(plan, after),
+    hash: sealOf(name, plan, after),
+    ...(warnings === '' ? {} : { warnings }),
   };
-}
+};
 
 function begin(snapshot: Snapshot, { hosts, steps }: Plan, job: string): Outcome {
   const joining = hosts.filter(({ action }) => action === 'join').map(({ member }) => member);

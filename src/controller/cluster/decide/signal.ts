@@ -1,4 +1,4 @@
-import { appliedOperation, isDryRun } from '#api/cluster-facts.ts';
+import { appliedOperation, isCancelled, isDryRun } from '#api/cluster-facts.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
 import { isResultWord, type Phase, WORDS } from '#api/words.ts';
@@ -6,6 +6,7 @@ import type { AttemptState } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
+import { isAgreed } from './agreed.ts';
 import { inFlight, PRECHECK, type Snapshot } from './snapshot.ts';
 
 /** The one thing about a snapshot that decides what happens next: where no operation runs, or none counts. */
@@ -34,6 +35,8 @@ export type RestSignal =
   | 'declared'
   /** Either of them, and it is only to be planned. */
   | 'rehearsed'
+  /** Either of them, under a plan that is another by now. */
+  | 'replanned'
   | 'unconfirmed'
   | 'not-offered'
   /** The spec is no spec, or none that can be carried out. */
@@ -52,6 +55,14 @@ export type WorkSignal =
   | 'running'
   | 'lost'
   | 'overdue'
+  /** It shall be cancelled, and no run of it was begun. */
+  | 'withdrawn'
+  /** It shall be cancelled, and its run was not told yet. */
+  | 'cancelled'
+  /** Its run was told to stop, and may still report. */
+  | 'stopping'
+  /** Its run was told to stop and is gone, or does not report. */
+  | 'cut'
   | 'succeeded'
   | 'failed';
 
@@ -72,8 +83,10 @@ export function restSignalOf(snapshot: Snapshot): RestSignal | undefined {
   if (isDeleting(snapshot)) return isNewDeletion(snapshot) ? 'deleted' : 'quiet';
   if (!REST_PHASES.includes(cluster.status?.phase ?? '')) return 'misfit';
   const spoken = spokenSignal(snapshot);
-  if ((spoken === 'asked' || spoken === 'declared') && isDryRun(snapshot.cluster)) return 'rehearsed';
-  return snapshot.attempts.some(({ errand }) => errand === PRECHECK) ? 'untidy' : spoken;
+  const begins = spoken === 'asked' || spoken === 'declared';
+  if (begins && isDryRun(snapshot.cluster)) return 'rehearsed';
+  if (snapshot.attempts.some(({ errand }) => errand === PRECHECK)) return 'untidy';
+  return begins && !isAgreed(snapshot) ? 'replanned' : spoken;
 }
 
 /**
@@ -93,9 +106,11 @@ export function deadlineOf({ startedAt, spec }: OperationStatus): number {
   return Date.parse(startedAt) + minutes * 60_000;
 }
 
-export function workSignalOf({ attempt, now, cluster }: Snapshot, operation: OperationStatus): WorkSignal {
+export function workSignalOf(snapshot: Snapshot, operation: OperationStatus): WorkSignal {
+  const { attempt, now, cluster } = snapshot;
   // Of an attempt that has ended before it was seen there is nothing to say but how.
   if (attempt.kind === 'succeeded' || attempt.kind === 'failed') return attempt.kind;
+  if (isCancelled(cluster)) return cancelSignal(snapshot, operation);
   const late = now.getTime() >= deadlineOf(operation);
   if (operation.step === 'starting') {
     if (attempt.kind !== 'absent') return 'started';
@@ -106,6 +121,25 @@ export function workSignalOf({ attempt, now, cluster }: Snapshot, operation: Ope
   if (attempt.kind !== 'running' || now.getTime() >= lostAt(attempt)) return 'lost';
   // A pod that never began, and that nothing which is set now can reach: the next attempt may begin.
   return attempt.blocked?.outdated ? 'lost' : 'running';
+}
+
+/** How long a run that was told to stop may take to report; it ends Ansible itself well before. */
+const STOP_MS = 90_000;
+const REPORT_MS = 5_000;
+
+/** Milliseconds since 1970 at which a run that was told to stop counts as cut off; never, while none was told. */
+export const stopBy = ({ cancelledAt }: OperationStatus): number =>
+  cancelledAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(cancelledAt) + STOP_MS;
+
+function cancelSignal({ attempt, now }: Snapshot, operation: OperationStatus): WorkSignal {
+  if (operation.cancelledAt === undefined)
+    return operation.step === 'starting' && attempt.kind === 'absent' ? 'withdrawn' : 'cancelled';
+  // A report that was kept may be seen a little later than the end of its run.
+  if (attempt.kind === 'lost' && now.getTime() < Date.parse(attempt.endedAt ?? '') + REPORT_MS)
+    return 'stopping';
+  // A pod that cannot start hears nothing.
+  if (attempt.kind !== 'running' || attempt.blocked) return 'cut';
+  return now.getTime() >= Math.min(stopBy(operation), lostAt(attempt)) ? 'cut' : 'stopping';
 }
 
 /** How long past its end a pod may be seen before its node counts as lost. */
@@ -119,7 +153,11 @@ export const lostAt = ({ endsBy }: AttemptState & { kind: 'running' }): number =
  * Whether the second write of the operation's end was made. A word that someone wrote meanwhile stays, but what was
  * applied must be on record whatever the word says.
  */
-function isAnswered({ operation, cluster, request }: Snapshot): boolean {
+export function isAnswered({
+  operation,
+  cluster,
+  request,
+}: Pick<Snapshot, 'operation' | 'cluster' | 'request'>): boolean {
   if (!operation?.result || (operation.name === 'delete' && operation.result === 'finished')) return false;
   const onRecord =
     operation.result !== 'finished' || appliedOperation(cluster)?.sequence === operation.sequence;
@@ -147,8 +185,9 @@ function spokenSignal(snapshot: Snapshot): RestSignal {
   if (inference.kind === 'needs-confirmation') return 'unconfirmed';
   if (inference.kind === 'not-offered') return 'not-offered';
   if (inference.kind === 'operation') {
-    // Of one that was tried and failed, its failure says more than that it is not tried again.
-    if (wasTried(snapshot)) return snapshot.operation?.result === 'failed' ? 'quiet' : 'unconfirmed';
+    // Of one that was tried and did not succeed, that says more than that it is not tried again.
+    if (wasTried(snapshot))
+      return (snapshot.operation?.result ?? 'finished') === 'finished' ? 'unconfirmed' : 'quiet';
     return cluster.spec.paused ? 'paused' : 'declared';
   }
   return kubeconfig.kind === 'present' ? 'quiet' : 'keyless';

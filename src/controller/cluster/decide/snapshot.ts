@@ -63,9 +63,9 @@ export interface Snapshot {
   applied: Spec | undefined;
   request: Request | undefined;
   operation: OperationStatus | undefined;
-  /** What the operation under way does; undefined when none is, or when its plan cannot be read. */
+  /** What the operation does that is under way, or whose word is not written yet; undefined when its plan cannot be read. */
   plan: FrozenPlan | undefined;
-  /** State of the operation's current attempt; `absent` when there is no operation. */
+  /** State of that operation's last attempt; `absent` when there is none. */
   attempt: AttemptState;
   /** State of the errand that fetches the kubeconfig; `absent` unless one was needed. */
   fetch: AttemptState;

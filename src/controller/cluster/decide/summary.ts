@@ -12,10 +12,12 @@ const TO_DO: Readonly<Record<string, string>> = {
   IdentityConflict: 'remove the copied cluster-id',
   Paused: 'paused',
   DryRun: 'only planned',
+  PlanChanged: 'plan it anew, then agree to that',
   CredentialsMissing: 'make the Secret with the credentials',
   NamespaceNotServed: 'let the operator serve the namespace',
   SecretConflict: "move somebody else's Secret away",
   OperationFailed: 'look at the message, then ask again',
+  Cancelled: 'ask again to go on',
   RunBlocked: 'its pod cannot start',
   Denied: 'lift what denies the operator',
   KubeconfigMissing: 'fetching the kubeconfig',
@@ -42,10 +44,17 @@ export function summaryOf(
 ): string {
   if (stalled) {
     const what =
-      stalled.reason === 'OperationFailed' ? `${operation?.name} failed: ${reason}` : stalled.reason;
+      stalled.reason === 'OperationFailed'
+        ? `${operation?.name} failed: ${reason}`
+        : stalled.reason === 'Cancelled'
+          ? `${operation?.name} cancelled`
+          : stalled.reason;
     return `${what}: ${TO_DO[stalled.reason] ?? stalled.message}`.slice(0, LONGEST);
   }
-  if (running && operation) return `${operation.word}: ${operation.step}`;
+  if (running && operation) {
+    const stops = operation.cancelledAt === undefined ? '' : ', cancelled, is being stopped';
+    return `${operation.word}: ${operation.step}${stops}`.slice(0, LONGEST);
+  }
   if (ailment !== undefined && created) return `${phase}; ${ailment}`.slice(0, LONGEST);
   const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;
   if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;

@@ -1,6 +1,8 @@
 import { operationUnderWay } from '#api/cluster-facts.ts';
 import type { Phase } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
+import { notAgreed } from './agreed.ts';
+import * as cancel from './cancel-rules.ts';
 import type { Outcome } from './outcome.ts';
 import * as rules from './rules.ts';
 import { obtainKubeconfig } from './settle.ts';
@@ -22,6 +24,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   asked: rules.accept,
   declared: rules.acceptDeclared,
   rehearsed: rules.planOnly,
+  replanned: notAgreed,
   unconfirmed: rules.unconfirmed,
   'not-offered': rules.notOffered,
   invalid: rules.invalid,
@@ -37,6 +40,10 @@ const underWay: Record<WorkSignal, work.WorkRule> = {
   running: work.follow,
   lost: work.retryLost,
   overdue: work.giveUp,
+  withdrawn: cancel.withdraw,
+  cancelled: cancel.tellRun,
+  stopping: cancel.awaitReport,
+  cut: cancel.cutOff,
   succeeded: work.succeed,
   failed: work.failAttempt,
 };

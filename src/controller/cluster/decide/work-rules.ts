@@ -3,6 +3,8 @@ import { stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Phase } from '#api/words.ts';
 import type { Operation } from '#operations/operation.ts';
+import { CANCELLED } from '#protocol/report.ts';
+import { cancelled } from './cancelled.ts';
 import { leadsTo } from './kubeconfig.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, textOfBlock, textOfProblems } from './outcome.ts';
@@ -105,7 +107,17 @@ export const follow: WorkRule = ({ attempt, now }, { operation, status }) => {
   return { kind: 'wait', ms: step === undefined ? Math.min(ms, BLOCKED_MS) : ms };
 };
 
-export const retryLost: WorkRule = ({ attempt, now, plan, hosts }, { operation, status }) => {
+/** Nobody knows how far a lost run came: each host that it could reach may have been changed. Undefined when that is noted. */
+export function touchedBy({ hosts, plan }: Snapshot): Effect | undefined {
+  const touched = hosts.filter(
+    ({ spec, status }) => status?.touched !== true && plan?.hosts.some(({ member }) => member.ip === spec.ip),
+  );
+  if (touched.length === 0) return undefined;
+  return { kind: 'note', hosts: touched.map(({ spec }) => ({ ip: spec.ip, status: { touched: true } })) };
+}
+
+export const retryLost: WorkRule = (snapshot, { operation, status }) => {
+  const { attempt, now } = snapshot;
   const why =
     attempt.kind === 'lost'
       ? attempt.why
@@ -114,15 +126,8 @@ export const retryLost: WorkRule = ({ attempt, now, plan, hosts }, { operation, 
           ? `its pod could not start (${attempt.blocked.reason}), and Jobs are made with another image now`
           : 'its node does not answer'
         : 'its Job is gone';
-  // Nobody knows how far it came: each host that it could reach may have been changed.
-  const touched = hosts.filter(
-    ({ spec, status: seen }) =>
-      seen?.touched !== true && plan?.hosts.some(({ member }) => member.ip === spec.ip),
-  );
-  if (touched.length > 0) {
-    const notes = touched.map(({ spec }) => ({ ip: spec.ip, status: { touched: true } }));
-    return { kind: 'act', effects: [{ kind: 'note', hosts: notes }] };
-  }
+  const touched = touchedBy(snapshot);
+  if (touched) return { kind: 'act', effects: [touched] };
   if (status.attempt >= MAX_ATTEMPTS) {
     const message = `${MAX_ATTEMPTS} attempts were lost; the last: ${why}`;
     return { kind: 'end', result: 'failed', reason: 'Lost', message };
@@ -173,5 +178,7 @@ export const failAttempt: WorkRule = (snapshot, { operation, status }) => {
   if (attempt.kind !== 'failed' || !operationUnderWay(cluster)) return { kind: 'rest' };
   const effects = afterFailure(snapshot, operation);
   if (effects) return effects;
+  if (status.cancelledAt !== undefined && attempt.reason === CANCELLED)
+    return cancelled(snapshot, status, attempt.message);
   return { kind: 'end', result: 'failed', reason: attempt.reason, message: attempt.message };
 };

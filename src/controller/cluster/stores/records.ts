@@ -6,8 +6,11 @@ import type { OperationName } from '#api/words.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { findOperation } from '#operations/index.ts';
+import { deedOnRecord, differenceOf, planOnRecord } from '#operations/plan-and-deed.ts';
+import type { Report } from '#protocol/report.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
+import { cancelledBy } from '../decide/cancelled.ts';
 import type { FrozenPlan } from '../decide/frozen-plan.ts';
 import { jobName } from '../decide/work-rules.ts';
 import { createOrMerge } from './create-or-merge.ts';
@@ -20,12 +23,13 @@ export async function writeRecord(
   client: Client,
   cluster: KubernetesCluster,
   operation: OperationStatus,
-  plan: FrozenPlan | undefined,
+  { plan, report }: { plan: FrozenPlan | undefined; report: Report | undefined },
   result: string,
   log: Logger,
 ): Promise<void> {
   const { namespace = '' } = cluster.metadata;
   const prefix = findOperation(operation.name)?.prefix ?? operation.name;
+  const by = operation.result === 'cancelled' ? cancelledBy(cluster, operation) : undefined;
   const record = {
     metadata: {
       namespace,
@@ -46,10 +50,11 @@ export async function writeRecord(
       spec: JSON.stringify(operation.spec, null, 2),
       result,
       message: result === 'running' ? '' : (cluster.status?.message ?? ''),
-      // At the end nobody reads the plan any more; what the beginning has written of it stays.
-      ...(plan
-        ? { plan: JSON.stringify(plan.hosts.map(({ member, action }) => ({ ip: member.ip, action }))) }
-        : {}),
+      ...(by === undefined ? {} : { 'cancelled-by': by }),
+      // At the end the plan may be gone; what the beginning has written of it stays.
+      ...(plan ? { plan: JSON.stringify(planOnRecord(plan)) } : {}),
+      ...(report ? { deed: JSON.stringify(deedOnRecord(report)) } : {}),
+      ...(plan && result !== 'running' ? { difference: differenceBetween(plan, report, operation) } : {}),
       hosts: JSON.stringify(cluster.status?.hosts ?? []),
     },
   } satisfies ConfigMap;
@@ -59,6 +64,16 @@ export async function writeRecord(
     if (!isApiError(error, 'Forbidden', 'Invalid', 'NotFound')) throw error;
     log.warn({ record: record.metadata.name, error: messageOf(error) }, 'the record could not be written');
   }
+}
+
+/** A sentence a line, empty where the deed is the plan. */
+function differenceBetween(
+  plan: FrozenPlan,
+  report: Report | undefined,
+  { result }: OperationStatus,
+): string {
+  if (report) return differenceOf(plan, report).join('\n');
+  return result === 'finished' ? 'the report of its run was lost' : 'no run of it reported';
 }
 
 /** Removes the record of an operation that is too long ago, if it is one of ours. */

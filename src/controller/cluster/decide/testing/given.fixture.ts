@@ -64,6 +64,8 @@ interface Given extends Partial<Omit<Snapshot, 'cluster' | 'request' | 'applied'
   word?: string;
   requestId?: string;
   dryRun?: boolean;
+  /** Further annotations. */
+  marks?: Record<string, string>;
   cluster?: Partial<KubernetesCluster>;
   deleted?: boolean;
   /** The sequence of the operation that was applied last. */
@@ -88,6 +90,7 @@ export function snapshot({
   word = '',
   requestId = 'r1',
   dryRun = false,
+  marks = {},
   cluster,
   deleted,
   appliedBy,
@@ -102,6 +105,7 @@ export function snapshot({
       [annotations.operation]: word,
       [annotations.requestId]: requestId,
       ...(appliedBy === undefined ? {} : applied(appliedBy)),
+      ...marks,
       ...(dryRun ? { [annotations.dryRun]: 'All' } : {}),
     },
     ...(deleted ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),

@@ -1,0 +1,189 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createManualClock } from '#base/testing/manual-clock.ts';
+import type { RunEvent } from '#protocol/event.ts';
+import type { RunOrder } from '#protocol/order.ts';
+import { runPlaybook } from './playbook.ts';
+import { runOrder } from './run.ts';
+import type { Settings } from './settings.ts';
+
+const host = (ip: string): RunOrder['hosts'][number] => ({
+  member: { ip, name: ip, duties: ['worker'] },
+  action: 'join',
+});
+const order: RunOrder = {
+  task: 'scale-up',
+  callback: 'scaleup',
+  playbook: 'scale-up.yml',
+  cluster: { id: 'id1', namespace: 'default', name: 'demo', region: 'default' },
+  run: { job: 'scale-up-x-1', sequence: 3, attempt: 1 },
+  steps: [
+    { name: 'Reset hosts', hosts: ['127.0.0.1'], pace: 'all', cut: 'never' },
+    { name: 'Join hosts', hosts: ['127.0.0.1'], pace: 'all', cut: 'between' },
+  ],
+  hosts: [host('127.0.0.1')],
+  username: 'root',
+  precheck: 'all',
+  brings: [],
+  endpoint: { name: 'api', address: '' },
+  vars: {},
+};
+
+let dir: string;
+let settings: Settings;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'cancel-'));
+  settings = {
+    POD_UID: 'uid',
+    MATRYOSHKA_ETC: dir,
+    PLAYBOOKS: dir,
+    TOKEN_FILE: '',
+    WORK_DIR: dir,
+    TERMINATION_LOG: '',
+    order,
+    artifacts: { baseUrl: 'http://meta', releases: {} },
+    siteVars: {},
+    limits: {},
+    access: { knownHosts: '', password: 'x' },
+    caFile: '',
+  };
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const event = (kind: RunEvent['event'], play: string, more: Partial<RunEvent> = {}): string =>
+  `echo '${JSON.stringify({ time: '2026-01-01T10:00:00Z', event: kind, play, ...more })}'`;
+const at = { host: '127.0.0.1', task: 'Task' };
+const appears = (file: string): string => `until [ -e "${file}" ]; do sleep 0.02; done`;
+
+/** An ansible-playbook that says what the lines say. */
+function ansible(...lines: string[]): void {
+  writeFileSync(join(dir, 'ansible-playbook'), `#!/bin/sh\n${lines.join('\n')}\n`);
+  chmodSync(join(dir, 'ansible-playbook'), 0o755);
+  vi.stubEnv('PATH', `${dir}:${process.env['PATH']}`);
+}
+
+/** Plays; cancelled at the first task. `cutOff` is told of in a file, and time goes on by `tick` until the end. */
+async function played(tickMs = 0) {
+  const cancelled = new AbortController();
+  const clock = createManualClock();
+  const cuts: (readonly string[])[] = [];
+  const files = { inventory: '', knownHosts: '', privateKey: undefined };
+  let over = false;
+  const onEvent = (one: RunEvent) => {
+    if (one.event === 'start') cancelled.abort();
+  };
+  const cutOff = async (ips: readonly string[]) => {
+    cuts.push(ips);
+    writeFileSync(join(dir, 'cut'), '');
+  };
+  const result = runPlaybook('scale-up.yml', settings, files, onEvent, {
+    signal: new AbortController().signal,
+    cancelled: cancelled.signal,
+    cutOff,
+    clock,
+  }).finally(() => {
+    over = true;
+  });
+  // A timer of the brake is a reason to let time pass, and so no wait depends on this machine's speed.
+  for (let ticks = 0; tickMs > 0 && !over; ticks += clock.timers) {
+    await clock.advance(clock.timers > 0 ? tickMs : 0);
+    if (ticks > 3) writeFileSync(join(dir, 'ticked'), '');
+  }
+  return { ...(await result), cuts };
+}
+
+describe('a playbook that is cancelled', () => {
+  it('is awaited while its short tasks end, and starts no other', async () => {
+    ansible(
+      event('play', 'Join hosts'),
+      event('start', 'Join hosts', at),
+      appears('$MATRYOSHKA_STOP_FILE'),
+      event('ok', 'Join hosts', { ...at, did: ['taken', 'prepared'] }),
+      'exit 2',
+    );
+    const { complete, failed, did, steps, play, cuts } = await played();
+    expect({ complete, failed, steps, play, cuts }).toEqual({
+      complete: false,
+      failed: new Map(),
+      steps: ['Join hosts'],
+      play: 'Join hosts',
+      cuts: [],
+    });
+    expect([...(did.get('127.0.0.1') ?? [])]).toEqual(['taken', 'prepared']);
+  });
+
+  it('has a task that goes on ended on its host', async () => {
+    ansible(
+      event('play', 'Join hosts'),
+      event('start', 'Join hosts', at),
+      appears(join(dir, 'cut')),
+      event('failed', 'Join hosts', { ...at, message: 'exit code 137' }),
+      'exit 2',
+    );
+    const { failed, cuts } = await played(1_000);
+    expect(cuts[0]).toEqual(['127.0.0.1']);
+    expect(failed.get('127.0.0.1')).toBe('Task: it was cut off, as the operation was cancelled');
+  });
+
+  it('cuts nothing off in a step that must be finished', async () => {
+    ansible(
+      event('play', 'Reset hosts'),
+      event('start', 'Reset hosts', at),
+      appears('$MATRYOSHKA_STOP_FILE'),
+      '[ "$MATRYOSHKA_UNCUT" = \'["Reset hosts"]\' ] || exit 9',
+      appears(join(dir, 'ticked')),
+      event('ok', 'Reset hosts', { ...at, did: ['reset'] }),
+      'exit 2',
+    );
+    // Minutes pass by the brake's clock, and still it is awaited.
+    const { cuts, did, failed } = await played(60_000);
+    expect([cuts, failed.size, [...(did.get('127.0.0.1') ?? [])]]).toEqual([[], 0, ['reset']]);
+  });
+
+  it('is ended where its host cannot be told, and the host counts as taken', async () => {
+    ansible(event('play', 'Join hosts'), event('start', 'Join hosts', at), 'exec sleep 60');
+    const { failed, did, cuts } = await played(5_000);
+    expect(cuts.length).toBeGreaterThan(1);
+    expect(failed.get('127.0.0.1')).toContain('cut off');
+    expect([...(did.get('127.0.0.1') ?? [])]).toEqual(['taken']);
+  });
+});
+
+describe('a run that is cancelled', () => {
+  /** Takes connections, and never says a word. */
+  let silent: Server;
+  let port: number;
+  const connected = Promise.withResolvers<void>();
+  beforeEach(async () => {
+    silent = createServer(() => connected.resolve());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const address = silent.address();
+    port = typeof address === 'object' && address !== null ? address.port : 0;
+  });
+  afterEach(() => void silent.close());
+
+  it('reports at once while a host is silent, and touches none', async () => {
+    const cancelled = new AbortController();
+    ansible('touch "$HOME/played"');
+    const hosts = [{ ...host('127.0.0.1'), member: { ...host('127.0.0.1').member, port } }];
+    const uplink = { send: () => {}, step: () => {}, close: async () => {}, cancelled: cancelled.signal };
+    const began = performance.now();
+    const run = runOrder({ ...settings, order: { ...order, hosts } }, uplink, new AbortController().signal);
+    await connected.promise;
+    cancelled.abort();
+    expect(await run).toMatchObject({
+      success: false,
+      reason: 'Cancelled',
+      hosts: [{ ip: '127.0.0.1', ok: false, did: [] }],
+    });
+    // A silent host would be given up after 15 s.
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(existsSync(join(dir, 'played'))).toBe(false);
+  });
+});

@@ -1,0 +1,46 @@
+import { messageOf } from '#base/errors.ts';
+import type { RunOrder } from '#protocol/order.ts';
+import { connect, type SshTarget } from '#ssh/connection.ts';
+import { checkedHosts } from './checked-hosts.ts';
+import type { Settings } from './settings.ts';
+
+const CONNECT_MS = 5_000;
+const ANSWER_MS = 10_000;
+
+/** Cluster, sequence, attempt and pod: what the fence knows a run by. */
+const epochOf = ({ cluster, run }: RunOrder, podUid: string): string =>
+  `${cluster.id} ${run.sequence} ${run.attempt} ${podUid}`;
+
+/**
+ * Ends what this run does on hosts, by their fences, and lets nothing more of it in there. Protected steps go on; a script
+ * that awaits one is left alone. A host that does not answer is told of by `say`.
+ */
+export function cutOffOn(
+  settings: Settings,
+  knownHosts: string,
+  say: (message: string, host: string) => void,
+): (ips: readonly string[]) => Promise<void> {
+  const targets = new Map(checkedHosts(settings).map(({ ip, target }) => [ip, target]));
+  const command = `/usr/local/sbin/matryoshka-fence stop ${epochOf(settings.order, settings.POD_UID)}`;
+  const stop = async (ip: string, target: SshTarget): Promise<void> => {
+    try {
+      const connection = await connect({ ...target, knownHosts, timeoutMs: CONNECT_MS });
+      try {
+        const { stdout, stderr } = await connection.run(command, { timeoutMs: ANSWER_MS });
+        say(`the fence: ${`${stdout}${stderr}`.trim().replaceAll('\n', '; ') || 'nothing ran'}`, ip);
+      } finally {
+        connection.close();
+      }
+    } catch (error) {
+      say(`what runs there could not be ended: ${messageOf(error)}`, ip);
+    }
+  };
+  return async (ips) => {
+    await Promise.all(
+      ips.map((ip) => {
+        const target = targets.get(ip);
+        return target && stop(ip, target);
+      }),
+    );
+  };
+}

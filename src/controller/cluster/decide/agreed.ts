@@ -1,0 +1,55 @@
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { findOperation } from '#operations/index.ts';
+import { infer } from '#operations/infer.ts';
+import type { Operation } from '#operations/operation.ts';
+import { type Plan, planOf } from '#operations/plan.ts';
+import { resolveSpec } from '#operations/resolve.ts';
+import { outlineOf, planChanged, sealOf } from '#operations/seal.ts';
+import type { Outcome } from './outcome.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** A plan that is agreed to: a request that carries its hash begins only while the plan is that one. */
+
+/** The plan of an operation, as it would be accepted now. */
+export function planFor({ cluster, applied, hosts, offer }: Snapshot, operation: Operation): Plan {
+  const version = cluster.status?.version;
+  const spec = resolveSpec(cluster.spec, offer, version);
+  return planOf(operation, { spec, applied, hosts, offer, version });
+}
+
+/** Sequence of the operation that was accepted last. */
+export const lastSequence = ({ status }: KubernetesCluster): number => status?.operation?.sequence ?? 0;
+
+/** The hash that stands beside the request; undefined for none, and for one that stood there at the last acceptance. */
+function agreedHash({ cluster, operation }: Snapshot): string | undefined {
+  const hash = cluster.metadata.annotations?.[annotations.plan] ?? '';
+  return hash === '' || hash === operation?.plan ? undefined : hash;
+}
+
+/** The operation that is asked, by word or by an edit. */
+function pending({ request, applied, cluster }: Snapshot): Operation | undefined {
+  if (request) return findOperation(request.operation);
+  const inference = applied && infer(applied, cluster.spec);
+  return inference?.kind === 'operation' ? inference.operation : undefined;
+}
+
+/** Whether what is asked may begin as far as anybody has agreed to its plan: it is the same, or none was named. */
+export function isAgreed(snapshot: Snapshot): boolean {
+  const hash = agreedHash(snapshot);
+  const operation = hash === undefined ? undefined : pending(snapshot);
+  if (!operation) return true;
+  return sealOf(operation.name, planFor(snapshot, operation), lastSequence(snapshot.cluster)) === hash;
+}
+
+/** The rule for what is asked under a plan that is another by now. */
+export function notAgreed(snapshot: Snapshot): Outcome {
+  const operation = pending(snapshot);
+  if (!operation) return { kind: 'rest' };
+  const { plan } = snapshot.cluster.status ?? {};
+  // What it was agreed to stays on record for as long as somebody must look at it.
+  const known = plan?.hash === agreedHash(snapshot) ? plan : undefined;
+  const now = outlineOf(planFor(snapshot, operation), lastSequence(snapshot.cluster));
+  const message = `${planChanged(known, now)}; plan it anew, then name that plan in annotation ${annotations.plan}, or none`;
+  return { kind: 'rest', stall: { reason: 'PlanChanged', message }, ...(known ? { plan: known } : {}) };
+}

@@ -1,0 +1,38 @@
+import type { Deed } from '#protocol/event.ts';
+import type { Action, PlannedHost } from '#protocol/order.ts';
+import type { HostReport, Report } from '#protocol/report.ts';
+
+/** What a host has gone through at the end, by its action; one that stays is only asked or worked through. */
+export const AIMS: Readonly<Record<Action, Deed | undefined>> = {
+  join: 'joined',
+  change: 'changed',
+  leave: 'reset',
+  stay: undefined,
+};
+
+/** How many hosts a sentence names. */
+const NAMED = 20;
+
+function textOf(action: Action, host: HostReport | undefined): string | undefined {
+  const aim = AIMS[action];
+  if (aim === undefined) return undefined;
+  if (host?.ok) return aim;
+  const did = host?.did ?? [];
+  return `${did.length === 0 ? 'nothing done' : did.join(', ')}, not ${aim}`;
+}
+
+/** What was done on each host of a plan and what was not, hosts of which the same is true together. */
+export function deedsInWords(hosts: readonly PlannedHost[], report: Report): string {
+  const said = new Map(report.hosts.map((host) => [host.ip, host]));
+  const groups = new Map<string, string[]>();
+  for (const { member, action } of hosts) {
+    const text = textOf(action, said.get(member.ip));
+    if (text !== undefined) groups.set(text, [...(groups.get(text) ?? []), member.ip]);
+  }
+  return [...groups]
+    .map(([text, ips]) => {
+      const more = ips.length > NAMED ? ` and ${ips.length - NAMED} more` : '';
+      return `${ips.slice(0, NAMED).join(', ')}${more}: ${text}`;
+    })
+    .join('; ');
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import type { HostEntry } from '#api/host.ts';
+import type { HostRecord } from '#api/host-record.ts';
+import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
+import { planOf } from './plan.ts';
+import { resolveSpec } from './resolve.ts';
+import { scaleUp } from './scale-up.ts';
+import { changeOfPlan, outlineOf, sealOf } from './seal.ts';
+
+const offer = { versions: ['v1.34.4'] };
+const hostOf = (last: number) => ({ ip: `10.0.0.${last}` });
+const specOf = (nodeList: HostEntry[], more: Partial<ClusterSpec> = {}): Spec =>
+  resolveSpec({ cluster: { masterList: [hostOf(1)], nodeList, ...more } }, offer, undefined);
+const present = specOf([hostOf(2)]);
+const records = (status: HostRecord['status'] = {}): HostRecord[] =>
+  [...membersOf(present.cluster).values()].map((member) => ({
+    metadata: { name: member.ip },
+    spec: { clusterId: 'x', cluster: 'a/demo', ...member },
+    status: { state: 'Joined', touched: true, ...status },
+  }));
+const planned = (spec: Spec, hosts = records()) => planOf(scaleUp, { spec, applied: present, hosts, offer });
+const wanted = specOf([hostOf(2), hostOf(3), hostOf(4)]);
+const sealed = (spec: Spec, hosts = records(), after = 1) => sealOf('scale-up', planned(spec, hosts), after);
+const agreed = sealed(wanted);
+
+describe('the seal of a plan', () => {
+  it.each<[string, string]>([
+    ['the order of hosts', sealed(specOf([hostOf(4), hostOf(3), hostOf(2)]))],
+    ['the order of records', sealed(wanted, records().reverse())],
+    ['the way to a host', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), port: 2222, user: 'root' }]))],
+    ['credentials', sealed(specOf([hostOf(2), hostOf(3), hostOf(4)], { credentialsSecret: 'keys' }))],
+    ['the order of keys', sealed(specOf([hostOf(2), hostOf(3), { name: 'host-10-0-0-4', ...hostOf(4) }]))],
+  ])('does not see %s', (_what, seal) => {
+    expect(seal).toBe(agreed);
+  });
+
+  it.each<[string, string]>([
+    ['another host', sealed(specOf([hostOf(2), hostOf(3), hostOf(5)]))],
+    ['another name', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), name: 'b' }]))],
+    ['other labels', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), labels: { a: 'b' } }]))],
+    ['remains that are wiped', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), reclaim: 'old' }]))],
+    ['another machine', sealed(wanted, records({ machineId: 'other' }))],
+    ['another version', sealed(specOf([hostOf(2), hostOf(3), hostOf(4)], { kubeVersion: 'v1.35.0' }))],
+    ['an operation since', sealed(wanted, records(), 2)],
+    ['another operation', sealOf('replace', planned(wanted), 1)],
+  ])('sees %s', (_what, seal) => {
+    expect(seal).not.toBe(agreed);
+  });
+});
+
+it.each<[string, Spec, number, string]>([
+  [
+    'hosts',
+    specOf([hostOf(2), hostOf(3), hostOf(5)]),
+    1,
+    'host 10.0.0.4: no change, was join; host 10.0.0.5: join, was no change',
+  ],
+  [
+    'steps',
+    specOf([hostOf(2), hostOf(3), hostOf(4)], { masterList: [1, 6, 7].map(hostOf) }),
+    1,
+    'host 10.0.0.6: join, was no change; host 10.0.0.7: join, was no change; host 10.0.0.1: change, was no change; ' +
+      'host 10.0.0.2: change, was no change; step "Check etcd" came; step "Lead hosts to the API servers" came',
+  ],
+  ['operations', wanted, 3, 'operation 3 was accepted since'],
+  ['nothing that is named', wanted, 1, 'other facts of its hosts or of the spec'],
+])('a change of %s is told in words', (_what, spec, after, words) => {
+  const said = changeOfPlan(outlineOf(planned(wanted), 1), outlineOf(planned(spec), after)).split('; ');
+  expect(said.sort()).toEqual(words.split('; ').sort());
+});

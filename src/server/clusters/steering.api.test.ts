@@ -1,0 +1,109 @@
+import ssh2 from 'ssh2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KUBERNETES_CLUSTERS, type OperationStatus } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { runningOperation } from '#api/testing/running-operation.ts';
+import { type RestWorld, restWorld } from '../testing/rest-world.ts';
+
+/** Cancel, pause and resume over REST. */
+let world: RestWorld;
+const ID = 'bcdfghjklm';
+const privateSSHKey = ssh2.utils.generateKeyPairSync('ed25519').private;
+beforeAll(async () => {
+  world = await restWorld();
+});
+afterAll(() => world.stop());
+
+const path = (name: string, verb: string, query = '') =>
+  `/region/north/cluster/${name}${verb}?namespace=${world.namespace}${query}`;
+const post = (name: string, verb: string, body?: object, query = '') =>
+  world.call(world.tokens.alice, 'POST', path(name, verb, query), body);
+let made = 0;
+/** A cluster that has this operation. */
+async function given(operation?: Partial<OperationStatus>): Promise<string> {
+  made += 1;
+  const name = `demo-${made}`;
+  const body = { masterList: [{ ip: `10.8.0.${made}` }], privateSSHKey };
+  expect((await post(name, '', body)).status).toBe(200);
+  const status = operation && { phase: 'Creating', operation: runningOperation({ id: ID, ...operation }) };
+  const key = { namespace: world.namespace, name };
+  if (status)
+    await world.admin.patch(KUBERNETES_CLUSTERS, key, { status }, { type: 'merge', subresource: 'status' });
+  return name;
+}
+const marksOf = async (name: string) => (await world.cluster(name))?.metadata.annotations ?? {};
+
+describe('POST …/cancel', () => {
+  it('names the operation under way and who cancels it, once', async () => {
+    const name = await given({});
+    const before = await marksOf(name);
+    const answer = await post(name, '/cancel');
+    expect(answer).toMatchObject({
+      status: 202,
+      body: { code: 'OK', message: 'success', operation: { id: ID, name: 'create', step: 'masters' } },
+    });
+    expect(answer.headers['location']).toBe(`/api/v1${path(name, '')}`);
+    const marks = await marksOf(name);
+    expect(marks[annotations.cancel]).toBe(ID);
+    expect(marks[annotations.cancelledBy]).toBe(`system:serviceaccount:${world.namespace}:alice`);
+    // Who asked for the operation is another question.
+    expect(marks[annotations.requestId]).toBe(before[annotations.requestId]);
+    const { resourceVersion } = (await world.cluster(name))?.metadata ?? {};
+    expect((await post(name, '/cancel', { id: ID })).status).toBe(202);
+    expect((await world.cluster(name))?.metadata.resourceVersion).toBe(resourceVersion);
+  });
+
+  it.each<[string, Partial<OperationStatus> | undefined, object, RegExp]>([
+    ['nothing runs', undefined, {}, /no operation under way/],
+    ['it has ended', { result: 'finished' }, {}, /no operation under way/],
+    ['another runs', {}, { id: 'xxxxxxxxxx' }, /another operation under way: bcdfghjklm \(creating\)/],
+    ['it is a deletion', { name: 'delete' }, {}, /being deleted, which cannot be cancelled/],
+  ])('is 409 when %s, also as a dry run, and writes nothing', async (_what, operation, body, why) => {
+    const name = await given(operation);
+    const before = await world.written();
+    for (const query of ['', '&dryRun=All'])
+      expect(await post(name, '/cancel', body, query)).toMatchObject({
+        status: 409,
+        body: { message: expect.stringMatching(why) },
+      });
+    expect(await world.written()).toEqual(before);
+  });
+
+  it('says in a dry run what would stop, and writes nothing', async () => {
+    const name = await given({});
+    const before = await world.written();
+    expect(await post(name, '/cancel', {}, '&dryRun=All')).toMatchObject({
+      status: 202,
+      body: { operation: { id: ID } },
+    });
+    expect(await world.written()).toEqual(before);
+  });
+
+  it('is strict about what it is sent', async () => {
+    const name = await given({});
+    expect((await post(name, '/cancel', { operation: ID })).status).toBe(400);
+    expect((await post(name, '/cancel', {}, '&colour=red')).status).toBe(400);
+    expect((await post(name, '/cancel', { name: 'other' })).status).toBe(422);
+    expect((await post('missing', '/cancel')).status).toBe(404);
+  });
+});
+
+describe('POST …/pause and …/resume', () => {
+  it('set spec.paused, change nothing else, and do nothing twice', async () => {
+    const name = await given();
+    const before = await world.cluster(name);
+    for (const [verb, paused] of [
+      ['/pause', true],
+      ['/resume', false],
+    ] as const) {
+      expect(await post(name, verb, {}, '&dryRun=All')).toMatchObject({ status: 200, body: { paused } });
+      expect((await world.cluster(name))?.spec.paused ?? false).toBe(!paused);
+      expect(await post(name, verb)).toMatchObject({ status: 200, body: { code: 'OK', paused } });
+      const now = await world.cluster(name);
+      expect(now?.spec).toEqual({ ...before?.spec, paused });
+      expect(now?.metadata.annotations).toEqual(before?.metadata.annotations);
+      expect((await post(name, verb)).status).toBe(200);
+      expect((await world.cluster(name))?.metadata.resourceVersion).toBe(now?.metadata.resourceVersion);
+    }
+  });
+});

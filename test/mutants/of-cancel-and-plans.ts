@@ -1,0 +1,81 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
+const decided = (file: string, test: string): Witness =>
+  unit(`src/controller/cluster/decide/${file}.test.ts`, test);
+const FENCE = 'ansible/files/fence';
+const fenced = (test: string): Witness => unit('lab/fence.test.ts', test);
+
+/** What cancelling must not do, and what a plan that is agreed to holds. */
+export const ofCancelAndPlans: readonly Mutant[] = [
+  {
+    name: 'a deletion is cancelled',
+    file: 'src/api/cluster-facts.ts',
+    from: "if (!running || running.name === 'delete') return false;",
+    to: 'if (!running) return false;',
+    witness: decided('cancel', 'is a deletion'),
+  },
+  {
+    name: 'hosts of a run that does not report count as untouched',
+    file: 'src/controller/cluster/decide/cancel-rules.ts',
+    from: '...(touched ? [touched] : []),',
+    to: '',
+    witness: decided('cancel', 'hosts count as touched first'),
+  },
+  {
+    name: 'a failure that came first counts as cancelled',
+    file: 'src/controller/cluster/decide/work-rules.ts',
+    from: 'status.cancelledAt !== undefined && attempt.reason === CANCELLED',
+    to: 'status.cancelledAt !== undefined',
+    witness: decided('cancel', 'for another reason first'),
+  },
+  {
+    name: 'a run that was told to stop goes on',
+    file: FENCE,
+    from: '[ "$(cat "$state/stopped" 2>/dev/null)" != "$MATRYOSHKA_RUN" ] ||',
+    to: 'true ||',
+    witness: fenced('lets nothing more of it in'),
+  },
+  {
+    name: 'a script is ended that awaits a protected step',
+    file: FENCE,
+    from: '! alive "$step" ||',
+    to: 'true ||',
+    witness: fenced('leaves a script alone that awaits a protected step'),
+  },
+  {
+    name: 'a step that must be finished is cut off',
+    file: 'src/ansibleinit/brake.ts',
+    from: 'if (uncut.has(progress.play)) continue;',
+    to: '',
+    witness: unit('src/ansibleinit/cancel.test.ts', 'cuts nothing off in a step that must be finished'),
+  },
+  {
+    name: 'a plan holds though an operation came between',
+    file: 'src/operations/seal.ts',
+    from: '      after,\n      spec:',
+    to: '      spec:',
+    witness: unit('src/operations/seal.test.ts', 'an operation since'),
+  },
+  {
+    name: 'a plan is held against later requests',
+    file: 'src/controller/cluster/decide/agreed.ts',
+    from: "hash === '' || hash === operation?.plan",
+    to: "hash === ''",
+    witness: decided('agreed', 'says nothing of the next request'),
+  },
+  {
+    name: 'what waits under another plan is let go without a right',
+    file: 'src/webhook/validate/secret-use.ts',
+    from: 'if (mark(old, annotations.plan) !== mark(next, annotations.plan)) return true;',
+    to: '',
+    witness: unit('src/webhook/validate/agreed-plan.test.ts', 'only by the rights that it takes'),
+  },
+  {
+    name: 'a host that did not join is no difference of plan and deed',
+    file: 'src/operations/plan-and-deed.ts',
+    from: 'aim !== undefined && !deed?.ok',
+    to: 'aim !== undefined && deed?.ok === undefined',
+    witness: unit('src/operations/plan-and-deed.test.ts', 'a host that did not join'),
+  },
+];

@@ -1,0 +1,20 @@
+import { expect } from 'vitest';
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
+import type { TestOperator } from './operator.ts';
+
+/** The record of the cluster's last operation. */
+export async function recordOf(
+  { client, namespace, get }: TestOperator,
+  cluster: string,
+): Promise<Record<string, string>> {
+  const { id, name } = (await get(cluster))?.status?.operation ?? {};
+  const { data } = await client.get<ConfigMap>(CONFIG_MAPS, { namespace, name: `kube-${name}-${id}` });
+  return data ?? {};
+}
+
+/** The record of the last operation has plan and deed, and no difference of the two. */
+export async function expectAsPlanned(operator: TestOperator, cluster: string): Promise<void> {
+  const { plan, deed, difference } = await recordOf(operator, cluster);
+  expect([plan, deed]).toEqual([expect.stringContaining('"steps"'), expect.stringContaining('"steps"')]);
+  expect(difference).toBe('');
+}
