@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { isMaster } from '#api/member.ts';
 import { messageOf } from '#base/errors.ts';
-import { ownerOf } from '#precheck/checks/owner.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
 import { CANCELLED, type Report } from '#protocol/report.ts';
@@ -9,6 +8,7 @@ import { announcement, checkedHosts } from './checked-hosts.ts';
 import { cutOffOn } from './cut-off.ts';
 import { type Findings, hostReports } from './host-reports.ts';
 import { fetchKubeconfig } from './kubeconfig.ts';
+import { changedMachines, leftAlone } from './left-alone.ts';
 import { runPlaybook } from './playbook.ts';
 import { writePlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
@@ -48,15 +48,15 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
     played: new Map(),
     versions: new Map(),
     steps: [],
-    untouched: leftAlone(settings, found),
+    untouched: leftAlone(order, found),
   };
   try {
     if (order.playbook !== undefined && uplink.cancelled.aborted)
       throw new Failure(CANCELLED, 'it stopped before any host was changed');
-    const problems = [...found.problems, ...changedMachines(settings, found)];
+    const problems = [...found.problems, ...changedMachines(order, found)];
     for (const { ip, check, severity, message } of problems)
       say('precheck', `${severity}: ${check}: ${message}`, ip);
-    weigh(problems, settings, findings.failures);
+    weigh(problems, settings, findings);
     if (order.playbook !== undefined) await play(order.playbook, settings, uplink, signal, findings);
     const kubeconfig = await kubeconfigFrom(settings, found).catch((error: unknown) => {
       // After a playbook that succeeded, what cannot be had now is fetched later; only an errand must bring it.
@@ -104,30 +104,20 @@ async function unlessCancelled<T>(result: Promise<T>, cancelled: AbortSignal, in
 const refusalIn = (message: string): string | undefined =>
   /(HostConflict|StaleRun|HostBusy):/.exec(message)?.[1];
 
-/** Hosts behind whose address another machine answers than the one that joined: never wiped, never worked through. */
-function changedMachines({ order }: Settings, { said }: PrecheckResult): PrecheckProblem[] {
-  return order.hosts.flatMap(({ member: { ip }, machineId }): PrecheckProblem[] => {
-    const now = said.get(ip)?.text('machineId') ?? '';
-    if (machineId === undefined || now === '' || now === machineId) return [];
-    const message =
-      `HostChanged: another machine answers at ${ip}: its /etc/machine-id is ${now}, that of the host that joined ` +
-      `was ${machineId}; remove the host from the cluster, then add it again`;
-    return [{ ip, check: 'HostChanged', severity: 'error', message }];
-  });
-}
-
-/** Hosts that leave may be away or changed; a problem of any other host ends the run, all problems in one message. */
+/**
+ * Hosts that leave may be away or changed, and so may one that nobody needs; a problem of any other host ends the run,
+ * all problems in one message.
+ */
 function weigh(
   problems: readonly PrecheckProblem[],
   { order }: Settings,
-  failures: Map<string, string>,
+  { failures, untouched }: Findings,
 ): void {
-  const leaving = new Set(
-    order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip),
-  );
+  const leaving = order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
+  const optional = new Set([...leaving, ...untouched]);
   const errors = problems.filter(({ severity }) => severity === 'error');
   for (const { ip, message } of errors) failures.set(ip, message);
-  const grave = errors.filter(({ ip, check }) => !leaving.has(ip) || check === 'HostKeyChanged');
+  const grave = errors.filter(({ ip, check }) => !optional.has(ip) || check === 'HostKeyChanged');
   if (grave.length === 0) return;
   const first = grave[0]?.check ?? '';
   const away = ['Unreachable', 'AuthenticationFailed', 'HostKeyChanged', 'KeyInvalid', 'HostChanged'];
@@ -184,23 +174,6 @@ async function play(
     throw new Failure(refusalIn(result.message) ?? 'OperationFailed', result.message);
 }
 
-/**
- * Leaving hosts that no play may touch: those that are away, those that do not say themselves that they belong to this
- * cluster, and those where another machine answers. A record alone is no proof: it may name a mistyped address.
- */
-function leftAlone(settings: Settings, found: PrecheckResult): Set<string> {
-  const { order } = settings;
-  const changed = new Set(changedMachines(settings, found).map(({ ip }) => ip));
-  const leaving = order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
-  return new Set(
-    leaving.filter((ip) => {
-      const answer = found.said.get(ip);
-      const owner = answer && ownerOf(answer);
-      return changed.has(ip) || !owner || owner.released || owner.clusterId !== order.cluster.id;
-    }),
-  );
-}
-
 async function kubeconfigFrom({ order }: Settings, found: PrecheckResult): Promise<string | undefined> {
   if (!order.brings.includes('kubeconfig')) return undefined;
   const masters = order.hosts.filter(({ member, action }) => isMaster(member) && action !== 'leave');
@@ -208,6 +181,8 @@ async function kubeconfigFrom({ order }: Settings, found: PrecheckResult): Promi
   const connection = master && found.connections.get(master.member.ip);
   if (!connection) throw new Failure('KubeconfigMissing', 'no control plane host answered');
   const { address, name } = order.endpoint;
-  // Without an address the endpoint's name is one that resolves for everybody.
-  return fetchKubeconfig(connection, address || name || master.member.ip, order.cluster);
+  // With nothing before the API servers it leads to one that answers. Without an address the endpoint's name is one that
+  // resolves for everybody.
+  const own = masters.some(({ member }) => member.ip === address);
+  return fetchKubeconfig(connection, (own ? '' : address || name) || master.member.ip, order.cluster);
 }

@@ -1,5 +1,6 @@
 """Each host at its own pace, as `free` does. A host that fails leaves its wave; the others go on, through all plays,
-while every control plane that joins or stays, and at least one of the hosts that join, is left. Otherwise the playbook
+while every control plane that joins or stays, and at least one of the hosts that join, is left; one that was away from the
+beginning (`untouched`) is not needed. Otherwise the playbook
 ends there, and the play `Complete` is never reached.
 
 Hosts that leave may all fail: plays of theirs have `localhost` in their pattern, which does nothing, so that Ansible
@@ -48,7 +49,7 @@ class StrategyModule(Free):
 
     def _may_go_on(self, iterator):
         lost = set(iterator.get_failed_hosts()) | set(self._tqm._unreachable_hosts) | set(self._tqm._failed_hosts)
-        needed = self._members('kube-master', 'etcd') - self._members('leave')
+        needed = self._members('kube-master', 'etcd') - self._members('leave', 'untouched')
         joining = self._members('join')
         return not (needed & lost) and not (joining and joining <= lost)
 

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import type { PrecheckProblem } from '#precheck/run.ts';
+import { said } from '#precheck/said.ts';
+import type { Action, PlannedHost } from '#protocol/order.ts';
+import { leftAlone } from './left-alone.ts';
+
+const OURS = '@owner {"clusterId":"c1","epoch":{"sequence":1,"attempt":1},"podUid":"p","released":false}';
+const host = (ip: string, action: Action, ...duties: PlannedHost['member']['duties']): PlannedHost => ({
+  member: { ip, name: ip, duties },
+  action,
+});
+const master = (ip: string, action: Action) => host(ip, action, 'control-plane', 'etcd');
+
+/** What is left alone of hosts of which some are away, with the SSH error that each gave. */
+function left(hosts: PlannedHost[], away: Record<string, PrecheckProblem['check']>): string[] {
+  const order = { hosts, cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' } };
+  const answered = hosts.filter(({ member }) => !(member.ip in away));
+  const problems = Object.entries(away).map(
+    ([ip, check]): PrecheckProblem => ({ ip, check, severity: 'error', message: 'no' }),
+  );
+  return [
+    ...leftAlone(order, { said: new Map(answered.map(({ member }) => [member.ip, said(OURS)])), problems }),
+  ];
+}
+
+describe('a host that does not answer is done without where', () => {
+  it.each([
+    ['it leaves', [master('m1', 'stay'), host('w1', 'leave', 'worker')], 'w1'],
+    [
+      'it is a control plane that only stays, and another one answers',
+      [master('m1', 'stay'), master('m2', 'stay')],
+      'm2',
+    ],
+    ['it is a member of etcd that only stays', [master('m1', 'change'), host('e1', 'stay', 'etcd')], 'e1'],
+  ])('%s', (_why, hosts, ip) => {
+    expect(left(hosts, { [ip]: 'Unreachable' })).toEqual([ip]);
+  });
+
+  it.each([
+    ['it joins', [master('m1', 'stay'), host('w1', 'join', 'worker')], 'w1'],
+    ['something of it changes', [master('m1', 'stay'), master('m2', 'change')], 'm2'],
+    ['it is the only control plane', [master('m1', 'stay'), host('w1', 'join', 'worker')], 'm1'],
+  ])('not where %s', (_why, hosts, ip) => {
+    expect(left(hosts, { [ip]: 'Unreachable' })).toEqual([]);
+  });
+
+  it('not where it shows another key than it had', () => {
+    expect(left([master('m1', 'stay'), master('m2', 'stay')], { m2: 'HostKeyChanged' })).toEqual([]);
+  });
+});

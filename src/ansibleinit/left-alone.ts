@@ -1,0 +1,52 @@
+import { isMaster } from '#api/member.ts';
+import { ownerOf } from '#precheck/checks/owner.ts';
+import type { PrecheckProblem, PrecheckResult } from '#precheck/run.ts';
+import type { RunOrder } from '#protocol/order.ts';
+
+type Order = Pick<RunOrder, 'hosts' | 'cluster'>;
+type Found = Pick<PrecheckResult, 'said' | 'problems'>;
+
+/** Hosts behind whose address another machine answers than the one that joined: never wiped, never worked through. */
+export function changedMachines({ hosts }: Order, { said }: Found): PrecheckProblem[] {
+  return hosts.flatMap(({ member: { ip }, machineId }): PrecheckProblem[] => {
+    const now = said.get(ip)?.text('machineId') ?? '';
+    if (machineId === undefined || now === '' || now === machineId) return [];
+    const message =
+      `HostChanged: another machine answers at ${ip}: its /etc/machine-id is ${now}, that of the host that joined ` +
+      `was ${machineId}; remove the host from the cluster, then add it again`;
+    return [{ ip, check: 'HostChanged', severity: 'error', message }];
+  });
+}
+
+/**
+ * Leaving hosts that no play may touch: those that are away, those that do not say themselves that they belong to this
+ * cluster, and those where another machine answers. A record alone is no proof: it may name a mistyped address.
+ */
+function leftAsTheyAre(order: Order, found: Found): string[] {
+  const changed = new Set(changedMachines(order, found).map(({ ip }) => ip));
+  const leaving = order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
+  return leaving.filter((ip) => {
+    const answer = found.said.get(ip);
+    const owner = answer && ownerOf(answer);
+    return changed.has(ip) || !owner || owner.released || owner.clusterId !== order.cluster.id;
+  });
+}
+
+/**
+ * Hosts that would only be asked and do not answer, while a control plane does: the work is done without them. Where a
+ * member of etcd counts, the playbook refuses by itself to change an etcd that is not whole.
+ */
+function notNeeded({ hosts }: Order, { said, problems }: Found): string[] {
+  const asked = hosts.some(
+    ({ member, action }) =>
+      isMaster(member) && (action === 'stay' || action === 'change') && said.has(member.ip),
+  );
+  const away = new Set(problems.filter(({ check }) => check === 'Unreachable').map(({ ip }) => ip));
+  return hosts.flatMap(({ member: { ip }, action }) =>
+    asked && action === 'stay' && away.has(ip) ? [ip] : [],
+  );
+}
+
+/** Hosts of the order that no play connects to. */
+export const leftAlone = (order: Order, found: Found): Set<string> =>
+  new Set([...leftAsTheyAre(order, found), ...notNeeded(order, found)]);
