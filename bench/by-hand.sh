@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# One control plane and its workers by hand, as somebody who knows kubeadm types it: everything that can go side by
+# Control planes and workers by hand, as somebody who knows kubeadm types it: everything that can go side by
 # side does. What `make bench-create` holds the operator against, so it gets no slower way than we could think of.
 #
-#   by-hand.sh FILES KUBECONFIG_OUT MASTER=IP WORKER=IP…
+#   by-hand.sh FILES KUBECONFIG_OUT MASTER=IP… WORKER=IP…
 #
 # FILES has a line a file: name, path, SHA-256, `all` or `masters`, image or `-`. ARTIFACTS_URL, SSH_KEY, KNOWN_HOSTS:
-# where files come from and how hosts are reached. `mark SECONDS WHAT` lines on standard output tell how far it is.
+# where files come from and how hosts are reached. MASTERS: how many of the hosts are control planes (1).
+# `mark SECONDS WHAT` lines on standard output tell how far it is.
 set -euo pipefail
 files=$(cat "$1") out=$2; shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 : "${ARTIFACTS_URL:?}" "${SSH_KEY:?}" "${KNOWN_HOSTS:?}"
 names=("${@%%=*}") ips=("${@##*=}")
-master=${ips[0]} workers=("${ips[@]:1}")
+master=${ips[0]} further=("${ips[@]:1:${MASTERS:-1}-1}") workers=("${ips[@]:${MASTERS:-1}}")
 ignore='[SystemVerification, Swap, Mem, NumCPU]'
 control=$(mktemp -d)
 
@@ -38,11 +39,13 @@ prepare() { # IP ROLE
   mark "$2 prepared"
 }
 
+key=$(openssl rand -hex 32)
 token=$(openssl rand -hex 3).$(openssl rand -hex 8)
 init() { # on the master; prints its authority
   script "$master" config="apiVersion: kubeadm.k8s.io/v1beta4
 kind: InitConfiguration
 bootstrapTokens: [{token: $token, ttl: 30m0s}]
+certificateKey: $key
 nodeRegistration: {ignorePreflightErrors: $ignore, imagePullPolicy: IfNotPresent}
 localAPIEndpoint: {advertiseAddress: $master}
 ---
@@ -67,15 +70,17 @@ oomScoreAdj: 0
 conntrack: {maxPerCore: 0, min: 0}" <<'HOST'
 umask 077
 echo "$config" > /root/init.yaml
-kubeadm init --config /root/init.yaml > /root/init.log 2>&1 || { grep -v addrConn /root/init.log | tail -20 >&2; exit 1; }
+kubeadm init --upload-certs --config /root/init.yaml > /root/init.log 2>&1 || { grep -v addrConn /root/init.log | tail -20 >&2; exit 1; }
 base64 -w0 /etc/kubernetes/pki/ca.crt
 HOST
 }
-join() { # IP AUTHORITY; with the authority at hand nobody awaits the signature of cluster-info
+join() { # IP AUTHORITY [CONTROL-PLANE]; with the authority at hand nobody awaits the signature of cluster-info
+  local control_plane=
+  [ -z "${3-}" ] || control_plane=$'\n'"controlPlane: {certificateKey: $key, localAPIEndpoint: {advertiseAddress: $1}}"
   script "$1" config="apiVersion: kubeadm.k8s.io/v1beta4
 kind: JoinConfiguration
 nodeRegistration: {ignorePreflightErrors: $ignore, imagePullPolicy: IfNotPresent}
-discovery: {tlsBootstrapToken: $token, file: {kubeConfigPath: /root/discovery.conf}}" discovery="apiVersion: v1
+discovery: {tlsBootstrapToken: $token, file: {kubeConfigPath: /root/discovery.conf}}$control_plane" discovery="apiVersion: v1
 kind: Config
 clusters: [{name: '', cluster: {server: 'https://$master:6443', certificate-authority-data: $2}}]" <<'HOST'
 umask 077
@@ -97,7 +102,8 @@ echo "$out" >&2; exit 1
 HOST
 }
 
-preparing=()
+preparing=() getting=()
+for ip in "${further[@]}"; do prepare "$ip" master & getting+=($!); done
 for ip in "${workers[@]}"; do prepare "$ip" worker & preparing+=($!); done
 prepare "$master" master
 authority=$(init)
@@ -108,8 +114,12 @@ for at in "${!workers[@]}"; do
   wait "${preparing[$at]}"
   join "${workers[$at]}" "$authority" & joining+=($!)
 done
+for at in "${!further[@]}"; do
+  wait "${getting[$at]}"
+  join "${further[$at]}" "$authority" control-plane & joining+=($!)
+done
 for pid in "${joining[@]}"; do wait "$pid"; done
-mark 'workers joined'
+mark 'all joined'
 wait "$network"
 # The end is the product's own: its very question when nodes are Ready and pods of the system run.
 cat "$here"/../ansible/{files/prelude.sh,roles/readiness/files/ready.sh} |

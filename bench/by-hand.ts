@@ -30,7 +30,12 @@ function milestonesIn(output: string, startMs: number): Milestone[] {
 }
 
 /** One cluster by `by-hand.sh`, from files at `artifactsUrl`. */
-export async function byHand(artifactsUrl: string, hosts: readonly LabHost[], say: Say): Promise<Run> {
+export async function byHand(
+  artifactsUrl: string,
+  hosts: readonly LabHost[],
+  say: Say,
+  masters = 1,
+): Promise<Run> {
   const filesPath = join(labDir, 'bench-files');
   const kubeconfigPath = join(labDir, 'bench-by-hand.kubeconfig');
   await writeFile(filesPath, await fileList());
@@ -40,6 +45,7 @@ export async function byHand(artifactsUrl: string, hosts: readonly LabHost[], sa
     const { stdout } = await execa(join(import.meta.dirname, 'by-hand.sh'), args, {
       env: {
         ARTIFACTS_URL: artifactsUrl,
+        MASTERS: String(masters),
         KUBE_VERSION: releases[0].kubernetes,
         SSH_KEY: keyPath,
         KNOWN_HOSTS: knownHostsPath,

@@ -8,15 +8,15 @@ export const HOSTS = 4;
 const REMOVE_MS = 120_000;
 
 /** Makes the hosts behind the meta cluster's anew, from the same image, so that nothing of an earlier run is there. */
-export async function freshHosts(say: Say): Promise<LabHost[]> {
-  const names = labHosts(HOSTS).map(({ name }) => name);
+export async function freshHosts(say: Say, count = HOSTS): Promise<LabHost[]> {
+  const names = labHosts(count).map(({ name }) => name);
   const old = names.slice(1);
   await announced(say, 'fresh hosts', async () => {
     for (const name of old) {
       if ((await dockerOrUndefined(['inspect', '--format={{.Id}}', name])) === undefined) continue;
       await docker(['rm', '-f', '-v', name], REMOVE_MS);
     }
-    await labUp(HOSTS, () => {});
+    await labUp(count, () => {});
   });
-  return labHosts(HOSTS).slice(1);
+  return labHosts(count).slice(1);
 }

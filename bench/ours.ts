@@ -10,18 +10,20 @@ import { nodesReady } from './nodes-ready.ts';
 import type { Milestone, Run } from './run.ts';
 import { type Sightings, watchSightings } from './sightings.ts';
 
-const NAME = 'bench';
-const PATH = `/region/lab/cluster/${NAME}`;
+export const NAME = 'bench';
+export const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 8 * 60_000;
 
 const ended = (cluster: KubernetesCluster | undefined): boolean =>
   cluster?.status?.phase === 'Running' || cluster?.status?.phase === 'Failed';
 
-/** One cluster by a POST to the operator, which stays until `removeOurs`. */
-export async function ours(meta: Meta, hosts: readonly LabHost[], say: Say): Promise<Run> {
-  const [master, ...workers] = hosts.map(({ ip }) => ({ ip }));
+/** One cluster by a POST to the operator, its first hosts the control planes, which stays until `removeOurs`. */
+export async function ours(meta: Meta, hosts: readonly LabHost[], say: Say, masters = 1): Promise<Run> {
+  const entries = hosts.map(({ ip }) => ({ ip }));
+  const [master] = entries;
   if (!master) throw new Error('no host for a control plane');
-  const body = { name: NAME, masterList: [master], nodeList: workers, privateSSHKey: meta.privateKey };
+  const lists = { masterList: entries.slice(0, masters), nodeList: entries.slice(masters) };
+  const body = { name: NAME, ...lists, privateSSHKey: meta.privateKey };
   const sightings = await watchSightings(meta.client);
   try {
     return await announced(say, 'ours', async () => {

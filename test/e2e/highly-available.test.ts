@@ -10,6 +10,8 @@ import { asPlanned, dryRun } from './plan-and-deed.ts';
 const NAME = 'high';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
+/** Two looks, each half a minute after the one before, and some. */
+const TOLD_MS = 3 * 60_000;
 
 let meta: Meta;
 const before = new Map<string, HostSnapshot>();
@@ -38,6 +40,19 @@ async function readyThroughEndpoint(worker: number): Promise<string> {
     'name=$(awk \'/matryoshka/ { print $2; exit }\' /etc/hosts); curl -sk -m 3 "https://$name:6443/readyz"';
   return on(worker, 'sh', '-c', script).catch(() => 'no answer');
 }
+
+/** Waits until what was seen of the cluster is told: conditions of these types, each with this status. */
+const untilTold = (status: string, ...types: string[]) =>
+  untilCluster(
+    meta,
+    NAME,
+    (cluster) =>
+      types.every((type) =>
+        cluster?.status?.conditions?.some((one) => one.type === type && one.status === status),
+      ),
+    TOLD_MS,
+  );
+const HEALTHY = ['Ready', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy', 'CertificatesValid'];
 
 describe('a cluster of three control planes', () => {
   it('is made, with every node Ready and a Service that answers', async () => {
@@ -125,8 +140,13 @@ describe('a cluster of three control planes', () => {
   it('has a dead control plane replaced, the one that everything was asked of', async () => {
     // Whichever is asked is one that serves: the first of the list.
     const [dead, fresh] = [meta.hosts[2], meta.hosts[4]];
+    await untilTold('True', ...HEALTHY);
     await docker(['pause', hostAt(2)]);
     try {
+      const seen = await untilTold('False', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy');
+      expect(seen?.status?.nodes).toEqual({ ready: 3, total: 4 });
+      const etcd = seen?.status?.conditions?.find(({ type }) => type === 'EtcdHealthy');
+      expect(etcd?.message).toContain(entries(2, 3).map(nodeNameOf)[0]);
       const body = { from: dead?.ip, to: { ip: fresh?.ip } };
       expect(await meta.rest.raw('POST', `${PATH}/replace`, body)).toMatchObject({ status: 200 });
       const cluster = await untilDone(meta, NAME, OPERATION_MS);
@@ -138,6 +158,7 @@ describe('a cluster of three control planes', () => {
       [0, 1, 3, 4].flatMap((index) => entries(index, index + 1).map(nodeNameOf)).sort(),
     );
     expect(await readyThroughEndpoint(3)).toBe('ok');
+    expect((await untilTold('True', ...HEALTHY))?.status?.nodes).toEqual({ ready: 4, total: 4 });
   });
 
   it('goes, and leaves every host as it was', async () => {

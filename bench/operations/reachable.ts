@@ -1,0 +1,80 @@
+import { execa } from 'execa';
+import { sleep } from '#base/clock.ts';
+import type { Say } from '#lab/artifacts/progress.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
+import { faults } from './faults.ts';
+
+/** Before a fault, and from its beginning until it is over: well under the 40 s after which a node counts as NotReady. */
+const BEFORE_MS = 1_500;
+const FAULT_MS = 12_000;
+const MENDED_MS = 3 * 60_000;
+
+/** Asks for the API by the cluster's own name, a new connection each time; a line `SECONDS ok|no` a question. */
+const ASKING = `name=$(awk '/# matryoshka/ { print $2; exit }' /etc/hosts)
+while :; do
+  curl -sk -m 1 "https://$name:6443/readyz" | grep -qx ok && said=ok || said=no
+  echo "$EPOCHREALTIME $said"; sleep 0.05
+done`;
+
+/** The longest time without an answer, in seconds, among lines of `ASKING`. */
+function longestGap(lines: readonly string[]): number {
+  const answered = lines.filter((line) => line.endsWith(' ok')).map((line) => Number(line.split(' ')[0]));
+  const last = Number(lines.at(-1)?.split(' ')[0] ?? Number.NaN);
+  const gaps = answered.map((at, index) => (answered[index + 1] ?? last) - at);
+  return answered.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...gaps);
+}
+
+async function readyAt(master: LabHost): Promise<boolean> {
+  const ask = ['curl', '-sk', '-m', '1', `https://${master.ip}:6443/readyz`];
+  const { stdout } = await execa('docker', ['exec', master.name, ...ask], { reject: false, timeout: 10_000 });
+  return stdout === 'ok';
+}
+
+async function untilWhole(masters: readonly LabHost[]): Promise<void> {
+  const until = performance.now() + MENDED_MS;
+  while (!(await Promise.all(masters.map(readyAt))).every((ready) => ready)) {
+    if (performance.now() > until) throw new Error('a control plane does not come back');
+    await sleep(500);
+  }
+  // Balancers take an API server back after two answers; etcd's members find each other.
+  await sleep(5_000);
+}
+
+export interface Gap {
+  readonly fault: string;
+  readonly seconds: number;
+}
+
+/** For how long the worker reaches no API server, while one control plane after the other is taken away. */
+export async function gaps(
+  masters: readonly LabHost[],
+  worker: LabHost,
+  times: number,
+  say: Say,
+): Promise<Gap[]> {
+  const found: Gap[] = [];
+  for (let time = 0; time < times; time += 1) {
+    const [fault, master] = [
+      faults[time % faults.length],
+      masters[Math.floor(time / faults.length) % masters.length],
+    ];
+    if (!fault || !master) throw new Error('no fault, or no control plane');
+    await untilWhole(masters);
+    const asking = execa('docker', ['exec', worker.name, 'bash', '-c', ASKING], {
+      reject: false,
+      buffer: true,
+    });
+    await sleep(BEFORE_MS);
+    await fault.begin(master.name);
+    await sleep(FAULT_MS);
+    asking.kill();
+    const { stdout } = await asking;
+    await execa('docker', ['exec', worker.name, 'pkill', '-f', 'curl -sk|EPOCHREALTIME'], { reject: false });
+    await fault.end(master.name);
+    const seconds = longestGap(stdout.split('\n').slice(0, -1));
+    say(`${time + 1} of ${times}: ${master.name} ${fault.name}: ${seconds.toFixed(2)} s`);
+    found.push({ fault: fault.name, seconds });
+  }
+  await untilWhole(masters);
+  return found;
+}
