@@ -137,6 +137,27 @@ describe('a cluster of three control planes', () => {
     expect(await readyThroughEndpoint(3)).toBe('ok');
   });
 
+  it('takes a worker in, labels it and lets it go while a control plane is away', async () => {
+    await docker(['pause', hostAt(0)]);
+    try {
+      expect(await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(3, 5) })).toMatchObject({
+        status: 200,
+      });
+      await untilDone(meta, NAME, OPERATION_MS);
+      const labelled = { nodeList: [{ ...entries(4, 5)[0], labels: { 'example.com/rack': 'r1' } }] };
+      expect(await meta.rest.raw('POST', `${PATH}/relabel`, labelled)).toMatchObject({ status: 200 });
+      await untilDone(meta, NAME, OPERATION_MS);
+      expect(await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(3, 4) })).toMatchObject({
+        status: 200,
+      });
+      await untilDone(meta, NAME, OPERATION_MS);
+    } finally {
+      await docker(['unpause', hostAt(0)]);
+    }
+    expect(await traces(hostAt(4))).toEqual([]);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
+  });
+
   it('has a dead control plane replaced, the one that everything was asked of', async () => {
     // Whichever is asked is one that serves: the first of the list.
     const [dead, fresh] = [meta.hosts[2], meta.hosts[4]];

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
+import { nodeNameOf } from '#api/host.ts';
+import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
+import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+
+const NAME = 'halted';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+/** docs/contract.md: a cancel takes hold within 10 s where nothing protected runs; this machine is shared. */
+const HALTED_MS = 20_000;
+
+let meta: Meta;
+let bare: HostSnapshot | undefined;
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  bare = await snapshotHost(meta.hosts[2]?.name ?? '');
+});
+afterAll(() => meta.close());
+
+const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+const post = async (path: string, body: Record<string, unknown>, status = 200) =>
+  expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status });
+
+/** Asks for the operation, cancels it once it is at that step, and answers what its object says then. */
+async function cancelledAt(step: string) {
+  await untilCluster(meta, NAME, (cluster) => cluster?.status?.operation?.step === step, OPERATION_MS);
+  const begun = performance.now();
+  await post(`${PATH}/cancel`, {}, 202);
+  const cluster = await untilCluster(
+    meta,
+    NAME,
+    (one) => one?.status?.operation?.result !== undefined,
+    OPERATION_MS,
+  );
+  const ms = performance.now() - begun;
+  console.log(`cancelled at "${step}" after ${(ms / 1000).toFixed(1)} s`);
+  expect(cluster?.status).toMatchObject({
+    phase: 'Failed',
+    reason: 'Cancelled',
+    operation: { result: 'cancelled' },
+  });
+  return { ms, cluster };
+}
+
+describe('an operation that is cancelled', () => {
+  it('stops while hosts of a new cluster are prepared, and the next try goes on', async () => {
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(1) };
+    await post(PATH, { ...body, privateSSHKey: meta.privateKey });
+    const { ms } = await cancelledAt('Prepare hosts, start the control plane');
+    expect(ms).toBeLessThan(6 * HALTED_MS);
+    await post(PATH, { ...body, retry: true });
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1).map(nodeNameOf).sort());
+  });
+
+  it('stops at once where nothing is protected, and says what became of each host', async () => {
+    await post(`${PATH}/scaleup`, { nodeList: entries(1, 2) });
+    const { ms, cluster } = await cancelledAt('Prepare hosts');
+    expect(ms).toBeLessThan(HALTED_MS);
+    expect(cluster?.status?.message).toContain(meta.hosts[2]?.ip);
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1).map(nodeNameOf).sort());
+    const { id, name } = cluster?.status?.operation ?? { id: '', name: '' };
+    const key = { namespace: 'default', name: `kube-${name}-${id}` };
+    const { data } = await meta.client.get<ConfigMap>(CONFIG_MAPS, key);
+    expect(data?.['difference']).toContain(meta.hosts[2]?.ip);
+  });
+
+  it('leaves what it touched to the next one, which frees the host', async () => {
+    await post(`${PATH}/scaledown`, { nodeList: entries(1) });
+    await untilDone(meta, NAME, OPERATION_MS);
+    if (!bare) throw new Error('no snapshot');
+    expect(differences(bare, await snapshotHost(meta.hosts[2]?.name ?? ''))).toEqual([]);
+  });
+
+  it('goes with its cluster, which cannot be cancelled', async () => {
+    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
+    expect((await meta.rest.raw('POST', `${PATH}/cancel`, {})).status).toBe(409);
+    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+  });
+});
