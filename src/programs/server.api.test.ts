@@ -78,6 +78,7 @@ it('serves REST, its documentation, admission and probes over TLS until it is to
       cluster,
       ...[
         'cancel',
+        'etcd/move',
         'pause',
         'resume',
         'hosts',
