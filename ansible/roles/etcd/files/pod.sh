@@ -8,16 +8,15 @@ printf '%s\n' "${KUBEADM_CONFIG//CERTIFICATES_DIR//etc/kubernetes/pki}" > "$stat
 phase() { kubeadm init phase "$@" --config "$state/etcd.yaml" > "$state/etcd.out" 2>&1 || fail "$*: $(tail -3 "$state/etcd.out")"; }
 for certificate in etcd-server etcd-peer etcd-healthcheck-client apiserver-etcd-client; do phase certs $certificate; done
 enter /var/lib/etcd
-manifest=/etc/kubernetes/manifests/etcd.yaml
+manifest=/etc/kubernetes/manifests/etcd.yaml new=/etc/kubernetes/etcd.new
 if [ -n "$initial" ] || [ ! -e $manifest ]; then
-  # A kubelet would start what kubeadm writes at once: a first member instead of one more.
-  trap 'systemctl start kubelet' EXIT
-  systemctl stop kubelet
-  phase etcd local
+  # Made elsewhere first: the kubelet would start what kubeadm writes at once, a first member instead of one more.
+  mkdir -p $new
+  KUBEADM_INIT_DRYRUN_DIR=$new phase etcd local --dry-run
   # With data of its own it is the member that it was.
-  [ -z "$initial" ] || sed -i "s#^\( *\)- --initial-cluster=.*#\1- --initial-cluster=$initial\n\1- --initial-cluster-state=existing#" $manifest
-  systemctl start kubelet
-  trap - EXIT
+  [ -z "$initial" ] || sed -i "s#^\( *\)- --initial-cluster=.*#\1- --initial-cluster=$initial\n\1- --initial-cluster-state=existing#" $new/etcd.yaml
+  mv -f $new/etcd.yaml $manifest || fail "cannot write $manifest"
+  rm -rf $new
   changed $manifest
 fi
 promote
