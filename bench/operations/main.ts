@@ -95,7 +95,7 @@ async function replaced(meta: Meta): Promise<Figure> {
 async function resets(meta: Meta): Promise<Figure> {
   await asked(meta, `${PATH}/scaledown`, { nodeList: [], allowEmpty: true });
   const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
-  const seconds = /Reset the host\s+([\d.]+) s/.exec(JSON.stringify(body))?.[1];
+  const seconds = /Reset the host +\w+ +([\d.]+) s/.exec(JSON.stringify(body))?.[1];
   return { name: 'reset of one host (s)', ours: Number(seconds ?? Number.NaN), bound: 15 };
 }
 
