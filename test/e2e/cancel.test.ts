@@ -64,8 +64,10 @@ describe('an operation that is cancelled', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1).map(nodeNameOf).sort());
     const { id, name } = cluster?.status?.operation ?? { id: '', name: '' };
     const key = { namespace: 'default', name: `kube-${name}-${id}` };
-    const { data } = await meta.client.get<ConfigMap>(CONFIG_MAPS, key);
-    expect(data?.['difference']).toContain(meta.hosts[2]?.ip);
+    // The record's last words come after the result.
+    const difference = async () =>
+      (await meta.client.get<ConfigMap>(CONFIG_MAPS, key)).data?.['difference'] ?? '';
+    await expect.poll(difference, { timeout: 30_000 }).toContain(meta.hosts[2]?.ip);
   });
 
   it('leaves what it touched to the next one, which frees the host', async () => {
