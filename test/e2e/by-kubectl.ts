@@ -38,9 +38,9 @@ export function byKubectl(meta: Meta, name: string) {
   });
   return {
     run,
-    async giveKeys(): Promise<void> {
+    async giveKeys(named = KEYS): Promise<void> {
       const data = secretData({ username: 'root', 'ssh-privatekey': meta.privateKey });
-      const secret = { metadata: { namespace: 'default', name: KEYS }, data };
+      const secret = { metadata: { namespace: 'default', name: named }, data };
       await meta.client.apply(SECRETS, secret, { fieldManager: 'e2e', force: true });
     },
     apply: (wanted: Wanted) => run(['apply', '-f', '-'], { input: JSON.stringify(manifest(wanted)) }),
