@@ -2,7 +2,11 @@
 # cluster is still to be made says `anew`: then what members hold of an earlier try is worth nothing.
 umask 077
 mkdir -p "$state"
-if ! await_joined; then begin_anew; result anew yes; fi
+if ! await_joined; then
+  [ -n "$CREATES" ] || fail 'by what stands on it this host is no control plane of the cluster; nothing was changed'
+  begin_anew
+  result anew yes
+fi
 pki=/etc/kubernetes/pki
 issue() { # FOLDER CONFIG PHASE…
   local folder=$1 config=$2 phase; shift 2
