@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
-import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
+import { tracesOn } from './traces.ts';
 
 const NAME = 'apart';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 
 let meta: Meta;
-const before = new Map<string, HostSnapshot>();
+let traces: (index: number) => Promise<string[]>;
 
 beforeAll(async () => {
   meta = await metaUp(inject('labHosts'), () => {});
-  for (const { name } of meta.hosts) before.set(name, await snapshotHost(name));
+  traces = await tracesOn(meta);
 });
 afterAll(() => meta.close());
 
@@ -27,12 +27,6 @@ const nodes = (...indices: number[]) =>
     .sort();
 const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
 const on = (index: number, ...command: string[]) => docker(['exec', hostAt(index), ...command]);
-
-async function traces(index: number): Promise<string[]> {
-  const was = before.get(hostAt(index));
-  if (!was) throw new Error(`no snapshot of ${hostAt(index)}`);
-  return differences(was, await snapshotHost(hostAt(index)));
-}
 
 /** Addresses of the members of etcd, as the one on a host of its own knows them; `learner` behind one that does not vote yet. */
 async function membersAt(index: number): Promise<string[]> {

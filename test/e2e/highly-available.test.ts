@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
-import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
+import { tracesOn } from './traces.ts';
 
 const NAME = 'high';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -14,11 +14,11 @@ const OPERATION_MS = 10 * 60_000;
 const TOLD_MS = 3 * 60_000;
 
 let meta: Meta;
-const before = new Map<string, HostSnapshot>();
+let traces: (index: number) => Promise<string[]>;
 
 beforeAll(async () => {
   meta = await metaUp(inject('labHosts'), () => {});
-  for (const { name } of meta.hosts) before.set(name, await snapshotHost(name));
+  traces = await tracesOn(meta);
 });
 afterAll(() => meta.close());
 
@@ -26,13 +26,6 @@ const entries = (first: number, last: number) => meta.hosts.slice(first, last).m
 const nodes = (last: number) => entries(0, last).map(nodeNameOf).sort();
 const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
 const on = (index: number, ...command: string[]) => docker(['exec', hostAt(index), ...command]);
-
-/** What differs on a host from what it was before any cluster came. */
-async function traces(name: string): Promise<string[]> {
-  const was = before.get(name);
-  if (!was) throw new Error(`no snapshot of ${name}`);
-  return differences(was, await snapshotHost(name));
-}
 
 /** Asks for the API as a worker's kubelet does: by the cluster's own name. */
 async function readyThroughEndpoint(worker: number): Promise<string> {
@@ -121,7 +114,7 @@ describe('a cluster of three control planes', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(2, 4).map(nodeNameOf).sort());
     expect(await readyThroughEndpoint(3)).toBe('ok');
     expect(await on(3, 'grep', 'matryoshka', '/etc/hosts')).toMatch(`${meta.hosts[2]?.ip} `);
-    for (const name of [hostAt(0), hostAt(1)]) expect(await traces(name), name).toEqual([]);
+    for (const index of [0, 1]) expect(await traces(index), hostAt(index)).toEqual([]);
   });
 
   it('grows to three again', async () => {
@@ -154,7 +147,7 @@ describe('a cluster of three control planes', () => {
     } finally {
       await docker(['unpause', hostAt(0)]);
     }
-    expect(await traces(hostAt(4))).toEqual([]);
+    expect(await traces(4)).toEqual([]);
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
   });
 
@@ -185,6 +178,6 @@ describe('a cluster of three control planes', () => {
   it('goes, and leaves every host as it was', async () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
-    for (const { name } of meta.hosts) expect(await traces(name), name).toEqual([]);
+    for (const index of meta.hosts.keys()) expect(await traces(index), hostAt(index)).toEqual([]);
   });
 });

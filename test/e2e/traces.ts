@@ -1,0 +1,14 @@
+import { differences, snapshotHost } from '#lab/host-snapshot.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+
+/** Remembers hosts as they are before any cluster comes; answers a function that lists what differs on one since. */
+export async function tracesOn({ hosts }: Meta): Promise<(index: number) => Promise<string[]>> {
+  const before = new Map<string, Awaited<ReturnType<typeof snapshotHost>>>();
+  for (const { name } of hosts) before.set(name, await snapshotHost(name));
+  return async (index) => {
+    const name = hosts[index]?.name ?? '';
+    const was = before.get(name);
+    if (!was) throw new Error(`there is no host ${index}`);
+    return differences(was, await snapshotHost(name));
+  };
+}
