@@ -7,6 +7,7 @@ import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
+import { randomFrom } from '#base/testing/random.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import type { Ground } from '../worlds/ground.ts';
@@ -14,7 +15,6 @@ import { createHosts } from './hosts.ts';
 import { runJobs } from './kubelet.ts';
 import { judge, judgeLeftovers } from './oracles.ts';
 import { createQuiet } from './quiet.ts';
-import { randomFrom } from './random.ts';
 import { STEPS_DO, userOf } from './user.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');

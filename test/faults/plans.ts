@@ -1,6 +1,6 @@
+import { randomFrom } from '#base/testing/random.ts';
 import type { Call } from './faulty-caller.ts';
 import { CALL_FAULTS, type Fault, type Plan, RUN_FAULTS, type Step } from './plan.ts';
-import { randomFrom } from './random.ts';
 
 /** What happened in a run without faults: what can go wrong in one with faults. */
 export interface Trace {
