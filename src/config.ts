@@ -55,6 +55,13 @@ export const controllerConfig = z.object({
     .default(1000)
     .describe('Most calls per second to the Kubernetes API; its own priority and fairness come first'),
   workers: z.coerce.number().int().min(1).max(64).default(4).describe('Clusters that are reconciled at once'),
+  maxOperations: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(50)
+    .describe('Operations that run at once over all clusters; others wait, fairly across namespaces'),
   healthIntervalSeconds: z.coerce
     .number()
     .min(0)

@@ -52,6 +52,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
   const controllers = modules({
     offer: { versions: offeredVersions(config.siteDir) },
     health: healthOf(config),
+    maxOperations: config.maxOperations,
     installer: (of) =>
       jobInstallerModule(of, {
         namespace,

@@ -73,6 +73,7 @@ async function outdated(name: string) {
     kubeconfigs: createKubeconfigs(systemClock),
     hostsOf: () => [],
     healthOf: () => ({ kind: 'off' as const }),
+    turnOf: () => ({ kind: 'now' as const }),
   });
 }
 

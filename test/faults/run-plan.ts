@@ -134,6 +134,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
     });
     const module = clusterModule({
       offer: { versions: ['v1.34.4'] },
+      maxOperations: 50,
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
     });
     const controllers = module(host);

@@ -11,11 +11,19 @@ export const pathWithin = (namespace: string, path: string): string =>
 
 /** A client that sees the clusters of one namespace alone: tests share an API server, each has a controller. */
 export function withinNamespace({ caller }: Client, namespace: string): Client {
-  const within = (request: ApiRequest) => ({ ...request, path: pathWithin(namespace, request.path) });
-  const inner: Caller = {
-    call: (request) => caller.call(within(request)),
-    stream: (request) => caller.stream(within(request)),
-    close: () => caller.close(),
-  };
-  return clientOver(inner);
+  return changing(caller, (request) => ({ ...request, path: pathWithin(namespace, request.path) }));
 }
+
+/** A client that sees the clusters of all namespaces that have a label, for tests of more than one namespace. */
+export function withLabel(labelSelector: string, { caller }: Client): Client {
+  return changing(caller, (request) =>
+    request.path === CLUSTERS ? { ...request, query: { ...request.query, labelSelector } } : request,
+  );
+}
+
+const changing = (caller: Caller, change: (request: ApiRequest) => ApiRequest): Client =>
+  clientOver({
+    call: (request) => caller.call(change(request)),
+    stream: (request) => caller.stream(change(request)),
+    close: () => caller.close(),
+  });

@@ -17,7 +17,7 @@ import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { createManager } from '#runtime/process/manager.ts';
 import { isAlreadyExists } from '#runtime/wire/api-error.ts';
-import { withinNamespace } from './one-namespace.ts';
+import { withinNamespace, withLabel } from './one-namespace.ts';
 import { type Ending, endJobs } from './scripted-jobs.ts';
 
 async function ensure(client: Client, resource: Resource, object: KubeObject): Promise<void> {
@@ -61,6 +61,10 @@ export interface TestOperatorOptions {
   clock?: Clock;
   /** How made clusters are looked at. Default: not at all, for the kubeconfig of most leads nowhere. */
   health?: HealthSettings;
+  /** Operations that run at once. Default: as the program has it. */
+  maxOperations?: number;
+  /** It sees the clusters with this label, of all namespaces. Default: those of its own namespace. */
+  label?: string;
   /** Told of every Event. */
   onEvent?(reason: string, message: string): void;
   /** The client that the controller itself uses, made once the namespaces are there. Default: cluster admin's. */
@@ -70,7 +74,14 @@ export interface TestOperatorOptions {
 export async function startOperator(
   kubeconfig: string,
   script: (job: string, hosts: string[]) => Ending | Promise<Ending>,
-  { clock = systemClock, clientOf = async (admin) => admin, health, onEvent }: TestOperatorOptions = {},
+  {
+    clock = systemClock,
+    clientOf = async (admin) => admin,
+    health,
+    maxOperations = 50,
+    label,
+    onEvent,
+  }: TestOperatorOptions = {},
 ): Promise<TestOperator> {
   const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'matryoshka-test' });
   const log = createLogger('silent');
@@ -104,7 +115,8 @@ export async function startOperator(
   const watches = [clusters.run(watching.signal), pods.run(watching.signal)];
   await Promise.all([clusters.whenSynced(), pods.whenSynced()]);
 
-  const own = withinNamespace(await clientOf(client, operatorNamespace), namespace);
+  const mine = await clientOf(client, operatorNamespace);
+  const own = label === undefined ? withinNamespace(mine, namespace) : withLabel(label, mine);
   function run(versions: readonly string[] = ['v1.34.4']): { stop(): Promise<void> } {
     const abort = new AbortController();
     const host = quietHost({
@@ -117,6 +129,7 @@ export async function startOperator(
     const controllers = modules({
       offer: { versions },
       health,
+      maxOperations,
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
     }).flatMap((module) => module(host));
     const manager = createManager({ caches: host.informers, controllers, log });

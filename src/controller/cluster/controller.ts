@@ -29,6 +29,7 @@ import { decide } from './decide/table.ts';
 import { acceptedOperation, writeStatus } from './finish.ts';
 import { observe } from './observe.ts';
 import { type Performers, perform } from './perform.ts';
+import type { FleetQueue } from './queue/fleet-queue.ts';
 import { anchorsIn } from './stores/anchors.ts';
 import { hostsIn } from './stores/hosts.ts';
 import { createKubeconfigs } from './stores/kubeconfigs.ts';
@@ -51,6 +52,8 @@ export interface ClusterControllerDeps {
   installer: InstallerModule;
   /** What was seen last of a made cluster. */
   healthOf(cluster: KubernetesCluster): Health;
+  /** Who of all clusters may begin an operation. */
+  queue: FleetQueue;
   clusters: Informer<KubernetesCluster>;
   /** Host records of the operator's namespace, with `hostIndexers`. */
   hosts: Informer<HostRecord>;
@@ -69,6 +72,8 @@ export interface ClusterControllerDeps {
 /** How long what a person must mend, a refusal or a denial, is left alone before it is looked at again. */
 const REFUSAL_RETRY_MS = 30_000;
 const AFTER_EFFECTS_MS = 100;
+/** How long an operation may fail to begin before its place is for another: its Job may be there, and not seen yet. */
+const GIVEN_BACK_MS = 60_000;
 
 /** The cluster that an object of ours in the operator's namespace belongs to. */
 function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
@@ -104,8 +109,13 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       anchors,
       hostsOf,
       healthOf: deps.healthOf,
+      turnOf: deps.queue.turnOf,
     });
     const { signal, outcome } = decide(snapshot);
+    const { attempt, turn } = snapshot;
+    // It may begin and does not: nothing runs that would use the place.
+    const isHeldUp = attempt.kind === 'absent' && (outcome.kind === 'rest' || outcome.kind === 'wait');
+    if (isHeldUp && turn.kind === 'now') deps.queue.release(cluster);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
     // Whoever still waits for a cluster comes before the remains of work that is done.
     if (signal === 'untidy' && !context.behind) return { requeueAfterMs: AFTER_EFFECTS_MS, behind: true };
@@ -135,7 +145,9 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       // Somebody wrote meanwhile: their change wakes us, and this decision is void.
       if (isConflict(error) || (isNotFound(error) && !clusters.get(key))) return { requeueAfterMs: 200 };
       // A quota, a policy, a right that is missing: it ends nothing, for whoever made the rule can lift it.
-      if (!isApiError(error, 'Forbidden', 'Invalid')) throw error;
+      const isDenied = isApiError(error, 'Forbidden', 'Invalid');
+      deps.queue.release(cluster, isDenied ? 0 : GIVEN_BACK_MS);
+      if (!isDenied) throw error;
       log.warn({ error: error.message }, 'the API server denies a write');
       return finish(client, snapshot, stalled({ reason: 'Denied', message: error.message }));
     }

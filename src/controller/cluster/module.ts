@@ -1,13 +1,14 @@
 import { SECRETS, type Secret } from '#api/core.ts';
 import { HOSTS, type HostRecord } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import type { KubeObject } from '#api/meta.ts';
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { labels, marks } from '#api/names.ts';
 import type { InstallerHost, InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { ControllerModule } from '../host.ts';
 import { BY_CLUSTER, clusterController, hostIndexers } from './controller.ts';
 import { type HealthSettings, healthObserver } from './health/observer.ts';
+import { fleetQueue } from './queue/fleet-queue.ts';
 import { PUBLIC_KEYS } from './stores/anchors.ts';
 
 export interface ClusterModuleSettings {
@@ -15,6 +16,8 @@ export interface ClusterModuleSettings {
   installer: (host: InstallerHost) => InstallerModule;
   /** How made clusters are looked at; absent: not at all. */
   health?: HealthSettings | undefined;
+  /** How many operations run at once over all clusters. */
+  maxOperations: number;
 }
 
 /** Kept of an anchor: its metadata, and what is no secret: the sequence that was taken last, and the plan under it. */
@@ -49,9 +52,10 @@ const byMark = ({ metadata }: KubeObject): string[] => {
 
 /** The cluster controller, with caches of clusters everywhere and of what is ours in the operator's namespace. */
 export const clusterModule =
-  ({ offer, installer, health }: ClusterModuleSettings): ControllerModule =>
+  ({ offer, installer, health, maxOperations }: ClusterModuleSettings): ControllerModule =>
   (host) => {
-    const { namespace, recorder, workers, metrics } = host;
+    const { namespace, recorder, workers, metrics, clock } = host;
+    const wake = (key: ObjectKey) => controller.enqueue(key);
     const clusters = host.informer<KubernetesCluster>(KUBERNETES_CLUSTERS, { resyncMs: 600_000 });
     const hosts = host.informer<HostRecord>(HOSTS, {
       selection: { namespace },
@@ -71,12 +75,13 @@ export const clusterModule =
         clusters,
         hostsOf: (clusterId) => hosts.byIndex(BY_CLUSTER, clusterId),
         observe: metrics?.controller('kubernetescluster-health', health.workers),
-        wake: (key) => controller.enqueue(key),
+        wake,
       });
     const controller = clusterController({
       ...host,
       healthOf: (cluster) => observer?.of(cluster) ?? { kind: 'off' },
       offer,
+      queue: fleetQueue({ clusters, clock, most: maxOperations, wake }),
       installer: installer(host),
       clusters,
       hosts,

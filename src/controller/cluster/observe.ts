@@ -15,7 +15,14 @@ import { validateSpec } from '#operations/validate.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { FETCH } from './decide/settle.ts';
 import { askedWord, isAnswered } from './decide/signal.ts';
-import { type Health, type Kubeconfig, PRECHECK, type Request, type Snapshot } from './decide/snapshot.ts';
+import {
+  type Health,
+  type Kubeconfig,
+  PRECHECK,
+  type Request,
+  type Snapshot,
+  type Turn,
+} from './decide/snapshot.ts';
 import { jobName } from './decide/work-rules.ts';
 import type { Anchors } from './stores/anchors.ts';
 import type { Kubeconfigs } from './stores/kubeconfigs.ts';
@@ -31,9 +38,12 @@ export interface Observers {
   hostsOf(clusterId: string): readonly HostRecord[];
   /** What was seen of it last. */
   healthOf(cluster: KubernetesCluster): Health;
+  /** Whether its operation under way may begin; `begun`: a run of it is there. */
+  turnOf(cluster: KubernetesCluster, begun: boolean): Turn;
 }
 
 const ABSENT: AttemptState = { kind: 'absent' };
+const NOW: Turn = { kind: 'now' };
 
 /** Reads everything that a reconcile may look at, once. */
 export async function observe(given: KubernetesCluster, deps: Observers): Promise<Snapshot> {
@@ -88,6 +98,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     check: checking && { ref: checking, state: await installer.observe(checking) },
     attempts,
     kubeconfig,
+    turn: underWay ? deps.turnOf(cluster, attempt.kind !== 'absent') : NOW,
     health: deps.healthOf(cluster),
     offer,
     problems: malformed ? shape : problemsOf(cluster)(offer),

@@ -95,6 +95,8 @@ function wordsInstead(cluster: KubernetesCluster): string {
   const words = lastWords(cluster);
   if (words !== undefined) return `${words}\n`;
   if (!operation || isFormer(cluster)) return 'the request waits for the controller\n';
+  const begins = findCondition(cluster.status?.conditions, 'Reconciling');
+  if (begins?.reason === 'Queued') return `${operation.name} ${begins.message}\n`;
   return `${operation.name} is under way, step "${operation.step}"; its Job has logged nothing yet\n`;
 }
 

@@ -4,7 +4,7 @@ import type { Member } from '#api/member.ts';
 import type { OperationName, Phase, Result } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Attempt, AttemptRef, Blocked } from '#installer/installer.ts';
-import type { Request } from './snapshot.ts';
+import type { Request, Turn } from './snapshot.ts';
 
 /** What is known of a run before the way to its hosts is read. */
 export type AttemptToStart = Omit<Attempt, 'access' | 'order'> & {
@@ -49,7 +49,7 @@ export interface Stall {
 
 export type Outcome =
   /** An event will wake us. */
-  | { kind: 'rest'; stall?: Stall; plan?: PlanStatus }
+  | { kind: 'rest'; stall?: Stall; plan?: PlanStatus; turn?: Extract<Turn, { kind: 'waits' }> }
   /** Look again later, and say why if a person should know. */
   | { kind: 'wait'; ms: number; stall?: Stall; plan?: PlanStatus }
   /** Take the next sequence and write the operation down; the work starts at the next reconcile. */

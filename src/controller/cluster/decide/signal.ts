@@ -107,11 +107,14 @@ export function deadlineOf({ startedAt, spec }: OperationStatus): number {
 }
 
 export function workSignalOf(snapshot: Snapshot, operation: OperationStatus): WorkSignal {
-  const { attempt, now, cluster } = snapshot;
-  // Of an attempt that has ended before it was seen there is nothing to say but how.
-  if (attempt.kind === 'succeeded' || attempt.kind === 'failed') return attempt.kind;
-  if (isCancelled(cluster)) return cancelSignal(snapshot, operation);
+  const { attempt, now, cluster, plan } = snapshot;
   const late = now.getTime() >= deadlineOf(operation);
+  // Of an attempt that has ended before it was seen there is nothing to say but how.
+  if (attempt.kind === 'failed') return attempt.kind;
+  // Until its beginning was seen the time counts from its acceptance, and it may have waited since.
+  const isUnseen = plan !== undefined && operation.step === 'starting' && operation.attempt === 1;
+  if (attempt.kind === 'succeeded') return isUnseen && late ? 'started' : attempt.kind;
+  if (isCancelled(cluster)) return cancelSignal(snapshot, operation);
   if (operation.step === 'starting') {
     if (attempt.kind !== 'absent') return 'started';
     if (cluster.spec.paused) return 'held';

@@ -48,6 +48,12 @@ export type Health =
   | { kind: 'unseen' }
   | { kind: 'seen'; verdict: Verdict };
 
+/** Whether an accepted operation may begin, among all that run at once. */
+export type Turn =
+  | { kind: 'now' }
+  /** `before`: how many begin before it, rounded; undefined while nobody has counted. `most`: how many run at once. */
+  | { kind: 'waits'; before: number | undefined; most: number };
+
 /** Everything that one reconcile knows; read once, then frozen. */
 export interface Snapshot {
   now: Date;
@@ -67,6 +73,8 @@ export interface Snapshot {
   plan: FrozenPlan | undefined;
   /** State of that operation's last attempt; `absent` when there is none. */
   attempt: AttemptState;
+  /** Whether the operation under way may begin; of one that has begun it says nothing. */
+  turn: Turn;
   /** State of the errand that fetches the kubeconfig; `absent` unless one was needed. */
   fetch: AttemptState;
   /** The run of a dry run that looks at hosts, and how it stands. */

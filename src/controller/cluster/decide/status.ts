@@ -9,6 +9,7 @@ import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { ailmentOf, healthConditions, nodesOf, observedReady } from './health.ts';
 import type { Outcome, Stall } from './outcome.ts';
+import { doingOf, queued } from './queued.ts';
 import type { Snapshot } from './snapshot.ts';
 import { summaryOf } from './summary.ts';
 import { jobName } from './work-rules.ts';
@@ -43,7 +44,10 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
     ['UpToDate', upToDate(snapshot, next, running, stalled)],
     [
       'Reconciling',
-      running && !stalled ? condition('Reconciling', 'True', operation.word, operation.step) : undefined,
+      running && !stalled
+        ? (queued(outcome, old.conditions) ??
+          condition('Reconciling', 'True', operation.word, operation.step))
+        : undefined,
     ],
     [
       'Stalled',
@@ -65,7 +69,7 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
     reason: next.reason,
     message: next.message,
     summary: summaryOf(next, {
-      running,
+      doing: running ? doingOf(operation, conditions) : undefined,
       stalled,
       hosts,
       created: appliedOperation(cluster) !== undefined,

@@ -28,13 +28,14 @@ const LONGEST = 120;
 export function summaryOf(
   { operation, phase, reason }: Next,
   {
-    running,
+    doing,
     stalled,
     hosts,
     created,
     ailment,
   }: {
-    running: boolean;
+    /** What the operation under way does. */
+    doing: string | undefined;
     stalled: Stall | undefined;
     hosts: readonly HostRecord[];
     created: boolean;
@@ -51,10 +52,7 @@ export function summaryOf(
           : stalled.reason;
     return `${what}: ${TO_DO[stalled.reason] ?? stalled.message}`.slice(0, LONGEST);
   }
-  if (running && operation) {
-    const stops = operation.cancelledAt === undefined ? '' : ', cancelled, is being stopped';
-    return `${operation.word}: ${operation.step}${stops}`.slice(0, LONGEST);
-  }
+  if (doing !== undefined) return doing.slice(0, LONGEST);
   if (ailment !== undefined && created) return `${phase}; ${ailment}`.slice(0, LONGEST);
   const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;
   if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;

@@ -44,7 +44,7 @@ function withoutPlan({ now }: Snapshot, status: OperationStatus): Outcome {
 }
 
 export const start: WorkRule = (snapshot, { operation, status }) => {
-  const { now, attempts, plan, hosts } = snapshot;
+  const { now, attempts, plan, hosts, turn } = snapshot;
   const waitMs = Date.parse(status.notBefore ?? '') - now.getTime();
   if (waitMs > 0) return { kind: 'wait', ms: waitMs };
   if (!plan) return withoutPlan(snapshot, status);
@@ -54,6 +54,8 @@ export const start: WorkRule = (snapshot, { operation, status }) => {
   // Of this attempt there may be the Secret and, after a crash, not yet the Job.
   const others = attempts.filter((one) => one.job !== job);
   if (others.length > 0) return { kind: 'act', effects: [{ kind: 'discard', attempts: others }] };
+  // What went before is ended by then, so that a deletion cuts off at once what runs.
+  if (turn.kind === 'waits') return { kind: 'rest', turn };
   const effects: Effect[] = [];
   const held = new Map(hosts.map((record) => [record.spec.ip, record]));
   const given = plan.release.filter((ip) => held.has(ip));
@@ -67,10 +69,12 @@ export const start: WorkRule = (snapshot, { operation, status }) => {
       : [];
   });
   if (leaving.length > 0) effects.push({ kind: 'note', hosts: leaving });
+  // The first attempt has all of the time, however long it waited before it.
+  const deadline = deadlineOf(status.attempt === 1 ? { ...status, startedAt: now.toISOString() } : status);
   const attempt = runOf(snapshot, plan, {
     job,
     attempt: status.attempt,
-    deadlineSeconds: Math.max(1, Math.ceil((deadlineOf(status) - now.getTime()) / 1000)),
+    deadlineSeconds: Math.max(1, Math.ceil((deadline - now.getTime()) / 1000)),
     task: operation.name,
     callback: operation.callback,
     playbook: operation.playbook,

@@ -139,6 +139,7 @@ export function snapshot({
     operation: undefined,
     plan: running ? plan(running.name, hosts) : undefined,
     attempt: { kind: 'absent' },
+    turn: { kind: 'now' },
     fetch: { kind: 'absent' },
     check: undefined,
     attempts: [],

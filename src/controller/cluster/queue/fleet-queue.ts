@@ -1,0 +1,199 @@
+import { keyOf, operationUnderWay, textOf } from '#api/cluster-facts.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Turn } from '../decide/snapshot.ts';
+import { inOrder, nextOf, rounded, type Waiting } from './order.ts';
+
+export interface FleetQueueDeps {
+  clusters: Pick<Informer<KubernetesCluster>, 'addHandler'>;
+  clock: Clock;
+  /** How many operations run at once over all clusters. */
+  most: number;
+  /** Called when a cluster that was told to wait may begin, or has another place. */
+  wake(key: ObjectKey): void;
+}
+
+/**
+ * Who of all clusters may begin. Nothing of it is stored: what runs and what waits follows from the clusters; what was
+ * let begin and does not show there yet is in memory.
+ */
+export interface FleetQueue {
+  /** Whether the operation under way may begin. `begun`: a run of its first attempt is there, whoever let it. */
+  turnOf(cluster: KubernetesCluster, begun: boolean): Turn;
+  /** The place that the cluster was given at least `heldMs` ago and does not use is for others until it asks again. */
+  release(cluster: KubernetesCluster, heldMs?: number): void;
+}
+
+interface Entry extends Waiting {
+  key: ObjectKey;
+  /** Of the object and of the operation. */
+  identity: string;
+  /** `let`: it may begin, and the cache does not show that it did; `aside`: it gave its place back. */
+  state: 'waiting' | 'aside' | 'let' | 'running';
+  paused: boolean;
+  /** Since when it may begin. */
+  letMs: number;
+  place?: number | undefined;
+  /** The place that it was told; null: that it waits. */
+  told?: number | null;
+}
+
+/** Places are computed anew at most once in this time, however many wait. */
+const PLACES_MS = 1_000;
+/** How many are woken at once because their place moved: each writes a status. The next of them follow later. */
+const MOST_MOVED = 200;
+
+const isReady = (entry: Entry): boolean => entry.state === 'waiting' && !entry.paused;
+const holdsPlace = (entry: Entry): boolean => entry.state === 'let' || entry.state === 'running';
+
+/** The queue of operations; it looks at clusters from the first question on, which only a leader asks. */
+export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): FleetQueue {
+  const entries = new Map<string, Entry>();
+  const counts = { held: 0, ready: 0 };
+  let follows = false;
+  let isMoved = false;
+  let placedMs = Number.NEGATIVE_INFINITY;
+  let isTimed = false;
+
+  function put(cluster: string, entry: Entry | undefined): void {
+    const old = entries.get(cluster);
+    if (entry) entries.set(cluster, entry);
+    else entries.delete(cluster);
+    const held = Number(entry ? holdsPlace(entry) : false) - Number(old ? holdsPlace(old) : false);
+    const ready = Number(entry ? isReady(entry) : false) - Number(old ? isReady(old) : false);
+    counts.held += held;
+    counts.ready += ready;
+    isMoved ||= held !== 0 || ready !== 0;
+  }
+
+  function see(cluster: KubernetesCluster): void {
+    const key = keyOf(cluster);
+    const text = textOf(key);
+    const operation = operationUnderWay(cluster);
+    if (!operation) return void put(text, undefined);
+    const old = entries.get(text);
+    const { uid = '' } = cluster.metadata;
+    const identity = `${uid}/${operation.sequence}`;
+    const isSame = old?.identity === identity;
+    // A deletion goes on in the place of what it cuts off.
+    const follower = operation.name === 'delete' && old?.identity.startsWith(`${uid}/`) && holdsPlace(old);
+    const waits = operation.step === 'starting' && operation.attempt === 1;
+    const state = !waits ? 'running' : isSame ? old.state : follower ? 'let' : 'waiting';
+    put(text, {
+      cluster: text,
+      namespace: key.namespace,
+      key,
+      identity,
+      since: operation.startedAt,
+      deletes: operation.name === 'delete',
+      paused: cluster.spec.paused === true,
+      letMs: clock.monotonicMs(),
+      ...(isSame ? { place: old.place, told: old.told, letMs: old.letMs } : {}),
+      state,
+    });
+  }
+
+  function runningByNamespace(): Map<string, number> {
+    const running = new Map<string, number>();
+    for (const entry of entries.values())
+      if (holdsPlace(entry)) running.set(entry.namespace, (running.get(entry.namespace) ?? 0) + 1);
+    return running;
+  }
+  const ready = () => [...entries.values()].filter(isReady);
+
+  function letBegin(entry: Entry): void {
+    put(entry.cluster, { ...entry, state: 'let', letMs: clock.monotonicMs() });
+    if (entry.told !== undefined) wake(entry.key);
+  }
+
+  /** Gives out the places that are free; those that still wait learn their own. */
+  function dispatch(): void {
+    const free = most - counts.held;
+    if (free > 0 && counts.ready > 0) {
+      const running = runningByNamespace();
+      const one = free === 1 ? nextOf(ready(), running) : undefined;
+      const chosen = one ? [one] : inOrder(ready(), running).slice(0, free);
+      for (const { cluster } of chosen) {
+        const entry = entries.get(cluster);
+        if (entry) letBegin(entry);
+      }
+    }
+    if (isMoved && counts.ready > 0) computePlacesInTime();
+  }
+
+  function computePlacesInTime(): void {
+    const restMs = placedMs + PLACES_MS - clock.monotonicMs();
+    if (restMs <= 0) return void computePlaces();
+    if (isTimed) return;
+    isTimed = true;
+    clock.after(restMs, () => {
+      isTimed = false;
+      computePlaces();
+    });
+  }
+
+  function computePlaces(): void {
+    placedMs = clock.monotonicMs();
+    isMoved = false;
+    let woken = 0;
+    for (const [place, { cluster }] of inOrder(ready(), runningByNamespace()).entries()) {
+      const entry = entries.get(cluster);
+      if (!entry) continue;
+      entry.place = place;
+      if (entry.told === undefined || entry.told === rounded(place)) continue;
+      woken += 1;
+      if (woken <= MOST_MOVED) wake(entry.key);
+    }
+    // Whoever was left out still says its former place.
+    isMoved = woken > MOST_MOVED;
+    if (isMoved) computePlacesInTime();
+  }
+
+  function follow(): void {
+    follows = true;
+    let isWhole = false;
+    const look = (cluster: KubernetesCluster) => {
+      see(cluster);
+      if (isWhole) dispatch();
+    };
+    clusters.addHandler({
+      add: look,
+      update: (_before, cluster, { resync }) => {
+        if (!resync) look(cluster);
+      },
+      delete: (cluster) => {
+        put(textOf(keyOf(cluster)), undefined);
+        dispatch();
+      },
+    });
+    // Nothing is given out before all that runs is known.
+    isWhole = true;
+  }
+
+  return {
+    turnOf(cluster, begun) {
+      if (!follows) follow();
+      const text = textOf(keyOf(cluster));
+      if (!entries.has(text)) see(cluster);
+      const entry = entries.get(text);
+      if (!entry) return { kind: 'now' };
+      if (begun && !holdsPlace(entry)) put(text, { ...entry, state: 'let', letMs: clock.monotonicMs() });
+      else if (entry.state === 'aside') put(text, { ...entry, state: 'waiting' });
+      dispatch();
+      const now = entries.get(text);
+      if (!now || holdsPlace(now)) return { kind: 'now' };
+      const before = now.place === undefined ? undefined : rounded(now.place);
+      now.told = before ?? null;
+      return { kind: 'waits', before, most };
+    },
+    release(cluster, heldMs = 0) {
+      const text = textOf(keyOf(cluster));
+      const entry = entries.get(text);
+      if (entry?.state !== 'let' || clock.monotonicMs() < entry.letMs + heldMs) return;
+      put(text, { ...entry, state: 'aside', place: undefined });
+      dispatch();
+    },
+  };
+}
