@@ -8,8 +8,16 @@ import { ofControlPlanes } from '../mutants/of-control-planes.ts';
 import { ofHealth } from '../mutants/of-health.ts';
 import { ofItsEdges } from '../mutants/of-its-edges.ts';
 import { ofTheController } from '../mutants/of-the-controller.ts';
+import { ofTheQueue } from '../mutants/of-the-queue.ts';
 
-const mutants = [...ofTheController, ...ofItsEdges, ...ofControlPlanes, ...ofHealth, ...ofCancelAndPlans];
+const mutants = [
+  ...ofTheController,
+  ...ofItsEdges,
+  ...ofControlPlanes,
+  ...ofHealth,
+  ...ofCancelAndPlans,
+  ...ofTheQueue,
+];
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 
 it('there are at least twenty mutants, each with its own name', () => {

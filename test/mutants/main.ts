@@ -7,6 +7,7 @@ import { ofControlPlanes } from './of-control-planes.ts';
 import { ofHealth } from './of-health.ts';
 import { ofItsEdges } from './of-its-edges.ts';
 import { ofTheController } from './of-the-controller.ts';
+import { ofTheQueue } from './of-the-queue.ts';
 import { hear } from './witness.ts';
 
 /**
@@ -21,6 +22,7 @@ const mutants = [
   ...ofControlPlanes,
   ...ofHealth,
   ...ofCancelAndPlans,
+  ...ofTheQueue,
 ].filter(({ name }) => name.includes(wanted));
 
 const say = (...columns: string[]) => process.stdout.write(`${columns.join('\t')}\n`);

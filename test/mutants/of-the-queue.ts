@@ -1,0 +1,86 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const QUEUE = 'src/controller/cluster/queue';
+const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
+const ofQueue = (test: string) => unit(`${QUEUE}/fleet-queue.test.ts`, test);
+
+/** How many operations run at once, and whose is next. */
+export const ofTheQueue: readonly Mutant[] = [
+  {
+    name: 'one operation more than may run',
+    file: `${QUEUE}/fleet-queue.ts`,
+    from: 'const free = most - counts.held;',
+    to: 'const free = most + 1 - counts.held;',
+    witness: ofQueue('lets no more begin than may run'),
+  },
+  {
+    name: 'what may begin and has not holds no place',
+    file: `${QUEUE}/fleet-queue.ts`,
+    from: "entry.state === 'let' || entry.state === 'running'",
+    to: "entry.state === 'running'",
+    witness: ofQueue('lets no more begin than may run'),
+  },
+  {
+    name: 'an attempt after a lost one waits',
+    file: `${QUEUE}/fleet-queue.ts`,
+    from: "operation.step === 'starting' && operation.attempt === 1",
+    to: "operation.step === 'starting'",
+    witness: ofQueue('knows after a restart what runs'),
+  },
+  {
+    name: 'who is paused keeps others waiting',
+    file: `${QUEUE}/fleet-queue.ts`,
+    from: "entry.state === 'waiting' && !entry.paused",
+    to: "entry.state === 'waiting'",
+    witness: ofQueue('passes over who is paused'),
+  },
+  {
+    name: 'a place that is not used is never given back',
+    file: `${QUEUE}/fleet-queue.ts`,
+    from: "put(text, { ...entry, state: 'aside', place: undefined });",
+    to: '',
+    witness: ofQueue('gives a place that is not used'),
+  },
+  {
+    name: 'the next one is not woken',
+    file: `${QUEUE}/fleet-queue.ts`,
+    from: 'if (entry.told !== undefined) wake(entry.key);',
+    to: '',
+    witness: ofQueue('wakes the next one at the very end'),
+  },
+  {
+    name: 'places that move wake everybody at once',
+    file: `${QUEUE}/fleet-queue.ts`,
+    from: 'if (woken <= MOST_MOVED) wake(entry.key);',
+    to: 'wake(entry.key);',
+    witness: ofQueue('wakes two hundred at once'),
+  },
+  {
+    name: 'first come, first served',
+    file: `${QUEUE}/order.ts`,
+    from: 'compare(level(one), level(other)) ||',
+    to: '',
+    witness: unit(`${QUEUE}/order.test.ts`, 'one of each namespace in turn'),
+  },
+  {
+    name: 'deletions wait like all others',
+    file: `${QUEUE}/order.ts`,
+    from: 'compare(Number(other.deletes), Number(one.deletes)) ||',
+    to: '',
+    witness: unit(`${QUEUE}/order.test.ts`, 'deletions first of all'),
+  },
+  {
+    name: 'the time in the queue counts against the deadline',
+    file: 'src/controller/cluster/decide/work-rules.ts',
+    from: 'status.attempt === 1 ? { ...status, startedAt: now.toISOString() } : status',
+    to: 'status',
+    witness: unit('src/controller/cluster/decide/queued.test.ts', 'has all of its time'),
+  },
+  {
+    name: 'hosts are held while it waits',
+    file: 'src/controller/cluster/decide/work-rules.ts',
+    from: "if (turn.kind === 'waits') return { kind: 'rest', turn };",
+    to: '',
+    witness: { project: 'api', file: 'test/conformance/fleet-queue.test.ts', test: 'runs two at once' },
+  },
+];
