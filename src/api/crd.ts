@@ -49,6 +49,7 @@ const statusSchema = z.object({
         specHash: text,
         sequence: z.int(),
         result: z.enum(RESULTS).optional(),
+        history: z.int().optional(),
       }),
     )
     .max(250)

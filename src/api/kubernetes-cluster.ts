@@ -23,7 +23,11 @@ export const DEFAULTS = {
   podCIDR: '10.244.0.0/16',
   serviceCIDR: '10.96.0.0/16',
   timeoutMinutes: 60,
+  history: 10,
 } as const;
+
+/** Of how many operations records and logs are kept at most. */
+export const MAX_HISTORY = 100;
 
 /** The longest name of a cluster: it stands in names of Jobs, Secrets and hosts. */
 export const MAX_NAME = 40;
@@ -120,6 +124,12 @@ export const specSchema = z.object({
     .object({ network: z.enum(['flannel', 'none']).optional().meta({ description: 'Default: flannel.' }) })
     .optional()
     .meta({ description: 'Software to install into the cluster.' }),
+  history: z
+    .int()
+    .min(1)
+    .max(MAX_HISTORY)
+    .optional()
+    .meta({ description: 'How many ended operations keep their records and logs; default 10.' }),
 });
 
 export type ClusterSpec = z.infer<typeof clusterSchema>;
@@ -133,6 +143,8 @@ export interface RequestRecord {
   sequence: number;
   /** How it ended; absent while it runs. */
   result?: Result;
+  /** Of how many operations its end keeps records and logs, where the spec said so. */
+  history?: number;
 }
 
 /** `step` tells whether an attempt was seen: what is `starting` may still be started, what is `running` was. */

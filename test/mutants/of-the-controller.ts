@@ -284,4 +284,15 @@ export const ofTheController: readonly Mutant[] = [
     to: 'if (!check) return begin(snapshot, plan, job);',
     witness: life('is looked at by a run that is made whole, though it was begun before', 'dry-run'),
   },
+  {
+    name: 'a history that is made shorter keeps what is too much',
+    file: 'src/controller/cluster/decide/history.ts',
+    from: 'const left = before ? before.sequence - keptBy(before) + 1 : 1;',
+    to: 'const left = operation.sequence - keptBy(operation.spec);',
+    witness: {
+      project: 'unit',
+      file: 'src/controller/cluster/decide/history.test.ts',
+      test: 'more where the limit was lowered',
+    },
+  },
 ];

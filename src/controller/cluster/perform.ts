@@ -133,9 +133,11 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     for (const member of members) await hosts.rewrite(clusterId, member);
   },
   release: ({ hosts: ips }, { clusterId }, { hosts }) => hosts.release(clusterId, ips),
-  prune: async ({ operation, sequence }, { cluster, clusterId }, { client, installer }) => {
-    await installer.forget(textOf(keyOf(cluster)), sequence);
-    await removeRecord(client, cluster, operation, operationIdOf(clusterId, sequence));
+  prune: async ({ records, upTo }, { cluster, clusterId }, { client, installer }) => {
+    await installer.forget(textOf(keyOf(cluster)), upTo);
+    for (const { sequence, operations } of records)
+      for (const operation of operations)
+        await removeRecord(client, cluster, operation, operationIdOf(clusterId, sequence));
   },
   answer: ({ word, applied }, snapshot, deps) => {
     const { request, operation, cluster } = snapshot;

@@ -27,8 +27,12 @@ export type Effect =
   | { kind: 'note'; hosts: readonly { ip: string; status: HostRecordStatus; warning?: Stall }[] }
   | { kind: 'rewrite'; members: readonly Member[] }
   | { kind: 'release'; hosts: readonly string[] }
-  /** Record and logs of an operation that is too long ago. */
-  | { kind: 'prune'; operation: OperationName; sequence: number }
+  /** Records of operations that are too long ago, under each name that they may have, and logs up to a sequence. */
+  | {
+      kind: 'prune';
+      records: readonly { sequence: number; operations: readonly OperationName[] }[];
+      upTo: number;
+    }
   | { kind: 'answer'; word: string; applied: boolean }
   | { kind: 'delete-object' }
   | { kind: 'let-go' };

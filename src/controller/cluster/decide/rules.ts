@@ -1,14 +1,12 @@
 import { annotations } from '#api/names.ts';
-import { operationAsked, WORDS } from '#api/words.ts';
+import { WORDS } from '#api/words.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { rehearse } from './dry-run.ts';
+import { pruning } from './history.ts';
 import { type Outcome, textOfProblems } from './outcome.ts';
 import { deletionRequestId } from './signal.ts';
 import type { Request, Snapshot } from './snapshot.ts';
-
-/** Of how many operations record and logs are kept. */
-const KEPT = 10;
 
 export type Rule = (snapshot: Snapshot) => Outcome;
 
@@ -115,13 +113,11 @@ export const tellEnd: Rule = ({ operation, attempts, cluster }) => {
     return { kind: 'act', effects: [{ kind: 'discard', attempts }, { kind: 'let-go' }] };
   }
   const word = WORDS[operation.name][operation.result];
-  const old = cluster.status?.requests?.find(({ sequence }) => sequence === operation.sequence - KEPT);
-  const name = operationAsked(old?.word);
   return {
     kind: 'act',
     effects: [
       { kind: 'record', result: operation.result },
-      ...(old && name ? [{ kind: 'prune' as const, operation: name, sequence: old.sequence }] : []),
+      ...pruning(operation, cluster.status?.requests ?? []),
       { kind: 'answer', word, applied: operation.result === 'finished' },
     ],
   };

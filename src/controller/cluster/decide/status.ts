@@ -131,8 +131,9 @@ function progress(old: ClusterStatus, outcome: Outcome, now: Date, accepted?: Op
   };
   if (outcome.kind === 'accept' && accepted) {
     const phase = accepted.name === 'delete' ? 'Terminating' : 'Prechecking';
-    const { word, requestId, specHash, sequence } = accepted;
-    const record = { word, requestId, specHash, sequence };
+    const { word, requestId, specHash, sequence, spec } = accepted;
+    const history = spec.history === undefined ? {} : { history: spec.history };
+    const record = { word, requestId, specHash, sequence, ...history };
     return { phase, operation: accepted, requests: remember(requests, record), reason: '', message: '' };
   }
   if (outcome.kind === 'move' && old.operation) {

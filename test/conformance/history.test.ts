@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { CONFIG_MAPS } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations, labels } from '#api/names.ts';
+import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
+
+let operator: TestOperator;
+
+beforeEach(async () => {
+  operator = await startOperator(inject('kubeconfigPath'), () => ({
+    kind: 'report',
+    success: true,
+    kubeconfig: KUBECONFIG,
+  }));
+});
+afterEach(() => operator.stop());
+
+const spec = (round: number, history: number): KubernetesCluster['spec'] => ({
+  history,
+  cluster: {
+    masterList: [{ ip: '10.248.0.1' }],
+    nodeList: [{ ip: '10.248.0.2', labels: { round: String(round) } }],
+  },
+});
+/** Carries out the next operation; answers its id. */
+async function next(round: number, history: number): Promise<string> {
+  const [asked, done] = round === 1 ? ['creating', 'create-finished'] : ['relabeling', 'relabel-finished'];
+  await operator.apply('demo', spec(round, history), asked, String(round));
+  const cluster = await operator.until(
+    'demo',
+    (now) =>
+      now?.metadata.annotations?.[annotations.operation] === done &&
+      now.status?.operation?.sequence === round,
+  );
+  return cluster?.status?.operation?.id ?? '';
+}
+async function records(): Promise<string[]> {
+  const { items } = await operator.client.list(CONFIG_MAPS, {
+    namespace: operator.namespace,
+    labelSelector: `${labels.purpose}=record`,
+  });
+  return items.map(({ metadata }) => metadata.name ?? '').sort();
+}
+
+it('keeps the records of as many operations as the spec says, and of fewer once it says so', async () => {
+  const ids: string[] = [];
+  for (const round of [1, 2, 3, 4]) ids.push(await next(round, 3));
+  expect(await records()).toEqual(
+    ids
+      .slice(1)
+      .map((id) => `kube-relabel-${id}`)
+      .sort(),
+  );
+  const last = await next(5, 1);
+  expect(await records()).toEqual([`kube-relabel-${last}`]);
+});
