@@ -90,9 +90,13 @@ it('runs two at once, fairly across namespaces, through a restart', async () => 
   await runs().toEqual([ipOf('a2'), ipOf('b1')]);
   await eventually(() => saysOf('a3')).toBe('is the next to begin');
 
-  // What waits and holds nothing can go at once.
+  // What waits and holds nothing can be cancelled, and go, at once.
   await ask('a4');
   await eventually(() => saysOf('a4')).toBe('waits for 2 operations before it');
+  const id = (await get('a4'))?.status?.operation?.id ?? '';
+  const cancel = { metadata: { annotations: { [annotations.cancel]: id } } };
+  await operator.client.patch(KUBERNETES_CLUSTERS, keyOf('a4'), cancel, { type: 'merge' });
+  await eventually(() => resultOf('a4')).toBe('cancelled');
   await operator.client.delete(KUBERNETES_CLUSTERS, keyOf('a4'));
   await eventually(() => get('a4')).toBeUndefined();
 

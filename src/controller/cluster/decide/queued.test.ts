@@ -47,6 +47,8 @@ it('has all of its time, however long it waited', () => {
   expect(signal({ ...accepted, operation: second, now })).toBe('overdue');
   // Over before it was seen: when it began is not known, and what is left to do may still take its time.
   expect(signal({ ...accepted, now, attempt: { kind: 'succeeded' } })).toBe('started');
+  const early = new Date('2026-01-01T00:30:00Z');
+  expect(signal({ ...accepted, now: early, attempt: { kind: 'succeeded' } })).toBe('succeeded');
 });
 
 const told = (turn: Turn, status: ClusterStatus = {}) => {
