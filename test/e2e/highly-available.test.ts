@@ -148,7 +148,7 @@ describe('a cluster of three control planes', () => {
       await docker(['unpause', hostAt(0)]);
     }
     expect(await traces(4)).toEqual([]);
-    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
+    await expect.poll(() => readyNodesOf(meta, NAME), { timeout: 60_000 }).toEqual(nodes(4));
   });
 
   it('has a dead control plane replaced, the one that everything was asked of', async () => {
