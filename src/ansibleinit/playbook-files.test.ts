@@ -18,14 +18,18 @@ const order: RunOrder = {
   vars: { kube_version: 'v1.34.4' },
 };
 
-const settings = (siteVars: Record<string, unknown> = {}, version = 'v1.34.4'): Settings => ({
+const settings = (
+  siteVars: Record<string, unknown> = {},
+  version = 'v1.34.4',
+  vars: Record<string, unknown> = {},
+): Settings => ({
   POD_UID: 'uid',
   MATRYOSHKA_ETC: '/nonexistent',
   PLAYBOOKS: '',
   TOKEN_FILE: '',
   WORK_DIR: '',
   TERMINATION_LOG: '',
-  order: { ...order, vars: { kube_version: version } },
+  order: { ...order, vars: { kube_version: version, ...vars } },
   artifacts: { baseUrl: 'http://meta:32080', releases: { 'v1.34.4': { artifact_files: {} } } },
   siteVars,
   limits: {},
@@ -43,6 +47,15 @@ describe('the inventory that Ansible reads', () => {
       artifacts_base_url: 'http://meta:32080',
       artifact_files: {},
       kubelet_config: { failSwapOn: false },
+    });
+  });
+
+  it('lays settings of the cluster over those of the site', () => {
+    const site = { kubelet_config: { failSwapOn: false, maxPods: 50 }, cert_sans: ['site.example.com'] };
+    const own = { kubelet_config: { maxPods: 200 }, cert_sans: ['own.example.com'] };
+    expect(completeInventory(settings(site, 'v1.34.4', own), new Set()).all.vars).toMatchObject({
+      kubelet_config: { failSwapOn: false, maxPods: 200 },
+      cert_sans: ['site.example.com', 'own.example.com'],
     });
   });
 

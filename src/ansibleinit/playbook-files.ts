@@ -40,6 +40,20 @@ export function writePlaybookFiles(
   return files;
 }
 
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Variables of an order over those of the site: maps are merged and lists joined, anything else is the order's. */
+function laidOver(site: Record<string, unknown>, order: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(order).map(([name, value]) => {
+      const under = site[name];
+      if (isMap(under) && isMap(value)) return [name, { ...under, ...value }];
+      return [name, Array.isArray(under) && Array.isArray(value) ? [...under, ...value] : value];
+    }),
+  );
+}
+
 /** The order's inventory with what the Job's pod adds: what hosts install, the site's variables, the pod's own uid. */
 export function completeInventory(settings: Settings, untouched: ReadonlySet<string>) {
   const { order, artifacts, siteVars } = settings;
@@ -55,7 +69,7 @@ export function completeInventory(settings: Settings, untouched: ReadonlySet<str
       ...all,
       vars: {
         ...siteVars,
-        ...all.vars,
+        ...laidOver(siteVars, all.vars),
         ...(release ?? { artifact_files: {} }),
         artifacts_base_url: artifacts.baseUrl,
         pod_uid: settings.POD_UID,

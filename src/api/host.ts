@@ -26,12 +26,15 @@ export const ipSchema = z
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
+/** Whether a text is a name that DNS may know, as RFC 1123 has it. */
+export const isDnsName = (text: string): boolean => text.length <= 253 && DNS_SUBDOMAIN.test(text);
+
 /** Whether a text is a qualified name, as keys of labels and taints are (kubernetes.io, Labels and Selectors). */
 function isQualifiedName(text: string): boolean {
   const [first = '', second, more] = text.split('/');
   if (more !== undefined) return false;
   if (second === undefined) return NAME.test(first);
-  return first.length <= 253 && DNS_SUBDOMAIN.test(first) && NAME.test(second);
+  return isDnsName(first) && NAME.test(second);
 }
 
 const KEY_ERROR =

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { cidrSchema } from './cidr.ts';
 import type { Condition } from './conditions.ts';
 import { hostSchema } from './host.ts';
+import { kubeadmSchema } from './kubeadm.ts';
 import type { KubeObject, Resource } from './meta.ts';
 import { GROUP } from './names.ts';
 import type { OperationName, Phase, PlanResult, Result } from './words.ts';
@@ -106,6 +107,9 @@ export const clusterSchema = z.object({
   imagesRegistry: registrySchema
     .optional()
     .meta({ description: 'A registry that has all images side by side.' }),
+  kubeadm: kubeadmSchema
+    .optional()
+    .meta({ description: 'Settings that the cluster is made with; they cannot be changed yet.' }),
   authConfig: authConfigSchema.optional(),
   credentialsSecret: z
     .string()

@@ -8,6 +8,7 @@ it('makes of a zod schema what an API server takes as structural', () => {
     hosts: z.array(z.object({ ip: z.string() })).meta({ listMapKeys: ['ip'] }),
     mode: z.string().meta({ crdDefault: 'container' }),
     whole: z.object({ a: z.string() }).meta({ atomic: true }),
+    any: z.record(z.string(), z.unknown()).meta({ preserveUnknown: true }),
   });
   const made = structural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }));
   expect(made).toMatchObject({
@@ -20,8 +21,11 @@ it('makes of a zod schema what an API server takes as structural', () => {
         items: { type: 'object' },
       },
       mode: { default: 'container' },
+      any: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
       whole: { 'x-kubernetes-map-type': 'atomic', properties: { a: { type: 'string' } } },
     },
   });
-  expect(JSON.stringify(made)).not.toMatch(/9007199254740991|additionalProperties|crdDefault|listMapKeys/);
+  expect(JSON.stringify(made)).not.toMatch(
+    /9007199254740991|additionalProperties|crdDefault|listMapKeys|preserveUnknown/,
+  );
 });

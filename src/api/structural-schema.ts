@@ -11,7 +11,7 @@ const NOISE = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
 
 /**
  * Turns a schema that zod made into one that an API server accepts as structural. Of `meta`, `crdDefault` becomes the
- * default, `listMapKeys` a list of type map, `atomic` a map that is written whole.
+ * default, `listMapKeys` a list of type map, `atomic` a map that is written whole, `preserveUnknown` one of any content.
  */
 export function structural(schema: unknown): JsonSchema {
   if (!isJsonSchema(schema)) return {};
@@ -20,6 +20,7 @@ export function structural(schema: unknown): JsonSchema {
     atomic,
     crdDefault,
     listMapKeys,
+    preserveUnknown,
     propertyNames: _names,
     $schema: _url,
     ...rest
@@ -42,6 +43,7 @@ export function structural(schema: unknown): JsonSchema {
   }
   if (crdDefault !== undefined) out['default'] = crdDefault;
   if (atomic === true) out['x-kubernetes-map-type'] = 'atomic';
+  if (preserveUnknown === true) out['x-kubernetes-preserve-unknown-fields'] = true;
   if (Array.isArray(listMapKeys)) {
     out['x-kubernetes-list-type'] = 'map';
     out['x-kubernetes-list-map-keys'] = listMapKeys;

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import type { HostEntry } from '#api/host.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
 import { infer } from './infer.ts';
+import { resolveSpec } from './resolve.ts';
 
 const MASTER = { ip: '10.0.0.1' };
 const spec = (...nodeList: HostEntry[]) => ({ cluster: { masterList: [MASTER], nodeList } });
@@ -20,4 +22,21 @@ it('names the hosts of each part of an edit that is several operations, and says
       'this changes labels or taints (10.0.0.2) and adds workers (10.0.0.3) at once; ' +
       'apply one of these alone, and the next when that is done',
   });
+});
+
+it('says of settings that only a creation sets that they cannot be changed yet; left out, they stay', () => {
+  const made = (kubeadm?: Spec['cluster']['kubeadm']): Spec => ({
+    cluster: { ...present.cluster, ...(kubeadm ? { kubeadm } : {}) },
+  });
+  const applied = made({ certSANs: ['a'], kubelet: { maxPods: 50 } });
+  expect(infer(applied, made())).toEqual({ kind: 'nothing' });
+  expect(infer(applied, made({ kubelet: { maxPods: 50 }, certSANs: ['a'] }))).toEqual({ kind: 'nothing' });
+  for (const edited of [{ certSANs: ['a'] }, { certSANs: ['b'], kubelet: { maxPods: 50 } }, {}])
+    expect(infer(applied, made(edited))).toMatchObject({
+      kind: 'not-offered',
+      message: 'spec.cluster.kubeadm cannot be changed yet; put back what the cluster was made with',
+      fields: ['spec.cluster.kubeadm'],
+    });
+  const offer = { versions: ['v1.34.4'] };
+  expect(resolveSpec(made(), offer, 'v1.34.4', applied).cluster.kubeadm).toEqual(applied.cluster.kubeadm);
 });

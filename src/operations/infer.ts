@@ -22,6 +22,9 @@ const DOES: Readonly<Record<ChangeKind, string>> = {
   other: 'changes other fields',
 };
 
+/** Fields that a later version is to change. */
+const NOT_YET: ReadonlySet<string> = new Set(['spec.cluster.kubeadm']);
+
 /** The operation that carries out all that was edited; one that only waits for its word is told, not started. */
 export function infer(applied: Spec, wanted: Spec): Inference {
   const changes = changesBetween(applied, wanted);
@@ -37,9 +40,12 @@ export function infer(applied: Spec, wanted: Spec): Inference {
   const impossible = changes.filter(({ kind }) => !possible.includes(kind));
   if (impossible.length > 0) {
     const fields = impossible.map(({ field }) => field);
+    const yet = fields.every((field) => NOT_YET.has(field))
+      ? ' yet; put back what the cluster was made with'
+      : '';
     return {
       kind: 'not-offered',
-      message: `${[...new Set(impossible.map(textOfChange))].join(', ')} cannot be changed`,
+      message: `${[...new Set(impossible.map(textOfChange))].join(', ')} cannot be changed${yet}`,
       fields,
     };
   }

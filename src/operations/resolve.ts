@@ -9,10 +9,16 @@ export interface Offer {
 
 /**
  * The spec with every default filled in, as an operation uses it. Absent means "as it is": the version of a cluster
- * that exists stays.
+ * that exists stays, and so does what it was made with.
  */
-export function resolveSpec(spec: Spec, offer: Offer, presentVersion: string | undefined): Spec {
+export function resolveSpec(
+  spec: Spec,
+  offer: Offer,
+  presentVersion: string | undefined,
+  applied?: Spec,
+): Spec {
   const { cluster, ...rest } = withoutCredentials(spec);
+  const kubeadm = cluster.kubeadm ?? applied?.cluster.kubeadm;
   const version = cluster.kubeVersion ?? presentVersion ?? offer.versions[0];
   return {
     ...rest,
@@ -24,6 +30,7 @@ export function resolveSpec(spec: Spec, offer: Offer, presentVersion: string | u
       podCIDR: cluster.podCIDR ?? DEFAULTS.podCIDR,
       serviceCIDR: cluster.serviceCIDR ?? DEFAULTS.serviceCIDR,
       ...(version === undefined ? {} : { kubeVersion: version }),
+      ...(kubeadm === undefined ? {} : { kubeadm }),
     },
     addons: { network: spec.addons?.network ?? 'flannel' },
   };

@@ -3,6 +3,7 @@ import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Offer } from './resolve.ts';
+import { kubeadmProblems } from './validate-kubeadm.ts';
 import { networkProblems } from './validate-networks.ts';
 
 const at = (field: string): string => `spec.cluster.${field}`;
@@ -12,7 +13,13 @@ const at = (field: string): string => `spec.cluster.${field}`;
  * the version that the cluster has: what is there can be managed, whether or not it can still be installed.
  */
 export function validateSpec(spec: Spec, offer: Offer, present?: string): Problem[] {
-  return [...offered(spec, offer, present), ...networkProblems(spec), ...hosts(spec), ...controlPlane(spec)];
+  return [
+    ...offered(spec, offer, present),
+    ...networkProblems(spec),
+    ...hosts(spec),
+    ...controlPlane(spec),
+    ...kubeadmProblems(spec),
+  ];
 }
 
 function offered({ cluster }: Spec, offer: Offer, present: string | undefined): Problem[] {

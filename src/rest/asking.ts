@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cidrSchema } from '#api/cidr.ts';
+import { kubeadmSchema } from '#api/kubeadm.ts';
 import { endpointSchema, registrySchema, timeoutSchema, versionSchema } from '#api/kubernetes-cluster.ts';
 import { operations } from '#operations/index.ts';
 import type { Operation } from '#operations/operation.ts';
@@ -42,6 +43,9 @@ export const createBody = z
     imagesRegistry: registrySchema
       .optional()
       .meta({ description: 'A registry that has all images side by side.' }),
+    kubeadm: kubeadmSchema
+      .optional()
+      .meta({ description: 'Settings that the cluster is made with; they cannot be changed yet.' }),
     privateSSHKey: z
       .string()
       .max(32_768)

@@ -14,6 +14,7 @@ function override({ zodSchema, jsonSchema: made }: { zodSchema: unknown; jsonSch
   if (zodSchema === cidrSchema) made['pattern'] = '^[0-9a-fA-F:.]+/[0-9]{1,3}$';
   delete made['crdDefault'];
   delete made['listMapKeys'];
+  delete made['preserveUnknown'];
 }
 
 /** An OpenAPI 3.1 document, as far as others look into it. */

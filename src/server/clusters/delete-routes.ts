@@ -1,6 +1,6 @@
 import { onClusters } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
-import { operationUnderWay } from '#api/cluster-facts.ts';
+import { operationUnderWay, presentSpec } from '#api/cluster-facts.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { WORDS } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
@@ -32,7 +32,7 @@ export const deleteRoutes: PeopleRoutes = (app, { client, auth, namespace: own, 
     const version = cluster.status?.version;
     const planned = async () => {
       const hosts = await hostRecordsOf(client, own, cluster);
-      const spec = resolveSpec(cluster.spec, offer, version);
+      const spec = resolveSpec(cluster.spec, offer, version, presentSpec(cluster, hosts));
       return planOf(remove, { spec, applied: undefined, hosts, offer, version });
     };
     const { uid, deletionTimestamp } = cluster.metadata;

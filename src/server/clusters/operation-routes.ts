@@ -45,7 +45,7 @@ async function judged(operation: Operation, cluster: KubernetesCluster, given: o
   const version = cluster.status?.version;
   const made = planOf(operation, { spec, applied, hosts, offer, version });
   // The hash is that of the controller's plan, which has every default filled in.
-  const plan = { ...made, target: resolveSpec(made.target, offer, version) };
+  const plan = { ...made, target: resolveSpec(made.target, offer, version, applied) };
   const spelled = spelledFor(spec, placed);
   if (problems.length > 0) throw unprocessable(problems.map(spelled));
   return { change, plan, spelled };

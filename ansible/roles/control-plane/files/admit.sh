@@ -38,5 +38,7 @@ S
 fi
 result token "$token"
 result ca "$(base64 -w0 /etc/kubernetes/pki/ca.crt)"
+# What API servers share besides keys goes with them.
+[ ! -d /etc/kubernetes/pki/matryoshka ] || more=matryoshka
 # Through this connection, so that they never lie in the cluster, as `kubeadm init --upload-certs` has it for two hours.
-[ -z "$WITH_PKI" ] || result pki "$(tar -C /etc/kubernetes/pki -czf - {ca,front-proxy-ca,etcd/ca}.{crt,key} sa.{key,pub} ${WITH_ETCD_CLIENT:+apiserver-etcd-client.crt apiserver-etcd-client.key} | base64 -w0)"
+[ -z "$WITH_PKI" ] || result pki "$(tar -C /etc/kubernetes/pki -czf - {ca,front-proxy-ca,etcd/ca}.{crt,key} sa.{key,pub} ${WITH_ETCD_CLIENT:+apiserver-etcd-client.crt apiserver-etcd-client.key} ${more-} | base64 -w0)"

@@ -14,7 +14,7 @@ import type { Snapshot } from './snapshot.ts';
 /** The plan of an operation, as it would be accepted now. */
 export function planFor({ cluster, applied, hosts, offer }: Snapshot, operation: Operation): Plan {
   const version = cluster.status?.version;
-  const spec = resolveSpec(cluster.spec, offer, version);
+  const spec = resolveSpec(cluster.spec, offer, version, applied);
   return planOf(operation, { spec, applied, hosts, offer, version });
 }
 

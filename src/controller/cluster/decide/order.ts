@@ -2,6 +2,7 @@ import { keyOf } from '#api/cluster-facts.ts';
 import { canonicalIp } from '#api/host.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import { isMaster } from '#api/member.ts';
+import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
 import type { FrozenPlan } from './frozen-plan.ts';
 import type { AttemptToStart } from './outcome.ts';
@@ -63,6 +64,7 @@ export function runOf(
         service_cidr: wanted.serviceCIDR,
         network: addons?.network ?? 'flannel',
         ...(wanted.imagesRegistry === undefined ? {} : { images_registry: wanted.imagesRegistry }),
+        ...kubeadmVars(wanted.kubeadm),
       },
     },
   };

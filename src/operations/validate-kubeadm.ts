@@ -1,0 +1,85 @@
+import { canonicalIp, isDnsName } from '#api/host.ts';
+import type { Kubeadm } from '#api/kubeadm.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
+import type { Problem } from '#base/errors.ts';
+
+const at = (field: string): string => `spec.cluster.kubeadm.${field}`;
+
+/** Longest text of `kubelet`, as JSON; it stands in every record of the cluster. */
+const MAX_KUBELET = 16_384;
+
+/** What stands for a template in Ansible; hosts are given data only. */
+const TEMPLATE = /\{\{|\{%|\{#/;
+
+const OURS = 'belongs to the installation; leave it out';
+const REGISTERS = 'decides whether a node joins; leave it out';
+const ACCESS = 'decides who may command the kubelet; kubeadm sets it so that only the API servers may';
+const FOLDER = 'is a folder that a reset clears; leave it out';
+
+/** Fields of KubeletConfiguration that are not the user's, and why (kubernetes.io, Kubelet Configuration v1beta1). */
+const REFUSED: Readonly<Record<string, string>> = {
+  apiVersion: OURS,
+  kind: OURS,
+  authentication: ACCESS,
+  authorization: ACCESS,
+  tlsCertFile: ACCESS,
+  tlsPrivateKeyFile: ACCESS,
+  serverTLSBootstrap: 'makes kubelets wait for certificates that nobody signs; leave it out',
+  rotateCertificates: "decides whether a kubelet's certificate is renewed; leave it out",
+  cgroupDriver: 'must be that of containerd, which the installation sets; leave it out',
+  containerRuntimeEndpoint: 'leads to the containerd that is installed; leave it out',
+  imageServiceEndpoint: 'leads to the containerd that is installed; leave it out',
+  clusterDNS: 'follows from spec.cluster.serviceCIDR; leave it out',
+  clusterDomain: 'is known to certificates and to CoreDNS; leave it out',
+  staticPodPath: 'is where control planes have their static pods; leave it out',
+  staticPodURL: 'gives whoever serves that URL every node; leave it out',
+  staticPodURLHeader: 'gives whoever serves that URL every node; leave it out',
+  registerNode: REGISTERS,
+  enableServer: REGISTERS,
+  healthzPort: 'is where kubeadm awaits the kubelet; leave it out',
+  healthzBindAddress: 'is where kubeadm awaits the kubelet; leave it out',
+  port: 'is where API servers reach the kubelet; leave it out',
+  podLogsDir: FOLDER,
+  volumePluginDir: FOLDER,
+};
+
+/** Problems of `spec.cluster.kubeadm`. */
+export function kubeadmProblems({ cluster: { kubeadm } }: Spec): Problem[] {
+  if (!kubeadm) return [];
+  return [...namesProblems(kubeadm), ...kubeletProblems(kubeadm)];
+}
+
+function namesProblems({ certSANs = [] }: Kubeadm): Problem[] {
+  return certSANs.flatMap((name, index): Problem[] => {
+    if (canonicalIp(name) !== undefined || isDnsName(name.replace(/^\*\./, ''))) return [];
+    const reason = 'is neither a DNS name nor an IP address; write it like api.example.com or 192.168.1.10';
+    return [{ field: at(`certSANs[${index}]`), value: name, reason }];
+  });
+}
+
+function kubeletProblems({ kubelet }: Kubeadm): Problem[] {
+  if (!kubelet) return [];
+  const problems = Object.keys(kubelet).flatMap((name): Problem[] => {
+    const reason = REFUSED[name];
+    return reason === undefined
+      ? []
+      : [{ field: at(`kubelet.${name}`), reason: `cannot be set: it ${reason}` }];
+  });
+  const readOnlyPort = kubelet['readOnlyPort'] ?? 0;
+  if (readOnlyPort !== 0) {
+    const reason = 'would show pods to everybody without asking who it is; leave it out, or set it to 0';
+    problems.push({ field: at('kubelet.readOnlyPort'), value: readOnlyPort, reason });
+  }
+  return [...problems, ...bounded('kubelet', kubelet, MAX_KUBELET)];
+}
+
+/** Refuses what is too long, and what Ansible would take for a template. */
+function bounded(name: string, value: unknown, limit: number): Problem[] {
+  const text = JSON.stringify(value);
+  const field = at(name);
+  if (Buffer.byteLength(text) > limit)
+    return [{ field, reason: `is longer than ${limit / 1024} KiB as JSON; shorten it` }];
+  if (TEMPLATE.test(text))
+    return [{ field, reason: 'holds "{{", "{%" or "{#", which templates begin with; leave that out' }];
+  return [];
+}
