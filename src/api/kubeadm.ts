@@ -11,5 +11,9 @@ export const kubeadmSchema = z.object({
     .record(z.string(), z.unknown())
     .optional()
     .meta({ description: 'Fields of KubeletConfiguration, for all nodes.', preserveUnknown: true }),
+  encryptionAtRest: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Secrets are encrypted in etcd, with a key that only control planes have.' }),
 });
 export type Kubeadm = z.infer<typeof kubeadmSchema>;

@@ -8,7 +8,7 @@ if await_joined; then
     has=$(sed -n "s/^ *${net% *}: *//p" <<< "$made")
     [ "$has" = "${net#* }" ] || fail "the control plane on this host was made with ${net% *} $has, not ${net#* }; ask for that, or reset the host first"
   done
-  [ ! -e $shared/made-with ] || [ "$(cat $shared/made-with)" = "$MADE_WITH" ] ||
+  [ ! -e "$shared/made-with" ] || [ "$(cat "$shared/made-with")" = "$MADE_WITH" ] ||
     fail 'the control plane on this host was made with another spec.cluster.kubeadm; ask for that, or reset the host first'
   [ -e "/var/lib/kubelet/pki/kubelet-client-current.pem" ] &&
     name=$(openssl x509 -noout -subject -nameopt multiline -in /var/lib/kubelet/pki/kubelet-client-current.pem 2>/dev/null | sed -n 's/^ *commonName *= system:node://p') &&
@@ -18,8 +18,7 @@ if await_joined; then
   exit 0
 fi
 begin_anew
-mkdir -p $shared
-printf '%s\n' "$MADE_WITH" > $shared/made-with
+make_shared
 
 # The token is only ever in files; the workers get it from there.
 id=$(LC_ALL=C tr -dc a-z0-9 < /dev/urandom | head -c 6)

@@ -1,7 +1,4 @@
 # What becoming a control plane has in common, whether it is the first or joins others.
-# Beside their keys, what all API servers of the cluster share and kubeadm does not know. A reset of kubeadm clears it.
-shared=/etc/kubernetes/pki/matryoshka
-
 healthy() { curl -sk -m 3 "https://127.0.0.1:6443/readyz" | grep -qx ok; }
 
 # await_joined: whether this host is a control plane already; then its API server is awaited.

@@ -1,0 +1,21 @@
+# Beside their keys, what all API servers of the cluster share and kubeadm does not make. Made on the first control plane;
+# the others get it with the keys. A reset of kubeadm clears it.
+shared=$R/etc/kubernetes/pki/matryoshka
+
+# make_shared: on the first control plane, before it starts.
+make_shared() {
+  mkdir -p "$shared"
+  printf '%s\n' "$MADE_WITH" > "$shared/made-with"
+  # Without `identity`: what is in etcd is encrypted, or is not taken for a Secret.
+  [ -z "$ENCRYPTION_AT_REST" ] || cat > "$shared/encryption.yaml" <<Y
+apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+  - resources: [secrets]
+    providers:
+      - secretbox:
+          keys:
+            - name: key1
+              secret: $(head -c 32 /dev/urandom | base64 -w0)
+Y
+}

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { kubeadmVars } from './kubeadm-vars.ts';
+
+it('makes variables of what is said, and of nothing else', () => {
+  expect(kubeadmVars(undefined)).toEqual({});
+  expect(kubeadmVars({})).toEqual({ made_with: expect.any(String) });
+  expect(kubeadmVars({ certSANs: ['a'], kubelet: { maxPods: 50 }, encryptionAtRest: true })).toEqual({
+    cert_sans: ['a'],
+    kubelet_config: { maxPods: 50 },
+    encryption_at_rest: true,
+    made_with: expect.any(String),
+  });
+});
+
+it('names what a control plane cannot be given later, whatever the order of its fields', () => {
+  const named = (kubeadm: Parameters<typeof kubeadmVars>[0]) => kubeadmVars(kubeadm)['made_with'];
+  const one = named({ certSANs: ['a'], encryptionAtRest: true });
+  expect(named({ encryptionAtRest: true, certSANs: ['a'] })).toBe(one);
+  expect(named({ certSANs: ['b'], encryptionAtRest: true })).not.toBe(one);
+  expect(named({ certSANs: ['a'] })).not.toBe(one);
+});

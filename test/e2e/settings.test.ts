@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { SECRETS, secretData } from '#api/core.ts';
+import { nodeNameOf } from '#api/host.ts';
+import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+
+const NAME = 'settings';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+const SHARED = '/etc/kubernetes/pki/matryoshka';
+
+/** Everything of spec.cluster.kubeadm at once. */
+const kubeadm = {
+  certSANs: ['api.example.com', '192.0.2.99'],
+  kubelet: { maxPods: 77, containerLogMaxFiles: 3 },
+  encryptionAtRest: true,
+};
+
+let meta: Meta;
+const before = new Map<string, HostSnapshot>();
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  for (const { name } of meta.hosts) before.set(name, await snapshotHost(name));
+});
+afterAll(() => meta.close());
+
+const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+const nodes = (...indices: number[]) =>
+  entries(...indices)
+    .map(nodeNameOf)
+    .sort();
+const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
+const sh = (index: number, script: string) => docker(['exec', hostAt(index), 'bash', '-c', script]);
+const kubectl = (command: string) =>
+  sh(0, `kubectl --kubeconfig=/etc/kubernetes/admin.conf --cache-dir=/dev/shm/kube ${command}`);
+
+/** The command line of the API server that runs there. */
+const flagsAt = async (index: number) =>
+  (
+    await sh(
+      index,
+      'for p in /proc/[0-9]*; do [ "$(cat $p/comm 2>/dev/null)" != kube-apiserver ] || tr "\\0" "\\n" < $p/cmdline; done',
+    )
+  ).split('\n');
+
+/** Names in the certificate that an API server shows. */
+const namesAt = (index: number) =>
+  new Promise<string>((resolve, reject) => {
+    const host = meta.hosts[index]?.ip ?? '';
+    const socket = connect({ host, port: 6443, rejectUnauthorized: false, timeout: 10_000 }, () => {
+      resolve(socket.getPeerCertificate().subjectaltname ?? '');
+      socket.destroy();
+    });
+    socket.once('error', reject);
+    socket.once('timeout', () => socket.destroy(new Error(`${host} does not answer`)));
+  });
+
+async function makeSecret(name: string, text: string): Promise<void> {
+  const client = await clientOf(await kubeconfigOf(meta, NAME));
+  await client.create(SECRETS, { metadata: { namespace: 'default', name }, data: secretData({ text }) });
+  await client.close();
+}
+
+async function done(path: string, body: Record<string, unknown>): Promise<void> {
+  expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
+  await untilDone(meta, NAME, OPERATION_MS);
+}
+
+describe('a cluster that is made with settings of the user', () => {
+  it('is made', async () => {
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(1), kubeadm };
+    await done(PATH, { ...body, privateSSHKey: meta.privateKey });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
+  });
+
+  it('has the names in its certificate', async () => {
+    const names = await namesAt(0);
+    for (const name of ['DNS:api.example.com', 'IP Address:192.0.2.99']) expect(names).toContain(name);
+  });
+
+  it.each([0, 1])('has the settings in the kubelet of host %i, over those of the site', async (index) => {
+    const [node = ''] = nodes(index);
+    const { kubeletconfig } = JSON.parse(await kubectl(`get --raw /api/v1/nodes/${node}/proxy/configz`));
+    expect(kubeletconfig).toMatchObject({ ...kubeadm.kubelet, cgroupDriver: 'cgroupfs', failSwapOn: false });
+  });
+
+  it('keeps Secrets encrypted in etcd, by a key that nobody else may read', async () => {
+    const text = `precious-${randomUUID()}`;
+    await makeSecret('first', text);
+    const holds = (what: string) =>
+      sh(0, `grep -aqF '${what}' /var/lib/etcd/member/wal/*.wal && echo yes || echo no`);
+    expect((await holds('k8s:enc:secretbox:v1:key1:')).trim()).toBe('yes');
+    expect((await holds(text)).trim()).toBe('no');
+    expect(await flagsAt(0)).toContain(`--encryption-provider-config=${SHARED}/encryption.yaml`);
+    expect((await sh(0, `stat -c %a ${SHARED} ${SHARED}/encryption.yaml`)).split('\n')).toContain('600');
+    expect((await sh(1, `ls -d ${SHARED} 2>&1 || true`)).trim()).toContain('No such file');
+    const key = (await sh(0, `sed -n 's/.*secret: //p' ${SHARED}/encryption.yaml`)).trim();
+    expect(key).toHaveLength(44);
+    const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
+    expect(JSON.stringify(body)).not.toContain(key);
+  });
+
+  it('refuses to change them, and says that it cannot yet', async () => {
+    const edit = meta.client.patch(
+      KUBERNETES_CLUSTERS,
+      { namespace: 'default', name: NAME },
+      { spec: { cluster: { kubeadm: { encryptionAtRest: false } } } },
+      { type: 'merge' },
+    );
+    await expect(edit).rejects.toThrow(/spec\.cluster\.kubeadm cannot be changed yet/);
+  });
+
+  it('gives the same to control planes that join later', async () => {
+    await done(`${PATH}/scaleup`, { masterList: entries(0, 2, 3) });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
+    const sum = (index: number) => sh(index, `cat ${SHARED}/* | sha256sum`);
+    for (const index of [2, 3]) {
+      expect(await sum(index)).toBe(await sum(0));
+      expect(await flagsAt(index)).toContain(`--encryption-provider-config=${SHARED}/encryption.yaml`);
+      expect(await namesAt(index)).toContain('DNS:api.example.com');
+    }
+    // Whichever API server is asked, it can read what another has written.
+    const { items } = JSON.parse(
+      await kubectl(`--server=https://${meta.hosts[3]?.ip}:6443 get secrets -A -o json`),
+    );
+    expect(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toContain('first');
+  });
+
+  it('goes, and leaves every host as it was', async () => {
+    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
+    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    for (const { name } of meta.hosts) {
+      const was = before.get(name);
+      expect(was && differences(was, await snapshotHost(name)), name).toEqual([]);
+    }
+    expect((await sh(0, 'ls /var/log/kubernetes 2>&1 || true')).trim()).toContain('No such file');
+  });
+});
