@@ -11,6 +11,20 @@ export const kubeadmSchema = z.object({
     .record(z.string(), z.unknown())
     .optional()
     .meta({ description: 'Fields of KubeletConfiguration, for all nodes.', preserveUnknown: true }),
+  registryMirrors: z
+    .array(
+      z.object({
+        registry: z.string().max(253).meta({ description: 'As it stands in names of images: docker.io' }),
+        endpoints: z
+          .array(z.string().max(300))
+          .min(1)
+          .max(10)
+          .meta({ description: 'URLs of mirrors, in the order in which they are asked.' }),
+      }),
+    )
+    .max(50)
+    .optional()
+    .meta({ description: 'Mirrors that all hosts ask for images before the registry itself.' }),
   encryptionAtRest: z
     .boolean()
     .optional()

@@ -2,6 +2,7 @@ import { canonicalIp, isDnsName } from '#api/host.ts';
 import type { Kubeadm } from '#api/kubeadm.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
+import { sourceProblems } from './validate-sources.ts';
 
 const at = (field: string): string => `spec.cluster.kubeadm.${field}`;
 
@@ -46,7 +47,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 /** Problems of `spec.cluster.kubeadm`. */
 export function kubeadmProblems({ cluster: { kubeadm } }: Spec): Problem[] {
   if (!kubeadm) return [];
-  return [...namesProblems(kubeadm), ...kubeletProblems(kubeadm)];
+  return [...namesProblems(kubeadm), ...kubeletProblems(kubeadm), ...sourceProblems(kubeadm)];
 }
 
 function namesProblems({ certSANs = [] }: Kubeadm): Problem[] {

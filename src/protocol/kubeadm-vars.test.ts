@@ -4,7 +4,10 @@ import { kubeadmVars } from './kubeadm-vars.ts';
 it('makes variables of what is said, and of nothing else', () => {
   expect(kubeadmVars(undefined)).toEqual({});
   expect(kubeadmVars({})).toEqual({ made_with: expect.any(String) });
-  expect(kubeadmVars({ certSANs: ['a'], kubelet: { maxPods: 50 }, encryptionAtRest: true })).toEqual({
+  expect(
+    kubeadmVars({ certSANs: ['a'], kubelet: { maxPods: 50 }, encryptionAtRest: true, registryMirrors: [] }),
+  ).toEqual({
+    registry_mirrors: [],
     cert_sans: ['a'],
     kubelet_config: { maxPods: 50 },
     encryption_at_rest: true,
@@ -18,4 +21,6 @@ it('names what a control plane cannot be given later, whatever the order of its 
   expect(named({ encryptionAtRest: true, certSANs: ['a'] })).toBe(one);
   expect(named({ certSANs: ['b'], encryptionAtRest: true })).not.toBe(one);
   expect(named({ certSANs: ['a'] })).not.toBe(one);
+  const mirrored = [{ registry: 'docker.io', endpoints: ['https://m'] }];
+  expect(named({ certSANs: ['a'], encryptionAtRest: true, registryMirrors: mirrored })).toBe(one);
 });

@@ -18,6 +18,7 @@ const SHARED = '/etc/kubernetes/pki/matryoshka';
 const kubeadm = {
   certSANs: ['api.example.com', '192.0.2.99'],
   kubelet: { maxPods: 77, containerLogMaxFiles: 3 },
+  registryMirrors: [{ registry: 'docker.io', endpoints: ['https://mirror.example.com'] }],
   encryptionAtRest: true,
 };
 
@@ -88,6 +89,14 @@ describe('a cluster that is made with settings of the user', () => {
     const [node = ''] = nodes(index);
     const { kubeletconfig } = JSON.parse(await kubectl(`get --raw /api/v1/nodes/${node}/proxy/configz`));
     expect(kubeletconfig).toMatchObject({ ...kubeadm.kubelet, cgroupDriver: 'cgroupfs', failSwapOn: false });
+  });
+
+  it.each([0, 1])('asks our mirror, then the one of the user, on host %i', async (index) => {
+    const asked = await sh(index, 'grep "^.host" /etc/containerd/certs.d/docker.io/hosts.toml');
+    expect(asked.trim().split('\n')).toEqual([
+      expect.stringContaining('http://'),
+      '[host."https://mirror.example.com"]',
+    ]);
   });
 
   it('keeps Secrets encrypted in etcd, by a key that nobody else may read', async () => {

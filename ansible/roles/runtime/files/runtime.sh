@@ -13,10 +13,8 @@ bring() { # IMAGE SHA256: what was fetched of it goes into containerd
   rm -f "$work/$file"; echo "$2" > "$installed/$file"; changed "$1"
 }
 
-files=()
-for registry in $MIRRORED; do files+=("/etc/containerd/certs.d/$registry/hosts.toml"); done
 own tree /var/lib/containerd /run/containerd /etc/containerd /opt/containerd unit containerd.service \
-  file /etc/systemd/system/containerd.service /etc/containerd/config.toml "${files[@]}" /usr/local/bin/runc \
+  file /etc/systemd/system/containerd.service /etc/containerd/config.toml /usr/local/bin/runc \
   /usr/local/bin/containerd /usr/local/bin/containerd-shim-runc-v2 /usr/local/bin/ctr
 # Images are fetched from the beginning; what brings them in awaits containerd.
 declare -A fetching
@@ -50,13 +48,6 @@ OOMScoreAdjust=-999
 WantedBy=multi-user.target
 U
 put /etc/containerd/config.toml 644 <<< "$CONTAINERD_CONFIG"
-# An image that somebody has removed comes back from the artifacts; the registry itself is asked next.
-for registry in $MIRRORED; do
-  put "/etc/containerd/certs.d/$registry/hosts.toml" 644 <<T
-[host."$MIRROR"]
-  capabilities = ["pull", "resolve"]
-T
-done
 
 binary runc "$RUNC_PATH" "$RUNC_SHA256" /usr/local/bin/runc
 archive containerd "$CONTAINERD_PATH" "$CONTAINERD_SHA256" /usr/local/bin bin/containerd bin/containerd-shim-runc-v2 bin/ctr

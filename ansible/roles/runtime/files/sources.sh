@@ -1,0 +1,27 @@
+# Where containerd gets images: mirrors of registries, and the way there.
+own tree /etc/containerd
+declare -A endpoints
+while read -r registry list; do [ -z "$registry" ] || endpoints[$registry]=$list; done <<< "$REGISTRY_MIRRORS"
+registries=$(printf '%s\n' $MIRRORED "${!endpoints[@]}" | sort -u)
+
+mirror() { # URL
+  printf '[host."%s"]\n  capabilities = ["pull", "resolve"]\n' "$1"
+  # What names the path of its API says all of it.
+  case $1 in */v2 | */v2/*) echo '  override_path = true' ;; esac
+}
+# An image that somebody has removed comes back from the artifacts; mirrors are asked next, the registry itself last.
+mirrors_of() { # REGISTRY
+  local url
+  case " $MIRRORED " in *" $1 "*) mirror "$MIRROR" ;; esac
+  for url in ${endpoints[$1]-}; do mirror "$url"; done
+}
+
+files=()
+for registry in $registries; do files+=("/etc/containerd/certs.d/$registry/hosts.toml"); done
+[ ${#files[@]} = 0 ] || own file "${files[@]}"
+for registry in $registries; do put "/etc/containerd/certs.d/$registry/hosts.toml" 644 <<< "$(mirrors_of "$registry")"; done
+# Those that an earlier try had and that are not wanted any more.
+for file in "$R"/etc/containerd/certs.d/*/hosts.toml; do
+  file=${file#"$R"}
+  case " ${files[*]-} " in *" $file "*) ;; *) ! is_made file "$file" || rm -f "$R$file" ;; esac
+done

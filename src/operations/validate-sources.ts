@@ -1,0 +1,44 @@
+import type { Kubeadm } from '#api/kubeadm.ts';
+import type { Problem } from '#base/errors.ts';
+
+const at = (field: string): string => `spec.cluster.kubeadm.${field}`;
+
+const HOST = String.raw`([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?`;
+const REGISTRY = new RegExp(`^${HOST}$`);
+/** Nothing of a URL that a shell, a unit of systemd or TOML would read in another way. */
+const MIRROR = new RegExp(`^https?://${HOST}(/[A-Za-z0-9._~/-]*)?$`);
+
+/** Problems of where hosts get images. A value that may hold a password is not repeated. */
+export function sourceProblems({ registryMirrors = [] }: Kubeadm): Problem[] {
+  const seen = new Set<string>();
+  return registryMirrors.flatMap(({ registry, endpoints }, index): Problem[] => {
+    const problems: Problem[] = [];
+    const field = at(`registryMirrors[${index}]`);
+    if (!REGISTRY.test(registry)) {
+      const reason =
+        'is not a registry; write it as names of images have it, like docker.io or 192.168.1.10:5000';
+      problems.push({ field: `${field}.registry`, value: registry, reason });
+    }
+    if (seen.has(registry))
+      problems.push({
+        field: `${field}.registry`,
+        value: registry,
+        reason: 'is listed twice; join the entries',
+      });
+    seen.add(registry);
+    for (const [place, url] of endpoints.entries())
+      problems.push(
+        ...urlProblems(`${field}.endpoints[${place}]`, url, MIRROR, 'https://mirror.example.com'),
+      );
+    return problems;
+  });
+}
+
+function urlProblems(field: string, url: string, form: RegExp, example: string): Problem[] {
+  if (/^[^/]*\/\/[^/]*@/.test(url)) {
+    const reason =
+      'holds a user or a password, which would stand on every host; name a server that needs none';
+    return [{ field, reason }];
+  }
+  return form.test(url) ? [] : [{ field, reason: `is not a URL that can be used; write it like ${example}` }];
+}
