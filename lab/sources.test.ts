@@ -26,6 +26,9 @@ async function sources(variables: Record<string, string>) {
     MIRROR: 'http://meta:32080',
     MIRRORED: 'registry.k8s.io docker.io',
     REGISTRY_MIRRORS: '',
+    HTTP_PROXY_URL: '',
+    HTTPS_PROXY_URL: '',
+    NO_PROXY_LIST: '',
     ...variables,
   };
   const { stdout } = await execa('/bin/bash', ['-s'], {
@@ -62,5 +65,16 @@ describe('where containerd gets images', () => {
     await expect(at('etc/containerd/certs.d/ghcr.io/hosts.toml')).rejects.toThrow('ENOENT');
     await expect(at('etc/containerd/certs.d/docker.io/hosts.toml')).rejects.toThrow('ENOENT');
     expect(await at('etc/containerd/certs.d/theirs/hosts.toml')).toBe('theirs');
+  });
+
+  it('is reached through the proxy as long as one is named', async () => {
+    const file = 'etc/systemd/system/containerd.service.d/matryoshka-proxy.conf';
+    await sources({ HTTPS_PROXY_URL: 'http://p:3128', NO_PROXY_LIST: 'localhost,10.0.0.0/8' });
+    expect(await at(file)).toBe(
+      '[Service]\nEnvironment="HTTP_PROXY=" "HTTPS_PROXY=http://p:3128"\nEnvironment="NO_PROXY=localhost,10.0.0.0/8"\n',
+    );
+    expect(await at('etc/matryoshka/made')).toContain(`runtime file /${file}`);
+    await sources({});
+    await expect(at(file)).rejects.toThrow('ENOENT');
   });
 });

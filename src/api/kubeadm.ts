@@ -11,6 +11,18 @@ export const kubeadmSchema = z.object({
     .record(z.string(), z.unknown())
     .optional()
     .meta({ description: 'Fields of KubeletConfiguration, for all nodes.', preserveUnknown: true }),
+  proxy: z
+    .object({
+      httpProxy: z.string().max(300).optional().meta({ description: 'Like http://proxy.example.com:3128' }),
+      httpsProxy: z.string().max(300).optional().meta({ description: 'The one for https; often the same.' }),
+      noProxy: z
+        .array(z.string().max(253))
+        .max(100)
+        .optional()
+        .meta({ description: 'Hosts, domains, addresses and networks to which no proxy leads.' }),
+    })
+    .optional()
+    .meta({ description: 'Proxy through which all hosts pull images.' }),
   registryMirrors: z
     .array(
       z.object({

@@ -48,3 +48,50 @@ describe('mirrors of registries', () => {
     expect(problemsOf(one, one)).toMatchObject([{ reason: 'is listed twice; join the entries' }]);
   });
 });
+
+describe('the proxy', () => {
+  const proxied = (proxy: { httpProxy?: string; httpsProxy?: string; noProxy?: string[] }) =>
+    sourceProblems({ proxy }).map(({ field }) => field.replace('spec.cluster.kubeadm.proxy', ''));
+
+  it.each(['http://proxy.example.com:3128', 'https://192.0.2.1', 'http://[2001:db8::1]:3128/'])(
+    '%s',
+    (url) => {
+      expect(proxied({ httpProxy: url })).toEqual([]);
+      expect(proxied({ httpsProxy: url })).toEqual([]);
+    },
+  );
+
+  it.each([
+    'proxy:3128',
+    'socks5://p:1',
+    'http://p:1/path',
+    'http://p"',
+    'http://p%h',
+    'http://$(id)',
+    'http://a\nb',
+  ])('is not %j', (url) => {
+    expect(proxied({ httpProxy: url, httpsProxy: url })).toEqual(['.httpProxy', '.httpsProxy']);
+  });
+
+  it('is one at least, and needs no password', () => {
+    expect(proxied({ noProxy: ['a'] })).toEqual(['']);
+    const problems = sourceProblems({ proxy: { httpProxy: 'http://me:hidden@p:1' } });
+    expect(problems[0]?.reason).toContain('holds a user or a password');
+    expect(JSON.stringify(problems)).not.toContain('hidden');
+  });
+
+  it('is kept from hosts, domains, addresses and networks, and from nothing else', () => {
+    const good = [
+      'a.example.com',
+      '.example.com',
+      '*.example.com',
+      '192.0.2.1',
+      '192.0.2.0/24',
+      '2001:db8::/32',
+      'a:80',
+    ];
+    expect(proxied({ httpProxy: 'http://p:1', noProxy: good })).toEqual([]);
+    const bad = ['*', '', 'a b', 'a,b', 'a"', '%h', '{{a}}'];
+    expect(proxied({ httpProxy: 'http://p:1', noProxy: bad })).toEqual(bad.map((_, i) => `.noProxy[${i}]`));
+  });
+});

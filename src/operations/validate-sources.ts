@@ -8,8 +8,36 @@ const REGISTRY = new RegExp(`^${HOST}$`);
 /** Nothing of a URL that a shell, a unit of systemd or TOML would read in another way. */
 const MIRROR = new RegExp(`^https?://${HOST}(/[A-Za-z0-9._~/-]*)?$`);
 
-/** Problems of where hosts get images. A value that may hold a password is not repeated. */
-export function sourceProblems({ registryMirrors = [] }: Kubeadm): Problem[] {
+const PROXY = new RegExp(`^https?://${HOST}/?$`);
+/** A host, a domain with or without its dot, an address, a network; with a port or without. */
+const DIRECT = new RegExp(`^(\\*?\\.)?${HOST}$|^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$`);
+
+/** Problems of where and how hosts get images. A value that may hold a password is not repeated. */
+export const sourceProblems = (kubeadm: Kubeadm): Problem[] => [
+  ...proxyProblems(kubeadm),
+  ...mirrorProblems(kubeadm),
+];
+
+function proxyProblems({ proxy }: Kubeadm): Problem[] {
+  if (!proxy) return [];
+  const { httpProxy, httpsProxy, noProxy = [] } = proxy;
+  if (httpProxy === undefined && httpsProxy === undefined)
+    return [
+      { field: at('proxy'), reason: 'names no proxy; set httpProxy, httpsProxy or both, or leave it out' },
+    ];
+  const urls = Object.entries({ httpProxy, httpsProxy }).flatMap(([name, url]) =>
+    url === undefined ? [] : urlProblems(at(`proxy.${name}`), url, PROXY, 'http://proxy.example.com:3128'),
+  );
+  const direct = noProxy.flatMap((value, index): Problem[] => {
+    if (DIRECT.test(value)) return [];
+    const reason =
+      'is neither a host, a domain, an address nor a network; write it like .example.com or 192.168.0.0/16';
+    return [{ field: at(`proxy.noProxy[${index}]`), value, reason }];
+  });
+  return [...urls, ...direct];
+}
+
+function mirrorProblems({ registryMirrors = [] }: Kubeadm): Problem[] {
   const seen = new Set<string>();
   return registryMirrors.flatMap(({ registry, endpoints }, index): Problem[] => {
     const problems: Problem[] = [];

@@ -15,6 +15,12 @@ it('makes variables of what is said, and of nothing else', () => {
   });
 });
 
+it('tells of a proxy only what is said', () => {
+  expect(JSON.stringify(kubeadmVars({ proxy: { httpProxy: 'http://p:1' } })['proxy'])).toBe(
+    '{"http":"http://p:1"}',
+  );
+});
+
 it('names what a control plane cannot be given later, whatever the order of its fields', () => {
   const named = (kubeadm: Parameters<typeof kubeadmVars>[0]) => kubeadmVars(kubeadm)['made_with'];
   const one = named({ certSANs: ['a'], encryptionAtRest: true });

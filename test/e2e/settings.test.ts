@@ -18,6 +18,12 @@ const SHARED = '/etc/kubernetes/pki/matryoshka';
 const kubeadm = {
   certSANs: ['api.example.com', '192.0.2.99'],
   kubelet: { maxPods: 77, containerLogMaxFiles: 3 },
+  // Nobody answers there: whatever the creation needs comes without it.
+  proxy: {
+    httpProxy: 'http://192.0.2.1:3128',
+    httpsProxy: 'http://192.0.2.1:3128',
+    noProxy: ['.example.com'],
+  },
   registryMirrors: [{ registry: 'docker.io', endpoints: ['https://mirror.example.com'] }],
   encryptionAtRest: true,
 };
@@ -97,6 +103,20 @@ describe('a cluster that is made with settings of the user', () => {
       expect.stringContaining('http://'),
       '[host."https://mirror.example.com"]',
     ]);
+  });
+
+  it.each([0, 1])('pulls from our mirror beside the proxy, on host %i', async (index) => {
+    const environment = await sh(
+      index,
+      'tr "\\0" "\\n" < /proc/$(systemctl show -P MainPID containerd)/environ',
+    );
+    expect(environment).toContain('HTTPS_PROXY=http://192.0.2.1:3128\n');
+    expect(environment).toMatch(new RegExp(`NO_PROXY=.*,${meta.hosts[1]?.ip},(.*,)?\\.example\\.com\\n`));
+    const image = (await sh(index, 'ctr -n k8s.io images ls -q | grep /pause: | head -1')).trim();
+    await sh(
+      index,
+      `ctr -n k8s.io images rm ${image} && ctr -n k8s.io images pull --hosts-dir /etc/containerd/certs.d ${image}`,
+    );
   });
 
   it('keeps Secrets encrypted in etcd, by a key that nobody else may read', async () => {

@@ -51,7 +51,10 @@ put /etc/containerd/config.toml 644 <<< "$CONTAINERD_CONFIG"
 
 binary runc "$RUNC_PATH" "$RUNC_SHA256" /usr/local/bin/runc
 archive containerd "$CONTAINERD_PATH" "$CONTAINERD_SHA256" /usr/local/bin bin/containerd bin/containerd-shim-runc-v2 bin/ctr
-now=$(cat "$installed/containerd" /etc/containerd/config.toml /etc/systemd/system/containerd.service | sha256sum)
+proxied=/etc/systemd/system/containerd.service.d/matryoshka-proxy.conf
+[ -e $proxied ] || proxied=
+# shellcheck disable=SC2086
+now=$(cat "$installed/containerd" /etc/containerd/config.toml /etc/systemd/system/containerd.service $proxied | sha256sum)
 if ! is_installed containerd.running "$now" || ! systemctl is-active -q containerd; then
   systemctl enable -q containerd 2>/dev/null; systemctl restart containerd || fail "containerd does not start: $(journalctl -u containerd -n 5 --no-pager -o cat)"
   echo "$now" > "$installed/containerd.running"; changed containerd.service

@@ -25,3 +25,18 @@ for file in "$R"/etc/containerd/certs.d/*/hosts.toml; do
   file=${file#"$R"}
   case " ${files[*]-} " in *" $file "*) ;; *) ! is_made file "$file" || rm -f "$R$file" ;; esac
 done
+
+# The proxy, if there is one, is containerd's alone.
+unit=/etc/systemd/system/containerd.service.d
+proxied=$unit/matryoshka-proxy.conf
+if [ -n "$HTTP_PROXY_URL$HTTPS_PROXY_URL" ]; then
+  own dir $unit
+  put $proxied 644 <<U
+[Service]
+Environment="HTTP_PROXY=$HTTP_PROXY_URL" "HTTPS_PROXY=$HTTPS_PROXY_URL"
+Environment="NO_PROXY=$NO_PROXY_LIST"
+U
+elif is_made file $proxied; then
+  rm -f "$R$proxied"
+fi
+[ -n "$R" ] || systemctl daemon-reload
