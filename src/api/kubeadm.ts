@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { auditSchema } from './audit.ts';
 
 /** What a cluster is made with beyond its hosts and networks: `spec.cluster.kubeadm`. */
 export const kubeadmSchema = z.object({
@@ -11,6 +12,7 @@ export const kubeadmSchema = z.object({
     .record(z.string(), z.unknown())
     .optional()
     .meta({ description: 'Fields of KubeletConfiguration, for all nodes.', preserveUnknown: true }),
+  audit: auditSchema.optional().meta({ description: 'Audit log of the API servers; left out: none.' }),
   proxy: z
     .object({
       httpProxy: z.string().max(300).optional().meta({ description: 'Like http://proxy.example.com:3128' }),

@@ -2,12 +2,15 @@ import { canonicalIp, isDnsName } from '#api/host.ts';
 import type { Kubeadm } from '#api/kubeadm.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
+import { auditProblems } from './validate-audit.ts';
 import { sourceProblems } from './validate-sources.ts';
 
 const at = (field: string): string => `spec.cluster.kubeadm.${field}`;
 
 /** Longest text of `kubelet`, as JSON; it stands in every record of the cluster. */
 const MAX_KUBELET = 16_384;
+/** Longest audit policy, as JSON; the whole object must fit into etcd with its records. */
+const MAX_POLICY = 65_536;
 
 /** What stands for a template in Ansible; hosts are given data only. */
 const TEMPLATE = /\{\{|\{%|\{#/;
@@ -47,7 +50,12 @@ const REFUSED: Readonly<Record<string, string>> = {
 /** Problems of `spec.cluster.kubeadm`. */
 export function kubeadmProblems({ cluster: { kubeadm } }: Spec): Problem[] {
   if (!kubeadm) return [];
-  return [...namesProblems(kubeadm), ...kubeletProblems(kubeadm), ...sourceProblems(kubeadm)];
+  return [
+    ...namesProblems(kubeadm),
+    ...kubeletProblems(kubeadm),
+    ...sourceProblems(kubeadm),
+    ...policyProblems(kubeadm),
+  ];
 }
 
 function namesProblems({ certSANs = [] }: Kubeadm): Problem[] {
@@ -73,6 +81,9 @@ function kubeletProblems({ kubelet }: Kubeadm): Problem[] {
   }
   return [...problems, ...bounded('kubelet', kubelet, MAX_KUBELET)];
 }
+
+const policyProblems = ({ audit }: Kubeadm): Problem[] =>
+  audit ? [...auditProblems(audit), ...bounded('audit.policy', audit.policy, MAX_POLICY)] : [];
 
 /** Refuses what is too long, and what Ansible would take for a template. */
 function bounded(name: string, value: unknown, limit: number): Problem[] {

@@ -21,6 +21,14 @@ it('tells of a proxy only what is said', () => {
   );
 });
 
+it('bounds the audit log, whatever is left out', () => {
+  const policy = { rules: [{ level: 'Metadata' as const }] };
+  expect(kubeadmVars({ audit: { policy, maxBackups: 2 } })).toMatchObject({
+    audit_policy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', ...policy },
+    audit_log: { maxage: 30, maxbackup: 2, maxsize: 100 },
+  });
+});
+
 it('names what a control plane cannot be given later, whatever the order of its fields', () => {
   const named = (kubeadm: Parameters<typeof kubeadmVars>[0]) => kubeadmVars(kubeadm)['made_with'];
   const one = named({ certSANs: ['a'], encryptionAtRest: true });

@@ -1,15 +1,37 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { auditSchema } from '#api/audit.ts';
 import { SECRETS, secretData } from '#api/core.ts';
 import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 import { createStateDir } from '#lab/apiserver/state-dir.ts';
 import { clientOf } from '#lab/meta/cluster.ts';
+import { kubeadmProblems } from '#operations/validate-kubeadm.ts';
+import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
 
 /** What the role of control planes makes for API servers, read by a real one. */
 const ansible = join(import.meta.dirname, '../../ansible');
+/** One rule of every kind that is let in. */
+const POLICY = {
+  omitStages: ['RequestReceived'],
+  omitManagedFields: true,
+  rules: [
+    { level: 'None', nonResourceURLs: ['/healthz*', '/version', '*'], users: ['nobody'] },
+    { level: 'Metadata', resources: [{ group: '', resources: ['secrets', '*/status', 'pods/*'] }] },
+    {
+      level: 'RequestResponse',
+      verbs: ['create'],
+      userGroups: ['system:masters'],
+      namespaces: ['default', ''],
+      resources: [{ group: 'apps' }, { resources: ['configmaps'], resourceNames: ['one'] }],
+      omitStages: ['Panic'],
+      omitManagedFields: false,
+    },
+    { level: 'None' },
+  ],
+};
 let dir = '';
 let server: ApiServer;
 const shared = (name: string) => join(dir, 'host/etc/kubernetes/pki/matryoshka', name);
@@ -17,10 +39,12 @@ const shared = (name: string) => join(dir, 'host/etc/kubernetes/pki/matryoshka',
 async function makeShared(variables: Record<string, string>): Promise<void> {
   await mkdir(join(dir, 'host'), { recursive: true });
   const read = (path: string) => readFile(join(ansible, path), 'utf8');
+  await mkdir(join(dir, 'host/etc/matryoshka'), { recursive: true });
+  await writeFile(join(dir, 'host/etc/matryoshka/made'), 'cluster mine\n');
   const script = [
     await read('files/prelude.sh'),
     await read('roles/control-plane/files/shared.sh'),
-    'umask 077; make_shared',
+    'ROLE=control-plane; umask 077; make_shared',
   ].join('\n');
   const env = { MATRYOSHKA_ROOT: join(dir, 'host'), ...variables };
   await execa('/bin/bash', ['-s'], { input: `main() {\n${script}\n}\nmain </dev/null\n`, env });
@@ -28,8 +52,15 @@ async function makeShared(variables: Record<string, string>): Promise<void> {
 
 beforeAll(async () => {
   dir = await createStateDir();
-  await makeShared({ MADE_WITH: 'these', ENCRYPTION_AT_REST: 'yes' });
-  const flags = [`--encryption-provider-config=${shared('encryption.yaml')}`];
+  const spec = { audit: auditSchema.parse({ policy: POLICY }) };
+  expect(kubeadmProblems({ cluster: { kubeadm: spec } })).toEqual([]);
+  const AUDIT_POLICY = JSON.stringify(kubeadmVars(spec)['audit_policy']);
+  await makeShared({ MADE_WITH: 'these', ENCRYPTION_AT_REST: 'yes', AUDIT_POLICY });
+  const flags = [
+    `--encryption-provider-config=${shared('encryption.yaml')}`,
+    `--audit-policy-file=${shared('audit-policy.yaml')}`,
+    `--audit-log-path=${join(dir, 'host/var/log/kubernetes/audit/audit.log')}`,
+  ];
   server = await startApiServer({ dir: join(dir, 'server'), flags });
 });
 afterAll(async () => {
@@ -58,4 +89,19 @@ it('encrypts Secrets in etcd, and nobody but root may read the key', async () =>
   expect(bytes.includes(text)).toBe(false);
   expect((await stat(shared('encryption.yaml'))).mode & 0o777).toBe(0o600);
   expect(await readFile(shared('made-with'), 'utf8')).toBe('these\n');
+});
+
+it('keeps an audit log by the policy of the user, in a folder that a reset removes', async () => {
+  const log = join(dir, 'host/var/log/kubernetes/audit/audit.log');
+  const secrets = async () => {
+    const lines = (await readFile(log, 'utf8')).trim().split('\n');
+    return lines.map((line) => JSON.parse(line)).filter(({ objectRef }) => objectRef?.name === 'demo');
+  };
+  await expect
+    .poll(secrets, { timeout: 10_000 })
+    .toContainEqual(
+      expect.objectContaining({ level: 'Metadata', stage: 'ResponseComplete', verb: 'create' }),
+    );
+  const made = await readFile(join(dir, 'host/etc/matryoshka/made'), 'utf8');
+  expect(made).toContain('control-plane tree /var/log/kubernetes/audit');
 });

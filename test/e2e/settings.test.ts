@@ -18,6 +18,10 @@ const SHARED = '/etc/kubernetes/pki/matryoshka';
 const kubeadm = {
   certSANs: ['api.example.com', '192.0.2.99'],
   kubelet: { maxPods: 77, containerLogMaxFiles: 3 },
+  audit: {
+    policy: { rules: [{ level: 'Metadata', resources: [{ resources: ['secrets'] }] }] },
+    maxBackups: 2,
+  },
   // Nobody answers there: whatever the creation needs comes without it.
   proxy: {
     httpProxy: 'http://192.0.2.1:3128',
@@ -135,6 +139,15 @@ describe('a cluster that is made with settings of the user', () => {
     expect(JSON.stringify(body)).not.toContain(key);
   });
 
+  it('logs what the policy says, on the host', async () => {
+    const log = '/var/log/kubernetes/audit/audit.log';
+    expect(await flagsAt(0)).toEqual(
+      expect.arrayContaining([`--audit-log-path=${log}`, '--audit-log-maxbackup=2']),
+    );
+    const [line = ''] = (await sh(0, `grep '"name":"first"' ${log}`)).split('\n');
+    expect(JSON.parse(line)).toMatchObject({ kind: 'Event', level: 'Metadata' });
+  });
+
   it('refuses to change them, and says that it cannot yet', async () => {
     const edit = meta.client.patch(
       KUBERNETES_CLUSTERS,
@@ -153,6 +166,7 @@ describe('a cluster that is made with settings of the user', () => {
       expect(await sum(index)).toBe(await sum(0));
       expect(await flagsAt(index)).toContain(`--encryption-provider-config=${SHARED}/encryption.yaml`);
       expect(await namesAt(index)).toContain('DNS:api.example.com');
+      await sh(index, 'test -s /var/log/kubernetes/audit/audit.log');
     }
     // Whichever API server is asked, it can read what another has written.
     const { items } = JSON.parse(

@@ -9,6 +9,7 @@ fi
 begin_anew
 mkdir -p /etc/kubernetes/pki
 base64 -d <<< "$PKI" | tar -xzf - --no-same-owner -C /etc/kubernetes/pki || fail 'the keys of the control plane cannot be unpacked'
+prepare_audit_log
 printf '%s\n' "$DISCOVERY" > "$state/discovery.conf"
 printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
 # Protected: a member that etcd has just taken in must come up before anybody else changes this host.

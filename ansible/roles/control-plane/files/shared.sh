@@ -18,4 +18,13 @@ resources:
             - name: key1
               secret: $(head -c 32 /dev/urandom | base64 -w0)
 Y
+  [ -z "$AUDIT_POLICY" ] || printf '%s\n' "$AUDIT_POLICY" > "$shared/audit-policy.yaml"
+  prepare_audit_log
+}
+
+# prepare_audit_log: on each control plane where there is a policy. What is logged goes with the cluster.
+prepare_audit_log() {
+  [ -e "$shared/audit-policy.yaml" ] || return 0
+  own dir /var/log/kubernetes tree /var/log/kubernetes/audit
+  mkdir -p "$R/var/log/kubernetes/audit"
 }
