@@ -95,6 +95,24 @@ describe('the webhook, called by the API server', () => {
       object('a', spec({ nodeList: [{ ip: '10.244.0.1' }] })),
       /nodeList\[0\]\.ip: lies in podCIDR/,
     ],
+    [
+      'a kubelet that asks nobody',
+      object('a', spec({ kubeadm: { kubelet: { authentication: { anonymous: { enabled: true } } } } })),
+      /spec\.cluster\.kubeadm\.kubelet\.authentication: cannot be set/,
+    ],
+    [
+      'a proxy with a password',
+      object('a', spec({ kubeadm: { proxy: { httpProxy: 'http://me:word@p:1' } } })),
+      /^(?!.*word@).*spec\.cluster\.kubeadm\.proxy\.httpProxy: holds a user or a password/s,
+    ],
+    [
+      'a level of audit that is none',
+      object(
+        'a',
+        Object.assign(spec(), { cluster: { kubeadm: { audit: { policy: { rules: [{ level: 'All' }] } } } } }),
+      ),
+      /spec\.cluster\.kubeadm\.audit\.policy\.rules\[0\]\.level/,
+    ],
     ['a key in the object', object('a', spec({ authConfig: { privateSSHKey: 'x' } })), /credentialsSecret/],
     ['a long name', object('a'.repeat(41), spec()), /metadata\.name: is longer than 40/],
     ['a name with dots', object('a.b', spec()), /metadata\.name: is not a DNS label/],

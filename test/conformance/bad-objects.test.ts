@@ -76,11 +76,31 @@ const full = (net: number): Spec => {
       region: 'north',
       kubeVersion: 'v1.34.4',
       imagesRegistry: 'registry.example.com/k8s',
+      kubeadm: {
+        certSANs: ['api.example.com'],
+        kubelet: { maxPods: 77 },
+        audit: { policy: { omitStages: [], rules: [RULE] }, maxAgeDays: 7 },
+        proxy: { httpProxy: 'http://proxy.example.com:3128', noProxy: ['.example.com'] },
+        registryMirrors: [{ registry: 'docker.io', endpoints: ['https://mirror.example.com'] }],
+        encryptionAtRest: true,
+      },
       authConfig: { username: 'root' },
       credentialsSecret: 'keys',
     },
     addons: { network: 'flannel' },
   };
+};
+
+/** With every list of a rule, so that each can be filled wrongly. */
+const RULE = {
+  level: 'Metadata' as const,
+  users: [],
+  userGroups: [],
+  verbs: [],
+  resources: [{ group: 'apps', resources: [], resourceNames: [] }],
+  namespaces: [],
+  nonResourceURLs: [],
+  omitStages: [],
 };
 
 let server: ApiServer;

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { SECRETS, secretData } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
-import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { tracesOn } from './traces.ts';
 
 const NAME = 'settings';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -33,11 +33,11 @@ const kubeadm = {
 };
 
 let meta: Meta;
-const before = new Map<string, HostSnapshot>();
+let traces: (index: number) => Promise<string[]>;
 
 beforeAll(async () => {
   meta = await metaUp(inject('labHosts'), () => {});
-  for (const { name } of meta.hosts) before.set(name, await snapshotHost(name));
+  traces = await tracesOn(meta);
 });
 afterAll(() => meta.close());
 
@@ -178,10 +178,7 @@ describe('a cluster that is made with settings of the user', () => {
   it('goes, and leaves every host as it was', async () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
-    for (const { name } of meta.hosts) {
-      const was = before.get(name);
-      expect(was && differences(was, await snapshotHost(name)), name).toEqual([]);
-    }
+    for (const index of [0, 1, 2, 3]) expect(await traces(index), hostAt(index)).toEqual([]);
     expect((await sh(0, 'ls /var/log/kubernetes 2>&1 || true')).trim()).toContain('No such file');
   });
 });

@@ -61,6 +61,28 @@ describe('POST a cluster', () => {
     expect(secret).toMatchObject({ type: 'Opaque' });
   });
 
+  it('takes settings as the object has them, keeps any field of kubelets, and says what cannot be', async () => {
+    const kubeadm = { certSANs: ['a.example.com'], kubelet: { evictionHard: { 'memory.available': '1Gi' } } };
+    expect(await create('set', { kubeadm })).toMatchObject({ status: 200 });
+    expect((await world.cluster('set'))?.spec.cluster.kubeadm).toEqual(kubeadm);
+    const wrong = {
+      certSANs: ['a', 'https://b'],
+      kubelet: { staticPodPath: '/tmp' },
+      proxy: { httpProxy: 'p' },
+    };
+    expect(await create('unset', { kubeadm: wrong })).toMatchObject({
+      status: 422,
+      body: {
+        errors: [
+          { field: 'kubeadm.certSANs[1]', value: 'https://b' },
+          { field: 'kubeadm.kubelet.staticPodPath' },
+          { field: 'kubeadm.proxy.httpProxy' },
+        ],
+      },
+    });
+    expect(await world.cluster('unset')).toBeUndefined();
+  });
+
   it('reads JSON whatever the content type says, base64 keys, doubles, and names what it ignores', async () => {
     const answer = await world.call(
       alice(),
