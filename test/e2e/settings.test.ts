@@ -28,7 +28,7 @@ const kubeadm = {
     httpsProxy: 'http://192.0.2.1:3128',
     noProxy: ['.example.com'],
   },
-  registryMirrors: [{ registry: 'docker.io', endpoints: ['https://mirror.example.com'] }],
+  registryMirrors: [{ registry: 'registry.k8s.io', endpoints: ['https://mirror.example.com'] }],
   encryptionAtRest: true,
 };
 
@@ -102,7 +102,7 @@ describe('a cluster that is made with settings of the user', () => {
   });
 
   it.each([0, 1])('asks our mirror, then the one of the user, on host %i', async (index) => {
-    const asked = await sh(index, 'grep "^.host" /etc/containerd/certs.d/docker.io/hosts.toml');
+    const asked = await sh(index, 'grep "^.host" /etc/containerd/certs.d/registry.k8s.io/hosts.toml');
     expect(asked.trim().split('\n')).toEqual([
       expect.stringContaining('http://'),
       '[host."https://mirror.example.com"]',
@@ -115,7 +115,7 @@ describe('a cluster that is made with settings of the user', () => {
       'tr "\\0" "\\n" < /proc/$(systemctl show -P MainPID containerd)/environ',
     );
     expect(environment).toContain('HTTPS_PROXY=http://192.0.2.1:3128\n');
-    expect(environment).toMatch(new RegExp(`NO_PROXY=.*,${meta.hosts[1]?.ip},(.*,)?\\.example\\.com\\n`));
+    expect(environment).toMatch(new RegExp(`NO_PROXY=.*,${meta.hosts[1]?.ip},(.*,)?\\.example\\.com(\\n|$)`));
     const image = (await sh(index, 'ctr -n k8s.io images ls -q | grep /pause: | head -1')).trim();
     await sh(
       index,
