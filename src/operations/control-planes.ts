@@ -2,7 +2,7 @@ import { type HostRecord, stateOf } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster, type Member, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
 import type { PlannedHost } from '#protocol/order.ts';
-import { etcdChanges } from './etcd.ts';
+import { etcdChanges, etcdChangesApart } from './etcd.ts';
 import type { Situation, StepPlan } from './plan.ts';
 
 /** What operations share that add or remove control planes. */
@@ -34,6 +34,8 @@ export const ofOneThatStays = (
 ): PlannedHost['action'] | undefined => {
   const isLed = !isEtcdOnly(member);
   if (isLed && (leadsAnew(situation) || record.status?.lastRun?.ok === false)) return 'change';
+  // An API server that is not led with the others would ask members that are gone.
+  if (isMaster(member) && etcdChangesApart(situation)) return 'change';
   return isMaster(member) || (hasEtcd(member) && etcdChanges(situation)) ? 'stay' : undefined;
 };
 

@@ -22,7 +22,7 @@ describe('etcd on hosts of its own', () => {
   it('gets members before API servers ask them, one after the other', () => {
     const { does, steps, at } = plan(scaleUp, apart([1, 2], [4], [7]), apart([1, 2], [4, 5, 6], [7]));
     expect(does).toEqual({
-      ...{ [ip(1)]: 'stay', [ip(2)]: 'stay', [ip(4)]: 'stay' },
+      ...{ [ip(1)]: 'change', [ip(2)]: 'change', [ip(4)]: 'stay' },
       ...{ [ip(5)]: 'join', [ip(6)]: 'join' },
     });
     expect(steps).toEqual([
@@ -32,6 +32,7 @@ describe('etcd on hosts of its own', () => {
       'Issue certificates for etcd',
       'Add members of etcd',
       'Lead API servers to etcd',
+      'Lead hosts to the API servers',
       'Admit hosts',
       'Join hosts',
       'Await the cluster',
@@ -68,6 +69,9 @@ describe('etcd on hosts of its own', () => {
     expect([does[ip(4)], does[ip(7)]]).toEqual(['leave', 'join']);
     expect(plan(replace, apart([1], [4, 5, 6]), apart([1], [7, 8, 6])).refused.join()).toContain(
       'replaces 2 etcd members at once',
+    );
+    expect(plan(replace, apart([1], [4]), apart([1], [7])).refused.join()).toContain(
+      'would leave none of the present members of etcd',
     );
   });
 });

@@ -25,6 +25,11 @@ export const etcdChanges = remembered(({ spec, hosts }: Situation): boolean => {
   return present.length !== wanted.size || present.some((record) => !wanted.has(record.spec.ip));
 });
 
+/** The same, of members on hosts of their own. */
+export const etcdChangesApart = (situation: Situation): boolean =>
+  etcdChanges(situation) &&
+  [...membersOf(situation.spec.cluster).values()].some((member) => hasEtcd(member) && !isMaster(member));
+
 const ONE = { pace: 'one', cut: 'between' } as const;
 
 /** Nothing of an etcd is changed that is not whole. */

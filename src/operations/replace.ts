@@ -1,7 +1,7 @@
 import { canonicalIp, type HostEntry, hostSchema, ipSchema, LISTS } from '#api/host.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
-import { isMaster, type Member, membersOf } from '#api/member.ts';
+import { hasEtcd, isMaster, type Member, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
 import { joins, leadHosts, leaves, masterStays, ofOneThatStays } from './control-planes.ts';
@@ -55,6 +55,11 @@ function pairProblems({ applied, spec }: Situation): Problem[] {
     const reason =
       'would leave none of the present control planes; add two, then take this one out by "scaling-down"';
     return [{ field: `${field}.masterList`, reason }];
+  }
+  if (![...before.values()].some((member) => hasEtcd(member) && after.has(member.ip))) {
+    const reason =
+      'would leave none of the present members of etcd; add two by "scaling-up", then take this one out by "scaling-down"';
+    return [{ field: `${field}.etcdList`, reason }];
   }
   const changes = changesBetween(applied, spec);
   return (['control planes', 'etcd members'] as const).flatMap((what): Problem[] => {

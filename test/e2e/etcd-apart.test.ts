@@ -59,29 +59,36 @@ describe('a cluster whose etcd has hosts of its own', () => {
       name: NAME,
       masterList: entries(0),
       etcdList: entries(2, 3, 4),
-      nodeList: entries(1),
+      nodeList: entries(0),
       privateSSHKey: meta.privateKey,
     });
-    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0));
     expect(await membersAt(2)).toEqual(addresses(2, 3, 4));
     expect((await on(0, 'ls', '/etc/kubernetes/manifests')).split('\n')).not.toContain('etcd.yaml');
     expect(await on(2, 'sh', '-c', 'systemctl is-active kubelet || true')).not.toContain('\nactive');
     const made = await clientOf(await kubeconfigOf(meta, NAME));
-    expect(await askService(made, meta.hosts[1]?.ip ?? '')).toContain('HTTP 200');
+    expect(await askService(made, meta.hosts[0]?.ip ?? '')).toContain('HTTP 200');
     await made.close();
+  });
+
+  it('has its first member replaced while it lives, which leaves etcd before its host is reset', async () => {
+    const [from, to] = [meta.hosts[2]?.ip, { ip: meta.hosts[1]?.ip }];
+    await done('POST', `${PATH}/replace`, { from, to });
+    expect(await membersAt(3)).toEqual(addresses(1, 3, 4));
+    expect(await traces(2)).toEqual([]);
   });
 
   it('shrinks to one member, and frees the other hosts', async () => {
     await done('POST', `${PATH}/scaledown`, { etcdList: entries(3) });
     expect(await membersAt(3)).toEqual(addresses(3));
-    expect(await traces(2)).toEqual([]);
+    expect(await traces(1)).toEqual([]);
   });
 
   it('moves etcd beside the control plane, and the hosts are free', async () => {
     await done('POST', `${PATH}/etcd/move`, { etcdList: [] });
     expect((await on(0, 'ls', '/etc/kubernetes/manifests')).split('\n')).toContain('etcd.yaml');
     expect(await traces(3)).toEqual([]);
-    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0));
   });
 
   it('goes, and leaves every host as it was', async () => {

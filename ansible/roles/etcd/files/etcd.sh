@@ -1,4 +1,9 @@
-# Asking etcd: with the programs of this host where it has them, else those in the pod of the member beside the control plane.
+# container: the member beside this control plane, if it runs; pods of users may have containers of that name.
+container() {
+  ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
+    grep -xF "$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd,labels."io.kubernetes.pod.namespace"==kube-system')" | head -1
+}
+# etcd ARGUMENT…: asks with the programs of this host where it has them, else with those in the member's pod.
 etcd() {
   local container pair ca ask=
   # Any member will do, unless somebody asks for one.
@@ -12,8 +17,7 @@ etcd() {
       --command-timeout 10s "$@" 2>&1 < /dev/null
     return
   fi
-  container=$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
-    grep -xF "$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd')" | head -1)
+  container=$(container)
   [ -n "$container" ] || { echo 'no etcd runs here' >&2; return 1; }
   # Its standard input may be a list that somebody reads line by line.
   timeout 20 ctr -n k8s.io tasks exec --exec-id "matryoshka-$RANDOM$RANDOM" "$container" etcdctl \
@@ -22,13 +26,17 @@ etcd() {
 }
 
 # On a host without a member the programs come out of the image; `forget_programs` when they are not needed any more.
-bring_programs() { [ -x "$work/etcd/usr/local/bin/etcdctl" ] || [ -e /etc/kubernetes/manifests/etcd.yaml ] || unpack etcd "$ETCD_IMAGE"; }
+bring_programs() { [ -x "$work/etcd/usr/local/bin/etcdctl" ] || [ -n "$(container)" ] || unpack etcd "$ETCD_IMAGE"; }
 forget_programs() { [ -e /etc/matryoshka/etcd ] || rm -rf "$work/etcd" "$installed/etcd"; }
 
 # members: a line each, `ADDRESS ID NAME LEARNER`; one that was never started has no name.
 members() {
-  local out
-  out=$(etcd member list -w simple) || { echo "$out" >&2; return 1; }
+  local out one
+  # One after the other: a learner, or one that is dead, does not answer this.
+  for one in ${ETCD_ENDPOINTS//,/ } ''; do
+    out=$(etcd ${one:+--endpoints "$one"} member list -w simple) && break
+    [ -n "$one" ] || { echo "$out" >&2; return 1; }
+  done
   awk -F', ' '/^[0-9a-f]+, / { url = $4; sub(/^https?:\/\//, "", url); sub(/:[0-9]+$/, "", url); gsub(/[][]/, "", url); print url, $1, ($3 == "" ? "-" : $3), $6 }' <<< "$out"
 }
 

@@ -1,9 +1,11 @@
 # The API server of this host asks other members of etcd. One that does not become ready with them goes back.
 manifest=/etc/kubernetes/manifests/kube-apiserver.yaml new=/etc/kubernetes/kube-apiserver.new
-server() { # prints the process of the API server
+server() { # prints the process of this host's API server; pods may run others
   local process
   for process in /proc/[0-9]*; do
-    [ "$(cat "$process/comm" 2>/dev/null)" != kube-apiserver ] || { echo "${process#/proc/}"; return; }
+    [ "$(cat "$process/comm" 2>/dev/null)" = kube-apiserver ] || continue
+    tr '\0' '\n' < "$process/cmdline" 2>/dev/null | grep -qxF -- "--advertise-address=$IP" || continue
+    echo "${process#/proc/}"; return
   done
 }
 asks() { tr '\0' '\n' < "/proc/$1/cmdline" 2>/dev/null | grep -qxF -- "--etcd-servers=$2"; } # PROCESS ETCD-SERVERS
