@@ -13,7 +13,8 @@ bring() { # IMAGE SHA256: what was fetched of it goes into containerd
   rm -f "$work/$file"; echo "$2" > "$installed/$file"; changed "$1"
 }
 
-own tree /var/lib/containerd /run/containerd /etc/containerd /opt/containerd unit containerd.service \
+# containerd makes the folder of the pod network's configuration, on hosts without one too.
+own tree /var/lib/containerd /run/containerd /etc/containerd /opt/containerd dir /etc/cni /etc/cni/net.d unit containerd.service \
   file /etc/systemd/system/containerd.service /etc/containerd/config.toml /usr/local/bin/runc \
   /usr/local/bin/containerd /usr/local/bin/containerd-shim-runc-v2 /usr/local/bin/ctr
 # Images are fetched from the beginning; what brings them in awaits containerd.
