@@ -49,6 +49,13 @@ describe('etcd on hosts of its own', () => {
     expect(at('Reset hosts')).toEqual([4, 6]);
   });
 
+  it('has one plan, in whatever order the records come', () => {
+    const [applied, wanted] = [apart([1], [4, 5, 6]), apart([1], [5])];
+    const of = (hosts: ReturnType<typeof records>) =>
+      planOf(scaleDown, { spec: wanted, applied, hosts, offer: { versions: ['v1.34.4'] } });
+    expect(of(records(applied).reverse())).toEqual(of(records(applied)));
+  });
+
   it('is not asked, and need not answer, where only a worker or a control plane comes', () => {
     expect(plan(scaleUp, apart([1], [4, 5, 6]), apart([1], [4, 5, 6], [7])).does).toEqual({
       [ip(1)]: 'stay',

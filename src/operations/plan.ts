@@ -88,7 +88,8 @@ function plannedHosts(
       ...(action === 'join' && reclaim !== undefined ? { reclaim } : {}),
     });
   }
-  for (const record of situation.hosts) {
+  // In order of address: a cache and a list of the server have them in orders of their own.
+  for (const record of situation.hosts.toSorted((a, b) => (a.spec.ip < b.spec.ip ? -1 : 1))) {
     if (wanted.has(record.spec.ip)) continue;
     const action = unnamed(record, situation);
     if (action === 'leave' && !wasTouched(record)) release.push(record.spec.ip);
