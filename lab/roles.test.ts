@@ -84,6 +84,16 @@ describe('each playbook', async () => {
     },
   );
 
+  it('move-etcd.yml: leads API servers on every try, before the members that they ask are removed', async () => {
+    const plays = z.array(Play).parse(await read(join(ansible, 'move-etcd.yml')));
+    const names = plays.map(({ name }) => name);
+    const [lead, remove] = ['Lead API servers to etcd', 'Remove members of etcd'].map((name) =>
+      names.indexOf(name),
+    );
+    expect(plays[lead ?? -1]?.vars).toMatchObject({ etcd_leads: true });
+    expect(lead).toBeLessThan(remove ?? -1);
+  });
+
   it('calls a step by a name that the README has', async () => {
     const readme = (await readFile(join(ansible, 'README.md'), 'utf8')).replaceAll('\n', ' ');
     for (const file of files) {
