@@ -37,7 +37,7 @@ bench-fleet: setup ## precheck of 1,000 hosts; a cluster of 1,000; 1,000 cluster
 	node bench/fleet/main.ts
 bench-create: setup ## ours against kubeadm by hand
 	node bench/create.ts
-bench-operations: setup ## clusters of three control planes: creation, faults, replacement, at rest (RUNS=3, TIMES=50)
+bench-operations: setup ## clusters of three control planes: creation, faults, replacement, at rest, a worker more (RUNS=3, TIMES=50, PARTS=three,rest,add)
 	node bench/operations/main.ts
 
 .PHONY: help setup demo lint lab-up lab-down test faults mutants fuzz e2e bench bench-fleet bench-create bench-operations

@@ -12,7 +12,8 @@ import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { byHand } from '../by-hand.ts';
 import { type Figure, median, readBaseline, row, worsened, writeBaseline } from '../figures.ts';
 import { freshHosts } from '../hosts.ts';
-import { NAME, ours, PATH, removeOurs } from '../ours.ts';
+import { ours, PATH, removeOurs } from '../ours.ts';
+import { addWorker, timed } from './add-worker.ts';
 import { gaps } from './reachable.ts';
 import { atRest, readySince } from './rest.ts';
 
@@ -30,6 +31,16 @@ function numberOf(name: string, preset: string): number {
   const text = process.env[name] ?? preset;
   if (!/^[1-9]\d?$/.test(text)) throw new UsageError(`${name} is a number from 1 to 99, not ${text}`);
   return Number(text);
+}
+
+/** What can be measured alone: three control planes, the operator at rest, a worker added. */
+const PARTS = ['three', 'rest', 'add'] as const;
+
+function partsOf(text: string): string[] {
+  const parts = text.split(',');
+  const unknown = parts.find((part) => !PARTS.some((one) => one === part));
+  if (unknown !== undefined) throw new UsageError(`PARTS is a list of ${PARTS.join(', ')}, not ${unknown}`);
+  return parts;
 }
 
 const at = (hosts: readonly LabHost[], index: number): LabHost => {
@@ -56,14 +67,6 @@ async function creations(meta: Meta, runs: number): Promise<Figure> {
   return { name: 'create 3+1 (s)', ours: middle('ours'), peer: middle('peer'), bound: 1.3, runs: measured };
 }
 
-async function asked(meta: Meta, path: string, body: Record<string, unknown>): Promise<number> {
-  const begun = performance.now();
-  const { status, body: answer } = await meta.rest.raw('POST', path, body);
-  if (status !== 200) throw new Error(`POST ${path} was answered by ${status} ${JSON.stringify(answer)}`);
-  await untilDone(meta, NAME, OPERATION_MS);
-  return (performance.now() - begun) / 1000;
-}
-
 async function reachable(meta: Meta, times: number): Promise<Figure[]> {
   const [masters, worker] = [meta.hosts.slice(0, MASTERS), at(meta.hosts, MASTERS)];
   const node = nodeNameOf({ ip: worker.ip });
@@ -84,7 +87,7 @@ async function replaced(meta: Meta): Promise<Figure> {
   await docker(['kill', '--signal=KILL', dead.name]);
   try {
     const seconds = await announced(say, 'the dead first control plane is replaced', () =>
-      asked(meta, `${PATH}/replace`, { from: dead.ip, to: { ip: fresh.ip } }),
+      timed(meta, `${PATH}/replace`, { from: dead.ip, to: { ip: fresh.ip } }),
     );
     return { name: 'dead first control plane replaced (s)', ours: seconds, bound: 90 };
   } finally {
@@ -93,7 +96,7 @@ async function replaced(meta: Meta): Promise<Figure> {
 }
 
 async function resets(meta: Meta): Promise<Figure> {
-  await asked(meta, `${PATH}/scaledown`, { nodeList: [], allowEmpty: true });
+  await timed(meta, `${PATH}/scaledown`, { nodeList: [], allowEmpty: true });
   const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
   const seconds = /Reset the host +\w+ +([\d.]+) s/.exec(JSON.stringify(body))?.[1];
   return { name: 'reset of one host (s)', ours: Number(seconds ?? Number.NaN), bound: 15 };
@@ -129,14 +132,18 @@ async function main(): Promise<void> {
     for (const figure of more) say(row(figure));
     figures.push(...more);
   };
+  const asked = partsOf(process.env['PARTS'] ?? PARTS.join(','));
   const meta = await metaUp(HOSTS, say);
   try {
-    add(await creations(meta, runs));
-    add(...(await reachable(meta, times)));
-    add(await replaced(meta));
-    add(await resets(meta));
-    await removeOurs(meta, say);
-    add(...(await watching(meta)));
+    if (asked.includes('three')) {
+      add(await creations(meta, runs));
+      add(...(await reachable(meta, times)));
+      add(await replaced(meta));
+      add(await resets(meta));
+      await removeOurs(meta, say);
+    }
+    if (asked.includes('rest')) add(...(await watching(meta)));
+    if (asked.includes('add')) add(await addWorker(meta, runs, say));
   } finally {
     await meta.close();
     if (process.env['KEEP'] === undefined) await labDown(say);
@@ -145,7 +152,8 @@ async function main(): Promise<void> {
   const before = await readBaseline(baselinePath);
   const lines = [about, ...figures.map(row), ...(before === undefined ? [] : worsened(figures, before))];
   process.stdout.write(`${lines.join('\n')}\n`);
-  if (before === undefined || process.env['BASELINE'] !== undefined)
+  // A baseline has every figure, so a part alone makes none.
+  if (asked.length === PARTS.length && (before === undefined || process.env['BASELINE'] !== undefined))
     await writeBaseline(baselinePath, about, figures);
 }
 
