@@ -106,6 +106,20 @@ export const artifactsConfig = z.object({
   port: port.default(8080).describe('Port of the HTTP server'),
 });
 
+const kubeVersion = z.string().optional().describe('Kubernetes version; default: the newest offered');
+export const listConfig = z.object({ kubeVersion });
+export const pullConfig = z.object({
+  from: z.string().default('upstream').describe('Where from: "upstream", or the URL of a mirror'),
+  to: z.string({ error: 'is missing; name a directory' }).describe('Directory for the files and SHA256SUMS'),
+  kubeVersion,
+});
+export const checkConfig = z.object({
+  source: z
+    .string({ error: 'is missing; name a directory or the URL of a mirror' })
+    .describe('Directory or URL of a mirror, with SHA256SUMS'),
+  kubeVersion,
+});
+
 const home = (name: string): string => join(homedir(), '.matryoshka', name);
 const list = z.string().transform((text) => text.split(',').filter((part) => part !== ''));
 

@@ -6,9 +6,12 @@ import type { Manager } from '#runtime/process/manager.ts';
 import {
   artifactsConfig,
   bootstrapConfig,
+  checkConfig,
   configFrom,
   controllerConfig,
+  listConfig,
   optionsOf,
+  pullConfig,
   serverConfig,
 } from './config.ts';
 
@@ -23,6 +26,7 @@ function serve<S extends z.ZodObject>(
   schema: S,
   wire: (config: Readonly<z.infer<S>>, log: Logger) => Promise<Manager>,
   levelOf: (config: Readonly<z.infer<S>>) => LogLevel,
+  under: Pick<Command, 'addCommand'> = program,
 ): void {
   const command = new Command(name).description(description);
   for (const option of optionsOf(schema)) command.addOption(option);
@@ -36,7 +40,21 @@ function serve<S extends z.ZodObject>(
     const manager = await wire(config, log);
     await manager.run(stop.signal);
   });
-  program.addCommand(command);
+  under.addCommand(command);
+}
+
+/** A command that ends by itself. */
+function once<S extends z.ZodObject>(
+  under: Pick<Command, 'addCommand'>,
+  name: string,
+  description: string,
+  schema: S,
+  act: (config: Readonly<z.infer<S>>, print: (line: string) => void) => Promise<void>,
+): void {
+  const command = new Command(name).description(description);
+  for (const option of optionsOf(schema)) command.addOption(option);
+  command.action((options) => act(configFrom(schema, options), (line) => process.stdout.write(`${line}\n`)));
+  under.addCommand(command);
 }
 
 serve(
@@ -53,27 +71,45 @@ serve(
   async (config, log) => (await import('./programs/server.ts')).serverProgram(config, log),
   (config) => config.logLevel,
 );
+
+const artifacts = new Command('artifacts').description('The files that hosts install');
+program.addCommand(artifacts);
 serve(
-  'artifacts',
-  'Serve the files that hosts install',
+  'serve',
+  'Serve them to hosts',
   artifactsConfig,
   async (config, log) => (await import('./programs/artifacts.ts')).artifactsProgram(config, log),
   (config) => config.logLevel,
+  artifacts,
 );
-
-const bootstrapping = new Command('bootstrap').description(
+once(artifacts, 'list', 'Name the files of a release', listConfig, async (config, print) =>
+  (await import('./programs/artifact-commands.ts')).listArtifacts(config, print),
+);
+once(artifacts, 'pull', 'Fetch them into a directory', pullConfig, async (config, print) =>
+  (await import('./programs/artifact-commands.ts')).pullArtifacts(config, print),
+);
+once(
+  artifacts,
+  'check',
+  'Compare a directory or a mirror with its sums',
+  checkConfig,
+  async (config, print) => {
+    const { checkArtifacts } = await import('./programs/artifact-commands.ts');
+    if (!(await checkArtifacts(config, print))) process.exitCode = 1;
+  },
+);
+once(
+  program,
+  'bootstrap',
   'Make the meta cluster on a bare host and put the operator into it',
+  bootstrapConfig,
+  async (config, print) => {
+    const { bootstrap } = await import('#bootstrap/bootstrap.ts');
+    const { restUrl } = await bootstrap(config, print);
+    print('\nThe meta cluster is ready.');
+    print(`  kubeconfig  ${config.kubeconfigOut}\n  REST API    ${restUrl} (authority: ${config.caOut})`);
+  },
 );
-for (const option of optionsOf(bootstrapConfig)) bootstrapping.addOption(option);
-bootstrapping.action(async (options) => {
-  const config = configFrom(bootstrapConfig, options);
-  const { bootstrap } = await import('#bootstrap/bootstrap.ts');
-  const { restUrl } = await bootstrap(config, (line) => process.stdout.write(`${line}\n`));
-  process.stdout.write(
-    `\nThe meta cluster is ready.\n  kubeconfig  ${config.kubeconfigOut}\n  REST API    ${restUrl} (authority: ${config.caOut})\n`,
-  );
-});
-program.addCommand(bootstrapping);
 
 try {
   await program.parseAsync();

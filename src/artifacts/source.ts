@@ -25,9 +25,9 @@ export function parseSource(text: string): Source {
 }
 
 /** How many files are fetched at once; more does not fill a line faster. */
-const PARALLEL = 4;
+export const PARALLEL = 4;
 /** No file is so large that a working line needs longer. */
-const FILE_TIMEOUT_MS = 15 * 60_000;
+export const FILE_TIMEOUT_MS = 15 * 60_000;
 const SUM_TIMEOUT_MS = 30_000;
 
 /** Lists the files of a release that a source has, with their sums. */
@@ -65,8 +65,14 @@ export async function materialise(
   return artifacts;
 }
 
-async function sumsOf(source: Source, release: Release): Promise<string> {
-  if (source.kind === 'directory') return readFile(join(source.path, SUMS_FILE), 'utf8');
+/** The text of SHA256SUMS: the source's own, or made of what the upstreams publish. */
+export async function sumsOf(source: Source, release: Release): Promise<string> {
+  if (source.kind === 'directory') {
+    const path = join(source.path, SUMS_FILE);
+    return readFile(path, 'utf8').catch((error: unknown) => {
+      throw new Error(`${path} cannot be read; "matryoshka artifacts pull" makes one`, { cause: error });
+    });
+  }
   if (source.kind === 'mirror') return text(`${source.url}/${SUMS_FILE}`);
   const sums = await Promise.all(layout(release).map(upstreamSum));
   return formatSums(new Map(sums.filter((sum) => sum !== undefined)));

@@ -1,0 +1,73 @@
+import { resolve } from 'node:path';
+import { SUMS_FILE } from '#artifacts/catalogue.ts';
+import { checkSource, onlyInRegistries } from '#artifacts/check.ts';
+import { layout } from '#artifacts/layout.ts';
+import { type Release, releaseOf, releases } from '#artifacts/releases.ts';
+import { materialise, parseSource, type Source } from '#artifacts/source.ts';
+import { UsageError } from '#base/errors.ts';
+
+/** What a person does with artifacts at a shell, for hosts without a way to the internet. Lines are tab-separated. */
+
+type Print = (line: string) => void;
+
+/** Names, paths, images and the hosts that need each file of a release; a mirror has them at these paths. */
+export function listArtifacts({ kubeVersion }: { kubeVersion?: string | undefined }, print: Print): void {
+  print(['NAME', 'HOSTS', 'PATH', 'IMAGE'].join('\t'));
+  for (const { name, hosts, path, image } of layout(wanted(kubeVersion)))
+    print([name, hosts, path, image ?? '-'].join('\t'));
+}
+
+/** Fetches every file of a release into a directory and checks each; what is there and right stays. */
+export async function pullArtifacts(
+  options: { from: string; to: string; kubeVersion?: string | undefined },
+  print: Print,
+): Promise<void> {
+  const source = sourceOf('--from', options.from);
+  if (source.kind === 'directory')
+    throw new UsageError('--from: is a directory already; "check" tells whether it is whole');
+  const [release, to] = [wanted(options.kubeVersion), resolve(options.to)];
+  const artifacts = await materialise(source, release, to, print);
+  print(`${to} has ${artifacts.length} files, each with its sum, listed in ${SUMS_FILE}`);
+  const has = new Set(artifacts.map(({ path }) => path));
+  const absent = onlyInRegistries(release).filter(({ path }) => !has.has(path));
+  if (absent.length === 0) return;
+  print('These images are in registries only. Hosts that reach none need them in the directory as well:');
+  for (const { image = '', path } of absent)
+    print(
+      `  docker pull ${image} && mkdir -p "$(dirname '${path}')" && docker save ${image} -o '${path}' && sha256sum '${path}' >> ${SUMS_FILE}`,
+    );
+}
+
+/** Compares every file of a source with its sum; answers whether a cluster can be made of it. */
+export async function checkArtifacts(
+  options: { source: string; kubeVersion?: string | undefined },
+  print: Print,
+): Promise<boolean> {
+  const source = sourceOf('--source', options.source);
+  if (source.kind === 'upstream')
+    throw new UsageError('--source: is a mirror or a directory; upstream has no list');
+  const findings = await checkSource(source, wanted(options.kubeVersion));
+  for (const { state, path, detail } of findings)
+    print([state, path, ...(detail ? [detail] : [])].join('\t'));
+  const bad = findings.filter(({ state }) => state === 'missing' || state === 'wrong');
+  const absent = findings.filter(({ state }) => state === 'absent');
+  if (absent.length > 0) print(`${absent.length} absent: hosts pull these images from their registries`);
+  print(bad.length === 0 ? 'whole' : `${bad.length} of ${findings.length} files are missing or wrong`);
+  return bad.length === 0;
+}
+
+function wanted(kubeVersion: string | undefined): Release {
+  if (kubeVersion === undefined) return releases[0];
+  const release = releaseOf(kubeVersion);
+  if (release) return release;
+  const offered = releases.map(({ kubernetes }) => kubernetes).join(', ');
+  throw new UsageError(`--kube-version: ${kubeVersion} is not offered; choose of ${offered}`);
+}
+
+function sourceOf(flag: string, text: string): Source {
+  try {
+    return parseSource(/^(upstream$|https?:)/.test(text) ? text : resolve(text));
+  } catch (error) {
+    throw new UsageError(`${flag}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
