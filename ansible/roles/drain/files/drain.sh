@@ -1,5 +1,6 @@
-# Moves ordinary pods off nodes and takes the nodes out of the cluster, all at once, each within a bound. What a node
-# that was removed still writes is refused from now on (roles/drain/files/deny.yaml).
+# Moves ordinary pods off nodes and takes the nodes out of the cluster, all at once, each within a bound. Where a
+# disruption budget holds a pod, no node leaves. What a node that was removed still writes is refused from now on
+# (roles/drain/files/deny.yaml).
 [ -n "$LEAVING" ] || exit 0
 
 # A name may have passed to another host between two tries: a Node is this host's only if it has its address.
@@ -28,11 +29,23 @@ side_by_side() { # FUNCTION: for each host that leaves; answers 1 when one faile
 }
 
 empty() { # HOST NODE drain-or-no
-  local out
+  local out held
   # A host that is away ends no pods; the cluster collects them once the node is gone.
   [ -z "${present##* $2 *}" ] && [ "$3" = drain ] || return 0
-  out=$(kubectl drain "$2" --ignore-daemonsets --delete-emptydir-data --force --timeout="${DRAIN_SECONDS}s" 2>&1) ||
+  [ "$(kubectl get node "$2" -o 'jsonpath={.spec.unschedulable}')" = true ] || : > "$notes/open.$2"
+  out=$(kubectl drain "$2" --ignore-daemonsets --delete-emptydir-data --force --timeout="${DRAIN_SECONDS}s" 2>&1) && return 0
+  # Evictions are tried again until the bound: only who is still there was held back to the end.
+  held=$(comm -12 <(sed -n "s/.*evicting pods\?\/\"\([^\"]*\)\" -n \"\([^\"]*\)\".*disruption budget.*/\2 \1/p" <<< "$out" | sort -u) \
+    <(kubectl get pods -A --field-selector "spec.nodeName=$2" -o 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\n"}{end}' | sort -u))
+  if [ -n "$held" ]; then
+    printf '%s\n' "$held" | while read -r namespace pod; do echo "$2 $namespace/$pod $(budgets "$namespace")"; done > "$notes/held.$2"
+  else
     echo "$2 was not drained within $DRAIN_SECONDS s: $(printf '%s\n' "$out" | tail -1)"
+  fi
+}
+
+budgets() { # NAMESPACE: names of its PodDisruptionBudgets that let no pod go
+  kubectl -n "$1" get poddisruptionbudgets -o 'jsonpath={range .items[?(@.status.disruptionsAllowed==0)]}{.metadata.name}{" "}{end}' | sed 's/ $//; s/ /, /g'
 }
 
 leave() { # HOST NODE drain-or-no
@@ -52,7 +65,16 @@ leave() { # HOST NODE drain-or-no
   did left "$1"
 }
 
+notes=$(mktemp -d)
 side_by_side empty
+held=$(cat "$notes"/held.* 2> /dev/null)
+opened=$(cd "$notes" && ls | sed -n 's/^open\.//p')
+rm -rf "$notes"
+if [ -n "$held" ]; then
+  [ -z "$opened" ] || kubectl uncordon $opened > /dev/null
+  fail "pods may not be evicted, and no node was removed: $(awk '{ of = $3; for (i = 4; i <= NF; i++) of = of " " $i
+    printf "%s%s on %s (held by %s)", sep, $2, $1, of == "" ? "a disruption budget" : "disruption budget " of; sep = "; " }' <<< "$held"); give them another node, change the budget or delete the pods, then ask again"
+fi
 # Not before: a kubelet that may not say that a pod has ended never lets it go.
 names=$(awk -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" 'NF { printf "%s\"%s\":\"%s\"", comma, $2, now; comma = "," }' <<< "$own")
 denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-removed-nodes","namespace":"kube-system"},"data":{'$names'}}'
