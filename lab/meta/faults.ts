@@ -9,6 +9,9 @@ const wantRoom = ({ name }: LabHost, room: string) =>
     `sed -i 's/nodefs.available: .*/nodefs.available: ${room}/' /var/lib/kubelet/config.yaml; systemctl restart kubelet`,
   ]);
 
+const signalSsh = ({ name }: LabHost, signal: string) =>
+  docker(['exec', name, 'sh', '-c', `kill -${signal} "$(systemctl show -p MainPID --value ssh)"`]);
+
 /** Cables that a test may pull. Each does one thing to one of the lab's own hosts. */
 export const faults = {
   /** Kills processes on a host whose command line has the text, as `kill -9` does; false when there was none. */
@@ -33,6 +36,9 @@ export const faults = {
   },
   stopSsh: ({ name }: LabHost) => docker(['exec', name, 'systemctl', 'stop', 'ssh']),
   startSsh: ({ name }: LabHost) => docker(['exec', name, 'systemctl', 'start', 'ssh']),
+  /** Connections are taken, and nothing is said on them. */
+  hangSsh: (host: LabHost) => signalSsh(host, 'STOP'),
+  freeSsh: (host: LabHost) => signalSsh(host, 'CONT'),
   pause: ({ name }: LabHost) => docker(['pause', name]),
   unpause: ({ name }: LabHost) => docker(['unpause', name]),
   /** Pods of the host no longer reach a TCP port of other pods; what lies beside the pod network still does. */
@@ -43,7 +49,38 @@ export const faults = {
       'nft',
       `table inet fault { chain cut { type filter hook forward priority -10; ip saddr ${podCidr} tcp dport ${port} drop; }; }`,
     ]),
-  mendPods: ({ name }: LabHost) => docker(['exec', name, 'nft', 'delete', 'table', 'inet', 'fault']),
+  /** What comes from that address to these TCP ports of the host is lost; what the host sends is not. */
+  cutFrom: ({ name }: LabHost, from: string, ...ports: number[]) =>
+    docker([
+      'exec',
+      name,
+      'nft',
+      `table inet fault { chain cut { type filter hook input priority -10; ip saddr ${from} tcp dport { ${ports.join(', ')} } drop; }; }`,
+    ]),
+  /** The host has so little room for images. */
+  shrinkImages: ({ name }: LabHost, megabytes: number) =>
+    docker([
+      ...['exec', name, 'sh', '-ec'],
+      `mkdir -p /var/lib/containerd; mount -t tmpfs -o size=${megabytes}m tmpfs /var/lib/containerd`,
+    ]),
+  growImages: ({ name }: LabHost) =>
+    docker([
+      ...['exec', name, 'sh', '-c'],
+      'systemctl stop containerd; umount -R /var/lib/containerd && rmdir /var/lib/containerd; true',
+    ]),
+  /** The host shows other keys to SSH; the old ones are kept. */
+  changeHostKeys: ({ name }: LabHost) =>
+    docker([
+      ...['exec', name, 'sh', '-ec'],
+      'mkdir /root/keys; mv /etc/ssh/ssh_host_* /root/keys; ssh-keygen -qA; systemctl restart ssh',
+    ]),
+  restoreHostKeys: ({ name }: LabHost) =>
+    docker([
+      ...['exec', name, 'sh', '-ec'],
+      'mv /root/keys/* /etc/ssh/; rmdir /root/keys; systemctl restart ssh',
+    ]),
+  /** Undoes cutPods and cutFrom. */
+  mend: ({ name }: LabHost) => docker(['exec', name, 'nft', 'delete', 'table', 'inet', 'fault']),
   /** Gives each processor two endless loops to do; they end by themselves. */
   async busy({ name }: LabHost, seconds: number): Promise<void> {
     for (const _loop of Array.from({ length: 2 * availableParallelism() }))

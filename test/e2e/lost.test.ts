@@ -48,7 +48,7 @@ describe('what is lost on the way', () => {
         (await meta.client.find<HostRecord>(HOSTS, first))?.status?.state === 'Joined';
       await seen('the last words, read', joined, { everyMs: 1_000, boundMs: OPERATION_MS });
     } finally {
-      await faults.mendPods(meta.host);
+      await faults.mend(meta.host);
     }
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
     expect(cluster.status).toMatchObject({ phase: 'Running', operation: { attempt: 1 } });

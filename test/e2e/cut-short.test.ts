@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { nodeNameOf } from '#api/host.ts';
+import { randomFrom } from '#base/testing/random.ts';
+import { type HistoryReport, startHistory } from '#lab/history/run.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import { kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults } from '#lab/meta/faults.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { tracesOn } from './traces.ts';
+
+const NAME = 'cut';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+const [WORKER, SPARE] = [3, 4];
+/** A step is cut up to so long after it was seen to begin. */
+const WITHIN_MS = 3_000;
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const random = randomFrom(seed);
+
+let meta: Meta;
+let traces: (index: number) => Promise<string[]>;
+let end: (() => Promise<HistoryReport>) | undefined;
+
+beforeAll(async () => {
+  console.log(`SEED=${seed}`);
+  meta = await metaUp(inject('labHosts'), () => {});
+  traces = await tracesOn(meta);
+});
+afterAll(async () => {
+  await end?.();
+  await meta.close();
+});
+
+const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+const nodes = (...indices: number[]) =>
+  entries(...indices)
+    .map(nodeNameOf)
+    .sort();
+const ended = /-(finished|failed)$/;
+const wordOf = (annotations: Readonly<Record<string, string>> = {}) =>
+  annotations['app.kubernetes.io/operation'] ?? '';
+
+/** Asks for an operation and kills the pod of its run at each of these steps; answers how often one was killed. */
+async function cutAt(steps: readonly string[], path: string, body: Record<string, unknown>): Promise<number> {
+  expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
+  let killed = 0;
+  for (const step of steps) {
+    const at = await untilCluster(
+      meta,
+      NAME,
+      (one) =>
+        ended.test(wordOf(one?.metadata.annotations)) ||
+        (one?.status?.operation?.step === step && one.status.operation.attempt === killed + 1),
+      OPERATION_MS,
+    );
+    if (ended.test(wordOf(at?.metadata.annotations))) break;
+    const afterMs = Math.floor(random() * WITHIN_MS);
+    await sleep(afterMs);
+    const done = await faults.kill(meta.host, 'ansibleinit.js');
+    console.log(`${done ? 'killed' : 'came too late'} ${afterMs} ms into "${step}"`);
+    if (done) killed += 1;
+  }
+  return killed;
+}
+
+/** The same, and the operation is done all the same, by as many attempts as that takes. */
+async function doneThough(steps: readonly string[], path: string, body: Record<string, unknown>) {
+  const killed = await cutAt(steps, path, body);
+  const cluster = await untilDone(meta, NAME, OPERATION_MS);
+  expect(cluster.status).toMatchObject({ phase: 'Running', operation: { attempt: killed + 1 } });
+}
+
+/** Names of etcd's members, as the static pod on a control plane tells them; `learner` behind one that does not vote. */
+async function membersAt(index: number): Promise<string[]> {
+  const script = `pki=/etc/kubernetes/pki/etcd
+id=$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' | grep -xF "$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd')" | head -1)
+ctr -n k8s.io tasks exec --exec-id test-$$ "$id" etcdctl --cacert $pki/ca.crt --cert $pki/server.crt --key $pki/server.key member list -w simple`;
+  const lines = await docker(['exec', meta.hosts[index]?.name ?? '', 'bash', '-c', script]);
+  return lines
+    .trim()
+    .split('\n')
+    .map((line) => line.split(', '))
+    .map(([, , name = '', , , learner]) => `${name}${learner === 'true' ? ' learner' : ''}`)
+    .sort();
+}
+
+describe('operations whose runs are killed, on a cluster that is written to and read from', () => {
+  it('make it', async () => {
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(WORKER) };
+    await doneThough(['Prepare hosts, start the control plane', 'Await the cluster'], PATH, {
+      ...body,
+      privateSSHKey: meta.privateKey,
+    });
+    end = await startHistory(meta.hosts[WORKER]?.name ?? '', await kubeconfigOf(meta, NAME), () => {});
+  });
+
+  it('give it three control planes', async () => {
+    await doneThough(['Join hosts', 'Join hosts'], `${PATH}/scaleup`, { masterList: entries(0, 1, 2) });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, WORKER));
+    expect(await membersAt(0)).toEqual(nodes(0, 1, 2));
+  });
+
+  it('move its etcd to a host of its own', () =>
+    doneThough(['Add members of etcd', 'Lead API servers to etcd'], `${PATH}/etcd/move`, {
+      etcdList: entries(SPARE),
+    }));
+
+  it('move it back, in a second operation, since the first lost three runs', async () => {
+    const steps = ['Add members of etcd', 'Lead API servers to etcd', 'Remove members of etcd'];
+    const killed = await cutAt(steps, `${PATH}/etcd/move`, { etcdList: [] });
+    if (killed < 3) return void (await untilDone(meta, NAME, OPERATION_MS));
+    await untilCluster(meta, NAME, (one) => one?.status?.phase === 'Failed', OPERATION_MS);
+    expect(await meta.rest.raw('POST', `${PATH}/etcd/move`, { etcdList: [], retry: true })).toMatchObject({
+      status: 200,
+    });
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(await membersAt(1)).toEqual(nodes(0, 1, 2));
+    expect(await traces(SPARE)).toEqual([]);
+  });
+
+  it('replace its first control plane', async () => {
+    const replace = { from: entries(0)[0]?.ip, to: entries(SPARE)[0] };
+    await doneThough(['Join hosts', 'Remove members of etcd'], `${PATH}/replace`, replace);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(1, 2, WORKER, SPARE));
+    expect(await membersAt(1)).toEqual(nodes(1, 2, SPARE));
+    expect(await traces(0)).toEqual([]);
+  });
+
+  it('leave it one control plane', async () => {
+    await doneThough(['Remove members of etcd', 'Reset hosts'], `${PATH}/scaledown`, {
+      masterList: entries(2),
+    });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(2, WORKER));
+    expect(await membersAt(2)).toEqual(nodes(2));
+  });
+
+  it('lose no request meanwhile, and keep one order', async () => {
+    const report = await end?.();
+    end = undefined;
+    console.log(JSON.stringify(report));
+    expect(report).toMatchObject({ failed: null, linearizable: 'Ok' });
+  });
+
+  it('take it off its hosts', async () => {
+    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
+    await untilCluster(meta, NAME, (one) => one?.status?.operation?.step === 'Reset hosts', OPERATION_MS);
+    await faults.kill(meta.host, 'ansibleinit.js');
+    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    for (const index of [0, 1, 2, WORKER, SPARE]) expect(await traces(index), `host ${index}`).toEqual([]);
+  });
+});

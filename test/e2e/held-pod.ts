@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { seen } from '#lab/meta/faults.ts';
+import type { Client } from '#runtime/client/client.ts';
+
+const PODS: Resource = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
+const BUDGETS: Resource = {
+  group: 'policy',
+  version: 'v1',
+  kind: 'PodDisruptionBudget',
+  plural: 'poddisruptionbudgets',
+  namespaced: true,
+};
+const runningSchema = z.object({ status: z.object({ phase: z.literal('Running') }) });
+const judgedSchema = z.object({
+  status: z.object({ disruptionsAllowed: z.literal(0), expectedPods: z.literal(1) }),
+});
+
+/** A pod on that node, and a disruption budget that never lets it go, both called `held`; answers what takes both away. */
+export async function holdPod(client: Client, nodeName: string): Promise<() => Promise<void>> {
+  const key = { namespace: 'default', name: 'held' };
+  const labels = { app: 'held' };
+  const objects: [Resource, KubeObject & Record<string, unknown>][] = [
+    [
+      PODS,
+      {
+        metadata: { ...key, labels },
+        spec: { nodeName, containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10.1' }] },
+      },
+    ],
+    [BUDGETS, { metadata: key, spec: { minAvailable: 1, selector: { matchLabels: labels } } }],
+  ];
+  for (const [resource, object] of objects)
+    await client.apply(resource, object, { fieldManager: 'e2e', force: true });
+  const shows = async (resource: Resource, schema: z.ZodType) =>
+    schema.safeParse(await client.get(resource, key)).success;
+  await seen('the pod that is held', () => shows(PODS, runningSchema));
+  await seen('its budget', () => shows(BUDGETS, judgedSchema));
+  return async () => {
+    for (const [resource] of objects.toReversed()) await client.delete(resource, key);
+  };
+}

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { nodeNameOf } from '#api/host.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
+import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults, seen } from '#lab/meta/faults.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { holdPod } from './held-pod.ts';
+import { tracesOn } from './traces.ts';
+
+const NAME = 'struck';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+
+let meta: Meta;
+let traces: (index: number) => Promise<string[]>;
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  traces = await tracesOn(meta);
+});
+afterAll(() => meta.close());
+
+const host = (index: number): LabHost => {
+  const found = meta.hosts[index];
+  if (!found) throw new Error(`the lab has no host ${index}`);
+  return found;
+};
+const entries = (...indices: number[]) => indices.map((index) => ({ ip: host(index).ip }));
+const nodes = (...indices: number[]) =>
+  entries(...indices)
+    .map(nodeNameOf)
+    .sort();
+const ask = async (path: string, body: Record<string, unknown>) =>
+  expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
+
+/** The operation that runs fails within so long, and its object says so in words that match. */
+async function untilFailed(says: RegExp, withinMs: number): Promise<void> {
+  const failed = await untilCluster(meta, NAME, (one) => one?.status?.phase === 'Failed', withinMs);
+  console.log(failed?.status?.message);
+  expect(failed?.status?.message).toMatch(says);
+}
+const retried = async (path: string, body: Record<string, unknown>) => {
+  await ask(path, { ...body, retry: true });
+  await untilDone(meta, NAME, OPERATION_MS);
+};
+
+describe('a host that is struck', () => {
+  it('serves at first', async () => {
+    await ask(PATH, {
+      name: NAME,
+      masterList: entries(0),
+      nodeList: entries(1),
+      privateSSHKey: meta.privateKey,
+    });
+    await untilDone(meta, NAME, OPERATION_MS);
+  });
+
+  it('takes connections and says nothing: it is named within a minute, and taken in when it speaks', async () => {
+    const body = { nodeList: entries(1, 2) };
+    await faults.hangSsh(host(2));
+    try {
+      await ask(`${PATH}/scaleup`, body);
+      await untilFailed(new RegExp(host(2).ip), 60_000);
+    } finally {
+      await faults.freeSsh(host(2));
+    }
+    await retried(`${PATH}/scaleup`, body);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
+  });
+
+  it('is started anew while it is prepared: it is named, and another try takes it in', async () => {
+    const body = { nodeList: entries(1, 2, 3) };
+    await ask(`${PATH}/scaleup`, body);
+    await seen('containerd on the new host', () => faults.runs(host(3), 'containerd'));
+    await faults.restart(host(3));
+    await untilFailed(new RegExp(host(3).ip), OPERATION_MS);
+    await retried(`${PATH}/scaleup`, body);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
+  });
+
+  it('has no room for images: it is named with the reason, and taken in once there is room', async () => {
+    const body = { nodeList: entries(1, 2, 3, 4) };
+    await faults.shrinkImages(host(4), 40);
+    try {
+      await ask(`${PATH}/scaleup`, body);
+      await untilFailed(new RegExp(`${host(4).ip}.*no space left`, 'is'), OPERATION_MS);
+    } finally {
+      await faults.growImages(host(4));
+    }
+    await retried(`${PATH}/scaleup`, body);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3, 4));
+  });
+
+  it('carries a pod that no budget lets go: it stays, the pod is named, and it leaves once it may', async () => {
+    const made = await clientOf(await kubeconfigOf(meta, NAME));
+    const release = await holdPod(made, nodes(4)[0] ?? '');
+    const body = { nodeList: entries(3, 4) };
+    try {
+      await ask(`${PATH}/scaledown`, body);
+      await untilFailed(/default\/held on .*held by disruption budget held/, OPERATION_MS);
+      expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3, 4));
+    } finally {
+      await release();
+      await made.close();
+    }
+    await retried(`${PATH}/scaledown`, body);
+    for (const index of [3, 4]) expect(await traces(index), `host ${index}`).toEqual([]);
+  });
+
+  it('is cut off one way while it becomes a control plane: etcd is as it was, and another try takes it in', async () => {
+    const body = { masterList: entries(0, 3, 4) };
+    await faults.cutFrom(host(3), host(0).ip, 2379, 2380);
+    try {
+      await ask(`${PATH}/scaleup`, body);
+      await untilFailed(new RegExp(host(3).ip), OPERATION_MS);
+      expect(await readyNodesOf(meta, NAME)).toEqual(expect.arrayContaining(nodes(0, 1, 2)));
+    } finally {
+      await faults.mend(host(3));
+    }
+    await retried(`${PATH}/scaleup`, body);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3, 4));
+  });
+
+  it('is free at last', async () => {
+    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
+    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), `host ${index}`).toEqual([]);
+  });
+});
