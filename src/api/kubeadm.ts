@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { auditSchema } from './audit.ts';
+import { patchSchema } from './patches.ts';
 
 /** What a cluster is made with beyond its hosts and networks: `spec.cluster.kubeadm`. */
 export const kubeadmSchema = z.object({
@@ -39,6 +40,11 @@ export const kubeadmSchema = z.object({
     .max(50)
     .optional()
     .meta({ description: 'Mirrors that all hosts ask for images before the registry itself.' }),
+  patches: z
+    .array(patchSchema)
+    .max(20)
+    .optional()
+    .meta({ description: 'Patches of what kubeadm writes on control planes, in this order.' }),
   encryptionAtRest: z
     .boolean()
     .optional()

@@ -3,6 +3,7 @@ import type { Kubeadm } from '#api/kubeadm.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import { auditProblems } from './validate-audit.ts';
+import { patchProblems } from './validate-patches.ts';
 import { sourceProblems } from './validate-sources.ts';
 
 const at = (field: string): string => `spec.cluster.kubeadm.${field}`;
@@ -11,6 +12,8 @@ const at = (field: string): string => `spec.cluster.kubeadm.${field}`;
 const MAX_KUBELET = 16_384;
 /** Longest audit policy, as JSON; the whole object must fit into etcd with its records. */
 const MAX_POLICY = 65_536;
+/** All patches together. */
+const MAX_PATCHES = 65_536;
 
 /** What stands for a template in Ansible; hosts are given data only. */
 const TEMPLATE = /\{\{|\{%|\{#/;
@@ -55,6 +58,7 @@ export function kubeadmProblems({ cluster: { kubeadm } }: Spec): Problem[] {
     ...kubeletProblems(kubeadm),
     ...sourceProblems(kubeadm),
     ...policyProblems(kubeadm),
+    ...patchesProblems(kubeadm),
   ];
 }
 
@@ -84,6 +88,9 @@ function kubeletProblems({ kubelet }: Kubeadm): Problem[] {
 
 const policyProblems = ({ audit }: Kubeadm): Problem[] =>
   audit ? [...auditProblems(audit), ...bounded('audit.policy', audit.policy, MAX_POLICY)] : [];
+
+const patchesProblems = ({ patches }: Kubeadm): Problem[] =>
+  patches ? [...patchProblems(patches), ...bounded('patches', patches, MAX_PATCHES)] : [];
 
 /** Refuses what is too long, and what Ansible would take for a template. */
 function bounded(name: string, value: unknown, limit: number): Problem[] {

@@ -1,21 +1,29 @@
 import type { Audit } from '#api/audit.ts';
 import type { Kubeadm } from '#api/kubeadm.ts';
+import { PATCH_TYPES, type Patch } from '#api/patches.ts';
 import { canonicalJson, shortHash } from '#base/canonical.ts';
 
 /** Variables of the playbooks that `spec.cluster.kubeadm` sets (ansible/README.md). */
 export function kubeadmVars(kubeadm: Kubeadm | undefined): Record<string, unknown> {
   if (!kubeadm) return {};
-  const { certSANs, kubelet, encryptionAtRest, registryMirrors, proxy, audit } = kubeadm;
+  const { certSANs, kubelet, encryptionAtRest, registryMirrors, proxy, audit, patches } = kubeadm;
   return {
     ...(certSANs ? { cert_sans: certSANs } : {}),
     ...(kubelet ? { kubelet_config: kubelet } : {}),
     ...(proxy ? { proxy: { http: proxy.httpProxy, https: proxy.httpsProxy, no: proxy.noProxy } } : {}),
     ...(registryMirrors ? { registry_mirrors: registryMirrors } : {}),
     ...(audit ? auditVars(audit) : {}),
+    ...(patches ? { kubeadm_patches: Object.fromEntries(patches.map(patchFile)) } : {}),
     ...(encryptionAtRest ? { encryption_at_rest: true } : {}),
     // Of what the first control plane cannot change once it is there.
-    made_with: shortHash(canonicalJson({ certSANs, kubelet, encryptionAtRest, audit }), 16),
+    made_with: shortHash(canonicalJson({ certSANs, kubelet, encryptionAtRest, audit, patches }), 16),
   };
+}
+
+/** A file as kubeadm finds it by its name: target, place in the order, type (kubeadm API v1beta4, Patches). */
+function patchFile(patch: Patch, index: number): [name: string, content: unknown] {
+  const type = PATCH_TYPES.find((one) => patch[one] !== undefined) ?? 'strategic';
+  return [`${patch.target}${String(index).padStart(2, '0')}+${type}.json`, patch[type]];
 }
 
 const auditVars = ({ policy, maxAgeDays = 30, maxBackups = 10, maxSizeMB = 100 }: Audit) => ({

@@ -29,6 +29,13 @@ const kubeadm = {
     noProxy: ['.example.com'],
   },
   registryMirrors: [{ registry: 'registry.k8s.io', endpoints: ['https://mirror.example.com'] }],
+  patches: [
+    {
+      target: 'kube-apiserver',
+      json: [{ op: 'add', path: '/spec/containers/0/command/-', value: '--profiling=false' }],
+    },
+    { target: 'etcd', strategic: { metadata: { annotations: { 'example.com/patched': 'yes' } } } },
+  ],
   encryptionAtRest: true,
 };
 
@@ -148,6 +155,11 @@ describe('a cluster that is made with settings of the user', () => {
     expect(JSON.parse(line)).toMatchObject({ kind: 'Event', level: 'Metadata' });
   });
 
+  it('has what kubeadm writes patched', async () => {
+    expect(await flagsAt(0)).toContain('--profiling=false');
+    expect(await sh(0, 'cat /etc/kubernetes/manifests/etcd.yaml')).toContain('example.com/patched: "yes"');
+  });
+
   it('refuses to change them, and says that it cannot yet', async () => {
     const edit = meta.client.patch(
       KUBERNETES_CLUSTERS,
@@ -161,10 +173,12 @@ describe('a cluster that is made with settings of the user', () => {
   it('gives the same to control planes that join later', async () => {
     await done(`${PATH}/scaleup`, { masterList: entries(0, 2, 3) });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
-    const sum = (index: number) => sh(index, `cat ${SHARED}/* | sha256sum`);
+    const sum = (index: number) => sh(index, `cd ${SHARED} && find . -type f | sort | xargs sha256sum`);
     for (const index of [2, 3]) {
       expect(await sum(index)).toBe(await sum(0));
       expect(await flagsAt(index)).toContain(`--encryption-provider-config=${SHARED}/encryption.yaml`);
+      expect(await flagsAt(index)).toContain('--profiling=false');
+      expect(await sh(index, 'cat /etc/kubernetes/manifests/etcd.yaml')).toContain('example.com/patched');
       expect(await namesAt(index)).toContain('DNS:api.example.com');
       await sh(index, 'test -s /var/log/kubernetes/audit/audit.log');
     }

@@ -18,6 +18,12 @@ resources:
             - name: key1
               secret: $(head -c 32 /dev/urandom | base64 -w0)
 Y
+  rm -rf "$shared/patches"
+  while read -r name content; do
+    [ -n "$name" ] || continue
+    mkdir -p "$shared/patches"
+    base64 -d <<< "$content" > "$shared/patches/$name"
+  done <<< "$PATCHES"
   [ -z "$AUDIT_POLICY" ] || printf '%s\n' "$AUDIT_POLICY" > "$shared/audit-policy.yaml"
   prepare_audit_log
 }

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/** What kubeadm writes on control planes and takes patches for (kubernetes.io, Customizing components with the kubeadm API). */
+export const PATCHED = [
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'etcd',
+  'corednsdeployment',
+] as const;
+
+/** The ways in which a patch may be written; of each patch exactly one is there. */
+export const PATCH_TYPES = ['strategic', 'merge', 'json'] as const;
+
+const part = (description: string) =>
+  z.record(z.string(), z.unknown()).optional().meta({ description, preserveUnknown: true });
+
+export const patchSchema = z.object({
+  target: z.enum(PATCHED).meta({ description: 'Whose manifest is patched.' }),
+  strategic: part('A strategic merge patch.'),
+  merge: part('A JSON merge patch (RFC 7386).'),
+  json: z
+    .array(
+      z.object({
+        op: z.enum(['add', 'remove', 'replace', 'move', 'copy', 'test']),
+        path: z.string().max(512),
+        from: z.string().max(512).optional(),
+        value: z.unknown().optional().meta({ preserveUnknown: true }),
+      }),
+    )
+    .min(1)
+    .max(50)
+    .optional()
+    .meta({ description: 'A JSON patch (RFC 6902).' }),
+});
+export type Patch = z.infer<typeof patchSchema>;

@@ -1,0 +1,45 @@
+import { PATCH_TYPES, type Patch } from '#api/patches.ts';
+import type { Problem } from '#base/errors.ts';
+
+const at = (index: number, field: string): string => `spec.cluster.kubeadm.patches[${index}]${field}`;
+const POINTER = /^(\/([^~]|~[01])*)+$/;
+
+/** What kubeadm would refuse only on the host, and what operations later rely upon. */
+export const patchProblems = (patches: readonly Patch[]): Problem[] =>
+  patches.flatMap((patch, index): Problem[] => {
+    const given = PATCH_TYPES.filter((type) => patch[type] !== undefined);
+    if (given.length !== 1) {
+      const reason = `has ${given.length === 0 ? 'no patch' : given.join(' and ')}; write one of ${PATCH_TYPES.join(', ')}`;
+      return [{ field: at(index, ''), reason }];
+    }
+    return [...pathProblems(patch, index), ...commandProblems(patch, index)];
+  });
+
+function pathProblems({ json = [] }: Patch, index: number): Problem[] {
+  return json.flatMap(({ op, path, from, value }, place): Problem[] => {
+    const field = at(index, `.json[${place}]`);
+    const problems: Problem[] = [];
+    for (const [name, pointer] of [['path', path] as const, ['from', from] as const]) {
+      if (pointer === undefined || POINTER.test(pointer)) continue;
+      const reason = 'is no JSON pointer; write it like /spec/containers/0/command/-';
+      problems.push({ field: `${field}.${name}`, value: pointer, reason });
+    }
+    const needs = op === 'move' || op === 'copy' ? 'from' : op === 'remove' ? undefined : 'value';
+    if (needs !== undefined && (needs === 'from' ? from : value) === undefined)
+      problems.push({ field: `${field}.${needs}`, reason: `is required for "${op}"` });
+    return problems;
+  });
+}
+
+/** Operations change arguments of API servers by their names: a command that is replaced as a whole loses them. */
+function commandProblems({ strategic, merge, json = [] }: Patch, index: number): Problem[] {
+  const type = strategic ? 'strategic' : 'merge';
+  const whole = json.some(
+    ({ op, path }) => op !== 'test' && /^\/spec(\/containers(\/\d+(\/command)?)?)?$/.test(path),
+  );
+  const named = JSON.stringify(strategic ?? merge ?? {}).includes('"command":');
+  if (!whole && !named) return [];
+  const reason =
+    'would replace the whole command, which operations go by; add arguments by json, with the path /spec/containers/0/command/-';
+  return [{ field: at(index, whole ? '.json' : `.${type}`), reason }];
+}
