@@ -45,7 +45,8 @@ export async function binariesFolder(componentName: ComponentName): Promise<stri
 
 async function build(component: Component, name: string, path: string): Promise<void> {
   const go = await goToolchain();
-  const source = component.binaries[name];
+  const tests = component.tests?.[name];
+  const source = tests ?? component.binaries[name];
   if (source === undefined) throw new Error(`${component.name} has no binary ${name}`);
   const variables = Object.entries(component.variables ?? {}).map(([key, value]) => `-X ${key}=${value}`);
   const linker = ['-s -w', ...(component.cgo ? ['-extldflags -static'] : []), ...variables].join(' ');
@@ -57,7 +58,7 @@ async function build(component: Component, name: string, path: string): Promise<
     await execa(
       go,
       [
-        'build',
+        ...(tests === undefined ? ['build'] : ['test', '-c']),
         '-trimpath',
         '-buildvcs=false',
         ...HASTE.flags,

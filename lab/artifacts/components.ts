@@ -4,6 +4,8 @@ export interface Component {
   readonly version: string;
   /** Output file → Go package. */
   readonly binaries: Readonly<Record<string, string>>;
+  /** Output file → Go package whose tests become one program, as upstream builds its suites. */
+  readonly tests?: Readonly<Record<string, string>>;
   /** Linked against libc, statically; the others need none. */
   readonly cgo?: true;
   readonly tags?: readonly string[];
@@ -107,6 +109,21 @@ export const components = {
     name: 'coredns',
     version: 'v1.12.1',
     binaries: { coredns: '.' },
+  },
+  // Upstream's own suites and what their specs run in pods; only `make conformance-cluster` asks for them.
+  'kubernetes-e2e': {
+    name: 'kubernetes-e2e',
+    version: kubernetesVersion,
+    binaries: {
+      ginkgo: 'github.com/onsi/ginkgo/v2/ginkgo',
+      agnhost: 'k8s.io/kubernetes/test/images/agnhost',
+      nnp: 'k8s.io/kubernetes/test/images/nonewprivs',
+    },
+    tests: {
+      'e2e.test': 'k8s.io/kubernetes/test/e2e',
+      'e2e_kubeadm.test': 'k8s.io/kubernetes/test/e2e_kubeadm',
+    },
+    variables: kubernetesVariables(kubernetesVersion),
   },
 } as const satisfies Record<string, Component>;
 
