@@ -30,6 +30,8 @@ fuzz: setup ## generated requests against the REST API: no 5xx, and nobody gets 
 	SEED='$(SEED)' REQUESTS='$(REQUESTS)' EXAMPLES='$(EXAMPLES)' node test/fuzz/main.ts
 e2e: setup ## whole lives of clusters on lab hosts, with faults
 	vitest run --project e2e
+conformance-cluster: setup ## upstream's conformance and kubeadm suites on a cluster of 3 + 2, before and after changes (KEEP=1, FOCUS=regexp, PROCS=4)
+	node test/conformance-cluster/main.ts
 bench: setup ## the runtime against controller-runtime (RUNS=3, MINUTES=5)
 	node --expose-gc bench/runtime/main.ts
 bench-fleet: setup ## precheck of 1,000 hosts; a cluster of 1,000; 1,000 clusters at once, 4,000 held (IDLE_MINUTES=10)
@@ -40,4 +42,4 @@ bench-create: setup ## ours against kubeadm by hand
 bench-operations: setup ## clusters of three control planes: creation, faults, replacement, at rest, a worker more (RUNS=3, TIMES=50, PARTS=three,rest,add)
 	node bench/operations/main.ts
 
-.PHONY: help setup demo lint lab-up lab-down test faults mutants fuzz e2e bench bench-fleet bench-create bench-operations
+.PHONY: help setup demo lint lab-up lab-down test faults mutants fuzz e2e conformance-cluster bench bench-fleet bench-create bench-operations

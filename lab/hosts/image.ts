@@ -29,7 +29,7 @@ export async function buildImage(
   const label = `{{index .Config.Labels "${STAMP_LABEL}"}}`;
   if ((await dockerOrUndefined(['image', 'inspect', '--format', label, tag])) === stamp) return tag;
   for (const [, base] of text.matchAll(/^FROM (\S+)/gm)) {
-    if (base !== undefined) await ensureBase(base, say);
+    if (base !== undefined && base !== 'scratch') await ensureBase(base, say);
   }
   const buildArgs = Object.entries(args).flatMap(([key, value]) => ['--build-arg', `${key}=${value}`]);
   await announced(say, `docker build ${tag}`, () =>
