@@ -4,9 +4,9 @@ import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
 import { labDown } from '#lab/hosts/down.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { progressOf } from '#lab/upstream/progress.ts';
 import { checkList, type ListName, prepare, reportsDir, tryFocus } from './check.ts';
 import { type Change, changed, clusterUid, made } from './cluster.ts';
-import { progressOf } from './progress.ts';
 
 /**
  * `make conformance-cluster`: upstream's own suites on a cluster of three control planes and two workers that we made,
@@ -97,7 +97,7 @@ try {
   const text =
     error instanceof UsageError ? error.message : (error instanceof Error && error.stack) || messageOf(error);
   process.stderr.write(
-    `conformance-cluster: ${text}\nThe lab is left as it is: run again to go on, "make lab-down" removes it.\n`,
+    `conformance-cluster: ${text}\nWhat is there of the lab stays: run again to go on, "make lab-down" removes it.\n`,
   );
   process.exitCode = 1;
 }

@@ -1,0 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { progressOf } from './progress.ts';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'matryoshka-progress-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+it('a run goes on after the steps that an earlier one has done on the same cluster', async () => {
+  const path = join(dir, 'new', 'progress.json');
+  const first = await progressOf('uid-1', path);
+  expect(first.has('made')).toBe(false);
+  await first.add('made');
+  await (await progressOf('uid-1', path)).add('scaled');
+  const third = await progressOf('uid-1', path);
+  expect([third.has('made'), third.has('scaled'), third.has('moved')]).toEqual([true, true, false]);
+});
+
+it('another cluster of that name begins anew', async () => {
+  const path = join(dir, 'progress.json');
+  await (await progressOf('uid-1', path)).add('made');
+  await (await progressOf('uid-2', path)).add('scaled');
+  expect((await progressOf('uid-2', path)).has('made')).toBe(false);
+  expect((await progressOf('uid-1', path)).has('made')).toBe(false);
+});
