@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** What kubeadm writes on control planes and takes patches for (kubernetes.io, Customizing components with the kubeadm API). */
-export const PATCHED = [
+const PATCHED = [
   'kube-apiserver',
   'kube-controller-manager',
   'kube-scheduler',

@@ -1,4 +1,5 @@
 # kubeadm join of a worker. A join that was cut short is reset and done again.
+[ -z "$HAS_JOINED" ] || { did joined; exit 0; }
 umask 077
 mkdir -p "$state"
 for tree in /etc/kubernetes /var/lib/kubelet; do

@@ -196,12 +196,16 @@ function spokenSignal(snapshot: Snapshot): RestSignal {
   return kubeconfig.kind === 'present' ? 'quiet' : 'keyless';
 }
 
-/** Whether the spec was asked for since the cluster last changed: what was removed since may be added again. */
+/**
+ * Whether the spec was asked for by what changed the cluster last, or since: what was removed since may be added again,
+ * a worker that failed on its way is not tried for ever.
+ */
 function wasTried({ cluster }: Snapshot): boolean {
   const hash = specHashOf(cluster.spec);
   const since = appliedOperation(cluster)?.sequence ?? 0;
   return (
-    cluster.status?.requests?.some(({ specHash, sequence }) => specHash === hash && sequence > since) ?? false
+    cluster.status?.requests?.some(({ specHash, sequence }) => specHash === hash && sequence >= since) ??
+    false
   );
 }
 

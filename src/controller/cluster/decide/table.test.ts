@@ -185,6 +185,19 @@ describe('the life of a cluster', () => {
     expect(signal({ ...given, appliedBy: 1 })).toBe('unconfirmed');
   });
 
+  it('does not try a worker for ever that failed on its way', () => {
+    const more = { cluster: { ...spec.cluster, nodeList: [...spec.cluster.nodeList, { ip: '10.0.0.4' }] } };
+    const requests = [{ word: 'scaling-up', requestId: 'x', specHash: specHashOf(more), sequence: 2 }];
+    const cluster = { spec: more, status: { phase: 'Running' as const, requests } };
+    const given = {
+      hosts: joined,
+      kubeconfig: { kind: 'present' as const },
+      word: 'scale-up-finished',
+      cluster,
+    };
+    expect(signal({ ...given, appliedBy: 2 })).toBe('unconfirmed');
+  });
+
   it('says at once why a run cannot begin', () => {
     const blocked = { reason: 'ErrImagePull', message: 'not found' };
     const attempt = { kind: 'running' as const, blocked };
