@@ -23,8 +23,8 @@ export interface ServerCertificate {
 /** An authority whose certificate is `pem`, and which issues certificates for loopback. */
 export interface Authority {
   readonly pem: string;
-  /** Default: valid from yesterday for a month; as long as a test run can last. */
-  issue(validity?: { notBefore: Date; notAfter: Date }): Promise<ServerCertificate>;
+  /** Default: valid from yesterday for a month, as long as a test run can last, and for 127.0.0.1. */
+  issue(validity?: { notBefore: Date; notAfter: Date }, ips?: readonly string[]): Promise<ServerCertificate>;
 }
 
 const fromYesterday = () => ({
@@ -46,7 +46,7 @@ export async function createAuthority(): Promise<Authority> {
   });
   return {
     pem: ca.toString('pem'),
-    async issue(validity = fromYesterday()) {
+    async issue(validity = fromYesterday(), ips = ['127.0.0.1']) {
       const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
       const cert = await x509.X509CertificateGenerator.create({
         subject: 'CN=kube-apiserver',
@@ -59,7 +59,7 @@ export async function createAuthority(): Promise<Authority> {
           new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature),
           new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
           new x509.SubjectAlternativeNameExtension([
-            { type: 'ip', value: '127.0.0.1' },
+            ...ips.map((value) => ({ type: 'ip' as const, value })),
             { type: 'dns', value: 'localhost' },
           ]),
         ],

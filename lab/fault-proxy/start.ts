@@ -35,9 +35,14 @@ const HOUR_MS = 3_600_000;
  * const proxy = await startFaultProxy({ url: server.url, ca: server.ca });
  * proxy.setRules(({ method, nth }) => (method === 'POST' && nth === 0 ? { kind: 'lose-answer' } : undefined));
  */
-export async function startFaultProxy(target: { url: string; ca?: string | undefined }): Promise<FaultProxy> {
+export async function startFaultProxy(target: {
+  url: string;
+  ca?: string | undefined;
+  /** Addresses that its certificate is for. Default: its own. */
+  ips?: readonly string[];
+}): Promise<FaultProxy> {
   const authority = await createAuthority();
-  const valid = await authority.issue();
+  const valid = await authority.issue(undefined, target.ips);
   const expired = await authority.issue({
     notBefore: new Date(Date.now() - 48 * HOUR_MS),
     notAfter: new Date(Date.now() - HOUR_MS),

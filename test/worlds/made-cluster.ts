@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server } from 'node:net';
 import { stringify } from 'yaml';
 import { PODS, type Pod } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
@@ -20,20 +22,24 @@ export interface MadeCluster {
   kubeconfig(more?: Record<string, unknown>): string;
   setNode(name: string, ready: boolean): Promise<void>;
   setEtcd(node: string, ready: boolean): Promise<void>;
+  /** Serves the same at another address of the loopback, or stops to; of those that it was started with. */
+  serveAt(ip: string, serves: boolean): Promise<void>;
   /** Times that a look began, so far. */
   looks(): number;
   stop(): Promise<void>;
 }
 
-export async function startMadeCluster(): Promise<MadeCluster> {
+export async function startMadeCluster(ips: readonly string[] = ['127.0.0.1']): Promise<MadeCluster> {
   const server = await startServer();
-  const proxy = await startFaultProxy(server);
+  const proxy = await startFaultProxy({ url: server.url, ca: server.ca, ips });
+  const port = Number(new URL(proxy.url).port);
+  const relays = new Map<string, Server>();
   const endpoint = await loadEndpoint({ kubeconfig: server.kubeconfigPath });
   const client: Client = createClient(endpoint, { userAgent: 'test' });
   const conditions = (ready: boolean) => [{ type: 'Ready', status: ready ? 'True' : 'False' }];
   return {
     proxy,
-    port: Number(new URL(proxy.url).port),
+    port,
     kubeconfig: (more = {}) =>
       stringify({
         apiVersion: 'v1',
@@ -67,8 +73,27 @@ export async function startMadeCluster(): Promise<MadeCluster> {
       const pod = (await client.find<Pod>(PODS, key)) ?? (await client.create<Pod>(PODS, made));
       await client.updateStatus<Pod>(PODS, { ...pod, status: { conditions: conditions(ready) } });
     },
+    async serveAt(ip, serves) {
+      const known = relays.get(ip);
+      if (serves === (known !== undefined)) return;
+      if (known) {
+        relays.delete(ip);
+        // Each look has connections of its own, which end with it.
+        await new Promise((resolve) => known.close(resolve));
+        return;
+      }
+      const relay = createServer((socket) => {
+        const onwards = connect(port, '127.0.0.1');
+        for (const one of [socket, onwards]) one.on('error', () => {});
+        socket.pipe(onwards).pipe(socket);
+      });
+      relay.listen(port, ip);
+      await once(relay, 'listening');
+      relays.set(ip, relay);
+    },
     looks: () => proxy.count(({ path }) => path === '/readyz'),
     async stop() {
+      for (const relay of relays.values()) relay.close();
       await client.close();
       await proxy.stop();
       await server.stop();
