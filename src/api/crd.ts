@@ -28,7 +28,7 @@ const statusSchema = z.object({
       requestId: text,
       specHash: text,
       generation: z.int(),
-      spec: specSchema,
+      spec: specSchema.omit({ policy: true }),
       step: text,
       startedAt: text,
       notBefore: text.optional(),

@@ -5,6 +5,7 @@ import { hostSchema } from './host.ts';
 import { kubeadmSchema } from './kubeadm.ts';
 import type { KubeObject, Resource } from './meta.ts';
 import { GROUP } from './names.ts';
+import { policySchema } from './policy.ts';
 import type { OperationName, Phase, PlanResult, Result } from './words.ts';
 
 export const KUBERNETES_CLUSTERS: Resource = {
@@ -134,6 +135,9 @@ export const specSchema = z.object({
     .max(MAX_HISTORY)
     .optional()
     .meta({ description: 'How many ended operations keep their records and logs; default 10.' }),
+  policy: policySchema.optional().meta({
+    description: 'Orders to the operator: a control plane that stays away is replaced. Left out: it is not.',
+  }),
 });
 
 export type ClusterSpec = z.infer<typeof clusterSchema>;

@@ -18,6 +18,8 @@ export const annotations = {
   clusterId: `${GROUP}/cluster-id`,
   /** The operation that was applied last and its spec, as JSON, without credentials and without hosts. */
   applied: `${GROUP}/applied`,
+  /** When the operator last replaced a control plane by itself (spec.policy). */
+  remediedAt: `${GROUP}/remedied-at`,
   /** Who asked; written by the webhook, and by REST for its callers. For the record only. */
   requestedBy: `${GROUP}/requested-by`,
 } as const;

@@ -21,7 +21,7 @@ const KINDS: readonly ChangeKind[] = [
 const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
 
 /** The lists with one host in the place of another. */
-function exchanged({ spec, applied }: Present, from: string, to: HostEntry): Edit {
+export function exchanged({ spec, applied }: Present, from: string, to: HostEntry): Edit {
   const change: Partial<ClusterSpec> = {};
   const gone = canonicalIp(from) ?? from;
   const problems: Problem[] = [];

@@ -5,6 +5,7 @@ import type { Problem } from '#base/errors.ts';
 import type { Offer } from './resolve.ts';
 import { kubeadmProblems } from './validate-kubeadm.ts';
 import { networkProblems } from './validate-networks.ts';
+import { policyProblems } from './validate-policy.ts';
 
 const at = (field: string): string => `spec.cluster.${field}`;
 
@@ -19,6 +20,7 @@ export function validateSpec(spec: Spec, offer: Offer, present?: string): Proble
     ...hosts(spec),
     ...controlPlane(spec),
     ...kubeadmProblems(spec),
+    ...policyProblems(spec),
   ];
 }
 

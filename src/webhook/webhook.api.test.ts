@@ -64,9 +64,10 @@ const marked = (annotation: string, value: string | null) => ({
 const word = (value: string) => marked(annotations.operation, value);
 
 /** A cluster that the controller has made. */
-async function created(name: string, ...nodes: number[]): Promise<void> {
+const created = (name: string, ...nodes: number[]): Promise<void> => createdAs(name, spec({}, ...nodes));
+
+async function createdAs(name: string, wanted: KubernetesCluster['spec']): Promise<void> {
   const { controller } = clients;
-  const wanted = spec({}, ...nodes);
   const made = object(name, wanted, madeMarks(`id-${name}`, resolveSpec(wanted, world.offer, undefined)));
   await controller.create(KUBERNETES_CLUSTERS, made);
   await keepHosts(admin, namespace, `id-${name}`, made);
@@ -314,6 +315,41 @@ describe('the webhook, called by the API server', () => {
     // What was there before stays allowed, beside any other change.
     await patch(alice, 'guarded', { metadata: { labels: { team: 'a' } } });
     await patch(controller, 'guarded', word('scale-up-finished'));
+  });
+
+  it('holds whoever orders replacements to his rights, and the controller to what was ordered', async () => {
+    const { alice, bob, controller } = clients;
+    const lists = (...masters: number[]) => ({ cluster: { masterList: masters.map(host) } });
+    await createdAs('remedied', spec({ masterList: [1, 2, 3].map(host) }));
+    const policy = (value: object | null) => ({ spec: { policy: value } });
+    const spares = { replaceFrom: [host(8), host(9)] };
+    await expect(patch(bob, 'remedied', policy(spares))).rejects.toThrow(
+      /may not get secrets "remedied-ssh"/,
+    );
+    await expect(patch(alice, 'remedied', policy({ replaceFrom: [host(1)] }))).rejects.toThrow(
+      /spec\.policy\.replaceFrom\[0\]\.ip: is a host of masterList already/,
+    );
+    await patch(alice, 'remedied', policy(spares));
+    await expect(patch(bob, 'remedied', policy({ replaceAfterMinutes: 1 }))).rejects.toThrow(
+      /may not get secrets/,
+    );
+    // What makes it do less is his who may change the cluster.
+    await patch(bob, 'remedied', policy({ replaceAfterMinutes: 60 }));
+    await expect(
+      patch(alice, 'remedied', marked(annotations.remediedAt, '2026-01-01T00:00:00Z')),
+    ).rejects.toThrow(/controller alone/);
+
+    const remedy = (spare: number, ...left: number[]) => ({
+      ...word('replacing'),
+      spec: { ...lists(1, 2, spare), policy: { replaceFrom: left.map(host) } },
+    });
+    const alone = /spec: can be edited by the controller only to put a host of spec\.policy/;
+    await expect(patch(controller, 'remedied', remedy(7, 8))).rejects.toThrow(alone);
+    await expect(patch(controller, 'remedied', remedy(8))).rejects.toThrow(alone);
+    await expect(patch(controller, 'remedied', { spec: { paused: true } })).rejects.toThrow(alone);
+    await patch(controller, 'remedied', word('create-finished'));
+    await patch(controller, 'remedied', remedy(8, 9));
+    await patch(bob, 'remedied', policy(null));
   });
 
   it('lets a word wait for what runs, and never holds up status or deletion', async () => {

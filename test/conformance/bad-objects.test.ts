@@ -88,6 +88,7 @@ const full = (net: number): Spec => {
       credentialsSecret: 'keys',
     },
     addons: { network: 'flannel' },
+    policy: { replaceFrom: [host(3)], replaceAfterMinutes: 10, replaceAtMostEveryHours: 24 },
   };
 };
 
@@ -137,6 +138,9 @@ const conditions = (cluster: KubernetesCluster | undefined) =>
 const stalled = (cluster: KubernetesCluster | undefined) =>
   cluster?.status?.conditions?.find(({ type }) => type === 'Stalled');
 
+/** Of a cluster of one control plane that has a policy. */
+const MADE = { Ready: 'Created', UpToDate: 'Applied', RemediationReady: 'OneControlPlane' };
+
 const objectOf = (name: string, spec: unknown) => ({
   metadata: { namespace: operator.namespace, name, annotations: { [annotations.operation]: 'creating' } },
   spec,
@@ -185,7 +189,7 @@ describe.each(properties.map((property) => [fieldOf(property), property] as cons
       // Labels and taints that are allowed are set, and set back: the cluster is what the spec says in the end.
       await judged('demo', full(0));
       const healed = await operator.until('demo', (one) => conditions(one)['UpToDate'] === 'Applied');
-      expect(conditions(healed)).toEqual({ Ready: 'Created', UpToDate: 'Applied' });
+      expect(conditions(healed)).toEqual(MADE);
       expect(healed?.status?.phase).toBe('Running');
     });
   },
@@ -209,8 +213,11 @@ it('a cluster that is asked for with a bad spec is made once that is corrected',
       [{ op: 'add', path: '/spec', value: full(net) }],
       { type: 'json' },
     );
-    const made = await operator.until(name, (cluster) => word(cluster) === 'create-finished');
-    expect(conditions(made)).toEqual({ Ready: 'Created', UpToDate: 'Applied' });
+    const made = await operator.until(
+      name,
+      (one) => word(one) === 'create-finished' && 'RemediationReady' in conditions(one),
+    );
+    expect(conditions(made)).toEqual(MADE);
   };
   const queue = wrong.entries();
   const work = async () => {

@@ -72,6 +72,7 @@ async function outdated(name: string) {
     installer,
     kubeconfigs: createKubeconfigs(systemClock),
     hostsOf: () => [],
+    recordAt: () => undefined,
     healthOf: () => ({ kind: 'off' as const }),
     turnOf: () => ({ kind: 'now' as const }),
   });

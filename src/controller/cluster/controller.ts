@@ -1,5 +1,5 @@
 import type { Secret } from '#api/core.ts';
-import type { HostRecord } from '#api/host-record.ts';
+import { type HostRecord, hostRecordName } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { annotations, marks } from '#api/names.ts';
@@ -23,6 +23,7 @@ import { rehearsalRefused } from './decide/dry-run.ts';
 import { healthEvents } from './decide/health.ts';
 import type { Outcome, Stall } from './decide/outcome.ts';
 import { Refusal } from './decide/refusal.ts';
+import { remediationEvents } from './decide/remedy.ts';
 import { askedWord } from './decide/signal.ts';
 import { type Health, inFlight, type Snapshot } from './decide/snapshot.ts';
 import { decide } from './decide/table.ts';
@@ -108,6 +109,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       kubeconfigs,
       anchors,
       hostsOf,
+      recordAt: (ip) => deps.hosts.get({ namespace, name: hostRecordName(ip) }),
       healthOf: deps.healthOf,
       turnOf: deps.queue.turnOf,
     });
@@ -176,6 +178,11 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       cluster.status?.conditions,
     ))
       deps.event(cluster, type, reason, message);
+    for (const { reason, message } of remediationEvents(
+      before.status?.conditions,
+      cluster.status?.conditions,
+    ))
+      deps.event(cluster, 'Warning', reason, message);
     if (accepted)
       deps.event(cluster, 'Normal', 'Accepted', `${accepted.word}, sequence ${accepted.sequence}`);
     if (outcome.kind === 'move') deps.event(cluster, 'Normal', cluster.status?.phase ?? '', outcome.because);

@@ -1,4 +1,5 @@
 import { keyOf, operationUnderWay, pathText, presentSpec } from '#api/cluster-facts.ts';
+import { canonicalIp } from '#api/host.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import { type KubernetesCluster, type Spec, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
@@ -36,6 +37,8 @@ export interface Observers {
   kubeconfigs: Kubeconfigs;
   /** Records of a cluster's hosts, from the cache. */
   hostsOf(clusterId: string): readonly HostRecord[];
+  /** The record of the host at a canonical address, of whatever cluster, from the cache. */
+  recordAt(ip: string): HostRecord | undefined;
   /** What was seen of it last. */
   healthOf(cluster: KubernetesCluster): Health;
   /** Whether its operation under way may begin; `begun`: a run of it is there. */
@@ -100,6 +103,9 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     kubeconfig,
     turn: underWay ? deps.turnOf(cluster, attempt.kind !== 'absent') : NOW,
     health: deps.healthOf(cluster),
+    sparesOnRecord: (cluster.spec.policy?.replaceFrom ?? [])
+      .map(({ ip }) => canonicalIp(ip) ?? ip)
+      .filter((ip) => deps.recordAt(ip) !== undefined),
     offer,
     problems: malformed ? shape : problemsOf(cluster)(offer),
     malformed,

@@ -8,6 +8,7 @@ import {
 } from '#api/cluster-facts.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
 import { withoutCredentials } from '#operations/spec-hash.ts';
@@ -153,6 +154,23 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
         ...(applied && !isOnRecord ? appliedAnnotations(snapshot) : {}),
       },
     });
+  },
+  remedy: async ({ change, replaceFrom, requestId, message }, snapshot, deps) => {
+    const { cluster, now } = snapshot;
+    const { resourceVersion } = cluster.metadata;
+    const marked = {
+      [annotations.operation]: WORDS.replace.asked,
+      [annotations.requestId]: requestId,
+      [annotations.requestedBy]: 'remediation',
+      // With the edit, in one write: whatever happens next, it is known when this was done.
+      [annotations.remediedAt]: now.toISOString(),
+    };
+    const patch = {
+      metadata: { annotations: marked, resourceVersion },
+      spec: { cluster: change, policy: { replaceFrom } },
+    };
+    await deps.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge' });
+    deps.event('Warning', 'Remediation', message);
   },
   'delete-object': async (_effect, { cluster }, { client }) => {
     const { uid } = cluster.metadata;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HostRecord } from '#api/host-record.ts';
-import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import { type Change, validateKubernetesCluster } from './kubernetes-cluster.ts';
@@ -119,5 +119,55 @@ describe('validateKubernetesCluster', () => {
   it('lets the controller write what is its own', () => {
     expect(fields(cluster(), cluster({ ...record, ...word('create-finished') }), 'controller')).toEqual([]);
     expect(fields(cluster(record), cluster())).toHaveLength(2);
+  });
+
+  it('lets the controller edit a spec in one way alone: a spare of the policy in the place of a control plane', () => {
+    const [spare, other] = [{ ip: '10.0.0.8' }, { ip: '10.0.0.9' }];
+    const masters = (...last: number[]) => last.map((part) => ({ ip: `10.0.0.${part}` }));
+    const lists = (...last: number[]) => ({ masterList: masters(...last), nodeList: masters(1) });
+    const three: HostRecord[] = [...membersOf(lists(1, 2, 3)).values()].map((member) => ({
+      metadata: { name: member.ip },
+      spec: { clusterId: 'x', cluster: 'a/demo', ...member },
+      status: { state: 'Joined' },
+    }));
+    const under = (
+      policy: Spec['policy'],
+      change: object,
+      marked: Record<string, string> = word('replacing'),
+    ): KubernetesCluster => {
+      const made = cluster({ ...record, ...marked }, change);
+      return { ...made, spec: { ...made.spec, ...(policy ? { policy } : {}) } };
+    };
+    const old = under({ replaceFrom: [spare, other] }, lists(1, 2, 3), word('create-finished'));
+    const judged = (next: KubernetesCluster, user = 'controller') =>
+      validateKubernetesCluster({
+        old,
+        next,
+        user,
+        controllerUser: 'controller',
+        offer: { versions: ['v1.34.4'] },
+        hosts: three,
+      }).map(({ field }) => field);
+    const left = { replaceFrom: [other] };
+    expect(judged(under(left, lists(1, 8, 3)))).toEqual([]);
+    // Whoever else does the same is judged as ever.
+    expect(judged(under(left, lists(1, 8, 3)), 'alice')).toEqual([]);
+    const others: KubernetesCluster[] = [
+      under(left, lists(1, 8, 3), word('replace-finished')),
+      under({ replaceFrom: [spare, other] }, lists(1, 7, 3)),
+      under(left, lists(1, 7, 3)),
+      under({ replaceFrom: [] }, lists(1, 8, 9)),
+      under(left, { ...lists(1, 8, 3), credentialsSecret: 'keys' }),
+      under({ ...left, replaceAfterMinutes: 1 }, lists(1, 8, 3)),
+      under(left, { masterList: masters(1, 8, 3), nodeList: [] }),
+    ];
+    for (const next of others) expect(judged(next)).toContain('spec');
+  });
+
+  it('keeps the time of the last remedy for the controller', () => {
+    const remedied = { [annotations.remediedAt]: '2026-01-01T00:00:00.000Z' };
+    expect(fields(cluster(record), cluster({ ...record, ...remedied }))).toHaveLength(1);
+    expect(fields(cluster({ ...record, ...remedied }), cluster(record))).toHaveLength(1);
+    expect(fields(cluster(record), cluster({ ...record, ...remedied }), 'controller')).toEqual([]);
   });
 });

@@ -9,6 +9,7 @@ import type { Problem } from '#base/errors.ts';
 import { changesBetween } from '#operations/changes.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
+import { isRemedy } from '#operations/remedy.ts';
 import type { Offer } from '#operations/resolve.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { agreedPlanProblems } from './agreed-plan.ts';
@@ -43,7 +44,7 @@ export function validateKubernetesCluster(change: Change): Problem[] {
   if (shape.length > 0) return shape;
   return [
     ...(old ? [] : nameProblems(next)),
-    ...(user === controllerUser ? [] : guarded(change)),
+    ...(user === controllerUser ? editedByItself(change) : guarded(change)),
     ...(specChanged ? immutable(change) : []),
     ...(specChanged ? validateSpec(next.spec, change.offer, old?.status?.version) : []),
     ...(specChanged ? undeclarable(change) : []),
@@ -92,13 +93,27 @@ function guarded(change: Change): Problem[] {
       reason: 'is the result of an operation; only the controller may write it',
     });
   }
-  for (const name of [annotations.clusterId, annotations.applied, annotations.appliedSpec]) {
+  for (const name of [
+    annotations.clusterId,
+    annotations.applied,
+    annotations.appliedSpec,
+    annotations.remediedAt,
+  ]) {
     if (!same(change, name) && !restored) {
       const reason = `is written by the controller alone${old ? '; it can be neither changed nor dropped' : ''}`;
       problems.push({ field: at(name), reason });
     }
   }
   return problems;
+}
+
+/** A spec is its user's: the controller makes the one edit that he has ordered, and no other. */
+function editedByItself({ old, next }: Change): Problem[] {
+  if (!old || !differs(old.spec, next.spec)) return [];
+  if (mark(next, annotations.operation) === WORDS.replace.asked && isRemedy(old.spec, next.spec)) return [];
+  const reason =
+    'can be edited by the controller only to put a host of spec.policy.replaceFrom in the place of a control plane';
+  return [{ field: 'spec', reason }];
 }
 
 function immutable({ old, next }: Change): Problem[] {

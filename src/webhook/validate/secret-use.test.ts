@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { HostEntry } from '#api/host.ts';
 import type { HostRecord } from '#api/host-record.ts';
-import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import { usesSecretAnew } from './secret-use.ts';
@@ -56,6 +56,50 @@ it.each<[string, KubernetesCluster | undefined, KubernetesCluster, boolean]>([
   ],
 ])('%s', (_what, old, next, expected) => {
   expect(usesSecretAnew({ old, next, hosts: [] })).toBe(expected);
+});
+
+describe('a policy', () => {
+  const spare = { ip: '10.0.0.9' };
+  const under = (policy?: Spec['policy']): KubernetesCluster => {
+    const made = cluster();
+    return { ...made, spec: { ...made.spec, ...(policy ? { policy } : {}) } };
+  };
+  it.each<[string, Spec['policy'], Spec['policy'], boolean]>([
+    ['that names a spare', undefined, { replaceFrom: [spare] }, true],
+    ['that names another', { replaceFrom: [spare] }, { replaceFrom: [{ ip: '10.0.0.8' }] }, true],
+    ['that names a host of the cluster', undefined, { replaceFrom: [{ ip: '10.0.0.2' }] }, true],
+    ['with another port', { replaceFrom: [spare] }, { replaceFrom: [{ ...spare, port: 2222 }] }, true],
+    ['with leave to wipe', { replaceFrom: [spare] }, { replaceFrom: [{ ...spare, reclaim: 'x' }] }, true],
+    [
+      'that replaces sooner',
+      { replaceFrom: [spare] },
+      { replaceFrom: [spare], replaceAfterMinutes: 1 },
+      true,
+    ],
+    [
+      'that replaces more often',
+      { replaceFrom: [spare], replaceAtMostEveryHours: 48 },
+      { replaceFrom: [spare] },
+      true,
+    ],
+    [
+      'that replaces later',
+      { replaceFrom: [spare] },
+      { replaceFrom: [spare], replaceAfterMinutes: 60 },
+      false,
+    ],
+    [
+      'with its defaults written out',
+      { replaceFrom: [spare] },
+      { replaceFrom: [spare], replaceAfterMinutes: 10, replaceAtMostEveryHours: 24 },
+      false,
+    ],
+    ['without the spare', { replaceFrom: [spare] }, { replaceFrom: [] }, false],
+    ['that goes', { replaceFrom: [spare] }, undefined, false],
+    ['that names nobody', undefined, { replaceAfterMinutes: 1 }, false],
+  ])('%s', (_what, old, next, expected) => {
+    expect(usesSecretAnew({ old: under(old), next: under(next), hosts: [] })).toBe(expected);
+  });
 });
 
 it('asks for the right where a part of what failed is taken back, and the rest begins anew by that', () => {

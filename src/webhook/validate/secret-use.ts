@@ -2,6 +2,7 @@ import { comingSpec, isDryRun } from '#api/cluster-facts.ts';
 import { canonicalIp, LISTS } from '#api/host.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
+import { POLICY_DEFAULTS } from '#api/policy.ts';
 import { operationAsked } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { infer } from '#operations/infer.ts';
@@ -19,6 +20,20 @@ const ways = ({ cluster }: Spec): Set<string> =>
         canonicalJson([canonicalIp(ip) ?? ip, port, user, labels, taints]),
     ),
   );
+
+/** Each spare host that the operator may reach, and wipe, by itself; all that is said of it counts. */
+const spares = ({ policy }: Spec): Set<string> =>
+  new Set((policy?.replaceFrom ?? []).map((host) => canonicalJson({ ...host, ip: canonicalIp(host.ip) })));
+
+/** Whether the operator may take a spare host that it might not take before, or take one sooner. */
+function loosensPolicy(old: Spec, next: Spec): boolean {
+  const [known, wanted] = [spares(old), spares(next)];
+  const isSooner = (['replaceAfterMinutes', 'replaceAtMostEveryHours'] as const).some(
+    (field) =>
+      (next.policy?.[field] ?? POLICY_DEFAULTS[field]) < (old.policy?.[field] ?? POLICY_DEFAULTS[field]),
+  );
+  return [...wanted].some((spare) => !known.has(spare)) || (wanted.size > 0 && isSooner);
+}
 
 /** Whether an edit without a word starts an operation. */
 function startsByEdit(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
@@ -44,7 +59,7 @@ function asksAnew(old: KubernetesCluster, next: KubernetesCluster, hosts: Change
 
 /**
  * Whether a change makes the operator use the cluster's Secret in a way that was not allowed before: another Secret,
- * another way to a host, or an operation that is asked anew.
+ * another way to a host, an operation that is asked anew, or one that the operator may begin by itself.
  */
 export function usesSecretAnew({ old, next, hosts }: Pick<Change, 'old' | 'next' | 'hosts'>): boolean {
   if (!old) return true;
@@ -52,6 +67,7 @@ export function usesSecretAnew({ old, next, hosts }: Pick<Change, 'old' | 'next'
   return (
     old.spec.cluster.credentialsSecret !== next.spec.cluster.credentialsSecret ||
     [...ways(next.spec)].some((way) => !known.has(way)) ||
+    loosensPolicy(old.spec, next.spec) ||
     asksAnew(old, next, hosts)
   );
 }

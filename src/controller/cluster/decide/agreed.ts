@@ -22,7 +22,7 @@ export function planFor({ cluster, applied, hosts, offer }: Snapshot, operation:
 export const lastSequence = ({ status }: KubernetesCluster): number => status?.operation?.sequence ?? 0;
 
 /** The hash that stands beside the request; undefined for none, and for one that stood there at the last acceptance. */
-function agreedHash({ cluster, operation }: Snapshot): string | undefined {
+export function agreedHash({ cluster, operation }: Snapshot): string | undefined {
   const hash = cluster.metadata.annotations?.[annotations.plan] ?? '';
   return hash === '' || hash === operation?.plan ? undefined : hash;
 }

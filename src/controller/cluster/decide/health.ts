@@ -21,7 +21,9 @@ export function healthConditions({ cluster, health }: Snapshot): [string, Stated
   if (health.kind === 'off' || !isObserved(cluster))
     return HEALTH_CONDITIONS.map((type) => [type, undefined]);
   if (health.kind === 'unseen') return [];
-  return health.verdict.conditions.filter(({ type }) => type !== 'Ready').map((one) => [one.type, one]);
+  return health.verdict.conditions
+    .filter(({ type }) => HEALTH_CONDITIONS.some((one) => one === type))
+    .map((one) => [one.type, one]);
 }
 
 /** `status.nodes`; undefined where nobody tells. */

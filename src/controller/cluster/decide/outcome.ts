@@ -4,6 +4,7 @@ import type { Member } from '#api/member.ts';
 import type { OperationName, Phase, Result } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Attempt, AttemptRef, Blocked } from '#installer/installer.ts';
+import type { Remedy } from '#operations/remedy.ts';
 import type { Request, Turn } from './snapshot.ts';
 
 /** What is known of a run before the way to its hosts is read. */
@@ -33,6 +34,8 @@ export type Effect =
       records: readonly { sequence: number; operations: readonly OperationName[] }[];
       upTo: number;
     }
+  /** A spare host in the place of a control plane, in the spec, with the word that asks for it. */
+  | ({ kind: 'remedy'; requestId: string; message: string } & Remedy)
   | { kind: 'answer'; word: string; applied: boolean }
   | { kind: 'delete-object' }
   | { kind: 'let-go' };

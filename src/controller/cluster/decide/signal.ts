@@ -7,6 +7,7 @@ import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { isAgreed } from './agreed.ts';
+import { dueRemedy } from './remedy.ts';
 import { inFlight, PRECHECK, type Snapshot } from './snapshot.ts';
 
 /** The one thing about a snapshot that decides what happens next: where no operation runs, or none counts. */
@@ -43,6 +44,8 @@ export type RestSignal =
   | 'invalid'
   /** The cluster is there and its kubeconfig Secret is not, as far as one may look. */
   | 'keyless'
+  /** A control plane has been away for so long that a spare host is to take its place. */
+  | 'remedied'
   | 'quiet';
 
 /** The same while an operation is under way. */
@@ -193,7 +196,8 @@ function spokenSignal(snapshot: Snapshot): RestSignal {
       return (snapshot.operation?.result ?? 'finished') === 'finished' ? 'unconfirmed' : 'quiet';
     return cluster.spec.paused ? 'paused' : 'declared';
   }
-  return kubeconfig.kind === 'present' ? 'quiet' : 'keyless';
+  if (kubeconfig.kind !== 'present') return 'keyless';
+  return dueRemedy(snapshot) ? 'remedied' : 'quiet';
 }
 
 /**

@@ -46,7 +46,8 @@ export type Health =
   | { kind: 'off' }
   /** Not looked at since the controller began: what status says stays. */
   | { kind: 'unseen' }
-  | { kind: 'seen'; verdict: Verdict };
+  /** `away`: the one control plane that every look has found away, for so long as looks in a row say it. */
+  | { kind: 'seen'; verdict: Verdict; away?: { ip: string; forMs: number } | undefined };
 
 /** Whether an accepted operation may begin, among all that run at once. */
 export type Turn =
@@ -83,6 +84,8 @@ export interface Snapshot {
   attempts: readonly AttemptRef[];
   kubeconfig: Kubeconfig;
   health: Health;
+  /** Canonical addresses of spare hosts (spec.policy) that are on record as hosts of a cluster, this one or another. */
+  sparesOnRecord: readonly string[];
   offer: Offer;
   /** What is wrong with the spec itself. */
   problems: readonly Problem[];

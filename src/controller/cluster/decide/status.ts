@@ -10,6 +10,7 @@ import { specHashOf } from '#operations/spec-hash.ts';
 import { ailmentOf, healthConditions, nodesOf, observedReady } from './health.ts';
 import type { Outcome, Stall } from './outcome.ts';
 import { doingOf, queued } from './queued.ts';
+import { remediationConditions } from './remedy.ts';
 import type { Snapshot } from './snapshot.ts';
 import { summaryOf } from './summary.ts';
 import { jobName } from './work-rules.ts';
@@ -39,9 +40,10 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
   const { operation } = next;
   const running = operation !== undefined && operation.result === undefined;
   const stalled = stallOf(snapshot, next, 'stall' in outcome ? outcome.stall : undefined, running);
+  const current = upToDate(snapshot, next, running, stalled);
   const states: [string, Stated | undefined][] = [
     ['Ready', readiness(snapshot, next)],
-    ['UpToDate', upToDate(snapshot, next, running, stalled)],
+    ['UpToDate', current],
     [
       'Reconciling',
       running && !stalled
@@ -54,6 +56,7 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
       stalled && condition('Stalled', 'True', stalled.reason, stalled.message.slice(0, MAX_MESSAGE)),
     ],
     ...healthConditions(snapshot),
+    ...remediationConditions(snapshot, current.status === 'True'),
   ];
   let conditions = old.conditions ?? [];
   for (const [type, stated] of states) {

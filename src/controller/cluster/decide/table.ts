@@ -4,6 +4,7 @@ import { findOperation } from '#operations/index.ts';
 import { notAgreed } from './agreed.ts';
 import * as cancel from './cancel-rules.ts';
 import type { Outcome } from './outcome.ts';
+import { applyRemedy } from './remedy.ts';
 import * as rules from './rules.ts';
 import { obtainKubeconfig } from './settle.ts';
 import { type RestSignal, restSignalOf, type WorkSignal, workSignalOf } from './signal.ts';
@@ -29,6 +30,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   'not-offered': rules.notOffered,
   invalid: rules.invalid,
   keyless: (snapshot) => obtainKubeconfig(snapshot),
+  remedied: applyRemedy,
   quiet: rules.rest,
 };
 

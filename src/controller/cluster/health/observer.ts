@@ -18,8 +18,9 @@ import {
 import { HEALTH_CONDITIONS, isObserved } from '../decide/health.ts';
 import type { Health, Verdict } from '../decide/snapshot.ts';
 import { expectedOf } from './expected.ts';
+import { type Absence, absenceAfter } from './judge/absence.ts';
 import { judge } from './judge/judge.ts';
-import { pauseMs } from './judge/pace.ts';
+import { MAX_PAUSE_MS, pauseMs } from './judge/pace.ts';
 import type { Seen } from './judge/seen.ts';
 import { settle } from './judge/settle.ts';
 import { lookAt } from './look.ts';
@@ -71,6 +72,8 @@ interface Memory {
   databaseBytes?: number | undefined;
   /** When the certificates of API servers end, by address: one that is silent has not lost its own. */
   ends: ReadonlyMap<string, Date>;
+  /** Not kept over a restart: how long somebody was away begins anew then. */
+  away?: Absence | undefined;
 }
 
 const SIZE_EVERY_MS = 600_000;
@@ -83,6 +86,8 @@ const READ_MS = 15_000;
  */
 export function healthObserver(deps: HealthDeps): HealthObserver {
   const { clock, clusters, intervalMs, deadlineMs, workers, port = 6443, random = Math.random } = deps;
+  // Who was away long ago and is again may have been there in between.
+  const maxGapMs = 2 * Math.max(MAX_PAUSE_MS, intervalMs);
   const memories = new Map<string, Memory>();
   const memoryOf = (cluster: KubernetesCluster): Memory | undefined => {
     const memory = memories.get(textOf(keyOf(cluster)));
@@ -131,10 +136,12 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
     );
     const changing = operationUnderWay(cluster) !== undefined;
     const isSilent = servers.every(({ state }) => state === 'silent');
+    const last = judge({ ...seen, servers, databaseBytes, changing }, hosts, clock.now());
     const next: Memory = {
       ...memory,
       ended: endedOf(cluster),
-      last: judge({ ...seen, servers, databaseBytes, changing }, hosts, clock.now()),
+      last,
+      away: absenceAfter(memory.away, last, { atMs: clock.monotonicMs(), maxGapMs }),
       silent: isSilent ? memory.silent + 1 : 0,
       sizeDueMs: withSize && !isSilent ? clock.monotonicMs() + SIZE_EVERY_MS : memory.sizeDueMs,
       databaseBytes,
@@ -171,7 +178,9 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       const waitMs = pauseMs(seen.silent, { intervalMs, random });
       const told = seen.last ? settle(memory.told, memory.last, seen.last) : memory.told;
       memories.set(textOf(key), { ...seen, told, dueMs: clock.monotonicMs() + waitMs });
-      if (canonicalJson(told) !== canonicalJson(memory.told)) deps.wake(key);
+      const isNews = canonicalJson(told) !== canonicalJson(memory.told);
+      // Time alone makes a replacement due, and only a look tells that it is.
+      if (isNews || seen.away) deps.wake(key);
       return { requeueAfterMs: waitMs };
     },
   });
@@ -180,7 +189,17 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
     controller,
     of(cluster) {
       const memory = memoryOf(cluster);
-      return memory?.last ? { kind: 'seen', verdict: memory.told } : { kind: 'unseen' };
+      if (!memory?.last) return { kind: 'unseen' };
+      const { told: verdict, away } = memory;
+      return {
+        kind: 'seen',
+        verdict,
+        // What an operation has left nobody has looked at yet.
+        away:
+          away && memory.ended === endedOf(cluster)
+            ? { ip: away.ip, forMs: away.atMs - away.sinceMs }
+            : undefined,
+      };
     },
   };
 }

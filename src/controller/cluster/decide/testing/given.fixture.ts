@@ -145,6 +145,7 @@ export function snapshot({
     attempts: [],
     kubeconfig: { kind: 'missing' },
     health: { kind: 'off' },
+    sparesOnRecord: [],
     offer,
     problems: [],
     malformed: false,

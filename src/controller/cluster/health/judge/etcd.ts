@@ -35,16 +35,22 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
   return judgeMembers(seen, members, etcdPods);
 }
 
-function judgeMembers(
-  { nodes, databaseBytes }: Seen,
+/** The members that are not healthy, by their pods and nodes. */
+export function sickMembers(
+  { nodes }: Seen,
   members: readonly Expected[],
   pods: NonNullable<Seen['etcdPods']>,
-): Stated {
+): Expected[] {
   // A pod stays as its kubelet left it: what a host that is away said last is no news of its member.
   const isAway = (name: string) => nodes?.some((node) => node.name === name && !node.ready) ?? false;
   const isHealthy = ({ name }: Expected) =>
     !isAway(name) && pods.some(({ node, ready }) => node === name && ready);
-  const sick = members.filter((member) => !isHealthy(member));
+  return members.filter((member) => !isHealthy(member));
+}
+
+function judgeMembers(seen: Seen, members: readonly Expected[], pods: NonNullable<Seen['etcdPods']>): Stated {
+  const { databaseBytes } = seen;
+  const sick = sickMembers(seen, members, pods);
   const quorum = Math.floor(members.length / 2) + 1;
   const healthy = members.length - sick.length;
   const borne = Math.max(0, healthy - quorum);

@@ -1,5 +1,6 @@
 import type { Stated } from '#api/conditions.ts';
 import type { Verdict } from '../../decide/snapshot.ts';
+import { judgePresence } from './absence.ts';
 import { judgeCertificates } from './certificates.ts';
 import { judgeEtcd } from './etcd.ts';
 import type { Expected, Seen, ServerSeen } from './seen.ts';
@@ -16,6 +17,7 @@ export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdic
       judgeHosts(seen, hosts),
       judgeControlPlane(seen),
       etcd,
+      judgePresence(seen, hosts),
       ...(certificates ? [certificates] : []),
     ],
     ...(nodes ? { nodes: { ready: nodes.filter(({ ready }) => ready).length, total: nodes.length } } : {}),

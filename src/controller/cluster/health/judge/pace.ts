@@ -6,7 +6,7 @@ export interface Pace {
 }
 
 /** The longest pause before a cluster that does not answer is looked at again. */
-const MAX_PAUSE_MS = 300_000;
+export const MAX_PAUSE_MS = 300_000;
 
 /**
  * Milliseconds until the next look, spread by a fifth to both sides so that a fleet is not looked at all at once. After

@@ -1,0 +1,51 @@
+import type { Stated } from '#api/conditions.ts';
+import { PRESENCE } from '../../decide/remedy.ts';
+import type { Verdict } from '../../decide/snapshot.ts';
+import { sickMembers } from './etcd.ts';
+import type { Expected, Seen } from './seen.ts';
+import { named, stated } from './words.ts';
+
+/**
+ * Which control plane is away: its API server is silent and the cluster itself says that its node is not Ready, so what
+ * only we cannot reach is not away. Beside it every other one must be ready and every other member of etcd healthy:
+ * several at once look the same from a network that is cut, and a quorum may be at stake.
+ */
+export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
+  const { blind, servers, nodes, etcdPods, changing } = seen;
+  const unknown = stated(PRESENCE, 'Unknown', 'NotJudged', 'nobody tells whether a control plane is away');
+  if (blind || changing || !nodes || !servers.some(({ state }) => state === 'ready')) return unknown;
+  const nodeOf = (address: string) => {
+    const host = hosts.find(({ ip }) => ip === address);
+    return nodes.find(({ name }) => name === host?.name);
+  };
+  const unwell = servers.filter(({ state }) => state !== 'ready');
+  const away = unwell.find(({ ip, state }) => state === 'silent' && nodeOf(ip)?.ready === false);
+  if (!away) return stated(PRESENCE, 'True', 'AllPresent', 'no control plane is away');
+  const members = hosts.filter(({ controlPlane, etcd, joined }) => controlPlane && etcd && joined);
+  if (members.length > 0 && !etcdPods) return unknown;
+  const sick = sickMembers(seen, members, etcdPods ?? []);
+  const all = [...new Set([...unwell, ...sick].map(({ ip }) => ip))];
+  return all.length > 1
+    ? stated(PRESENCE, 'False', 'NotAlone', `several control planes are away or not well: ${named(all)}`)
+    : stated(PRESENCE, 'False', 'OneAway', away.ip);
+}
+
+/** How long one control plane has been away, as looks in a row had it; monotonic milliseconds. */
+export interface Absence {
+  ip: string;
+  sinceMs: number;
+  atMs: number;
+}
+
+/** The absence after a look at `atMs`; it begins anew where another is away, or nobody looked for `maxGapMs`. */
+export function absenceAfter(
+  before: Absence | undefined,
+  { conditions }: Verdict,
+  { atMs, maxGapMs }: { atMs: number; maxGapMs: number },
+): Absence | undefined {
+  const found = conditions.find(({ type }) => type === PRESENCE);
+  if (found?.reason !== 'OneAway') return undefined;
+  const ip = found.message;
+  const goesOn = before?.ip === ip && atMs - before.atMs <= maxGapMs;
+  return { ip, sinceMs: goesOn ? before.sinceMs : atMs, atMs };
+}
