@@ -7,6 +7,7 @@ import { ofCancelAndPlans } from '../mutants/of-cancel-and-plans.ts';
 import { ofControlPlanes } from '../mutants/of-control-planes.ts';
 import { ofHealth } from '../mutants/of-health.ts';
 import { ofItsEdges } from '../mutants/of-its-edges.ts';
+import { ofRemediation } from '../mutants/of-remediation.ts';
 import { ofTheController } from '../mutants/of-the-controller.ts';
 import { ofTheQueue } from '../mutants/of-the-queue.ts';
 
@@ -17,6 +18,7 @@ const mutants = [
   ...ofHealth,
   ...ofCancelAndPlans,
   ...ofTheQueue,
+  ...ofRemediation,
 ];
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 

@@ -6,6 +6,7 @@ import { ofCancelAndPlans } from './of-cancel-and-plans.ts';
 import { ofControlPlanes } from './of-control-planes.ts';
 import { ofHealth } from './of-health.ts';
 import { ofItsEdges } from './of-its-edges.ts';
+import { ofRemediation } from './of-remediation.ts';
 import { ofTheController } from './of-the-controller.ts';
 import { ofTheQueue } from './of-the-queue.ts';
 import { hear } from './witness.ts';
@@ -23,6 +24,7 @@ const mutants = [
   ...ofHealth,
   ...ofCancelAndPlans,
   ...ofTheQueue,
+  ...ofRemediation,
 ].filter(({ name }) => name.includes(wanted));
 
 const say = (...columns: string[]) => process.stdout.write(`${columns.join('\t')}\n`);
