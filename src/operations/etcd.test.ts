@@ -41,6 +41,13 @@ describe('etcd on hosts of its own', () => {
     expect(at('Lead API servers to etcd')).toEqual([1, 2]);
   });
 
+  it('is what API servers are led to by every change, since a try may have been cut short before that', () => {
+    const { at, steps } = plan(scaleUp, apart([1, 2], [4], [7]), apart([1, 2], [4], [7, 8]));
+    expect(at('Lead API servers to etcd')).toEqual([1, 2]);
+    expect(steps).not.toContain('Check etcd');
+    expect(plan(scaleUp, spec([1], [7]), spec([1], [7, 8])).steps).not.toContain('Lead API servers to etcd');
+  });
+
   it('loses members after API servers have left them', () => {
     const { steps, at } = plan(scaleDown, apart([1], [4, 5, 6]), apart([1], [5]));
     const order = ['Check etcd', 'Lead API servers to etcd', 'Remove members of etcd', 'Reset hosts'];

@@ -49,12 +49,14 @@ export const issueCertificates: StepPlan = {
 /** One learner at a time: a member that has not caught up counts for nothing. */
 export const addMembers: StepPlan = { ...ONE, name: 'Add members of etcd', works: joinsApart };
 
-/** After members have come, before others go: so no API server asks one that is not there. */
+/**
+ * After members have come, before others go: so no API server asks one that is not there. Wherever etcd has hosts of its
+ * own, since a try that was cut short may have left members that are on record and that no API server asks.
+ */
 export const leadToEtcd: StepPlan = {
   ...ONE,
   name: 'Lead API servers to etcd',
-  works: (host, all) =>
-    isMaster(host.member) && stays(host) && all.some((one) => isApart(one) && comesOrGoes(one)),
+  works: (host) => isMaster(host.member) && !hasEtcd(host.member) && stays(host),
 };
 
 /** So that as many as can be are left to agree; of those that leave, whoever leads hands over before. */
