@@ -22,10 +22,12 @@ export const patchSchema = z.object({
   json: z
     .array(
       z.object({
-        op: z.enum(['add', 'remove', 'replace', 'move', 'copy', 'test']),
-        path: z.string().max(512),
-        from: z.string().max(512).optional(),
-        value: z.unknown().optional().meta({ preserveUnknown: true }),
+        op: z
+          .enum(['add', 'remove', 'replace', 'move', 'copy', 'test'])
+          .meta({ description: 'What is done.' }),
+        path: z.string().max(512).meta({ description: 'Where, like /spec/containers/0/command/-.' }),
+        from: z.string().max(512).optional().meta({ description: 'Where from, to move or copy.' }),
+        value: z.unknown().optional().meta({ description: 'What is put there.', preserveUnknown: true }),
       }),
     )
     .min(1)

@@ -82,6 +82,7 @@ const full = (net: number): Spec => {
         audit: { policy: { omitStages: [], rules: [RULE] }, maxAgeDays: 7 },
         proxy: { httpProxy: 'http://proxy.example.com:3128', noProxy: ['.example.com'] },
         registryMirrors: [{ registry: 'docker.io', endpoints: ['https://mirror.example.com'] }],
+        patches: [{ target: 'etcd', json: [{ op: 'copy', path: '/a', from: '/b' }] }],
         encryptionAtRest: true,
       },
       authConfig: { username: 'root' },

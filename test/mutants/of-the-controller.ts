@@ -216,8 +216,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a spec that was had before is never inferred again',
     file: `${CLUSTER}/decide/signal.ts`,
-    from: 'specHash === hash && sequence > since',
-    to: 'specHash === hash && sequence > since * 0',
+    from: 'specHash === hash && sequence >= since',
+    to: 'specHash === hash && sequence >= since * 0',
     witness: life('adds again what was removed since, though that very spec was had before'),
   },
   {
