@@ -124,6 +124,66 @@ describe('undoing', () => {
   });
 });
 
+describe('sets of addresses', () => {
+  const script = (name: string) => readFileSync(join(ansible, 'roles/network/files', name), 'utf8');
+  const quiet = 'ip() { :; }; nft() { return 1; }; iptables() { :; }; ip6tables() { :; }; sleep() { :; }\n';
+  const there = (...sets: string[]) => sets.map((set) => `${set}\\n`).join('');
+  const kubeRouter = 'KUBE-SRC-ABCDEFGHIJKLM234';
+
+  it('that kube-router will make are listed, but for a prefix that somebody uses already', async () => {
+    const before = `unpack() { return 1; }; chroot() { printf '${there('KUBE-DST-THEIRS', 'blocked')}'; }\n`;
+    const answer = await run(`KUBE_ROUTER_IMAGE=any\n${before}${script('policies.sh')}`);
+    expect([answer.exitCode, answer.stderr]).toEqual([0, '']);
+    expect(await manifest()).toEqual([
+      ...['role sets KUBE-SRC', 'role sets TMP', 'role before sets of addresses looked at'],
+    ]);
+  });
+
+  it('go with the network, those of others stay', async () => {
+    await put('/etc/matryoshka/made', 'cluster mine\nrole sets KUBE-SRC\nrole sets TMP\n');
+    const others = ['KUBE-DST-ABCDEFGHIJKLM234', 'KUBE-CLUSTER-IP', 'TMP-blocked', 'blocked'];
+    const listed = there(...others, kubeRouter, `inet6:${kubeRouter}`);
+    const ipset = `ipset() { case $1 in list) printf '${listed}' ;; destroy) echo "destroyed $2" ;; esac; }\n`;
+    const { exitCode, stdout } = await run(`${quiet}${ipset}${script('undo.sh')}`);
+    expect(exitCode).toBe(0);
+    expect(stdout.split('\n').filter((line) => line.startsWith('destroyed'))).toEqual([
+      `destroyed ${kubeRouter}`,
+      `destroyed inet6:${kubeRouter}`,
+    ]);
+  });
+
+  it('that cannot be removed keep the host from being released', async () => {
+    await put('/etc/matryoshka/made', 'cluster mine\nrole sets KUBE-SRC\n');
+    const ipset = `ipset() { case $1 in list) echo ${kubeRouter} ;; *) echo 'in use' >&2; return 1 ;; esac; }\n`;
+    expect(await run(`${quiet}${ipset}${script('undo.sh')}`)).toMatchObject({
+      exitCode: 1,
+      stderr: 'in use',
+    });
+  });
+});
+
+it('rules of kube-router’s go from chains of everybody, those of others stay', async () => {
+  await put('/etc/matryoshka/made', 'cluster mine\nrole chains KUBE\n');
+  const rules = [
+    '-N KUBE-ROUTER-FORWARD',
+    '-A FORWARD -m comment --comment "kube-router netpol - ABC" -j KUBE-ROUTER-FORWARD',
+    '-A FORWARD -m comment --comment "KUBE-ROUTER rule to explicitly ACCEPT" -m mark --mark 0x20000/0x20000 -j ACCEPT',
+    '-A FORWARD -s 192.0.2.9/32 -m comment --comment "not KUBE-ROUTER" -j DROP',
+  ];
+  const iptables = `iptables() { case "$*" in '-t filter -S') cat <<'R'
+${rules.join('\n')}
+R
+;; *-D*) echo "deleted $*" ;; esac; }\n`;
+  const quiet = 'ip() { :; }; nft() { return 1; }; ip6tables() { :; }\n';
+  const undo = readFileSync(join(ansible, 'roles/network/files/undo.sh'), 'utf8');
+  const { exitCode, stdout } = await run(`${quiet}${iptables}${undo}`);
+  expect(exitCode).toBe(0);
+  expect(stdout.split('\n').filter((line) => line.startsWith('deleted'))).toEqual([
+    expect.stringContaining('-j KUBE-ROUTER-FORWARD'),
+    expect.stringContaining('explicitly ACCEPT'),
+  ]);
+});
+
 it('every role’s scripts are shell that bash can read', () => {
   const scripts = readdirSync(join(ansible, 'roles'), { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.sh'),

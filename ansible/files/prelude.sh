@@ -25,7 +25,7 @@ is_empty() { [ -z "$(find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev
 own() {
   local kind= thing lines=
   for thing; do
-    case $thing in file | dir | tree | unit | sysctl | link | table | shared | chains | line | before) kind=$thing; continue ;; esac
+    case $thing in file | dir | tree | unit | sysctl | link | table | shared | chains | sets | line | before) kind=$thing; continue ;; esac
     [ -n "$kind" ] || fail "own: $thing is no kind"
     ! is_made "$kind" "$thing" || continue
     case $kind in

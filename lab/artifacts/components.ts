@@ -105,6 +105,13 @@ export const components = {
     cgo: true,
     variables: { 'github.com/flannel-io/flannel/pkg/version.Version': 'v0.28.4' },
   },
+  // k3s' fork, which keeps upstream's name of the module: it stands beside flannel there as well.
+  'kube-router': {
+    name: 'kube-router',
+    version: 'v2.2.1',
+    binaries: { 'kube-router': 'github.com/cloudnativelabs/kube-router/v2/cmd/kube-router' },
+    variables: { 'github.com/cloudnativelabs/kube-router/v2/pkg/version.Version': 'v2.2.1' },
+  },
   coredns: {
     name: 'coredns',
     version: 'v1.12.1',

@@ -8,7 +8,7 @@ import { announced, type Say } from './progress.ts';
 import { stampOf } from './stamp.ts';
 
 /**
- * Programs of Debian's with their libraries, each a folder beside this file: nft, iptables and conntrack for what
+ * Programs of Debian's with their libraries, each a folder beside this file: nft, iptables, ipset and conntrack for what
  * programs packet rules, and HAProxy.
  */
 export type DebianLayer = 'net-tools' | 'haproxy';

@@ -67,6 +67,14 @@ export function recipeFor(entry: Entry): Recipe {
       return container(tagOf(entry), 'flannel', { '/opt/bin/flanneld': 'flanneld' }, 'tools', [
         '/opt/bin/flanneld',
       ]);
+    case 'kube-router':
+      return container(
+        tagOf(entry),
+        'kube-router',
+        { '/usr/local/bin/kube-router': 'kube-router' },
+        'tools',
+        ['/usr/local/bin/kube-router'],
+      );
     case 'balancer':
       return haproxy(tagOf(entry));
     case 'pause':

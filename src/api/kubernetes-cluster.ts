@@ -26,6 +26,7 @@ export const DEFAULTS = {
   serviceCIDR: '10.96.0.0/16',
   timeoutMinutes: 60,
   history: 10,
+  network: 'flannel',
 } as const;
 
 /** Of how many operations records and logs are kept at most. */
@@ -39,6 +40,9 @@ const hostList = (description: string) =>
     .array(hostSchema)
     .max(1000)
     .meta({ description, listMapKeys: ['ip'] });
+
+/** Pod networks that are offered. `flannel-policies` is flannel, with kube-router enforcing NetworkPolicies. */
+const NETWORKS = ['flannel', 'flannel-policies', 'none'] as const;
 
 const clusterTypeSchema = z.enum(['kubernetes', 'k3s', 'kubeedge', 'kind']);
 const deployModeSchema = z.enum(['container', 'binary']);
@@ -126,7 +130,12 @@ export const specSchema = z.object({
   paused: z.boolean().optional().meta({ description: 'Starts no new attempt; a running one finishes.' }),
   cluster: clusterSchema.meta({ description: 'The cluster, its hosts and their credentials.' }),
   addons: z
-    .object({ network: z.enum(['flannel', 'none']).optional().meta({ description: 'Default: flannel.' }) })
+    .object({
+      network: z.enum(NETWORKS).optional().meta({
+        description:
+          'Pod network; flannel-policies is flannel that enforces NetworkPolicies. Default: flannel. It cannot be changed yet.',
+      }),
+    })
     .optional()
     .meta({ description: 'Software to install into the cluster.' }),
   history: z

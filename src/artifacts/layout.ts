@@ -90,5 +90,6 @@ export function layout(release: Release): Entry[] {
     image('pause', `registry.k8s.io/pause:${release.pause}`, 'all'),
     image('balancer', `docker.io/library/haproxy:${release.haproxy}`, 'balanced'),
     image('flannel', `ghcr.io/flannel-io/flannel:${release.flannel}`, 'all'),
+    image('kube-router', `docker.io/cloudnativelabs/kube-router:${release.kubeRouter}`, 'all'),
   ];
 }

@@ -12,6 +12,7 @@ export interface Release {
   readonly haproxy: string;
   readonly flannel: string;
   readonly flannelCniPlugin: string;
+  readonly kubeRouter: string;
 }
 
 /** Offered versions, the newest first: the first one is the default. */
@@ -27,6 +28,7 @@ export const releases: readonly [Release, ...Release[]] = [
     haproxy: '3.0.11',
     flannel: 'v0.28.4',
     flannelCniPlugin: 'v1.9.1-flannel1',
+    kubeRouter: 'v2.2.1',
   },
 ];
 

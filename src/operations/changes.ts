@@ -1,5 +1,5 @@
 import { LISTS, type ListName } from '#api/host.ts';
-import type { Spec } from '#api/kubernetes-cluster.ts';
+import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { DUTIES, type Duty, membersOf } from '#api/member.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
@@ -74,7 +74,7 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
     if (marks(known) !== marks(member)) changes.push({ kind: 'labels', field: `${field}.labels`, ip });
   }
   const network = wanted.addons?.network;
-  if (network !== undefined && network !== (applied.addons?.network ?? 'flannel'))
+  if (network !== undefined && network !== (applied.addons?.network ?? DEFAULTS.network))
     changes.push({ kind: 'other', field: 'spec.addons.network' });
   return changes;
 }

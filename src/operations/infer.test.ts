@@ -40,3 +40,22 @@ it('says of settings that only a creation sets that they cannot be changed yet; 
   const offer = { versions: ['v1.34.4'] };
   expect(resolveSpec(made(), offer, 'v1.34.4', applied).cluster.kubeadm).toEqual(applied.cluster.kubeadm);
 });
+
+it('says the same of the pod network, which stays as well where it is left out', () => {
+  const made = (network?: 'flannel' | 'flannel-policies' | 'none'): Spec => ({
+    ...present,
+    ...(network ? { addons: { network } } : {}),
+  });
+  const offer = { versions: ['v1.34.4'] };
+  for (const network of ['flannel-policies', 'none'] as const) {
+    expect(infer(made(network), made())).toEqual({ kind: 'nothing' });
+    expect(resolveSpec(made(), offer, 'v1.34.4', made(network)).addons).toEqual({ network });
+    expect(infer(made(network), made('flannel'))).toMatchObject({
+      kind: 'not-offered',
+      message: 'spec.addons.network cannot be changed yet; put back what the cluster was made with',
+      fields: ['spec.addons.network'],
+    });
+  }
+  expect(infer(made(), made('flannel'))).toEqual({ kind: 'nothing' });
+  expect(resolveSpec(made(), offer, undefined).addons).toEqual({ network: 'flannel' });
+});

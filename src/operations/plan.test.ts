@@ -119,3 +119,13 @@ it.each<[string, Partial<Spec['cluster']>, string]>([
   const wanted = { cluster: { ...spec({ ip: '10.0.0.2' }).cluster, ...change } };
   expect(plan(create, wanted, undefined, []).refused.join()).toContain(why);
 });
+
+it('refuses IPv6 with each network of ours, and not with none', () => {
+  const refusals = (network: 'flannel-policies' | 'none') => {
+    const change = { podCIDR: 'fd01::/48', serviceCIDR: 'fd02::/112' };
+    const wanted = { cluster: { ...spec().cluster, ...change }, addons: { network } };
+    return plan(create, wanted, undefined, []).refused.join();
+  };
+  expect(refusals('flannel-policies')).toContain('flannel-policies is not offered');
+  expect(refusals('none')).not.toContain('is not offered');
+});

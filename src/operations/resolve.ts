@@ -32,6 +32,6 @@ export function resolveSpec(
       ...(version === undefined ? {} : { kubeVersion: version }),
       ...(kubeadm === undefined ? {} : { kubeadm }),
     },
-    addons: { network: spec.addons?.network ?? 'flannel' },
+    addons: { network: spec.addons?.network ?? applied?.addons?.network ?? DEFAULTS.network },
   };
 }

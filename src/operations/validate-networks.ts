@@ -63,12 +63,13 @@ function addresses({ cluster }: Spec, nets: readonly Net[]): Problem[] {
   );
 }
 
-/** One family for all: kubeadm takes hosts, pods and Services of one, and flannel is set up for IPv4. */
+/** One family for all: kubeadm takes hosts, pods and Services of one, and our pod networks are set up for IPv4. */
 function families(spec: Spec, pod: Net | undefined): Problem[] {
   const { cluster, addons } = spec;
   const problems: Problem[] = [];
-  if (pod?.cidr[0].kind() === 'ipv6' && (addons?.network ?? 'flannel') === 'flannel') {
-    const reason = 'is IPv6, for which flannel is not offered; set spec.addons.network to "none"';
+  const network = addons?.network ?? DEFAULTS.network;
+  if (pod?.cidr[0].kind() === 'ipv6' && network !== 'none') {
+    const reason = `is IPv6, for which ${network} is not offered; set spec.addons.network to "none"`;
     problems.push({ field: at('podCIDR'), value: pod.text, reason });
   }
   const family = pod?.cidr[0].kind() ?? 'ipv4';

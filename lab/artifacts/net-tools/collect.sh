@@ -6,7 +6,7 @@ ln -s usr/lib $root/lib
 ln -s usr/lib64 $root/lib64
 ln -s usr/sbin $root/sbin
 ln -s usr/bin $root/bin
-tools="/usr/bin/dash /usr/bin/cp /usr/bin/sleep /usr/sbin/nft /usr/sbin/xtables-nft-multi /usr/sbin/xtables-legacy-multi /usr/sbin/conntrack /usr/bin/kmod /usr/bin/ip"
+tools="/usr/bin/dash /usr/bin/cp /usr/bin/sleep /usr/sbin/nft /usr/sbin/xtables-nft-multi /usr/sbin/xtables-legacy-multi /usr/sbin/conntrack /usr/sbin/ipset /usr/bin/kmod /usr/bin/ip"
 for tool in $tools; do
   tool=$(readlink -f "$(command -v "$(basename "$tool")" || echo "$tool")")
   mkdir -p "$root$(dirname "$tool")"

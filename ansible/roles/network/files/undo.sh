@@ -1,24 +1,40 @@
-# Links, packet rules and files of the pod network and of kube-proxy. Of shared tables only chains of ours go.
+# Links, packet rules, sets of addresses and files of the pod network and of kube-proxy. Of shared tables only chains of
+# ours go.
+stayed=0
 if is_made link cni0; then
   for link in $(ip -o link show master cni0 2>/dev/null | sed 's/^[0-9]*: \([^:@]*\).*/\1/'); do ip link delete "$link" 2>/dev/null; done
 fi
-ours=$(sed -n "s/^$ROLE chains //p" "$manifest" 2>/dev/null | paste -sd'|')
+# tool NAME ARGUMENT…: the host's own, or else the one of the image that made rules and sets.
+tool() { if command -v "$1" > /dev/null; then "$@"; else chroot "$work/network-policies" "$@"; fi; }
+has_tool() { command -v "$1" > /dev/null || [ -d "$work/network-policies" ]; }
+listed() { sed -n "s/^$ROLE $1 //p" "$manifest" 2>/dev/null | paste -sd'|'; }
+ours=$(listed chains)
 for command in iptables ip6tables; do
-  [ -n "$ours" ] && command -v $command > /dev/null || continue
+  [ -n "$ours" ] && has_tool $command || continue
   for table in mangle nat filter raw; do
-    rules=$($command -t $table -S 2>/dev/null) || continue
-    chains=$(printf '%s\n' "$rules" | sed -nE "s/^-N (($ours)-[^ ]*)\$/\1/p")
+    chains=$(tool $command -t $table -S 2>/dev/null | sed -nE "s/^-N (($ours)-[^ ]*)\$/\1/p")
     [ -n "$chains" ] || continue
-    printf '%s\n' "$rules" | grep -E -- "^-A [^ ]+ .*-j ($ours)-" | sed 's/^-A/-D/' | while read -r rule; do
-      eval "$command -t $table $rule" 2>/dev/null
+    for chain in $chains; do tool $command -t $table -F "$chain" 2>/dev/null; done
+    # The jumps to them, and kube-router's rules in chains of everybody, which only say so.
+    tool $command -t $table -S 2>/dev/null | grep -E -- "^-A [^ ]+ .*(-j ($ours)-|--comment \"($ours)-ROUTER rule )" | sed 's/^-A/-D/' | while read -r rule; do
+      eval "tool $command -t $table $rule" 2>/dev/null
     done
-    for chain in $chains; do $command -t $table -F "$chain" 2>/dev/null; done
-    for chain in $chains; do $command -t $table -X "$chain" 2>/dev/null; done
+    for chain in $chains; do tool $command -t $table -X "$chain" 2>/dev/null; done
     changed "$command $table"
   done
 done
+sets=$(listed sets)
+if [ -n "$sets" ] && ! has_tool ipset; then
+  echo 'whether sets of addresses of ours are left cannot be told; install ipset on the host' >&2; stayed=1
+elif [ -n "$sets" ]; then
+  for set in $(tool ipset list -n 2>/dev/null | grep -E "^(inet6:)?($sets)-[A-Z2-7]{16}\$"); do
+    # One that a rule of somebody's names is in use.
+    if tool ipset destroy "$set"; then changed "set $set"; else stayed=1; fi
+  done
+fi
 sed -n "s/^$ROLE shared //p" "$manifest" 2>/dev/null | while read -r family table; do
   nft list table "$family" "$table" > /dev/null 2>&1 || continue
   nft list table "$family" "$table" | grep -qvE '^(table .*|\}|\s*(chain .*|\}|type .*|))$' || nft delete table "$family" "$table"
 done
-unmake
+unmake || stayed=1
+exit $stayed

@@ -1,6 +1,6 @@
 import { keyOf } from '#api/cluster-facts.ts';
 import { canonicalIp } from '#api/host.ts';
-import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import { DEFAULTS, type OperationStatus } from '#api/kubernetes-cluster.ts';
 import { isMaster } from '#api/member.ts';
 import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
@@ -62,7 +62,7 @@ export function runOf(
         kube_version: wanted.kubeVersion,
         pod_cidr: wanted.podCIDR,
         service_cidr: wanted.serviceCIDR,
-        network: addons?.network ?? 'flannel',
+        network: addons?.network ?? DEFAULTS.network,
         ...(wanted.imagesRegistry === undefined ? {} : { images_registry: wanted.imagesRegistry }),
         ...kubeadmVars(wanted.kubeadm),
       },
