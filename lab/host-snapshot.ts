@@ -41,7 +41,7 @@ find / /var -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -p
 echo '#mounts'; awk '{print $1, $2, $3}' /proc/mounts | sort
 echo '#links'; ip -o link | sed 's/^[0-9]*: \([^:@]*\).*/\1/' | sort
 echo '#routes'; ip route; ip -6 route
-echo '#rules'; nft -s list ruleset | grep -v '^$'
+echo '#rules'; nft -s list ruleset | grep -v '^$'; /usr/libexec/lab/ipset list -n | sed 's/^/set /'
 echo '#units'; systemctl list-units --all --no-legend --plain --type=service,mount,timer,socket,path,slice | awk '{print $1, $3}' |
   grep -vE '^(session|user|run-user|user-runtime)|systemd-tmpfiles-clean|@' | sort
 systemctl list-unit-files --no-legend --plain | awk '{print $1, $2}' | sort

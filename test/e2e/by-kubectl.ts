@@ -17,13 +17,15 @@ export interface Wanted {
   word?: string;
   requestId?: string;
   secret?: string;
+  /** `spec.addons.network`. */
+  network?: string;
 }
 
 /** A person at a shell: files that are applied, `kubectl wait`, `kubectl get`. */
 export function byKubectl(meta: Meta, name: string) {
   const run = (args: readonly string[], options?: Parameters<typeof kubectl>[2]) =>
     kubectl(meta.kubeconfigPath, args, options);
-  const manifest = ({ masters, workers = [], word, requestId, secret = KEYS }: Wanted) => ({
+  const manifest = ({ masters, workers = [], word, requestId, secret = KEYS, network }: Wanted) => ({
     apiVersion: 'ecs.yun.com/v1',
     kind: 'KubernetesCluster',
     metadata: {
@@ -34,7 +36,10 @@ export function byKubectl(meta: Meta, name: string) {
         ...(requestId === undefined ? {} : { [annotations.requestId]: requestId }),
       },
     },
-    spec: { cluster: { masterList: masters, nodeList: workers, credentialsSecret: secret } },
+    spec: {
+      cluster: { masterList: masters, nodeList: workers, credentialsSecret: secret },
+      ...(network === undefined ? {} : { addons: { network } }),
+    },
   });
   return {
     run,

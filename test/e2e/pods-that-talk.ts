@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
+import { seen } from '#lab/meta/faults.ts';
+import type { Client } from '#runtime/client/client.ts';
+
+const core = (kind: string, plural: string, namespaced: boolean): Resource => ({
+  group: '',
+  version: 'v1',
+  kind,
+  plural,
+  namespaced,
+});
+const NAMESPACES = core('Namespace', 'namespaces', false);
+const CONFIG_MAPS = core('ConfigMap', 'configmaps', true);
+const ACCOUNTS = core('ServiceAccount', 'serviceaccounts', true);
+const PODS = core('Pod', 'pods', true);
+const options = { fieldManager: 'e2e', force: true };
+/** Where CoreDNS serves its health; its image is on every host already. */
+const PORT = 8080;
+/** A second port of the same pod, which no policy of a test opens. */
+const OTHER_PORT = 8181;
+const readySchema = z.object({
+  status: z.object({
+    podIP: z.string(),
+    conditions: z.array(z.object({ type: z.string(), status: z.string() })),
+  }),
+});
+
+/** A pod that serves HTTP, and from whose network other pods can be asked. */
+export interface TalkingPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly ip: string;
+  readonly host: LabHost;
+}
+
+/** Runs such a pod on the node of a host, in a namespace that is made for it, and awaits that it is ready. */
+export async function talkingPod(
+  client: Client,
+  at: { namespace: string; name: string; labels: Record<string, string> },
+  { host, nodeName }: { host: LabHost; nodeName: string },
+): Promise<TalkingPod> {
+  const { namespace, name, labels } = at;
+  const corefile = `.:5300 {\n  health :${PORT}\n  ready :${OTHER_PORT}\n}\n`;
+  const objects: [Resource, KubeObject & Record<string, unknown>][] = [
+    [NAMESPACES, { metadata: { name: namespace } }],
+    [CONFIG_MAPS, { metadata: { namespace, name: 'corefile' }, data: { Corefile: corefile } }],
+    [
+      PODS,
+      {
+        metadata: { namespace, name, labels },
+        spec: {
+          nodeName,
+          containers: [
+            {
+              name: 'web',
+              image: 'registry.k8s.io/coredns/coredns:v1.12.1',
+              imagePullPolicy: 'IfNotPresent',
+              args: ['-conf', '/etc/coredns/Corefile'],
+              volumeMounts: [{ name: 'conf', mountPath: '/etc/coredns' }],
+              readinessProbe: { httpGet: { path: '/health', port: PORT }, periodSeconds: 1 },
+            },
+          ],
+          volumes: [{ name: 'conf', configMap: { name: 'corefile' } }],
+        },
+      },
+    ],
+  ];
+  for (const [resource, object] of objects) {
+    // Pods are refused until their namespace has its account.
+    if (resource === PODS)
+      await seen(`the account of ${namespace}`, () =>
+        client.get(ACCOUNTS, { namespace, name: 'default' }).then(
+          () => true,
+          () => false,
+        ),
+      );
+    await client.apply(resource, object, options);
+  }
+  let ip = '';
+  await seen(`pod ${name} to be ready`, async () => {
+    const pod = readySchema.safeParse(await client.get(PODS, { namespace, name }));
+    ip = pod.data?.status.podIP ?? '';
+    return pod.success && isReadyBy(pod.data);
+  });
+  return { namespace, name, ip, host };
+}
+
+/** Whether a pod is ready, which its kubelet finds out over the network. */
+export async function isReady(client: Client, { namespace, name }: TalkingPod): Promise<boolean> {
+  return isReadyBy(readySchema.parse(await client.get(PODS, { namespace, name })));
+}
+
+const isReadyBy = ({ status: { conditions } }: z.infer<typeof readySchema>): boolean =>
+  conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+
+/** Asks a pod out of the network of another: whether it answers within two seconds. */
+export async function answers(from: TalkingPod, to: TalkingPod, port: 'first' | 'other' = 'first') {
+  const url = `http://${to.ip}:${port === 'first' ? `${PORT}/health` : `${OTHER_PORT}/ready`}`;
+  const script = `for net in /run/netns/cni-*; do
+    nsenter --net=$net ip -o -4 address show | grep -qF 'inet ${from.ip}/' || continue
+    nsenter --net=$net curl -s -m 2 -o /dev/null '${url}' && echo answered || echo silent
+    exit
+  done
+  echo 'no pod has the address ${from.ip}' >&2; exit 1`;
+  return (await docker(['exec', from.host.name, 'bash', '-c', script])).trim() === 'answered';
+}

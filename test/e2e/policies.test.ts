@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { nodeNameOf } from '#api/host.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import { clientOf, kubeconfigOf, readyNodesOf } from '#lab/meta/cluster.ts';
+import { seen } from '#lab/meta/faults.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { answers, isReady, type TalkingPod, talkingPod } from './pods-that-talk.ts';
+import { tracesOn } from './traces.ts';
+
+const NAME = 'policies';
+const SECONDS = 480;
+const POLICIES: Resource = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  kind: 'NetworkPolicy',
+  plural: 'networkpolicies',
+  namespaced: true,
+};
+
+let meta: Meta;
+let person: ReturnType<typeof byKubectl>;
+let traces: (index: number) => Promise<string[]>;
+let client: Client;
+let web: TalkingPod;
+/** Clients of one label: on the node of `web`, on another node, and in a namespace that nobody allows. */
+let near: TalkingPod;
+let far: TalkingPod;
+let stranger: TalkingPod;
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  person = byKubectl(meta, NAME);
+  traces = await tracesOn(meta);
+  await person.giveKeys();
+});
+afterAll(async () => {
+  await client?.close();
+  await meta.close();
+});
+
+const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+function nodeAt(index: number) {
+  const host = meta.hosts[index];
+  if (!host) throw new Error(`there is no host ${index}`);
+  return { host, nodeName: nodeNameOf(host) };
+}
+const sh = (index: number, script: string) => docker(['exec', nodeAt(index).host.name, 'bash', '-c', script]);
+
+const sent = (workers: number[], word: string, more: { network?: string }) =>
+  person.apply({ masters: entries(0), workers: entries(...workers), word, requestId: word, ...more });
+
+const policy = (namespace: string, name: string, spec: unknown) => {
+  const object: KubeObject & { spec: unknown } = { metadata: { namespace, name }, spec };
+  return client.apply(POLICIES, object, { fieldManager: 'e2e', force: true });
+};
+const without = (namespace: string, name: string) => client.delete(POLICIES, { namespace, name });
+
+/** Who of the three is answered by `web`. */
+async function answered(): Promise<string[]> {
+  const asked = [near, far, stranger];
+  const got = await Promise.all(asked.map((one) => answers(one, web)));
+  return asked.filter((_one, index) => got[index]).map(({ namespace, name }) => `${namespace}/${name}`);
+}
+const untilAnswered = (who: string[]) =>
+  seen(`just [${who}] to be answered`, async () => (await answered()).join() === who.join());
+
+const ALL = ['front/near', 'front/far', 'other/stranger'];
+const allow = {
+  podSelector: { matchLabels: { app: 'web' } },
+  policyTypes: ['Ingress'],
+  ingress: [
+    {
+      from: [
+        {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'front' } },
+          podSelector: { matchLabels: { role: 'client' } },
+        },
+      ],
+      ports: [{ port: 8080 }],
+    },
+  ],
+};
+
+describe('a cluster whose network enforces policies', () => {
+  it('is made', async () => {
+    await sent([1, 2], 'creating', { network: 'flannel-policies' });
+    await person.waitUpToDate(SECONDS);
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
+    client = await clientOf(await kubeconfigOf(meta, NAME));
+  });
+
+  it('lets pods talk while nobody has a policy, on one node and across nodes', async () => {
+    const role = { role: 'client' };
+    [web, near, far, stranger] = await Promise.all([
+      talkingPod(client, { namespace: 'back', name: 'web', labels: { app: 'web' } }, nodeAt(1)),
+      talkingPod(client, { namespace: 'front', name: 'near', labels: role }, nodeAt(1)),
+      talkingPod(client, { namespace: 'front', name: 'far', labels: role }, nodeAt(2)),
+      talkingPod(client, { namespace: 'other', name: 'stranger', labels: role }, nodeAt(1)),
+    ]);
+    await untilAnswered(ALL);
+  });
+
+  it('cuts everybody off by a policy that denies, but not the kubelet', async () => {
+    await policy('back', 'deny', { podSelector: {}, policyTypes: ['Ingress'] });
+    await untilAnswered([]);
+    expect(await isReady(client, web)).toBe(true);
+    // What the pod itself asks is not denied.
+    expect(await answers(web, far)).toBe(true);
+  });
+
+  it('lets in whom a policy allows by namespace and label, at that port', async () => {
+    await policy('back', 'allow', allow);
+    await untilAnswered(['front/near', 'front/far']);
+    expect(await answers(far, web, 'other')).toBe(false);
+    expect(await answers(near, web, 'other')).toBe(false);
+  });
+
+  it('enforces what pods may ask', async () => {
+    await policy('front', 'quiet', { podSelector: {}, policyTypes: ['Egress'] });
+    await untilAnswered([]);
+    await without('front', 'quiet');
+    await untilAnswered(['front/near', 'front/far']);
+  });
+
+  it('has no port of its own open on hosts', async () => {
+    for (const index of [0, 1, 2]) expect(await sh(index, 'ss -Hltnp | grep kube-router || true')).toBe('');
+  });
+
+  it('enforces them on a node that joins, whose spec does not name the network again', async () => {
+    await sent([1, 2, 3], 'scaling-up', {});
+    await person.waitUpToDate(SECONDS);
+    const late = await talkingPod(
+      client,
+      { namespace: 'front', name: 'late', labels: { role: 'client' } },
+      nodeAt(3),
+    );
+    await seen('the pod on the new node to be answered', () => answers(late, web));
+    await policy('front', 'quiet', { podSelector: {}, policyTypes: ['Egress'] });
+    await seen('the pod on the new node to be cut off', async () => !(await answers(late, web)));
+    await without('front', 'quiet');
+  });
+
+  it('is open again without policies', async () => {
+    await without('back', 'allow');
+    await without('back', 'deny');
+    await untilAnswered(ALL);
+  });
+
+  it('refuses another network, and says that it cannot yet', async () => {
+    const patch = JSON.stringify({ spec: { addons: { network: 'flannel' } } });
+    const edit = person.run(['patch', `ecs/${NAME}`, '--type=merge', '-p', patch]);
+    await expect(edit).rejects.toThrow(/spec\.addons\.network cannot be changed yet/);
+  });
+
+  it('goes while policies are there, and leaves every host as it was', async () => {
+    await policy('back', 'deny', { podSelector: {}, policyTypes: ['Ingress'] });
+    await policy('back', 'allow', allow);
+    await untilAnswered(['front/near', 'front/far']);
+    expect(await sh(1, '/usr/libexec/lab/ipset list -n')).toContain('KUBE-');
+    await person.run(['delete', `ecs/${NAME}`, '--wait=false']);
+    await person.untilGone(SECONDS * 1_000);
+    for (const index of [0, 1, 2, 3]) expect(await traces(index), nodeAt(index).host.name).toEqual([]);
+  });
+});
