@@ -132,6 +132,12 @@ export const components = {
     },
     variables: kubernetesVariables(kubernetesVersion),
   },
+  // Asks a cluster whether its network does what policies say; only `make conformance-cluster CYCLONUS=1` asks for it.
+  cyclonus: {
+    name: 'cyclonus',
+    version: 'v0.5.6',
+    binaries: { cyclonus: 'github.com/mattfenwick/cyclonus/cmd/cyclonus' },
+  },
 } as const satisfies Record<string, Component>;
 
 export type ComponentName = keyof typeof components;

@@ -56,16 +56,15 @@ async function recipes(say: Say): Promise<TestImage[]> {
   const programs = await ensureBinaries('kubernetes-e2e', ['agnhost', 'nnp'], say);
   const porter = join(await upstreamSource(), 'test/images/agnhost/porter');
   const agnhost = `${REGISTRY}/agnhost:2.56`;
+  const files = {
+    agnhost: join(programs, 'agnhost'),
+    'localhost.crt': join(porter, 'localhost.crt'),
+    'localhost.key': join(porter, 'localhost.key'),
+  };
   return [
-    {
-      tag: agnhost,
-      folder: 'agnhost',
-      files: {
-        agnhost: join(programs, 'agnhost'),
-        'localhost.crt': join(porter, 'localhost.crt'),
-        'localhost.key': join(porter, 'localhost.key'),
-      },
-    },
+    { tag: agnhost, folder: 'agnhost', files },
+    // The same by the name that cyclonus asks for.
+    { tag: `${REGISTRY}/agnhost:2.43`, folder: 'agnhost', files },
     { tag: `${REGISTRY}/busybox:1.37.0-1`, folder: 'busybox' },
     { tag: `${REGISTRY}/httpd:2.4.38-4`, folder: 'httpd' },
     { tag: `${REGISTRY}/httpd:2.4.39-4`, folder: 'httpd' },

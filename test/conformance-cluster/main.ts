@@ -7,17 +7,19 @@ import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { progressOf } from '#lab/upstream/progress.ts';
 import { checkList, type ListName, prepare, reportsDir, tryFocus } from './check.ts';
 import { type Change, changed, clusterUid, made } from './cluster.ts';
+import { checkPolicies, POLICY_HOSTS, preparePolicies } from './policies.ts';
 
 /**
  * `make conformance-cluster`: upstream's own suites on a cluster of three control planes and two workers that we made,
  * before and after it is scaled, a control plane of it replaced and its etcd moved. Each spec of the lists beside this
  * file must run and pass. KEEP=1 leaves the lab; a run that failed or was cut off leaves it as well, and the next one
- * goes on after the last step that was done. FOCUS=regexp runs those specs of upstream's and no step.
+ * goes on after the last step that was done. FOCUS=regexp runs those specs of upstream's and no step. CYCLONUS=1 instead
+ * makes a cluster whose network enforces policies, and has cyclonus ask whether it does.
  */
 
 /** The meta cluster's host, three control planes, two workers, and one to spare. */
 const HOSTS = 7;
-const { FOCUS, KEEP, PROCS = '4' } = process.env;
+const { CYCLONUS, FOCUS, KEEP, PROCS = '4' } = process.env;
 
 type Step = { readonly name: string } & ({ readonly list: ListName } | { readonly change: Change });
 
@@ -35,7 +37,6 @@ function stepsOn(hosts: readonly LabHost[]): readonly Step[] {
     // First, as long as a token that let a host join lives.
     { name: "kubeadm's specs, as made", list: 'kubeadm.txt' },
     { name: 'conformance, as made', list: 'specs.txt' },
-    // A suite of network policies belongs here, once there is a network that enforces them.
     scaled('one worker more', 'scaleup', 'nodeList', at(3, 4, 5)),
     scaled('one control plane', 'scaledown', 'masterList', at(2)),
     scaled('three control planes again', 'scaleup', 'masterList', at(2, 0, 1)),
@@ -75,7 +76,19 @@ async function goThrough(meta: Meta, procs: number): Promise<void> {
   process.stdout.write(`${told.join('\n')}\n`);
 }
 
+async function policies(): Promise<void> {
+  await preparePolicies(say);
+  const meta = await metaUp(POLICY_HOSTS, say);
+  try {
+    process.stdout.write(`${await checkPolicies(meta, Boolean(KEEP), say)}\n`);
+  } finally {
+    await meta.close();
+  }
+  if (!KEEP) await labDown(say);
+}
+
 async function main(): Promise<void> {
+  if (CYCLONUS) return policies();
   if (!/^[1-9]\d?$/.test(PROCS)) throw new UsageError(`PROCS is a number from 1 to 99, not ${PROCS}`);
   await prepare(say);
   const meta = await metaUp(HOSTS, say);

@@ -21,6 +21,12 @@ describe.each(Object.entries(LEAST))('%s', (list, least) => {
   });
 });
 
+it('policies.txt has at least 32 cases of cyclonus, in order', () => {
+  const names = listed('policies.txt');
+  expect(names.length).toBeGreaterThanOrEqual(32);
+  expect(names).toEqual([...names].sort());
+});
+
 it('what runs after changes has run before them', () => {
   const before = new Set(listed('specs.txt'));
   expect(listed('after-changes.txt').filter((name) => !before.has(name))).toEqual([]);

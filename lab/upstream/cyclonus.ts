@@ -1,0 +1,98 @@
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { ensureBinaries } from '../artifacts/binaries.ts';
+import { announced, type Say } from '../artifacts/progress.ts';
+
+/** One case of cyclonus: policies, and whether each of nine pods then reached each other one as they say. */
+export interface PolicyCase {
+  /** Several cases may share a name. */
+  readonly name: string;
+  readonly passed: boolean;
+}
+
+/**
+ * The cases that are run: policies and labels that come, change and go; policies that contradict each other; blocks of
+ * addresses; and whom a policy is about. All of them would take hours, since each probe is a `kubectl exec`.
+ */
+const TAGS = ['action', 'conflict', 'peer-ipblock', 'target'];
+const LEFT_OUT = [
+  ...['sctp', 'udp', 'multi-peer', 'upstream-e2e', 'example', 'end-port', 'namespaces-by-default-label'],
+];
+const options = [
+  `--include=${TAGS.join()}`,
+  `--exclude=${LEFT_OUT.join()}`,
+  // Three namespaces of three pods with one port each: 81 probes a step, of which its client sends five a second.
+  '--server-protocol=TCP',
+  '--server-port=80',
+  '--destination-type=pod-ip',
+  '--job-timeout-seconds=1',
+  '--perturbation-wait-seconds=3',
+  '--retries=2',
+  '--pod-creation-timeout-seconds=180',
+  '--cleanup-namespaces',
+];
+const TIMEOUT_MS = 40 * 60_000;
+const NAMES_MS = 60_000;
+
+/** Names of the cases that are run, in order; asks no cluster. */
+export async function policyCases(dir: string, say: Say): Promise<string[]> {
+  const own = ['--mock', '--perturbation-wait-seconds=0'];
+  return (await cyclonus(own, {}, dir, NAMES_MS, say)).map(({ name }) => name).sort();
+}
+
+/** Runs them against a cluster, from this machine; its nodes must have agnhost. Throws when there is no report. */
+export async function runPolicyCases(kubeconfigPath: string, dir: string, say: Say): Promise<PolicyCase[]> {
+  return cyclonus([], { KUBECONFIG: kubeconfigPath }, dir, TIMEOUT_MS, say);
+}
+
+async function cyclonus(
+  own: readonly string[],
+  env: Readonly<Record<string, string>>,
+  dir: string,
+  timeout: number,
+  say: Say,
+): Promise<PolicyCase[]> {
+  const folder = await ensureBinaries('cyclonus', ['cyclonus'], say);
+  await mkdir(dir, { recursive: true });
+  const reportPath = join(dir, 'report.xml');
+  const log = { file: join(dir, 'run.log') };
+  await rm(reportPath, { force: true });
+  await announced(say, 'cyclonus', () =>
+    execa(
+      join(folder, 'cyclonus'),
+      ['generate', ...options, ...own, `--junit-results-file=${reportPath}`],
+      // What failed is in the report; a run that ended before its end has none.
+      { env, stdin: 'ignore', stdout: log, stderr: log, buffer: false, timeout, reject: false },
+    ),
+  );
+  const text = await readFile(reportPath, 'utf8').catch(() => '');
+  if (text === '') throw new Error(`cyclonus has left no report; see ${log.file}`);
+  return casesFrom(text);
+}
+
+/** Reads a report in JUnit's XML as cyclonus writes it: cases in order, each with a failure or nothing in it. */
+export function casesFrom(xml: string): PolicyCase[] {
+  return [...xml.matchAll(/<testcase\b[^>]*?\sname="([^"]*)"[^>]*>(\s*<failure\b)?/g)].map(
+    ([, name = '', failure]) => ({ name: unescaped(name), passed: failure === undefined }),
+  );
+}
+
+const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const unescaped = (text: string): string =>
+  text.replace(/&(?:#(\d+)|(\w+));/g, (all, code: string | undefined, name: string | undefined) =>
+    code === undefined ? (NAMED[name ?? ''] ?? all) : String.fromCodePoint(Number(code)),
+  );
+
+/** What keeps the listed cases, and no others, from having run and passed; a line each. */
+export function policyObjections(cases: readonly PolicyCase[], listed: readonly string[]): string[] {
+  const counted = (names: readonly string[], name: string) => names.filter((one) => one === name).length;
+  const ran = cases.map(({ name }) => name);
+  return [
+    ...cases.filter(({ passed }) => !passed).map(({ name }) => `failed: ${name}`),
+    ...[...new Set([...listed, ...ran])].flatMap((name) => {
+      const [wanted, found] = [counted(listed, name), counted(ran, name)];
+      return wanted === found ? [] : [`listed ${wanted} times, run ${found} times: ${name}`];
+    }),
+  ];
+}
