@@ -148,4 +148,25 @@ export const ofItsEdges: readonly Mutant[] = [
     to: 'if (asked === undefined) return hosts.length < 0;',
     witness: unit('src/webhook/validate/secret-use.test.ts', 'a part of what failed is taken back'),
   },
+  {
+    name: 'a pod network that is left out becomes flannel for hosts that join',
+    file: 'src/operations/resolve.ts',
+    from: 'spec.addons?.network ?? applied?.addons?.network ??',
+    to: 'spec.addons?.network ??',
+    witness: unit('src/operations/infer.test.ts', 'the pod network, which stays'),
+  },
+  {
+    name: 'a reset leaves what kube-router put into chains of everybody',
+    file: 'ansible/roles/network/files/undo.sh',
+    from: '|--comment \\"($ours)-ROUTER rule ',
+    to: '',
+    witness: unit('lab/manifest.test.ts', 'rules of kube-router'),
+  },
+  {
+    name: 'a reset takes sets of addresses of others',
+    file: 'ansible/roles/network/files/undo.sh',
+    from: '^(inet6:)?($sets)-[A-Z2-7]{16}',
+    to: '',
+    witness: unit('lab/manifest.test.ts', 'go with the network, those of others stay'),
+  },
 ];
