@@ -9,6 +9,13 @@ import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { startServer } from './ground.ts';
 
 const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
+const LEASES: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+};
 
 interface Node extends KubeObject {
   status?: { conditions: { type: string; status: string }[] };
@@ -24,6 +31,8 @@ export interface MadeCluster {
   setEtcd(node: string, ready: boolean): Promise<void>;
   /** Serves the same at another address of the loopback, or stops to; of those that it was started with. */
   serveAt(ip: string, serves: boolean): Promise<void>;
+  /** What a host tells of itself, as its annotation has it. */
+  setDrift(node: string, drift: string): Promise<void>;
   /** Times that a look began, so far. */
   looks(): number;
   stop(): Promise<void>;
@@ -90,6 +99,16 @@ export async function startMadeCluster(ips: readonly string[] = ['127.0.0.1']): 
       relay.listen(port, ip);
       await once(relay, 'listening');
       relays.set(ip, relay);
+    },
+    async setDrift(node, drift) {
+      const key = { namespace: 'kube-node-lease', name: node };
+      const annotations = { 'ecs.yun.com/drift': drift };
+      const lease = {
+        metadata: { ...key, annotations },
+        spec: { holderIdentity: node, renewTime: new Date().toISOString().replace('Z', '000Z') },
+      };
+      if (await client.find(LEASES, key)) await client.patch(LEASES, key, lease, { type: 'merge' });
+      else await client.create(LEASES, lease);
     },
     looks: () => proxy.count(({ path }) => path === '/readyz'),
     async stop() {

@@ -10,6 +10,7 @@ export const HEALTH_CONDITIONS = [
   'ControlPlaneHealthy',
   'EtcdHealthy',
   'CertificatesValid',
+  'HostsAsMade',
 ] as const;
 
 /** Whether there is a cluster to look at: it was created, and is not being deleted. */
@@ -53,6 +54,7 @@ const EVENTS: Readonly<Record<(typeof HEALTH_CONDITIONS)[number], { bad?: string
   ControlPlaneHealthy: { bad: 'ControlPlaneDegraded', well: 'ControlPlaneHealthy' },
   EtcdHealthy: { bad: 'EtcdDegraded', well: 'EtcdHealthy' },
   CertificatesValid: { bad: 'CertificateExpired', well: 'CertificatesValid' },
+  HostsAsMade: { bad: 'HostsDrifted', well: 'HostsAsMade' },
 };
 /** Reasons for which a condition is True and worth a warning all the same. */
 const WARNINGS: Readonly<Record<string, string>> = {

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import type { Connection, GetOptions } from './connection.ts';
-import type { EtcdPodSeen, NodeSeen, ServerSeen, ServerState } from './judge/seen.ts';
+import { DRIFT_ANNOTATION, driftIn } from './drift.ts';
+import type { DriftSeen, EtcdPodSeen, NodeSeen, ServerSeen, ServerState } from './judge/seen.ts';
 
 const KIB = 1024;
-/** Two thousand nodes are 0.6 MB as a table and their leases 1.8 MB, five pods 60 KB; /readyz lists some sixty checks. */
-const MAX_BYTES = { nodes: 1024 * KIB, leases: 3072 * KIB, pods: 256 * KIB, readyz: 32 * KIB };
+/**
+ * Two thousand nodes are 0.6 MB as a table and their leases 2.6 MB, with what each host tells of drift 5 MB at most; five
+ * pods are 60 KB; /readyz lists some sixty checks.
+ */
+const MAX_BYTES = { nodes: 1024 * KIB, leases: 6144 * KIB, pods: 256 * KIB, readyz: 32 * KIB };
 const MAX_FAILED = 5;
 /** A kubelet renews its lease each 10 s, and the cluster itself calls its node lost after 50 s. */
 const STALE_MS = 120_000;
@@ -47,7 +51,10 @@ const tableSchema = z.object({
 const leasesSchema = z.object({
   items: z.array(
     z.object({
-      metadata: z.object({ name: z.string() }),
+      metadata: z.object({
+        name: z.string(),
+        annotations: z.object({ [DRIFT_ANNOTATION]: z.unknown() }).optional(),
+      }),
       spec: z.object({ renewTime: z.string().optional() }).optional(),
     }),
   ),
@@ -79,23 +86,40 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
   });
   const at = (name: string) => value.columnDefinitions.findIndex((column) => column.name === name);
   const [name, status] = [at('Name'), at('Status')];
-  const stale = await askStaleLeases(connection, signal);
+  const { stale, drift } = await askLeases(connection, signal);
   return value.rows.flatMap(({ cells }) => {
     const node = cells[name];
     if (typeof node !== 'string' || !NODE_NAME.test(node)) return [];
     // "Ready", "NotReady", "Ready,SchedulingDisabled"
     const ready = String(cells[status]).split(',').includes('Ready');
     const silent = ready && stale.has(node);
-    return [silent ? { name: node, ready: false, silent } : { name: node, ready }];
+    const seen = { name: node, drift: drift.get(node) };
+    return [silent ? { ...seen, ready: false, silent } : { ...seen, ready }];
   });
 }
 
-async function askStaleLeases(connection: Connection, signal: AbortSignal): Promise<ReadonlySet<string>> {
+interface Leases {
+  /** Nodes whose kubelet is not heard of. */
+  stale: ReadonlySet<string>;
+  /** What each host tells of itself, by its node. */
+  drift: ReadonlyMap<string, DriftSeen | undefined>;
+}
+
+/** A kubelet may write its own lease and no other, so what stands there of drift is its host's own word. */
+async function askLeases(connection: Connection, signal: AbortSignal): Promise<Leases> {
   const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0';
   const { value, date } = await ask(connection, path, leasesSchema, { signal, maxBytes: MAX_BYTES.leases });
   const stale = ({ spec }: (typeof value.items)[number]) =>
     date !== undefined && date.getTime() - Date.parse(spec?.renewTime ?? '') > STALE_MS;
-  return new Set(value.items.filter(stale).map(({ metadata }) => metadata.name));
+  return {
+    stale: new Set(value.items.filter(stale).map(({ metadata }) => metadata.name)),
+    drift: new Map(
+      value.items.map(({ metadata }) => [
+        metadata.name,
+        driftIn(metadata.annotations?.[DRIFT_ANNOTATION], date),
+      ]),
+    ),
+  };
 }
 
 /** The static pods of etcd, each named by its node. */

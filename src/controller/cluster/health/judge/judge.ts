@@ -2,6 +2,7 @@ import type { Stated } from '#api/conditions.ts';
 import type { Verdict } from '../../decide/snapshot.ts';
 import { judgePresence } from './absence.ts';
 import { judgeCertificates } from './certificates.ts';
+import { judgeDrift } from './drift.ts';
 import { judgeEtcd } from './etcd.ts';
 import type { Expected, Seen, ServerSeen } from './seen.ts';
 import { isAre, named, stated } from './words.ts';
@@ -18,6 +19,7 @@ export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdic
       judgeControlPlane(seen),
       etcd,
       judgePresence(seen, hosts),
+      judgeDrift(seen, hosts),
       ...(certificates ? [certificates] : []),
     ],
     ...(nodes ? { nodes: { ready: nodes.filter(({ ready }) => ready).length, total: nodes.length } } : {}),

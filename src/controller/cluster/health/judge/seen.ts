@@ -49,6 +49,16 @@ export interface NodeSeen {
   ready: boolean;
   /** The cluster still calls it Ready, and its kubelet is not heard of any more. */
   silent?: boolean;
+  /** What its host lately told of what was made there; undefined: nothing. */
+  drift?: DriftSeen | undefined;
+}
+
+/** How a host differs from what was made on it. */
+export interface DriftSeen {
+  /** How many things differ. */
+  count: number;
+  /** Some of them, in words. */
+  things: readonly string[];
 }
 
 export interface EtcdPodSeen {

@@ -69,3 +69,15 @@ it.each([
 it('never pauses for less than a long interval that was set', () => {
   expect(pauseMs(9, { intervalMs: 900_000, random: () => 0.5 })).toBeCloseTo(900_000);
 });
+
+it('tells at once of drift, which hosts themselves have seen twice, and at once that there is none', () => {
+  const drift = (status: 'True' | 'False', message: string): Verdict => ({
+    conditions: [{ type: 'HostsAsMade', status, reason: status === 'True' ? 'AsMade' : 'Drifted', message }],
+  });
+  expect(told([drift('True', ''), drift('False', 'a'), drift('False', 'b'), drift('True', '')])).toEqual([
+    'True -',
+    'Falsea -',
+    'Falseb -',
+    'True -',
+  ]);
+});

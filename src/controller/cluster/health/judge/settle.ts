@@ -4,7 +4,7 @@ import type { Verdict } from '../../decide/snapshot.ts';
 
 /**
  * What is told after a look: good news at once; bad and unknown when two looks in a row had it; another wording of it
- * when two in a row had the very same. `told` is what was told before, `last` what the look before this one said.
+ * when two in a row had the very same. What a host tells of itself it has looked at twice itself, so that is told at once. `told` is what was told before, `last` what the look before this one said.
  */
 export function settle(told: Verdict, last: Verdict | undefined, now: Verdict): Verdict {
   const conditions = new Map(told.conditions.map((one) => [one.type, one]));
@@ -22,7 +22,7 @@ const find = (verdict: Verdict | undefined, type: string): Stated | undefined =>
   verdict?.conditions.find((one) => one.type === type);
 
 function isFact(told: Stated | undefined, last: Stated | undefined, next: Stated): boolean {
-  if (next.status === 'True') return true;
+  if (next.status === 'True' || next.reason === 'Drifted') return true;
   if (!last || last.status === 'True') return false;
   return told === undefined || told.status === 'True' || canonicalJson(last) === canonicalJson(next);
 }

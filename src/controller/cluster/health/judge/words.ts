@@ -4,10 +4,10 @@ import type { Stated } from '#api/conditions.ts';
 const MAX_NAMED = 10;
 
 /** Sorted, the first ten and how many more: the same for the same facts, in whatever order they came. */
-export function named(names: readonly string[]): string {
+export function named(names: readonly string[], between = ', '): string {
   const sorted = [...names].sort();
   const more = sorted.length - MAX_NAMED;
-  return more > 0 ? `${sorted.slice(0, MAX_NAMED).join(', ')} and ${more} more` : sorted.join(', ');
+  return more > 0 ? `${sorted.slice(0, MAX_NAMED).join(between)} and ${more} more` : sorted.join(between);
 }
 
 export const isAre = (count: number): string => (count === 1 ? 'is' : 'are');

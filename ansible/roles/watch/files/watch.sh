@@ -1,0 +1,41 @@
+# What compares the host with what was made on it, and its unit.
+own file /usr/local/sbin/matryoshka-watch /etc/systemd/system/matryoshka-watch.service unit matryoshka-watch.service
+restart=
+put /usr/local/sbin/matryoshka-watch 755 <<< "$WATCH" && restart=yes
+# It reads what root may read, and writes below two folders. A look takes some hundredths of a second.
+put /etc/systemd/system/matryoshka-watch.service 644 <<U && { restart=yes; [ -n "$R" ] || systemctl daemon-reload; }
+[Unit]
+Description=Matryoshka: compares this host with what was made on it
+After=network.target
+
+[Service]
+Environment=NODE_NAME=$NODE_NAME
+ExecStart=/usr/local/sbin/matryoshka-watch
+Restart=always
+RestartSec=15
+Nice=19
+IOSchedulingClass=idle
+MemoryMax=256M
+TasksMax=64
+ProtectSystem=strict
+ProtectHome=yes
+ReadWritePaths=/etc/matryoshka
+RuntimeDirectory=matryoshka
+RuntimeDirectoryMode=0700
+RuntimeDirectoryPreserve=yes
+NoNewPrivileges=yes
+CapabilityBoundingSet=CAP_DAC_READ_SEARCH
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=multi-user.target
+U
+if [ -n "$restart" ] || ! systemctl is-active -q matryoshka-watch || ! systemctl is-enabled -q matryoshka-watch; then
+  systemctl enable -q matryoshka-watch 2>/dev/null; systemctl restart matryoshka-watch || fail 'matryoshka-watch does not start'
+  changed matryoshka-watch.service
+fi

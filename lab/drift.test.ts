@@ -1,0 +1,370 @@
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+const watch = join(import.meta.dirname, '..', 'ansible/files/watch');
+const UNITS = ['containerd.service', 'kubelet.service', 'matryoshka-watch.service'];
+const CONFIG = '/etc/containerd/config.toml';
+const KUBELET = '/usr/local/bin/kubelet';
+const APISERVER = '/etc/kubernetes/manifests/kube-apiserver.yaml';
+
+/** A directory stands for a host that has joined; systemd and the API server are scripts. */
+let root = '';
+const at = (path: string) => join(root, path);
+async function put(path: string, text: string, mode = 0o644): Promise<void> {
+  await mkdir(dirname(at(path)), { recursive: true });
+  await writeFile(at(path), text);
+  await chmod(at(path), mode);
+}
+const unitFile = (unit: string) => `/etc/systemd/system/${unit}`;
+const FILES: Readonly<Record<string, string>> = {
+  [CONFIG]: 'version = 3\n',
+  [KUBELET]: 'k'.repeat(2 * 1024 * 1024),
+  '/etc/sysctl.d/99-matryoshka.conf':
+    'net.ipv4.ip_forward = 1\n-net.bridge.bridge-nf-call-iptables = 1\n-net.bridge.none = 1\n',
+  '/opt/cni/bin/bridge': 'b',
+  '/etc/containerd/certs.d/ghcr.io:5000/hosts.toml': 'h',
+  ...Object.fromEntries(UNITS.map((unit) => [unitFile(unit), unit])),
+};
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'drift-'));
+  const listed = [...Object.keys(FILES), '/etc/cni/net.d/10-flannel.conflist', '/run/xtables.lock'];
+  const lines = [
+    ...listed.map((path) => `role file ${path}`),
+    ...UNITS.map((unit) => `role unit ${unit}`),
+    'host line /etc/hosts',
+  ];
+  await put('/etc/matryoshka/made', `cluster mine\n${lines.join('\n')}\n`);
+  for (const [path, text] of Object.entries(FILES)) await put(path, text);
+  await put('/etc/matryoshka/joined', 'mine');
+  await put('/etc/hosts', '127.0.0.1 localhost\n10.0.0.1 api.demo # matryoshka mine\n');
+  await put(APISERVER, 'a', 0o600);
+  await put('/etc/kubernetes/pki/ca.crt', 'ca');
+  await put('/etc/kubernetes/pki/apiserver.key', 'key', 0o600);
+  await put('/etc/kubernetes/kubelet.conf', '    server: https://api.demo:6443\n', 0o600);
+  await put('/var/lib/kubelet/config.yaml', 'kubelet');
+  await put('/proc/sys/net/ipv4/ip_forward', '1\n');
+  await put('/proc/sys/net/bridge/bridge-nf-call-iptables', '1\n');
+  await put('/proc/swaps', 'Filename\n');
+  await put('/usr/local/sbin/matryoshka-fence', '', 0o755);
+  await put('/bin/systemctl', '#!/bin/sh\n[ "$1" != show ] || cat "$MATRYOSHKA_ROOT/units"\n', 0o755);
+  await put(
+    '/bin/curl',
+    '#!/bin/sh\ncat > "$MATRYOSHKA_ROOT/sent"\necho "$@" >> "$MATRYOSHKA_ROOT/calls"\ncat "$MATRYOSHKA_ROOT/answer"\n',
+    0o755,
+  );
+  await put('/answer', '200');
+  await units();
+  await run('end');
+});
+afterEach(() => rm(root, { recursive: true }));
+
+/** What systemd says, with other properties of one unit. */
+async function units(unit = '', other: Readonly<Record<string, string>> = {}): Promise<void> {
+  const blocks = UNITS.map((name) => {
+    const usual = {
+      UnitFileState: 'enabled',
+      ActiveState: 'active',
+      FragmentPath: unitFile(name),
+      DropInPaths: '',
+    };
+    const all = { Id: name, ...usual, ...(name === unit ? other : {}) };
+    return Object.entries(all).map(([key, value]) => `${key}=${value}\n`);
+  });
+  await put('/units', blocks.map((lines) => lines.join('')).join('\n'));
+}
+
+async function run(verb: string): Promise<void> {
+  const { stderr } = await execa('/bin/bash', [watch, verb], {
+    env: {
+      MATRYOSHKA_ROOT: root,
+      PATH: `${at('/bin')}:${process.env['PATH']}`,
+      NODE_NAME: 'n1',
+      MATRYOSHKA_WATCH_PAUSE: '0',
+    },
+  });
+  expect(stderr).toBe('');
+}
+const Patch = z.object({
+  metadata: z.object({ annotations: z.object({ 'ecs.yun.com/drift': z.string() }) }),
+});
+const Drift = z.object({
+  at: z.iso.datetime(),
+  count: z.int(),
+  things: z.array(z.tuple([z.string(), z.string(), z.string()])),
+});
+async function told() {
+  const { metadata } = Patch.parse(JSON.parse(await readFile(at('/sent'), 'utf8')));
+  return Drift.parse(JSON.parse(metadata.annotations['ecs.yun.com/drift']));
+}
+/** What the host tells after a look, a line each thing. */
+async function look(): Promise<string[]> {
+  await run('look');
+  return (await told()).things.map((parts) => parts.join(' '));
+}
+const touch = (path: string) => utimes(at(path), 1, 1);
+
+/** Twenty and more kinds of drift, and what is told of each. */
+const KINDS: readonly [string, () => Promise<void>, string][] = [
+  ['a configuration is edited', () => put(CONFIG, 'version = 2\n'), `file ${CONFIG} changed`],
+  ['it grows', () => put(CONFIG, 'version = 3\n\n'), `file ${CONFIG} changed`],
+  ['it is gone', () => rm(at(CONFIG)), `file ${CONFIG} missing`],
+  ['its mode is another', () => chmod(at(CONFIG), 0o600), `file ${CONFIG} mode 600 instead of 644`],
+  ['its owner is another', () => chown(at(CONFIG), 7, 8), `file ${CONFIG} owner 7:8 instead of 0:0`],
+  [
+    'a link stands in its place',
+    async () => {
+      await rename(at(CONFIG), at('/elsewhere'));
+      await symlink(at('/elsewhere'), at(CONFIG));
+    },
+    `file ${CONFIG} is a link`,
+  ],
+  [
+    'a folder stands in its place',
+    async () => {
+      await rm(at(CONFIG));
+      await mkdir(at(CONFIG));
+    },
+    `file ${CONFIG} missing`,
+  ],
+  ['a binary is another version', () => put(KUBELET, 'newer'), `file ${KUBELET} changed`],
+  [
+    'a binary has other bytes of the same length',
+    () => put(KUBELET, 'x'.repeat(2 * 1024 * 1024)),
+    `file ${KUBELET} changed`,
+  ],
+  ['a CNI plugin is gone', () => rm(at('/opt/cni/bin/bridge')), 'file /opt/cni/bin/bridge missing'],
+  ['a static pod’s manifest is edited', () => put(APISERVER, 'b', 0o600), `file ${APISERVER} changed`],
+  ['a static pod’s manifest is gone', () => rm(at(APISERVER)), `file ${APISERVER} missing`],
+  [
+    'a key may be read by everybody',
+    () => chmod(at('/etc/kubernetes/pki/apiserver.key'), 0o644),
+    'file /etc/kubernetes/pki/apiserver.key mode 644 instead of 600',
+  ],
+  [
+    'a key is another',
+    () => put('/etc/kubernetes/pki/apiserver.key', 'kex', 0o600),
+    'file /etc/kubernetes/pki/apiserver.key changed',
+  ],
+  [
+    'the kubelet’s configuration is edited',
+    () => put('/var/lib/kubelet/config.yaml', 'kubelex'),
+    'file /var/lib/kubelet/config.yaml changed',
+  ],
+  [
+    'a mirror is edited',
+    () => put('/etc/containerd/certs.d/ghcr.io:5000/hosts.toml', 'x'),
+    'file /etc/containerd/certs.d/ghcr.io:5000/hosts.toml changed',
+  ],
+  [
+    'the manifest of what was made is edited',
+    () => put('/etc/matryoshka/made', 'cluster mine\nrole unit kubelet.service\n'),
+    'file /etc/matryoshka/made changed',
+  ],
+  [
+    'the fence is gone',
+    () => rm(at('/usr/local/sbin/matryoshka-fence')),
+    'file /usr/local/sbin/matryoshka-fence missing',
+  ],
+  [
+    'our line of /etc/hosts is gone',
+    () => put('/etc/hosts', '127.0.0.1 localhost\n'),
+    'hosts /etc/hosts lines of the API servers changed',
+  ],
+  [
+    'a kernel setting is another',
+    () => put('/proc/sys/net/ipv4/ip_forward', '0\n'),
+    'sysctl net.ipv4.ip_forward is 0, was made 1',
+  ],
+  [
+    'the file of kernel settings is edited',
+    () => put('/etc/sysctl.d/99-matryoshka.conf', ''),
+    'file /etc/sysctl.d/99-matryoshka.conf changed',
+  ],
+  ['swap is on', () => put('/proc/swaps', 'Filename\n/swap\n'), 'swap swap is on'],
+  [
+    'a unit is disabled',
+    () => units('kubelet.service', { UnitFileState: 'disabled' }),
+    'unit kubelet.service not enabled',
+  ],
+  [
+    'a unit is stopped',
+    () => units('containerd.service', { ActiveState: 'inactive' }),
+    'unit containerd.service not running',
+  ],
+  [
+    'a unit fails',
+    () => units('containerd.service', { ActiveState: 'failed' }),
+    'unit containerd.service not running',
+  ],
+  [
+    'a unit is masked',
+    () => units('kubelet.service', { UnitFileState: 'masked', FragmentPath: '/dev/null' }),
+    'unit kubelet.service masked',
+  ],
+  [
+    'a unit’s file is edited',
+    () => put(unitFile('kubelet.service'), 'x'),
+    'file /etc/systemd/system/kubelet.service changed',
+  ],
+  [
+    'a drop-in changes a unit',
+    () => units('kubelet.service', { DropInPaths: '/etc/systemd/system/kubelet.service.d/x.conf' }),
+    'unit kubelet.service changed by /etc/systemd/system/kubelet.service.d/x.conf',
+  ],
+  [
+    'another file of that name is the unit',
+    () => units('kubelet.service', { FragmentPath: '/run/systemd/system/kubelet.service' }),
+    'unit kubelet.service runs by /run/systemd/system/kubelet.service',
+  ],
+];
+
+describe('the host', () => {
+  it.each(KINDS)('tells that %s, and nothing else', async (_, drift, says) => {
+    await drift();
+    const told = await look();
+    expect(told).toEqual([says]);
+  });
+});
+
+describe('what is no drift', () => {
+  it('is what changes by itself, what others add, and dates alone', async () => {
+    await run('look');
+    await put('/var/lib/kubelet/pki/kubelet-client-current.pem', 'renewed');
+    await put('/etc/kubernetes/manifests/of-somebody.yaml', 'x');
+    await put('/etc/kubernetes/tmp/backup', 'x');
+    await touch(CONFIG);
+    await put(KUBELET, 'k'.repeat(2 * 1024 * 1024));
+    await units('kubelet.service', {
+      ActiveState: 'activating',
+      DropInPaths: '/usr/lib/systemd/system/service.d/10-of-the-distribution.conf',
+    });
+    expect(await look()).toEqual([]);
+    await rm(at('/etc/kubernetes/manifests/of-somebody.yaml'));
+    expect(await look()).toEqual([]);
+  });
+
+  it('is what a script of a run changes, removes or adds', async () => {
+    await run('begin');
+    await put(CONFIG, 'ours');
+    await rm(at('/opt/cni/bin/bridge'));
+    await put('/etc/kubernetes/admin.conf', 'ours');
+    await put('/etc/hosts', '10.0.0.2 api.demo # matryoshka mine\n');
+    await rm(at('/sent'), { force: true });
+    await run('look');
+    await expect(told()).rejects.toThrow('ENOENT');
+    await run('end');
+    expect(await look()).toEqual([]);
+    await rm(at('/etc/kubernetes/admin.conf'));
+    expect(await look()).toEqual(['file /etc/kubernetes/admin.conf missing']);
+  });
+
+  it('is not what was somebody’s before: no script makes that ours', async () => {
+    await put(CONFIG, 'theirs');
+    await run('begin');
+    await put('/var/lib/kubelet/config.yaml', 'ours');
+    await run('end');
+    expect(await look()).toEqual([`file ${CONFIG} changed`]);
+    await run('begin');
+    await put(CONFIG, 'version = 3\n');
+    await run('end');
+    expect(await look()).toEqual([]);
+  });
+
+  it('is what a script changed that was cut off, once nothing of its run is at work', async () => {
+    await run('begin');
+    await put(CONFIG, 'ours');
+    await run('look');
+    await expect(told()).rejects.toThrow('ENOENT');
+    await touch('/etc/matryoshka/seal.before');
+    await put('/bin/systemctl', '#!/bin/sh\n[ "$1" = show ] || echo matryoshka-run.x.scope\n', 0o755);
+    await run('look');
+    await expect(told()).rejects.toThrow('ENOENT');
+    await put('/bin/systemctl', '#!/bin/sh\n[ "$1" != show ] || cat "$MATRYOSHKA_ROOT/units"\n', 0o755);
+    expect(await look()).toEqual([]);
+    await put(CONFIG, 'theirs');
+    expect(await look()).toEqual([`file ${CONFIG} changed`]);
+  });
+
+  it('is a file of ours that was not there yet: it is sealed when it comes', async () => {
+    await put('/etc/cni/net.d/10-flannel.conflist', 'flannel');
+    expect(await look()).toEqual([]);
+    await put('/etc/cni/net.d/10-flannel.conflist', 'flannex');
+    expect(await look()).toEqual(['file /etc/cni/net.d/10-flannel.conflist changed']);
+  });
+
+  it('is nothing on a host that has not joined', async () => {
+    await rm(at('/etc/matryoshka/joined'));
+    await put(CONFIG, 'x');
+    await run('look');
+    await expect(told()).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('what is told', () => {
+  const calls = async () => (await readFile(at('/calls'), 'utf8')).trim().split('\n');
+  const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1';
+
+  it('has no content, is bounded, and counts everything', async () => {
+    await put(APISERVER, 'token: secret', 0o600);
+    const long = Array.from({ length: 40 }, (_, index) => `role file /etc/${'long-'.repeat(20)}${index}`);
+    await put(
+      '/etc/matryoshka/made',
+      `${await readFile(at('/etc/matryoshka/made'), 'utf8')}${long.join('\n')}\n`,
+    );
+    for (const line of long) await put(line.slice('role file '.length), 'secret');
+    await look();
+    for (const line of long) await rm(at(line.slice('role file '.length)));
+    await run('look');
+    const text = await readFile(at('/sent'), 'utf8');
+    expect(text.length).toBeLessThan(1500);
+    expect(text).not.toContain('secret');
+    expect((await told()).count).toBe(42);
+  });
+
+  it('goes to the lease of this node, once, and again when it changes', async () => {
+    await look();
+    await look();
+    expect(await calls()).toHaveLength(1);
+    expect((await calls())[0]).toMatch(new RegExp(`https://api.demo:6443${LEASE}$`));
+    await put(CONFIG, 'x');
+    await look();
+    expect(await calls()).toHaveLength(2);
+  });
+
+  it('is told again after a while, so that silence shows', async () => {
+    await look();
+    await touch('/run/matryoshka/watch/told');
+    await look();
+    expect(await calls()).toHaveLength(2);
+  });
+
+  it('finds its way by the seal when the way is what was changed', async () => {
+    await put('/etc/hosts', '127.0.0.1 localhost\n');
+    await put('/etc/kubernetes/kubelet.conf', 'gone', 0o600);
+    await put(
+      '/bin/curl',
+      '#!/bin/sh\ncat > "$MATRYOSHKA_ROOT/sent"\necho "$@" >> "$MATRYOSHKA_ROOT/calls"\ncase "$*" in *--connect-to*) echo 200 ;; *) echo 000 ;; esac\n',
+      0o755,
+    );
+    expect(await look()).toContain('hosts /etc/hosts lines of the API servers changed');
+    expect((await calls())[1]).toMatch(
+      new RegExp(`--connect-to ::10.0.0.1:6443 .* https://api.demo:6443${LEASE}$`),
+    );
+  });
+});

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import type { DriftSeen } from './judge/seen.ts';
+
+/** What a host tells of itself, in an annotation of its node's lease (ansible/files/watch). */
+export const DRIFT_ANNOTATION = 'ecs.yun.com/drift';
+/** One of ours has 1,000 characters at most; what is longer is read by nobody. */
+const MAX_CHARACTERS = 2048;
+/** It is told again every 10 minutes, and at each change. */
+const STALE_MS = 25 * 60_000;
+
+const TEXT = /^[ -~]{1,160}$/;
+const driftSchema = z.object({
+  at: z.iso.datetime(),
+  count: z.int().min(0).max(100_000),
+  things: z.array(z.tuple([z.string(), z.string().regex(TEXT), z.string().regex(TEXT)])).max(20),
+});
+
+/**
+ * What a host told lately, by the API server's clock; undefined: nothing, or nothing that can be understood. The text is
+ * the host's own word, and goes into a message: whatever is no plain text is not taken.
+ */
+export function driftIn(annotation: unknown, now: Date | undefined): DriftSeen | undefined {
+  if (typeof annotation !== 'string' || annotation.length > MAX_CHARACTERS || !now) return undefined;
+  const parsed = driftSchema.safeParse(parsedJson(annotation));
+  if (!parsed.success || now.getTime() - Date.parse(parsed.data.at) > STALE_MS) return undefined;
+  const { count, things } = parsed.data;
+  const texts = things.map(([kind, thing, how]) => `${kind === 'unit' ? 'unit ' : ''}${thing} ${how}`);
+  return { count: Math.max(count, texts.length), things: texts };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

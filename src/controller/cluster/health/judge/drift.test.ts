@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { judgeDrift } from './drift.ts';
+import type { DriftSeen, Expected } from './seen.ts';
+
+const host = (last: number, more: Partial<Expected> = {}): Expected => ({
+  ip: `10.0.0.${last}`,
+  name: `n${last}`,
+  controlPlane: last === 1,
+  etcd: last === 1,
+  hasNode: true,
+  joined: true,
+  leaving: false,
+  ...more,
+});
+const node = (last: number, drift?: DriftSeen) => ({ name: `n${last}`, ready: true, drift });
+const well: DriftSeen = { count: 0, things: [] };
+const edited: DriftSeen = { count: 1, things: ['/etc/a changed'] };
+const many: DriftSeen = { count: 5, things: ['/etc/a changed', '/etc/b missing', 'unit c not enabled', 'd'] };
+const hosts = [host(1), host(2)];
+
+it.each<[string, ReturnType<typeof node>[] | undefined, Expected[], RegExp]>([
+  ['none differs', [node(1, well), node(2, well)], hosts, /^True AsMade: every host tells/],
+  [
+    'one differs',
+    [node(1, well), node(2, edited)],
+    hosts,
+    /^False Drifted: 1 host differs from what was made: n2 \(10\.0\.0\.2\): \/etc\/a changed; /,
+  ],
+  [
+    'two differ, in many things',
+    [node(1, edited), node(2, many)],
+    hosts,
+    /^False Drifted: 2 hosts differ .*: n1 \(10\.0\.0\.1\): \/etc\/a changed; n2 \(10\.0\.0\.2\): \/etc\/a changed, \/etc\/b missing, unit c not enabled and 2 more; /,
+  ],
+  ['one differs and one is silent', [node(1, edited), node(2)], hosts, /^False Drifted: 1 host /],
+  ['one is silent', [node(1, well), node(2)], hosts, /^Unknown NotTold: .*: n2$/],
+  ['a node is nobody’s host', [node(1, well), node(2, well), node(9, edited)], hosts, /^True /],
+  ['a host joins', [node(1, well), node(2)], [host(1), host(2, { joined: false })], /^True /],
+  ['a host has etcd alone', [node(1, well)], [host(1), host(2, { hasNode: false })], /^True /],
+  ['a host has no node, which another condition tells', [node(1, well)], hosts, /^True /],
+  ['nobody tells of nodes', undefined, hosts, /^Unknown NotObserved: /],
+])('where %s', (_, nodes, of, says) => {
+  const { status, reason, message } = judgeDrift({ servers: [], nodes }, of);
+  expect(`${status} ${reason}: ${message}`).toMatch(says);
+});
+
+it('says nothing of a cluster that nobody can ask', () => {
+  const blind = { reason: 'KubeconfigMissing', message: 'why' } as const;
+  expect(judgeDrift({ blind, servers: [] }, hosts)).toMatchObject({
+    status: 'Unknown',
+    reason: blind.reason,
+  });
+});
