@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import { untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { tracesOn } from './traces.ts';
+
+/** Hosts are changed by hand in many ways, one after the other: each is told in time, and none that nobody made. */
+const NAME = 'drift';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+/** A minute, and half of one more where all hosts share two processors. */
+const TOLD_MS = 90_000;
+
+let meta: Meta;
+let traces: (index: number) => Promise<string[]>;
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  traces = await tracesOn(meta);
+});
+afterAll(() => meta.close());
+
+const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
+const sh = (index: number, script: string) => docker(['exec', hostAt(index), 'bash', '-c', script]);
+
+const asMade = (cluster: KubernetesCluster | undefined) =>
+  findCondition(cluster?.status?.conditions, 'HostsAsMade');
+const untilAsMade = (timeoutMs: number) =>
+  untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', timeoutMs);
+
+const CONFIG = '/etc/containerd/config.toml';
+const UNITS = '/etc/systemd/system';
+const SCHEDULER = '/etc/kubernetes/manifests/kube-scheduler.yaml';
+const copied = (path: string, change: string): [string, string] => [
+  `cp -a ${path} /root/kept && ${change}`,
+  `cp -a --remove-destination /root/kept ${path}`,
+];
+
+/** The host, what is done there and what takes it back, and words that must be told. */
+const KINDS: readonly [number, [string, string], string][] = [
+  [1, copied(CONFIG, `echo '# x' >> ${CONFIG}`), `${CONFIG} changed`],
+  [1, copied(CONFIG, `rm ${CONFIG}`), `${CONFIG} missing`],
+  [1, [`chmod 600 ${CONFIG}`, `chmod 644 ${CONFIG}`], `${CONFIG} mode 600 instead of 644`],
+  [1, [`chown 1:1 ${CONFIG}`, `chown 0:0 ${CONFIG}`], `${CONFIG} owner 1:1 instead of 0:0`],
+  [1, copied(CONFIG, `mv ${CONFIG} /root/away && ln -s /root/away ${CONFIG}`), `${CONFIG} is a link`],
+  [
+    1,
+    copied('/usr/local/bin/kubeadm', 'printf x >> /usr/local/bin/kubeadm'),
+    '/usr/local/bin/kubeadm changed',
+  ],
+  [1, copied('/usr/local/bin/runc', 'rm /usr/local/bin/runc'), '/usr/local/bin/runc missing'],
+  [1, copied('/opt/cni/bin/bridge', 'rm /opt/cni/bin/bridge'), '/opt/cni/bin/bridge missing'],
+  [
+    1,
+    copied('/etc/cni/net.d/10-flannel.conflist', 'echo >> /etc/cni/net.d/10-flannel.conflist'),
+    '10-flannel.conflist changed',
+  ],
+  [
+    1,
+    copied('/var/lib/kubelet/config.yaml', 'echo "# x" >> /var/lib/kubelet/config.yaml'),
+    '/var/lib/kubelet/config.yaml changed',
+  ],
+  [
+    1,
+    copied(`${UNITS}/kubelet.service`, `echo '# x' >> ${UNITS}/kubelet.service`),
+    'kubelet.service changed',
+  ],
+  [
+    1,
+    [
+      `printf '[Service]\\nNice=1\\n' > ${UNITS}/kubelet.service.d/x.conf && systemctl daemon-reload`,
+      `rm ${UNITS}/kubelet.service.d/x.conf && systemctl daemon-reload`,
+    ],
+    'unit kubelet.service changed by',
+  ],
+  [1, ['systemctl disable -q kubelet', 'systemctl enable -q kubelet'], 'unit kubelet.service not enabled'],
+  [1, ['systemctl stop kubelet', 'systemctl start kubelet'], 'unit kubelet.service not running'],
+  [
+    1,
+    ['systemctl stop containerd', 'systemctl start containerd kubelet'],
+    'unit containerd.service not running',
+  ],
+  [
+    1,
+    ['sysctl -qw net.ipv4.ip_forward=0', 'sysctl -qw net.ipv4.ip_forward=1'],
+    'net.ipv4.ip_forward is 0, was made 1',
+  ],
+  [
+    1,
+    copied('/etc/sysctl.d/99-matryoshka.conf', 'rm /etc/sysctl.d/99-matryoshka.conf'),
+    '99-matryoshka.conf missing',
+  ],
+  [
+    1,
+    [
+      'cat /etc/hosts > /root/kept && grep -v matryoshka /root/kept > /etc/hosts',
+      'cat /root/kept > /etc/hosts',
+    ],
+    '/etc/hosts lines of the API servers changed',
+  ],
+  [
+    1,
+    copied('/usr/local/sbin/matryoshka-fence', 'rm /usr/local/sbin/matryoshka-fence'),
+    'matryoshka-fence missing',
+  ],
+  [
+    0,
+    copied(SCHEDULER, `sed -i 's/--leader-elect=true/--leader-elect=true /' ${SCHEDULER}`),
+    `${SCHEDULER} changed`,
+  ],
+  [
+    0,
+    ['chmod 644 /etc/kubernetes/pki/sa.key', 'chmod 600 /etc/kubernetes/pki/sa.key'],
+    '/etc/kubernetes/pki/sa.key mode 644 instead of 600',
+  ],
+  [
+    0,
+    copied('/etc/kubernetes/admin.conf', 'echo "# x" >> /etc/kubernetes/admin.conf'),
+    '/etc/kubernetes/admin.conf changed',
+  ],
+];
+
+describe('hosts that somebody changes by hand', () => {
+  it('are as they were made at first', async () => {
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(1) };
+    expect(await meta.rest.raw('POST', PATH, { ...body, privateSSHKey: meta.privateKey })).toMatchObject({
+      status: 200,
+    });
+    await untilDone(meta, NAME, OPERATION_MS);
+    await untilAsMade(2 * TOLD_MS);
+  });
+
+  it.each(KINDS)('on host %i, by %j: it is told that %s', async (index, [change, back], says) => {
+    await sh(index, change);
+    const began = Date.now();
+    try {
+      const cluster = await untilCluster(
+        meta,
+        NAME,
+        (one) => asMade(one)?.message.includes(says) ?? false,
+        TOLD_MS,
+      );
+      console.log(`${says}: told after ${(Date.now() - began) / 1000} s`);
+      const { status, message = '' } = asMade(cluster) ?? {};
+      expect(status).toBe('False');
+      expect(message).toContain(`(${meta.hosts[index]?.ip}): `);
+    } finally {
+      await sh(index, back);
+    }
+    await untilAsMade(TOLD_MS);
+  });
+
+  it('differ in nothing by an operation, nor by themselves', async () => {
+    const node = { ...entries(1)[0], labels: { 'example.com/rack': 'r1' } };
+    expect(await meta.rest.raw('POST', `${PATH}/relabel`, { nodeList: [node] })).toMatchObject({
+      status: 200,
+    });
+    await untilDone(meta, NAME, OPERATION_MS);
+    const told: string[] = [];
+    await untilCluster(
+      meta,
+      NAME,
+      (cluster) => {
+        told.push(asMade(cluster)?.status ?? 'absent');
+        return false;
+      },
+      2 * TOLD_MS,
+    ).catch(() => undefined);
+    expect([...new Set(told)]).toEqual(['True']);
+  });
+
+  it('go, and are as they were before', async () => {
+    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
+    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    // What this test has put there itself.
+    for (const index of [0, 1]) await sh(index, 'rm -f /root/kept /root/away');
+    for (const index of [0, 1]) expect(await traces(index), hostAt(index)).toEqual([]);
+  });
+});
