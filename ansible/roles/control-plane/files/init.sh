@@ -30,7 +30,7 @@ echo "$id.$secret" > "$state/token"
 code=$?
 rm -f "$state/kubeadm-init.yaml"
 if [ "$code" != 0 ]; then
-  out=$(grep -v addrConn "$state/init.out" | tail -20)
+  out=$(grep -v -e addrConn -e '^{"level":' "$state/init.out" | tail -20)
   echo "${out//$secret/…}" >&2
   exit 1
 fi

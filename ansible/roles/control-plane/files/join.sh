@@ -17,7 +17,7 @@ printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
 code=$?
 rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
 if [ "$code" != 0 ]; then
-  out=$(grep -v addrConn "$state/join.out" | tail -20)
+  out=$(grep -v -e addrConn -e '^{"level":' "$state/join.out" | tail -20)
   echo "${out//$SECRET/…}" >&2
   exit 1
 fi

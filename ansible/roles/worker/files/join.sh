@@ -17,7 +17,7 @@ kubeadm join --config "$state/kubeadm-join.yaml" > "$state/join.out" 2>&1
 code=$?
 rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
 if [ "$code" != 0 ]; then
-  out=$(grep -v addrConn "$state/join.out" | tail -20)
+  out=$(grep -v -e addrConn -e '^{"level":' "$state/join.out" | tail -20)
   echo "${out//$SECRET/…}" >&2
   exit 1
 fi
