@@ -3,7 +3,6 @@ import {
   chown,
   mkdir,
   mkdtemp,
-  readdir,
   readFile,
   rename,
   rm,
@@ -367,42 +366,5 @@ describe('what is told', () => {
     expect((await calls())[1]).toMatch(
       new RegExp(`--connect-to ::10.0.0.1:6443 .* https://api.demo:6443${LEASE}$`),
     );
-  });
-});
-
-describe('putting back', () => {
-  it('brings modes, owners, kernel settings and files that hold no secret, as they were', async () => {
-    await put(CONFIG, 'theirs', 0o600);
-    await chown(at(CONFIG), 7, 8);
-    await rm(at(APISERVER));
-    await chmod(at('/etc/kubernetes/pki/apiserver.key'), 0o644);
-    await put('/proc/sys/net/ipv4/ip_forward', '0\n');
-    await put('/etc/matryoshka/made', 'cluster mine\n');
-    await run('restore');
-    expect(await look()).toEqual([]);
-    expect(await readFile(at(CONFIG), 'utf8')).toBe(FILES[CONFIG]);
-    expect(await readFile(at(APISERVER), 'utf8')).toBe('a');
-  });
-
-  it('keeps no copy of a key, and leaves one, and a binary, as somebody has it', async () => {
-    await put('/etc/kubernetes/pki/apiserver.key', 'theirs', 0o600);
-    await put(KUBELET, 'theirs');
-    await run('restore');
-    expect(await look()).toEqual([
-      'file /etc/kubernetes/pki/apiserver.key changed',
-      `file ${KUBELET} changed`,
-    ]);
-    const kept = await readdir(at('/etc/matryoshka/as-made'), { recursive: true });
-    expect(kept.filter((name) => /key|kubelet$/.test(name))).toEqual(['var/lib/kubelet']);
-  });
-
-  it('takes no copy that is not what was sealed, and follows no link', async () => {
-    await put(`/etc/matryoshka/as-made${CONFIG}`, 'forged');
-    await rm(at(CONFIG));
-    await put('/elsewhere', 'theirs');
-    await symlink(at('/elsewhere'), at(CONFIG));
-    await run('restore');
-    expect(await readFile(at('/elsewhere'), 'utf8')).toBe('theirs');
-    expect(await look()).toEqual([`file ${CONFIG} is a link`]);
   });
 });

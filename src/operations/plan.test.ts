@@ -6,7 +6,6 @@ import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Operation } from './operation.ts';
 import { planOf } from './plan.ts';
-import { repair } from './repair.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
 
@@ -129,30 +128,4 @@ it('refuses IPv6 with each network of ours, and not with none', () => {
   };
   expect(refusals('flannel-policies')).toContain('flannel-policies is not offered');
   expect(refusals('none')).not.toContain('is not offered');
-});
-
-describe('a repair', () => {
-  const worker = record({ ip: '10.0.0.2' }, { state: 'Joined', touched: true });
-  const steps = (hosts: HostRecord[], wanted = spec({ ip: '10.0.0.2' })) =>
-    plan(repair, wanted, spec({ ip: '10.0.0.2' }), hosts);
-
-  it('takes every host that has joined, control planes before workers', () => {
-    const made = steps([master, worker]);
-    expect(made.refused).toEqual([]);
-    expect(made.hosts.map(({ member, action }) => `${member.ip} ${action}`)).toEqual([
-      '10.0.0.1 change',
-      '10.0.0.2 change',
-    ]);
-    expect(made.steps.map(({ name, hosts }) => `${name}: ${hosts}`)).toEqual([
-      'Take hosts: 10.0.0.1,10.0.0.2',
-      'Repair control planes: 10.0.0.1',
-      'Repair workers: 10.0.0.2',
-    ]);
-  });
-
-  it('leaves alone what has not joined, and changes nothing of the spec', () => {
-    expect(steps([master, record({ ip: '10.0.0.2' }, {})]).does).toEqual({ '10.0.0.1': expect.anything() });
-    const [refused = ''] = steps([master, worker], spec({ ip: '10.0.0.2' }, { ip: '10.0.0.3' })).refused;
-    expect(refused).toContain('host 10.0.0.3 cannot be changed by this operation');
-  });
 });

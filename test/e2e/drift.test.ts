@@ -160,31 +160,6 @@ describe('hosts that somebody changes by hand', () => {
     await untilAsMade(TOLD_MS);
   });
 
-  it('are put right by a repair, many things at once, and a key of somebody’s is named', async () => {
-    const seeded: [number, string][] = [
-      [0, `rm ${SCHEDULER}`],
-      [0, 'chmod 644 /etc/kubernetes/pki/sa.key'],
-      [1, `echo '# x' >> ${CONFIG}`],
-      [1, 'printf x >> /usr/local/bin/kubeadm && rm /usr/local/bin/runc /opt/cni/bin/flannel'],
-      [1, 'echo "maxPods: 1" >> /var/lib/kubelet/config.yaml && sysctl -qw net.ipv4.ip_forward=0'],
-      [1, 'systemctl disable -q containerd && systemctl stop kubelet'],
-    ];
-    for (const [index, change] of seeded) await sh(index, change);
-    await untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'False', TOLD_MS);
-    expect(await meta.rest.raw('POST', `${PATH}/repair`, {})).toMatchObject({ status: 200 });
-    await untilDone(meta, NAME, OPERATION_MS);
-    for (const index of [0, 1]) expect(await sh(index, 'matryoshka-watch list')).toBe('');
-    await untilAsMade(TOLD_MS);
-    await sh(0, 'cp -a /etc/kubernetes/admin.conf /root/kept && echo "# x" >> /etc/kubernetes/admin.conf');
-    expect(await meta.rest.raw('POST', `${PATH}/repair`, {})).toMatchObject({ status: 200 });
-    await expect(untilDone(meta, NAME, OPERATION_MS)).rejects.toThrow(
-      /by a person only.*\/etc\/kubernetes\/admin\.conf changed/s,
-    );
-    await sh(0, 'cp -a --remove-destination /root/kept /etc/kubernetes/admin.conf');
-    expect(await meta.rest.raw('POST', `${PATH}/repair`, { retry: true })).toMatchObject({ status: 200 });
-    await untilDone(meta, NAME, OPERATION_MS);
-  });
-
   it('differ in nothing by an operation, nor by themselves', async () => {
     const node = { ...entries(1)[0], labels: { 'example.com/rack': 'r1' } };
     expect(await meta.rest.raw('POST', `${PATH}/relabel`, { nodeList: [node] })).toMatchObject({

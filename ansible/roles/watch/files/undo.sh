@@ -1,4 +1,4 @@
 # First of all: what is undone from here on is no drift.
 unmake; stayed=$?
-rm -rf "$R"/etc/matryoshka/seal{,.new,.before,.before.new} "$R/etc/matryoshka/as-made"
+rm -f "$R"/etc/matryoshka/seal{,.new,.before,.before.new}
 exit $stayed
