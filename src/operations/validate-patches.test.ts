@@ -9,6 +9,13 @@ it.each<[string, Patch]>([
   ['resources', { target: 'etcd', strategic: { spec: { containers: [{ name: 'etcd', resources: {} }] } } }],
   ['an annotation', { target: 'kube-scheduler', merge: { metadata: { annotations: { a: 'b' } } } }],
   ['what goes', { target: 'kube-scheduler', json: [{ op: 'remove', path: '/spec/containers/0/command/3' }] }],
+  [
+    'a probe',
+    {
+      target: 'etcd',
+      strategic: { spec: { containers: [{ name: 'etcd', livenessProbe: { exec: { command: ['true'] } } }] } },
+    },
+  ],
 ])('takes a patch of %s', (_, patch) => {
   expect(patchProblems([patch])).toEqual([]);
 });
@@ -48,6 +55,25 @@ it.each<[string, Patch, string, RegExp]>([
     { target: 'kube-apiserver', json: [{ op: 'replace', path: '/spec/containers/0/command', value: [] }] },
     '.json',
     /would replace the whole command/,
+  ],
+  [
+    'all containers',
+    { target: 'etcd', merge: { spec: { containers: [{ name: 'etcd' }] } } },
+    '.merge',
+    /whole command/,
+  ],
+  ['no spec', { target: 'etcd', merge: { spec: null } }, '.merge', /whole command/],
+  [
+    'a directive',
+    { target: 'etcd', strategic: { spec: { $patch: 'replace' } } },
+    '.strategic',
+    /whole command/,
+  ],
+  [
+    'a command that is moved',
+    { target: 'etcd', json: [{ op: 'move', from: '/spec/containers/0/command', path: '/metadata/x' }] },
+    '.json',
+    /whole command/,
   ],
 ])('refuses a patch of %s', (_, patch, field, says) => {
   expect(patchProblems([{ target: 'etcd', merge: {} }, patch])).toEqual([

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { PATCH_TYPES, type Patch } from '#api/patches.ts';
 import type { Problem } from '#base/errors.ts';
 
@@ -31,15 +32,43 @@ function pathProblems({ json = [] }: Patch, index: number): Problem[] {
   });
 }
 
+/** A place in a manifest whose change is one of the whole command as well. */
+const WHOLE = /^(\/spec(\/containers(\/\d+(\/command)?)?)?)?$/;
+const AROUND = z.looseObject({
+  spec: z
+    .looseObject({ containers: z.array(z.looseObject({})).optional() })
+    .nullable()
+    .optional(),
+});
+
 /** Operations change arguments of API servers by their names: a command that is replaced as a whole loses them. */
 function commandProblems({ strategic, merge, json = [] }: Patch, index: number): Problem[] {
-  const type = strategic ? 'strategic' : 'merge';
-  const whole = json.some(
-    ({ op, path }) => op !== 'test' && /^\/spec(\/containers(\/\d+(\/command)?)?)?$/.test(path),
+  const byPath = json.some(
+    ({ op, path, from = '/none' }) =>
+      op !== 'test' && (WHOLE.test(path) || (op === 'move' && WHOLE.test(from))),
   );
-  const named = JSON.stringify(strategic ?? merge ?? {}).includes('"command":');
-  if (!whole && !named) return [];
-  const reason =
-    'would replace the whole command, which operations go by; add arguments by json, with the path /spec/containers/0/command/-';
-  return [{ field: at(index, whole ? '.json' : `.${type}`), reason }];
+  const loses: Record<string, boolean> = {
+    json: byPath,
+    merge: merge !== undefined && replacesContainers(merge),
+    strategic: strategic !== undefined && replacesCommand(strategic),
+  };
+  return Object.entries(loses).flatMap(([type, isLost]) => {
+    if (!isLost) return [];
+    const reason =
+      'would replace the whole command, which operations go by; add arguments by json, with the path /spec/containers/0/command/-';
+    return [{ field: at(index, `.${type}`), reason }];
+  });
+}
+
+/** A merge patch replaces lists (RFC 7386). */
+function replacesContainers(patch: unknown): boolean {
+  const parsed = AROUND.safeParse(patch);
+  return !parsed.success || parsed.data.spec === null || parsed.data.spec?.containers !== undefined;
+}
+
+function replacesCommand(patch: unknown): boolean {
+  const parsed = AROUND.safeParse(patch);
+  if (!parsed.success || parsed.data.spec === null) return true;
+  const containers = parsed.data.spec?.containers ?? [];
+  return JSON.stringify(patch).includes('"$patch"') || containers.some((one) => 'command' in one);
 }

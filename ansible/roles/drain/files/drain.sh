@@ -18,6 +18,7 @@ while read -r host node how; do
 done <<< "$LEAVING"
 [ -n "$own" ] || exit 0
 
+OURS=ecs.yun.com/cordoned
 side_by_side() { # FUNCTION: for each host that leaves; answers 1 when one failed
   local pids= pid failed=0
   while read -r host node how; do
@@ -29,14 +30,17 @@ side_by_side() { # FUNCTION: for each host that leaves; answers 1 when one faile
 }
 
 empty() { # HOST NODE drain-or-no
-  local out held
+  local out held here
   # A host that is away ends no pods; the cluster collects them once the node is gone.
   [ -z "${present##* $2 *}" ] && [ "$3" = drain ] || return 0
-  [ "$(kubectl get node "$2" -o 'jsonpath={.spec.unschedulable}')" = true ] || : > "$notes/open.$2"
+  # What a person has cordoned stays so, what a try of ours has does not, though it was cut short.
+  [ "$(kubectl get node "$2" -o 'jsonpath={.spec.unschedulable}')" = true ] || kubectl annotate node "$2" "$OURS=yes" --overwrite > /dev/null
   out=$(kubectl drain "$2" --ignore-daemonsets --delete-emptydir-data --force --timeout="${DRAIN_SECONDS}s" 2>&1) && return 0
   # Evictions are tried again until the bound: only who is still there was held back to the end.
-  held=$(comm -12 <(sed -n "s/.*evicting pods\?\/\"\([^\"]*\)\" -n \"\([^\"]*\)\".*disruption budget.*/\2 \1/p" <<< "$out" | sort -u) \
-    <(kubectl get pods -A --field-selector "spec.nodeName=$2" -o 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\n"}{end}' | sort -u))
+  held=$(sed -n "s/.*evicting pods\?\/\"\([^\"]*\)\" -n \"\([^\"]*\)\".*disruption budget.*/\2 \1/p" <<< "$out" | sort -u)
+  # Where nobody tells who is still there, all count as held.
+  ! here=$(kubectl get pods -A --field-selector "spec.nodeName=$2" -o 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\n"}{end}') ||
+    held=$(comm -12 <(echo "$held") <(sort -u <<< "$here") | sed '/^$/d')
   if [ -n "$held" ]; then
     printf '%s\n' "$held" | while read -r namespace pod; do echo "$2 $namespace/$pod $(budgets "$namespace")"; done > "$notes/held.$2"
   else
@@ -68,10 +72,12 @@ leave() { # HOST NODE drain-or-no
 notes=$(mktemp -d)
 side_by_side empty
 held=$(cat "$notes"/held.* 2> /dev/null)
-opened=$(cd "$notes" && ls | sed -n 's/^open\.//p')
 rm -rf "$notes"
 if [ -n "$held" ]; then
-  [ -z "$opened" ] || kubectl uncordon $opened > /dev/null
+  for node in $present; do
+    [ "$(kubectl get node "$node" -o "jsonpath={.metadata.annotations['${OURS//./\\.}']}")" = yes ] || continue
+    kubectl uncordon "$node" > /dev/null && kubectl annotate node "$node" "$OURS-" > /dev/null
+  done
   fail "pods may not be evicted, and no node was removed: $(awk '{ of = $3; for (i = 4; i <= NF; i++) of = of " " $i
     printf "%s%s on %s (held by %s)", sep, $2, $1, of == "" ? "a disruption budget" : "disruption budget " of; sep = "; " }' <<< "$held"); give them another node, change the budget or delete the pods, then ask again"
 fi

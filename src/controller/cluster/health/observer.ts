@@ -1,4 +1,4 @@
-import { appliedOperation, keyOf, operationUnderWay, textOf } from '#api/cluster-facts.ts';
+import { appliedOperation, isDryRun, keyOf, operationUnderWay, textOf } from '#api/cluster-facts.ts';
 import { findCondition } from '#api/conditions.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -86,8 +86,6 @@ const READ_MS = 15_000;
  */
 export function healthObserver(deps: HealthDeps): HealthObserver {
   const { clock, clusters, intervalMs, deadlineMs, workers, port = 6443, random = Math.random } = deps;
-  // Who was away long ago and is again may have been there in between.
-  const maxGapMs = 2 * Math.max(MAX_PAUSE_MS, intervalMs);
   const memories = new Map<string, Memory>();
   const memoryOf = (cluster: KubernetesCluster): Memory | undefined => {
     const memory = memories.get(textOf(keyOf(cluster)));
@@ -141,7 +139,11 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       ...memory,
       ended: endedOf(cluster),
       last,
-      away: absenceAfter(memory.away, last, { atMs: clock.monotonicMs(), maxGapMs }),
+      // While a person holds the cluster up nobody is missed: the host may be away for what he does.
+      away:
+        cluster.spec.paused || isDryRun(cluster)
+          ? undefined
+          : absenceAfter(memory.away, last, { atMs: clock.monotonicMs(), maxGapMs: 2 * MAX_PAUSE_MS }),
       silent: isSilent ? memory.silent + 1 : 0,
       sizeDueMs: withSize && !isSilent ? clock.monotonicMs() + SIZE_EVERY_MS : memory.sizeDueMs,
       databaseBytes,

@@ -66,6 +66,17 @@ describe('a control plane', () => {
     expect(said(seen)).toBe(expected);
   });
 
+  it('is not alone away while another one is held, leaves or was lost', () => {
+    const lost = host(2, { joined: false });
+    expect(
+      said({ servers: servers('ready').concat(servers('ready', 'ready', 'silent').slice(2)) }, [
+        host(1),
+        lost,
+        host(3),
+      ]),
+    ).toBe(several('10.0.0.2, 10.0.0.3'));
+  });
+
   it('may be away where etcd has hosts of its own, whose API servers vouch for it', () => {
     const apart = [1, 2, 3].map((last) => host(last, { etcd: false }));
     expect(said({ etcdPods: [] }, apart)).toBe('False OneAway: 10.0.0.3');

@@ -24,7 +24,9 @@ export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
   const members = hosts.filter(({ controlPlane, etcd, joined }) => controlPlane && etcd && joined);
   if (members.length > 0 && !etcdPods) return unknown;
   const sick = sickMembers(seen, members, etcdPods ?? []);
-  const all = [...new Set([...unwell, ...sick].map(({ ip }) => ip))];
+  // One that is held, leaves or was lost is no control plane that could be counted upon.
+  const unsettled = hosts.filter(({ controlPlane, joined }) => controlPlane && !joined);
+  const all = [...new Set([...unwell, ...sick, ...unsettled].map(({ ip }) => ip))];
   return all.length > 1
     ? stated(PRESENCE, 'False', 'NotAlone', `several control planes are away or not well: ${named(all)}`)
     : stated(PRESENCE, 'False', 'OneAway', away.ip);
