@@ -45,7 +45,7 @@ const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hos
 function nodeAt(index: number) {
   const host = meta.hosts[index];
   if (!host) throw new Error(`there is no host ${index}`);
-  return { host, nodeName: nodeNameOf(host) };
+  return { host, nodeName: nodeNameOf({ ip: host.ip }) };
 }
 const sh = (index: number, script: string) => docker(['exec', nodeAt(index).host.name, 'bash', '-c', script]);
 
