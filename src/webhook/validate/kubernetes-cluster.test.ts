@@ -36,6 +36,22 @@ const dryRun = `metadata.annotations[${annotations.dryRun}]`;
 const nodes = (...last: number[]) => ({ nodeList: last.map((part) => ({ ip: `10.0.0.${part}` })) });
 
 describe('validateKubernetesCluster', () => {
+  it('refuses another pod network than the one that was left out, and takes the same', () => {
+    const made = {
+      [annotations.clusterId]: 'x',
+      [annotations.applied]: JSON.stringify({
+        sequence: 1,
+        spec: { cluster: {}, addons: { network: 'flannel-policies' } },
+      }),
+    };
+    const of = (network: 'flannel' | 'flannel-policies') => {
+      const old = cluster(made);
+      return fields(old, { ...old, spec: { ...old.spec, addons: { network } } });
+    };
+    expect(of('flannel')).toEqual(['spec.addons.network']);
+    expect(of('flannel-policies')).toEqual([]);
+  });
+
   it.each<[string, KubernetesCluster | undefined, KubernetesCluster, string[]]>([
     ['a new one', undefined, cluster(word('creating')), []],
     ['a restored one', undefined, cluster({ ...record, ...word('create-finished') }), []],

@@ -136,7 +136,9 @@ function undeclarable({ old, next, hosts }: Change): Problem[] {
   if (!applied || asks) return [];
   const inference = infer(applied, next.spec);
   if (inference.kind !== 'not-offered') return [];
-  const touched = new Set(changesBetween(old.spec, next.spec).map(({ field }) => field));
+  // What was left out means as it is.
+  const before = { ...old.spec, addons: { ...applied.addons, ...old.spec.addons } };
+  const touched = new Set(changesBetween(before, next.spec).map(({ field }) => field));
   return [...new Set(inference.fields)]
     .filter((field) => touched.has(field))
     .map((field) => ({ field, reason: `NotOffered: ${inference.message}` }));
