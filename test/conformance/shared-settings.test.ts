@@ -55,7 +55,12 @@ beforeAll(async () => {
   const spec = { audit: auditSchema.parse({ policy: POLICY }) };
   expect(kubeadmProblems({ cluster: { kubeadm: spec } })).toEqual([]);
   const AUDIT_POLICY = JSON.stringify(kubeadmVars(spec)['audit_policy']);
-  await makeShared({ MADE_WITH: 'these', ENCRYPTION_AT_REST: 'yes', AUDIT_POLICY });
+  await makeShared({
+    PATCHES: `etcd00+merge.json ${Buffer.from('{"a":1}').toString('base64')}\n`,
+    MADE_WITH: 'these',
+    ENCRYPTION_AT_REST: 'yes',
+    AUDIT_POLICY,
+  });
   const flags = [
     `--encryption-provider-config=${shared('encryption.yaml')}`,
     `--audit-policy-file=${shared('audit-policy.yaml')}`,
@@ -104,4 +109,8 @@ it('keeps an audit log by the policy of the user, in a folder that a reset remov
     );
   const made = await readFile(join(dir, 'host/etc/matryoshka/made'), 'utf8');
   expect(made).toContain('control-plane tree /var/log/kubernetes/audit');
+});
+
+it('lays patches where kubeadm finds them by their names', async () => {
+  expect(await readFile(shared('patches/etcd00+merge.json'), 'utf8')).toBe('{"a":1}');
 });
