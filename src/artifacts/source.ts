@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fetch } from 'undici';
-import { type Artifact, catalogue, formatSums, SUMS_FILE } from './catalogue.ts';
+import { type Artifact, catalogue, formatSums, parseSums, SUMS_FILE } from './catalogue.ts';
 import { type Entry, layout } from './layout.ts';
 import type { Release } from './releases.ts';
 
@@ -59,7 +59,13 @@ export async function materialise(
   };
   await Promise.all(Array.from({ length: PARALLEL }, worker));
   if (source.kind !== 'directory') {
-    const sums = formatSums(new Map(artifacts.map(({ path, sha256 }) => [path, sha256])));
+    // Images that somebody has put there by hand, which upstream has no file of, stay listed.
+    const listed = await readFile(join(dir, SUMS_FILE), 'utf8').then(
+      parseSums,
+      () => new Map<string, string>(),
+    );
+    const fetched = artifacts.map(({ path, sha256 }) => [path, sha256] as const);
+    const sums = formatSums(new Map([...listed, ...fetched]));
     await pipeline(Readable.from([sums]), createWriteStream(join(dir, SUMS_FILE)));
   }
   return artifacts;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -56,6 +56,18 @@ it('pulls a mirror into a directory that is whole, and says which images are in 
   const [whole, findings] = await said((print) => checkArtifacts({ source: to }, print));
   expect(whole).toBe(true);
   expect(findings).toContain(`absent\t${COREDNS}`);
+});
+
+it('keeps on its list what a person has put there, when it pulls again', async () => {
+  const to = join(base, 'added');
+  await said((print) => pullArtifacts({ from: url, to }, print));
+  await mkdir(dirname(join(to, COREDNS)), { recursive: true });
+  await writeFile(join(to, COREDNS), 'saved');
+  const sum = createHash('sha256').update('saved').digest('hex');
+  await appendFile(join(to, 'SHA256SUMS'), `${sum}  ${COREDNS}\n`);
+  await said((print) => pullArtifacts({ from: url, to }, print));
+  const [, findings] = await said((print) => checkArtifacts({ source: to }, print));
+  expect(findings).toContain(`fine\t${COREDNS}`);
 });
 
 it('finds what is damaged and what is missing, in a directory and in a mirror', async () => {

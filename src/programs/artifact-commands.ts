@@ -31,7 +31,9 @@ export async function pullArtifacts(
   const has = new Set(artifacts.map(({ path }) => path));
   const absent = onlyInRegistries(release).filter(({ path }) => !has.has(path));
   if (absent.length === 0) return;
-  print('These images are in registries only. Hosts that reach none need them in the directory as well:');
+  print(
+    'These images are in registries only. Hosts that reach none need them in the directory as well; type there:',
+  );
   for (const { image = '', path } of absent)
     print(
       `  docker pull ${image} && mkdir -p "$(dirname '${path}')" && docker save ${image} -o '${path}' && sha256sum '${path}' >> ${SUMS_FILE}`,
