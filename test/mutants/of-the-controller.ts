@@ -197,9 +197,9 @@ export const ofTheController: readonly Mutant[] = [
   },
   {
     name: 'a kubeconfig fetched every half minute for ever',
-    file: `${CLUSTER}/decide/settle.ts`,
-    from: 'FETCH_RETRY_MS * 2 ** (tries - 1)',
-    to: 'FETCH_RETRY_MS * 1 ** (tries - 1)',
+    file: `${CLUSTER}/decide/fetch.ts`,
+    from: 'RETRY_MS * 2 ** (tries - 1)',
+    to: 'RETRY_MS * 1 ** (tries - 1)',
     witness: life('does not keep, over and over, what was fetched and is no kubeconfig', 'settle'),
   },
   {

@@ -14,7 +14,7 @@ import type { Offer } from '#operations/resolve.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { validateSpec } from '#operations/validate.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { FETCH } from './decide/settle.ts';
+import { FETCH } from './decide/fetch.ts';
 import { askedWord, isAnswered } from './decide/signal.ts';
 import {
   type Health,

@@ -10,6 +10,26 @@ it('joins a host that was remembered as unclean', () => {
   });
 });
 
+it('takes a host again that joined and whose record somebody deleted meanwhile', () => {
+  const [first, ...others] = held;
+  const ip = first?.spec.ip ?? '';
+  const given = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: others };
+  const again = { effects: [{ kind: 'hold', members: [{ ip }] }] };
+  const report = { success: true, message: '', hosts: [], kubeconfig: 'k' };
+  expect(outcome({ ...given, attempt: { kind: 'succeeded', report } })).toMatchObject(again);
+  const joinedAll = outcome({ ...given, hosts: held, attempt: { kind: 'succeeded', report } });
+  expect(joinedAll).toMatchObject({ effects: [{ kind: 'note' }] });
+
+  const failed = (did: 'joined'[]) => ({
+    kind: 'failed' as const,
+    reason: 'X',
+    message: 'x',
+    report: { success: false, message: 'x', hosts: [{ ip, ok: true, did }] },
+  });
+  expect(outcome({ ...given, attempt: failed(['joined']) })).toMatchObject(again);
+  expect(outcome({ ...given, attempt: failed([]) })).toMatchObject({ kind: 'end', result: 'failed' });
+});
+
 it('remembers of a failed run who joined, what each host showed, and what it said', () => {
   const [first, second] = held.map(({ spec }) => spec.ip);
   const hosts = [

@@ -1,22 +1,10 @@
 import { type HostRecord, type HostRecordStatus, type HostState, stateOf } from '#api/host-record.ts';
-import { isMaster } from '#api/member.ts';
-import { kubeconfigSecretName } from '#api/names.ts';
-import { canonicalJson, shortHash } from '#base/canonical.ts';
+import { canonicalJson } from '#base/canonical.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { PlannedHost } from '#protocol/order.ts';
 import type { HostReport, Report } from '#protocol/report.ts';
-import { isUsable } from './kubeconfig.ts';
-import { runOf } from './order.ts';
 import type { Effect, Outcome, Stall } from './outcome.ts';
-import { secretIsForeign } from './refusal.ts';
 import type { Snapshot } from './snapshot.ts';
-
-const FETCH_DEADLINE_SECONDS = 300;
-const FETCH_RETRY_MS = 30_000;
-/** A fetch that fails again and again is tried ever more seldom, at last once an hour. */
-const FETCH_RETRY_MAX_MS = 3_600_000;
-/** The errand that fetches a kubeconfig. */
-export const FETCH = 'fetch';
 
 const MAX_MESSAGE = 500;
 
@@ -55,8 +43,19 @@ const differs = (record: HostRecord, status: HostRecordStatus): boolean =>
 
 const CHANGED = /^HostChanged\b/;
 
+/** Takes hosts again that a run made and whose records somebody deleted meanwhile; undefined when there are none. */
+function heldAgain({ hosts, plan }: Snapshot, wasMade: (ip: string) => boolean): Outcome | undefined {
+  const known = new Set(hosts.map(({ spec }) => spec.ip));
+  const members = (plan?.hosts ?? [])
+    .filter(({ action, member: { ip } }) => action === 'join' && !known.has(ip) && wasMade(ip))
+    .map(({ member }) => member);
+  return members.length > 0 ? { kind: 'act', effects: [{ kind: 'hold', members }] } : undefined;
+}
+
 /** What must still be written down of hosts before a success counts; undefined when all of it is. */
 export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | undefined {
+  const again = heldAgain(snapshot, () => true);
+  if (again) return again;
   const { attempt, hosts, plan } = snapshot;
   const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
   const said = new Map(report?.hosts.map((host) => [host.ip, host]));
@@ -148,6 +147,9 @@ const wasTouched = ({ status }: HostRecord): boolean =>
 export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | undefined {
   const { attempt, hosts, plan } = snapshot;
   if (attempt.kind !== 'failed') return undefined;
+  const made = new Set(attempt.report?.hosts.flatMap(({ ip, did }) => (did.length > 0 ? [ip] : [])));
+  const again = heldAgain(snapshot, (ip) => made.has(ip));
+  if (again) return again;
   const planned = new Map(plan?.hosts.map((host) => [host.member.ip, host]));
   const records = new Map(hosts.map((record) => [record.spec.ip, record]));
   const notes = (attempt.report?.hosts ?? []).flatMap((host): Note[] => {
@@ -171,73 +173,3 @@ export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | und
     effects: keys.length > 0 ? [{ kind: 'keep-host-keys', hosts: keys }, note] : [note],
   };
 }
-
-/** From the report if it has one, else by an errand that only fetches it. */
-export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
-  const { now, fetch, cluster, operation, attempts, hosts } = snapshot;
-  const { namespace = '', name = '' } = cluster.metadata;
-  const stalled = (reason: string, message: string): Outcome => ({
-    kind: 'wait',
-    ms: FETCH_RETRY_MS,
-    stall: { reason, message },
-  });
-  if (snapshot.kubeconfig.kind === 'hidden')
-    return stalled('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
-  if (snapshot.kubeconfig.kind === 'foreign')
-    return stalled('SecretConflict', secretIsForeign(kubeconfigSecretName(name)));
-  const fetched = fetch.kind === 'succeeded' ? fetch.report : undefined;
-  const usable = [report, fetched].find((one) => isUsable(one?.kubeconfig, now));
-  if (usable?.kubeconfig !== undefined)
-    return { kind: 'act', effects: [{ kind: 'keep-kubeconfig', kubeconfig: usable.kubeconfig }] };
-  if (fetch.kind === 'running') return { kind: 'wait', ms: FETCH_DEADLINE_SECONDS * 1_000 };
-  const stall = { reason: 'KubeconfigMissing', message: whyNone(snapshot, fetched) };
-  const runs = attempts.filter(({ errand }) => errand === FETCH);
-  const tries = Math.max(1, ...runs.map(({ attempt }) => attempt));
-  const pauseMs = Math.min(FETCH_RETRY_MS * 2 ** (tries - 1), FETCH_RETRY_MAX_MS);
-  const endedAt = 'endedAt' in fetch ? Date.parse(fetch.endedAt ?? '') : Number.NaN;
-  const restMs = endedAt + pauseMs - now.getTime();
-  if (restMs > 0) return { kind: 'wait', ms: restMs, stall };
-  const masters = hosts.filter((record) => stateOf(record) === 'Joined' && isMaster(record.spec));
-  if (!operation || masters.length === 0) return { kind: 'wait', ms: FETCH_RETRY_MS, stall };
-  const next = fetch.kind === 'absent' ? 1 : tries + 1;
-  const stay = masters.map(
-    ({ spec: { clusterId: _id, cluster: _of, ...member } }): PlannedHost => ({
-      member,
-      action: 'stay',
-    }),
-  );
-  const attempt = runOf(
-    snapshot,
-    { hosts: stay, steps: [] },
-    {
-      job: fetchJobName(snapshot.clusterId, operation.sequence, next),
-      attempt: next,
-      deadlineSeconds: FETCH_DEADLINE_SECONDS,
-      errand: FETCH,
-      task: FETCH,
-      callback: FETCH,
-      precheck: 'reach',
-      brings: ['kubeconfig'],
-    },
-  );
-  return {
-    kind: 'act',
-    effects:
-      runs.length > 0
-        ? [
-            { kind: 'start', attempt },
-            { kind: 'discard', attempts: runs },
-          ]
-        : [{ kind: 'start', attempt }],
-  };
-}
-
-function whyNone({ fetch }: Snapshot, fetched: Report | undefined): string {
-  if (fetch.kind === 'failed') return `it is fetched again; the last time: ${fetch.message}`;
-  return fetched?.kubeconfig === undefined
-    ? 'it is fetched again'
-    : 'what was fetched is no kubeconfig, or has ended; it is fetched again';
-}
-
-const fetchJobName = (clusterId: string, sequence: number, attempt = 1): string =>
-  `fetch-${shortHash(`${clusterId}/${sequence}`)}-${attempt}`;

@@ -5,10 +5,11 @@ import type { Phase } from '#api/words.ts';
 import type { Operation } from '#operations/operation.ts';
 import { CANCELLED } from '#protocol/report.ts';
 import { cancelled } from './cancelled.ts';
+import { obtainKubeconfig } from './fetch.ts';
 import { leadsTo } from './kubeconfig.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, textOfBlock, textOfProblems } from './outcome.ts';
-import { afterFailure, obtainKubeconfig, settleHosts } from './settle.ts';
+import { afterFailure, settleHosts } from './settle.ts';
 import { deadlineOf, lostAt } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
 
