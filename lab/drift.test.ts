@@ -286,6 +286,23 @@ describe('what is no drift', () => {
     expect(await look()).toEqual([]);
   });
 
+  it('stays in a seal whose writer is killed in the middle', async () => {
+    const sealed = await readFile(at('/etc/matryoshka/seal'), 'utf8');
+    await run('begin');
+    await put(CONFIG, 'ours');
+    await put(
+      '/bin/awk',
+      '#!/bin/bash\ncase "$*" in *since=*) /usr/bin/awk "$@" | head -n 4; kill -9 $$ ;; esac\nexec /usr/bin/awk "$@"\n',
+      0o755,
+    );
+    await run('end').catch(() => undefined);
+    expect(await readFile(at('/etc/matryoshka/seal'), 'utf8')).toBe(sealed);
+    await rm(at('/bin/awk'));
+    await run('begin');
+    await run('end');
+    expect(await look()).toEqual([]);
+  });
+
   it('is what a script changed that was cut off, once nothing of its run is at work', async () => {
     await run('begin');
     await put(CONFIG, 'ours');

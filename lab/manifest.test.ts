@@ -146,19 +146,28 @@ describe('sets of addresses', () => {
     const ipset = `ipset() { case $1 in list) printf '${listed}' ;; destroy) echo "destroyed $2" ;; esac; }\n`;
     const { exitCode, stdout } = await run(`${quiet}${ipset}${script('undo.sh')}`);
     expect(exitCode).toBe(0);
+    // Where something else stays, the next reset asks for no tool to look for them.
+    expect(await manifest()).toEqual([]);
     expect(stdout.split('\n').filter((line) => line.startsWith('destroyed'))).toEqual([
       `destroyed ${kubeRouter}`,
       `destroyed inet6:${kubeRouter}`,
     ]);
   });
 
-  it('that cannot be removed keep the host from being released', async () => {
-    await put('/etc/matryoshka/made', 'cluster mine\nrole sets KUBE-SRC\n');
+  it('that cannot be removed keep the host from being released, and the tools that a later reset needs', async () => {
+    await put('/etc/matryoshka/made', 'cluster mine\nrole sets KUBE-SRC\nhost tree /var/lib/matryoshka\n');
+    const host = `ROLE=host\n${readFileSync(join(ansible, 'roles/host/files/undo.sh'), 'utf8')}`;
+    await put('/var/lib/matryoshka/network-policies/sbin/ipset');
     const ipset = `ipset() { case $1 in list) echo ${kubeRouter} ;; *) echo 'in use' >&2; return 1 ;; esac; }\n`;
     expect(await run(`${quiet}${ipset}${script('undo.sh')}`)).toMatchObject({
       exitCode: 1,
       stderr: 'in use',
     });
+    expect((await run(host)).exitCode).toBe(1);
+    expect(has('/var/lib/matryoshka/network-policies/sbin/ipset')).toBe(true);
+    await run(`${quiet}ipset() { :; }\n${script('undo.sh')}`);
+    expect((await run(host)).exitCode).toBe(0);
+    expect(has('/var/lib/matryoshka')).toBe(false);
   });
 });
 

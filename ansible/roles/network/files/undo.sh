@@ -23,14 +23,17 @@ for command in iptables ip6tables; do
     changed "$command $table"
   done
 done
-sets=$(listed sets)
+sets=$(listed sets) left=
+rm -f "$work/needed"
 if [ -n "$sets" ] && ! has_tool ipset; then
   echo 'whether sets of addresses of ours are left cannot be told; install ipset on the host' >&2; stayed=1
 elif [ -n "$sets" ]; then
   for set in $(tool ipset list -n 2>/dev/null | grep -E "^(inet6:)?($sets)-[A-Z2-7]{16}\$"); do
     # One that a rule of somebody's names is in use.
-    if tool ipset destroy "$set"; then changed "set $set"; else stayed=1; fi
+    if tool ipset destroy "$set"; then changed "set $set"; else left=yes; fi
   done
+  # Where something else stays, a later reset has no tools of the image any more; where a set does, it needs them.
+  if [ -z "$left" ]; then sed -i "/^$ROLE sets /d" "$manifest"; else stayed=1; touch "$work/needed"; fi
 fi
 sed -n "s/^$ROLE shared //p" "$manifest" 2>/dev/null | while read -r family table; do
   nft list table "$family" "$table" > /dev/null 2>&1 || continue
