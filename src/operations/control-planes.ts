@@ -1,17 +1,14 @@
 import { type HostRecord, stateOf } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster, type Member, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
-import type { PlannedHost } from '#protocol/order.ts';
+import { type PlannedHost, stays } from '#protocol/order.ts';
 import { etcdChanges, etcdChangesApart } from './etcd.ts';
 import type { Situation, StepPlan } from './plan.ts';
 
 /** What operations share that add or remove control planes. */
 
-export const joins = ({ action }: PlannedHost): boolean => action === 'join';
-export const leaves = ({ action }: PlannedHost): boolean => action === 'leave';
 /** A control plane that is there and stays: the one that everything is asked of is among them. */
-export const masterStays = ({ action, member }: PlannedHost): boolean =>
-  isMaster(member) && (action === 'stay' || action === 'change');
+export const masterStays = (host: PlannedHost): boolean => isMaster(host.member) && stays(host);
 
 const isPart = (record: HostRecord): boolean => ['Joined', 'Leaving', 'Lost'].includes(stateOf(record));
 

@@ -1,12 +1,11 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
-import type { PlannedHost } from '#protocol/order.ts';
+import { joins, leaves, type PlannedHost } from '#protocol/order.ts';
 import { isApart, issueCertificates } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
 import type { Situation } from './plan.ts';
 
-const joins = ({ action }: PlannedHost): boolean => action === 'join';
 const masterJoins = (host: PlannedHost): boolean => joins(host) && isMaster(host.member);
 /** A member of etcd that the first control plane waits for, on another host. */
 const startsApart = (host: PlannedHost): boolean => joins(host) && isApart(host);
@@ -36,7 +35,7 @@ export const create: Operation = {
     unnamed: () => 'leave',
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
-      { name: 'Reset hosts', works: ({ action }) => action === 'leave', pace: 'all', cut: 'never' },
+      { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
       { name: 'Prepare hosts, start the control plane', works: joins, pace: 'all', cut: 'between' },
       { ...issueCertificates, works: (host, all) => masterJoins(host) && all.some(startsApart) },
       { name: 'Start etcd', works: startsApart, pace: 'all', cut: 'between' },

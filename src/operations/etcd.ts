@@ -1,14 +1,11 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
-import type { PlannedHost } from '#protocol/order.ts';
+import { joins, leaves, type PlannedHost, stays } from '#protocol/order.ts';
 import type { Situation, StepPlan } from './plan.ts';
 
 /** What operations share that change the members of etcd, beside the control planes or on hosts of their own. */
 
-const joins = ({ action }: PlannedHost): boolean => action === 'join';
-const leaves = ({ action }: PlannedHost): boolean => action === 'leave';
-const stays = ({ action }: PlannedHost): boolean => action === 'stay' || action === 'change';
 /** A member of etcd on a host that is no control plane. */
 export const isApart = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMaster(member);
 const joinsApart = (host: PlannedHost): boolean => joins(host) && isApart(host);

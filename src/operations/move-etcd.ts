@@ -1,17 +1,15 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd, isMaster } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
-import type { PlannedHost } from '#protocol/order.ts';
+import { joins, leaves, stays } from '#protocol/order.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
-import { joins, leaves, masterStays } from './control-planes.ts';
+import { masterStays } from './control-planes.ts';
 import { addMembers, checkEtcd, isApart, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
 import type { Situation } from './plan.ts';
 import { editRequest, hostList, required, retryField } from './request.ts';
 
 const KINDS: readonly ChangeKind[] = ['etcd moved', 'etcd members added', 'etcd members removed'];
-const stays = ({ action }: PlannedHost): boolean => action === 'stay' || action === 'change';
-const isMasterThatStays = (host: PlannedHost): boolean => isMaster(host.member) && stays(host);
 
 function moves({ applied, spec }: Situation): Problem[] {
   if (!applied || changesBetween(applied, spec).some(({ kind }) => kind === 'etcd moved')) return [];
@@ -59,11 +57,11 @@ export const moveEtcd = {
         ...addMembers,
         works: (host) => (joins(host) && isApart(host)) || (stays(host) && hasEtcd(host.member)),
       },
-      { ...leadToEtcd, works: isMasterThatStays },
+      { ...leadToEtcd, works: masterStays },
       { ...removeMembers, works: (host) => !leaves(host) },
       {
         name: 'Stop etcd on control planes',
-        works: (host) => isMasterThatStays(host) && !hasEtcd(host.member),
+        works: (host) => masterStays(host) && !hasEtcd(host.member),
         pace: 'all',
         cut: 'between',
       },

@@ -1,7 +1,8 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd } from '#api/member.ts';
+import { joins, leaves } from '#protocol/order.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
-import { joins, leadHosts, leaves, masterStays, ofOneThatStays } from './control-planes.ts';
+import { leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
 import { addMembers, checkEtcd, issueCertificates, leadToEtcd } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
 import { editOfLists, editRequest, hostList, retryField } from './request.ts';

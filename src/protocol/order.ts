@@ -30,6 +30,12 @@ export const plannedHostSchema = z.object({
 });
 export type PlannedHost = z.infer<typeof plannedHostSchema>;
 
+type Planned = Pick<PlannedHost, 'action'>;
+export const joins = ({ action }: Planned): boolean => action === 'join';
+export const leaves = ({ action }: Planned): boolean => action === 'leave';
+/** It is part of the cluster before and after, changed or not. */
+export const stays = ({ action }: Planned): boolean => action === 'stay' || action === 'change';
+
 export const stepSchema = z.object({
   /** Name of the play. */
   name: z.string(),
