@@ -3,6 +3,7 @@ import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'halted';
@@ -20,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+const { entries } = byNumber(() => meta);
 const post = async (path: string, body: Record<string, unknown>, status = 200) =>
   expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status });
 

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { docker } from '#lab/hosts/docker.ts';
-import type { LabHost } from '#lab/hosts/places.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigOf } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
 import { asPlanned } from './plan-and-deed.ts';
 
 /** What a person changes of a cluster with `kubectl apply` alone, and mistakes that are made with it. */
@@ -24,11 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const host = (index: number): LabHost => {
-  const found = meta.hosts[index];
-  if (!found) throw new Error(`the lab has no host ${index}`);
-  return found;
-};
+const { host } = byNumber(() => meta);
 const at = (index: number, more: object = {}) => ({ ip: host(index).ip, ...more });
 const inside = (...args: string[]) => kubectl(made, args);
 const changed = (act: () => Promise<unknown>, files = false) =>

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { nodeNameOf } from '#api/host.ts';
 import { randomFrom } from '#base/testing/random.ts';
 import { type HistoryReport, startHistory } from '#lab/history/run.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'cut';
@@ -32,11 +32,7 @@ afterAll(async () => {
   await meta.close();
 });
 
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
-const nodes = (...indices: number[]) =>
-  entries(...indices)
-    .map(nodeNameOf)
-    .sort();
+const { entries, nodes } = byNumber(() => meta);
 const ended = /-(finished|failed)$/;
 const wordOf = (annotations: Readonly<Record<string, string>> = {}) =>
   annotations['app.kubernetes.io/operation'] ?? '';

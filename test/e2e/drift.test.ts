@@ -2,9 +2,9 @@ import { basename } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { docker } from '#lab/hosts/docker.ts';
 import { untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 import { tracesOn } from './traces.ts';
 
 /** Hosts are changed by hand in many ways, a few at a time: each is told in time, and none that nobody made. */
@@ -23,9 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
-const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
-const sh = (index: number, script: string) => docker(['exec', hostAt(index), 'bash', '-c', script]);
+const { host, entries, sh } = byNumber(() => meta);
 
 const asMade = (cluster: KubernetesCluster | undefined) =>
   findCondition(cluster?.status?.conditions, 'HostsAsMade');
@@ -184,6 +182,6 @@ describe('hosts that somebody changes by hand', () => {
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
     // What this test has put there itself.
     for (const index of [0, 1]) await sh(index, 'rm -f /root/kept /root/away');
-    for (const index of [0, 1]) expect(await traces(index), hostAt(index)).toEqual([]);
+    for (const index of [0, 1]) expect(await traces(index), host(index).name).toEqual([]);
   });
 });

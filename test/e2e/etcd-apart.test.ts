@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { nodeNameOf } from '#api/host.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
+import { byNumber } from './by-number.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
 
@@ -20,13 +20,8 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
-const nodes = (...indices: number[]) =>
-  entries(...indices)
-    .map(nodeNameOf)
-    .sort();
-const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
-const on = (index: number, ...command: string[]) => docker(['exec', hostAt(index), ...command]);
+const { host, entries, nodes } = byNumber(() => meta);
+const on = (index: number, ...command: string[]) => docker(['exec', host(index).name, ...command]);
 
 /** Addresses of the members of etcd, as the one on a host of its own knows them; `learner` behind one that does not vote yet. */
 async function membersAt(index: number): Promise<string[]> {
@@ -94,6 +89,6 @@ describe('a cluster whose etcd has hosts of its own', () => {
   it('goes, and leaves every host as it was', async () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
-    for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), hostAt(index)).toEqual([]);
+    for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), host(index).name).toEqual([]);
   });
 });

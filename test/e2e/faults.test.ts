@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
 import { HOSTS, type HostRecord, stateOf } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
-import type { LabHost } from '#lab/hosts/places.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 
 const NAME = 'faulty';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -17,12 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const host = (index: number): LabHost => {
-  const found = meta.hosts[index];
-  if (!found) throw new Error(`the lab has no host ${index}`);
-  return found;
-};
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: host(index).ip }));
+const { host, entries } = byNumber(() => meta);
 const body = () => ({
   name: NAME,
   masterList: entries(0),

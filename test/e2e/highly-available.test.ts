@@ -4,6 +4,7 @@ import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
+import { byNumber } from './by-number.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
 
@@ -24,8 +25,8 @@ afterAll(() => meta.close());
 
 const entries = (first: number, last: number) => meta.hosts.slice(first, last).map(({ ip }) => ({ ip }));
 const nodes = (last: number) => entries(0, last).map(nodeNameOf).sort();
-const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
-const on = (index: number, ...command: string[]) => docker(['exec', hostAt(index), ...command]);
+const { host } = byNumber(() => meta);
+const on = (index: number, ...command: string[]) => docker(['exec', host(index).name, ...command]);
 
 /** Asks for the API as a worker's kubelet does: by the cluster's own name. */
 async function readyThroughEndpoint(worker: number): Promise<string> {
@@ -95,11 +96,11 @@ describe('a cluster of three control planes', () => {
 
   it.each([0, 1, 2])('is reached by its worker while control plane %i is frozen', async (index) => {
     expect(await readyThroughEndpoint(3)).toBe('ok');
-    await docker(['pause', hostAt(index)]);
+    await docker(['pause', host(index).name]);
     try {
       await expect.poll(() => readyThroughEndpoint(3), { timeout: 15_000, interval: 200 }).toBe('ok');
     } finally {
-      await docker(['unpause', hostAt(index)]);
+      await docker(['unpause', host(index).name]);
     }
   });
 
@@ -114,7 +115,7 @@ describe('a cluster of three control planes', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(2, 4).map(nodeNameOf).sort());
     expect(await readyThroughEndpoint(3)).toBe('ok');
     expect(await on(3, 'grep', 'matryoshka', '/etc/hosts')).toMatch(`${meta.hosts[2]?.ip} `);
-    for (const index of [0, 1]) expect(await traces(index), hostAt(index)).toEqual([]);
+    for (const index of [0, 1]) expect(await traces(index), host(index).name).toEqual([]);
   });
 
   it('grows to three again', async () => {
@@ -131,7 +132,7 @@ describe('a cluster of three control planes', () => {
   });
 
   it('takes a worker in, labels it and lets it go while a control plane is away', async () => {
-    await docker(['pause', hostAt(0)]);
+    await docker(['pause', host(0).name]);
     try {
       expect(await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(3, 5) })).toMatchObject({
         status: 200,
@@ -145,7 +146,7 @@ describe('a cluster of three control planes', () => {
       });
       await untilDone(meta, NAME, OPERATION_MS);
     } finally {
-      await docker(['unpause', hostAt(0)]);
+      await docker(['unpause', host(0).name]);
     }
     expect(await traces(4)).toEqual([]);
     await expect.poll(() => readyNodesOf(meta, NAME), { timeout: 60_000 }).toEqual(nodes(4));
@@ -155,7 +156,7 @@ describe('a cluster of three control planes', () => {
     // Whichever is asked is one that serves: the first of the list.
     const [dead, fresh] = [meta.hosts[2], meta.hosts[4]];
     await untilTold('True', ...HEALTHY);
-    await docker(['pause', hostAt(2)]);
+    await docker(['pause', host(2).name]);
     try {
       const seen = await untilTold('False', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy');
       expect(seen?.status?.nodes).toEqual({ ready: 3, total: 4 });
@@ -166,7 +167,7 @@ describe('a cluster of three control planes', () => {
       const cluster = await untilDone(meta, NAME, OPERATION_MS);
       expect(cluster.status).toMatchObject({ phase: 'Running' });
     } finally {
-      await docker(['unpause', hostAt(2)]);
+      await docker(['unpause', host(2).name]);
     }
     expect(await readyNodesOf(meta, NAME)).toEqual(
       [0, 1, 3, 4].flatMap((index) => entries(index, index + 1).map(nodeNameOf)).sort(),
@@ -178,6 +179,6 @@ describe('a cluster of three control planes', () => {
   it('goes, and leaves every host as it was', async () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
-    for (const index of meta.hosts.keys()) expect(await traces(index), hostAt(index)).toEqual([]);
+    for (const index of meta.hosts.keys()) expect(await traces(index), host(index).name).toEqual([]);
   });
 });

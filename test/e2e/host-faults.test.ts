@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { nodeNameOf } from '#api/host.ts';
-import type { LabHost } from '#lab/hosts/places.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 import { holdPod } from './held-pod.ts';
 import { tracesOn } from './traces.ts';
 
@@ -20,16 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const host = (index: number): LabHost => {
-  const found = meta.hosts[index];
-  if (!found) throw new Error(`the lab has no host ${index}`);
-  return found;
-};
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: host(index).ip }));
-const nodes = (...indices: number[]) =>
-  entries(...indices)
-    .map(nodeNameOf)
-    .sort();
+const { host, entries, nodes } = byNumber(() => meta);
 const ask = async (path: string, body: Record<string, unknown>) =>
   expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
 

@@ -5,6 +5,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { annotations } from '#api/names.ts';
 import { readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 import { asPlanned } from './plan-and-deed.ts';
 
 const NAME = 'applied';
@@ -21,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+const { entries } = byNumber(() => meta);
 
 /** What a person does with a file: `kubectl apply --server-side`. */
 async function apply(workers: number[], word: string, requestId: string): Promise<void> {

@@ -13,6 +13,7 @@ import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, fenceJournal, seen } from '#lab/meta/faults.ts';
 import { META_NETWORKS, type Meta, metaUp } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
+import { byNumber } from './by-number.ts';
 
 const NAME = 'lost';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -28,11 +29,7 @@ afterEach(async () => {
 });
 afterAll(() => meta.close());
 
-const host = (index: number): LabHost => {
-  const found = meta.hosts[index];
-  if (!found) throw new Error(`the lab has no host ${index}`);
-  return found;
-};
+const { host } = byNumber(() => meta);
 const lists = () => ({ masterList: [{ ip: host(0).ip }], nodeList: [{ ip: host(1).ip }] });
 const nodes = () => [host(0), host(1)].map(({ ip }) => nodeNameOf({ ip })).sort();
 const create = () => meta.rest.raw('POST', PATH, { name: NAME, ...lists(), privateSSHKey: meta.privateKey });

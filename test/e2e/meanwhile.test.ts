@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import { CONFIG_MAPS, SECRETS, secretData } from '#api/core.ts';
-import { nodeNameOf } from '#api/host.ts';
 import { HOSTS } from '#api/host-record.ts';
 import { kubeconfigSecretName } from '#api/names.ts';
 import { docker } from '#lab/hosts/docker.ts';
@@ -9,6 +8,7 @@ import { readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
 import { tracesOn } from './traces.ts';
 
 /** What people do while an operation runs, or between two. */
@@ -28,16 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const host = (index: number) => {
-  const found = meta.hosts[index];
-  if (!found) throw new Error(`the lab has no host ${index}`);
-  return found;
-};
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: host(index).ip }));
-const nodes = (...indices: number[]) =>
-  entries(...indices)
-    .map(nodeNameOf)
-    .sort();
+const { host, entries, nodes } = byNumber(() => meta);
 const apply = (workers: number[], word?: string, requestId?: string) =>
   shell.apply({
     masters: entries(0),

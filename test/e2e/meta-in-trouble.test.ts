@@ -4,12 +4,12 @@ import { PODS } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { sleep } from '#base/clock.ts';
-import type { LabHost } from '#lab/hosts/places.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
+import { byNumber } from './by-number.ts';
 
 /** The meta cluster has too much to do, loses a server, or has no disk left, while a cluster is made. */
 const NAME = 'troubled';
@@ -24,11 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const host = (index: number): LabHost => {
-  const found = meta.hosts[index];
-  if (!found) throw new Error(`the lab has no host ${index}`);
-  return found;
-};
+const { host } = byNumber(() => meta);
 const create = () => {
   const lists = { masterList: [{ ip: host(0).ip }], nodeList: [{ ip: host(1).ip }] };
   return meta.rest.raw('POST', PATH, { name: NAME, ...lists, privateSSHKey: meta.privateKey });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { nodeNameOf } from '#api/host.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 import { asPlanned } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
 
@@ -20,11 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
-const nodes = (...indices: number[]) =>
-  entries(...indices)
-    .map(nodeNameOf)
-    .sort();
+const { entries, nodes } = byNumber(() => meta);
 
 /** Kills the operator as a node that dies would: nothing is handed over, its lease has to run out. */
 const killOperator = () =>

@@ -7,6 +7,7 @@ import { seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
 import { answers, isReady, type TalkingPod, talkingPod } from './pods-that-talk.ts';
 import { tracesOn } from './traces.ts';
 
@@ -41,7 +42,7 @@ afterAll(async () => {
   await meta.close();
 });
 
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+const { entries } = byNumber(() => meta);
 function nodeAt(index: number) {
   const host = meta.hosts[index];
   if (!host) throw new Error(`there is no host ${index}`);

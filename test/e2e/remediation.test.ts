@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
-import { nodeNameOf } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'mended';
@@ -24,16 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const hostAt = (index: number) => {
-  const found = meta.hosts[index];
-  if (!found) throw new Error(`this test needs ${SPARE + 1} lab hosts`);
-  return found;
-};
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: hostAt(index).ip }));
-const nodes = (...indices: number[]) =>
-  entries(...indices)
-    .map(nodeNameOf)
-    .sort();
+const { host, entries, nodes } = byNumber(() => meta);
 const says = (cluster: KubernetesCluster | undefined, type: string): string => {
   const found = findCondition(cluster?.status?.conditions, type);
   return `${found?.status} ${found?.reason}`;
@@ -62,7 +53,7 @@ describe('a cluster with a spare host', () => {
   });
 
   it('has a control plane that stays away replaced, and nobody asked', async () => {
-    await docker(['pause', hostAt(DEAD).name]);
+    await docker(['pause', host(DEAD).name]);
     try {
       await untilSays('RemediationReady', 'True ControlPlaneAway');
       const cluster = await untilCluster(
@@ -83,13 +74,13 @@ describe('a cluster with a spare host', () => {
         /^every member is healthy: 3,/,
       );
     } finally {
-      await docker(['unpause', hostAt(DEAD).name]);
+      await docker(['unpause', host(DEAD).name]);
     }
   });
 
   it('goes, with the host that came back too late', async () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
-    for (const index of meta.hosts.keys()) expect(await traces(index), hostAt(index).name).toEqual([]);
+    for (const index of meta.hosts.keys()) expect(await traces(index), host(index).name).toEqual([]);
   });
 });

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { SECRETS, secretData } from '#api/core.ts';
-import { nodeNameOf } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
-import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'settings';
@@ -48,13 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
-const nodes = (...indices: number[]) =>
-  entries(...indices)
-    .map(nodeNameOf)
-    .sort();
-const hostAt = (index: number): string => meta.hosts[index]?.name ?? '';
-const sh = (index: number, script: string) => docker(['exec', hostAt(index), 'bash', '-c', script]);
+const { host, entries, nodes, sh } = byNumber(() => meta);
 const kubectl = (command: string) =>
   sh(0, `kubectl --kubeconfig=/etc/kubernetes/admin.conf --cache-dir=/dev/shm/kube ${command}`);
 
@@ -192,7 +185,7 @@ describe('a cluster that is made with settings of the user', () => {
   it('goes, and leaves every host as it was', async () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
-    for (const index of [0, 1, 2, 3]) expect(await traces(index), hostAt(index)).toEqual([]);
+    for (const index of [0, 1, 2, 3]) expect(await traces(index), host(index).name).toEqual([]);
     expect((await sh(0, 'ls /var/log/kubernetes 2>&1 || true')).trim()).toContain('No such file');
   });
 });

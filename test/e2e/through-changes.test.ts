@@ -3,6 +3,7 @@ import { nodeNameOf } from '#api/host.ts';
 import { type HistoryReport, startHistory } from '#lab/history/run.ts';
 import { kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
 
 const NAME = 'written';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -20,7 +21,7 @@ afterAll(async () => {
   await meta.close();
 });
 
-const entries = (...indices: number[]) => indices.map((index) => ({ ip: meta.hosts[index]?.ip ?? '' }));
+const { entries } = byNumber(() => meta);
 
 async function done(path: string, body: Record<string, unknown>): Promise<void> {
   expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
