@@ -39,7 +39,7 @@ bench-fleet: setup ## precheck of 1,000 hosts; a cluster of 1,000; 1,000 cluster
 	node bench/fleet/main.ts
 bench-create: setup ## ours against kubeadm by hand
 	node bench/create.ts
-bench-operations: setup ## clusters of three control planes: creation, faults, replacement, at rest, a worker more (RUNS=3, TIMES=50, PARTS=three,rest,add)
+bench-operations: setup ## clusters of three control planes: creation, faults, replacement, at rest, a worker more (RUNS=3, TIMES=50, PARTS=apart,three,rest,add)
 	node bench/operations/main.ts
 
 .PHONY: help setup demo lint lab-up lab-down test faults mutants fuzz e2e conformance-cluster bench bench-fleet bench-create bench-operations

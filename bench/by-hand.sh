@@ -2,17 +2,20 @@
 # Control planes and workers by hand, as somebody who knows kubeadm types it: everything that can go side by
 # side does. What `make bench-create` holds the operator against, so it gets no slower way than we could think of.
 #
-#   by-hand.sh FILES KUBECONFIG_OUT MASTER=IP… WORKER=IP…
+#   by-hand.sh FILES KUBECONFIG_OUT MASTER=IP… WORKER=IP… ETCD=IP…
 #
 # FILES has a line a file: name, path, SHA-256, `all` or `masters`, image or `-`. ARTIFACTS_URL, SSH_KEY, KNOWN_HOSTS:
 # where files come from and how hosts are reached. MASTERS: how many of the hosts are control planes (1).
+# MEMBERS: how many, the last ones, have a member of etcd and nothing else (0: etcd is beside the control planes).
 # `mark SECONDS WHAT` lines on standard output tell how far it is.
 set -euo pipefail
 files=$(cat "$1") out=$2; shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 : "${ARTIFACTS_URL:?}" "${SSH_KEY:?}" "${KNOWN_HOSTS:?}"
 names=("${@%%=*}") ips=("${@##*=}")
-master=${ips[0]} further=("${ips[@]:1:${MASTERS:-1}-1}") workers=("${ips[@]:${MASTERS:-1}}")
+nodes=$((${#ips[@]} - ${MEMBERS:-0}))
+members=("${ips[@]:nodes}") member_names=("${names[@]:nodes}") names=("${names[@]:0:nodes}")
+master=${ips[0]} further=("${ips[@]:1:${MASTERS:-1}-1}") workers=("${ips[@]:${MASTERS:-1}:nodes-${MASTERS:-1}}")
 ignore='[SystemVerification, Swap, Mem, NumCPU]'
 control=$(mktemp -d)
 
@@ -34,6 +37,31 @@ script() { # IP VARIABLE=VALUE…
 mark() { echo "mark $EPOCHREALTIME $*"; }
 trap close EXIT
 
+# An authority for etcd, a certificate for each member and one for the API servers, all made here.
+pki=$control/etcd external= initial=
+issue() { # NAME EXTENSIONS
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" -keyout "$pki/$1.key" -out "$pki/$1.csr" 2> /dev/null
+  openssl x509 -req -in "$pki/$1.csr" -CA "$pki/ca.crt" -CAkey "$pki/ca.key" -days 30 -extfile <(echo "$2") -out "$pki/$1.crt" 2> /dev/null
+}
+if [ ${#members[@]} -gt 0 ]; then
+  mkdir "$pki"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=etcd-ca -days 30 -keyout "$pki/ca.key" -out "$pki/ca.crt" 2> /dev/null
+  issue client 'extendedKeyUsage=clientAuth'
+  urls=()
+  for at in "${!members[@]}"; do
+    issue "${member_names[$at]}" "extendedKeyUsage=serverAuth,clientAuth
+subjectAltName=IP:${members[$at]}"
+    initial="$initial${initial:+,}${member_names[$at]}=https://${members[$at]}:2380" urls+=("https://${members[$at]}:2379")
+  done
+  external="
+etcd: {external: {endpoints: [$(IFS=,; echo "${urls[*]}")], caFile: /etc/kubernetes/pki/etcd/ca.crt, certFile: /etc/kubernetes/pki/apiserver-etcd-client.crt, keyFile: /etc/kubernetes/pki/apiserver-etcd-client.key}}"
+fi
+start_member() { # IP NAME
+  script "$1" name="$2" ip="$1" initial="$initial" base="$ARTIFACTS_URL" files="$files" ca="$(cat "$pki/ca.crt")" cert="$(cat "$pki/$2.crt")" \
+    key="$(cat "$pki/$2.key")" < "$here/by-hand-etcd.sh"
+  mark 'etcd started'
+}
+
 prepare() { # IP ROLE
   script "$1" role="$2" base="$ARTIFACTS_URL" files="$files" < "$here/by-hand-host.sh"
   mark "$2 prepared"
@@ -53,7 +81,7 @@ apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
 kubernetesVersion: ${KUBE_VERSION:?}
 controlPlaneEndpoint: $master:6443
-networking: {podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/16}
+networking: {podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/16}$external
 ---
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -67,8 +95,13 @@ apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 mode: nftables
 oomScoreAdj: 0
-conntrack: {maxPerCore: 0, min: 0}" <<'HOST'
+conntrack: {maxPerCore: 0, min: 0}" etcd_ca="$(cat "$pki/ca.crt" 2> /dev/null)" cert="$(cat "$pki/client.crt" 2> /dev/null)" key="$(cat "$pki/client.key" 2> /dev/null)" <<'HOST'
 umask 077
+if [ -n "$cert" ]; then
+  mkdir -p /etc/kubernetes/pki/etcd
+  echo "$etcd_ca" > /etc/kubernetes/pki/etcd/ca.crt
+  echo "$cert" > /etc/kubernetes/pki/apiserver-etcd-client.crt; echo "$key" > /etc/kubernetes/pki/apiserver-etcd-client.key
+fi
 echo "$config" > /root/init.yaml
 kubeadm init --upload-certs --config /root/init.yaml > /root/init.log 2>&1 || { grep -v addrConn /root/init.log | tail -20 >&2; exit 1; }
 base64 -w0 /etc/kubernetes/pki/ca.crt
@@ -102,10 +135,12 @@ echo "$out" >&2; exit 1
 HOST
 }
 
-preparing=() getting=()
+preparing=() getting=() starting=()
+for at in "${!members[@]}"; do start_member "${members[$at]}" "${member_names[$at]}" & starting+=($!); done
 for ip in "${further[@]}"; do prepare "$ip" master & getting+=($!); done
 for ip in "${workers[@]}"; do prepare "$ip" worker & preparing+=($!); done
 prepare "$master" master
+for pid in "${starting[@]}"; do wait "$pid"; done
 authority=$(init)
 mark 'control plane initialised'
 network & network=$!

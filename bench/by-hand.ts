@@ -29,12 +29,13 @@ function milestonesIn(output: string, startMs: number): Milestone[] {
   return [...last].map(([what, at]) => ({ what, at })).sort((a, b) => a.at - b.at);
 }
 
-/** One cluster by `by-hand.sh`, from files at `artifactsUrl`. */
+/** One cluster by `by-hand.sh`, from files at `artifactsUrl`: the first hosts its control planes, the last its members of etcd. */
 export async function byHand(
   artifactsUrl: string,
   hosts: readonly LabHost[],
   say: Say,
   masters = 1,
+  members = 0,
 ): Promise<Run> {
   const filesPath = join(labDir, 'bench-files');
   const kubeconfigPath = join(labDir, 'bench-by-hand.kubeconfig');
@@ -46,6 +47,7 @@ export async function byHand(
       env: {
         ARTIFACTS_URL: artifactsUrl,
         MASTERS: String(masters),
+        MEMBERS: String(members),
         KUBE_VERSION: releases[0].kubernetes,
         SSH_KEY: keyPath,
         KNOWN_HOSTS: knownHostsPath,
@@ -54,7 +56,7 @@ export async function byHand(
       timeout: SCRIPT_MS,
       forceKillAfterDelay: 5_000,
     });
-    await nodesReady(kubeconfigPath, hosts.length);
+    await nodesReady(kubeconfigPath, hosts.length - members);
     const seconds = (Date.now() - startMs) / 1000;
     const end = { what: 'kubectl sees all nodes Ready', at: seconds };
     return { seconds, milestones: [...milestonesIn(stdout, startMs), end] };

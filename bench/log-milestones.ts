@@ -69,6 +69,20 @@ function ended(task: string, onMaster: boolean): (event: Event, master: string) 
     (event === 'ok' || event === 'changed') && name.includes(task) && (host === master) === onMaster;
 }
 
+/** Seconds that a task of a run took, on the host where it took longest; NaN if the run had none of that name. */
+export async function secondsOf(client: Client, job: string, task: string): Promise<number> {
+  const begun = new Map<string, number>();
+  let longest = Number.NaN;
+  for (const { event, task: name = '', host = '', time } of await eventsOf(client, job)) {
+    if (!name.includes(task)) continue;
+    if (event === 'start') begun.set(host, time.getTime());
+    const startMs = begun.get(host);
+    if (event !== 'ok' && event !== 'changed') continue;
+    if (startMs !== undefined) longest = Math.max(time.getTime() - startMs, longest || 0);
+  }
+  return longest / 1000;
+}
+
 /** How far a creation was when, by its own log. Moments that its log does not tell are left out. */
 export async function logMilestones(
   client: Client,

@@ -17,12 +17,23 @@ const OPERATION_MS = 8 * 60_000;
 const ended = (cluster: KubernetesCluster | undefined): boolean =>
   cluster?.status?.phase === 'Running' || cluster?.status?.phase === 'Failed';
 
-/** One cluster by a POST to the operator, its first hosts the control planes, which stays until `removeOurs`. */
-export async function ours(meta: Meta, hosts: readonly LabHost[], say: Say, masters = 1): Promise<Run> {
+/** One cluster by a POST to the operator, its first hosts the control planes, its last the members of etcd, which stays until `removeOurs`. */
+export async function ours(
+  meta: Meta,
+  hosts: readonly LabHost[],
+  say: Say,
+  masters = 1,
+  members = 0,
+): Promise<Run> {
   const entries = hosts.map(({ ip }) => ({ ip }));
   const [master] = entries;
   if (!master) throw new Error('no host for a control plane');
-  const lists = { masterList: entries.slice(0, masters), nodeList: entries.slice(masters) };
+  const nodes = entries.length - members;
+  const lists = {
+    masterList: entries.slice(0, masters),
+    nodeList: entries.slice(masters, nodes),
+    ...(members > 0 ? { etcdList: entries.slice(nodes) } : {}),
+  };
   const body = { name: NAME, ...lists, privateSSHKey: meta.privateKey };
   const sightings = await watchSightings(meta.client);
   try {
@@ -36,7 +47,7 @@ export async function ours(meta: Meta, hosts: readonly LabHost[], say: Say, mast
         throw new Error(`Failed: ${cluster?.status?.reason}: ${cluster?.status?.message}`);
       const kubeconfigPath = join(labDir, 'bench-ours.kubeconfig');
       await writeFile(kubeconfigPath, await kubeconfigOf(meta, NAME), { mode: 0o600 });
-      await nodesReady(kubeconfigPath, hosts.length);
+      await nodesReady(kubeconfigPath, nodes);
       const seconds = (Date.now() - startMs) / 1000;
       const job = cluster.status.jobName ?? '';
       const told = await logMilestones(meta.client, job, master.ip, startMs);

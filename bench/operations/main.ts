@@ -12,7 +12,8 @@ import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { byHand } from '../by-hand.ts';
 import { type Figure, median, readBaseline, row, worsened, writeBaseline } from '../figures.ts';
 import { freshHosts } from '../hosts.ts';
-import { ours, PATH, removeOurs } from '../ours.ts';
+import { secondsOf } from '../log-milestones.ts';
+import { NAME, ours, PATH, removeOurs } from '../ours.ts';
 import { addWorker, timed } from './add-worker.ts';
 import { gaps } from './reachable.ts';
 import { atRest, readySince } from './rest.ts';
@@ -33,8 +34,8 @@ function numberOf(name: string, preset: string): number {
   return Number(text);
 }
 
-/** What can be measured alone: three control planes, the operator at rest, a worker added. */
-const PARTS = ['three', 'rest', 'add'] as const;
+/** What can be measured alone: etcd on hosts of its own, three control planes, the operator at rest, a worker added. */
+const PARTS = ['apart', 'three', 'rest', 'add'] as const;
 
 function partsOf(text: string): string[] {
   const parts = text.split(',');
@@ -49,22 +50,25 @@ const at = (hosts: readonly LabHost[], index: number): LabHost => {
   return host;
 };
 
-/** Three control planes and a worker, by us and by hand, in turn; the last of ours stays. */
-async function creations(meta: Meta, runs: number): Promise<Figure> {
+/** Three control planes, a worker and members of etcd apart, by us and by hand, in turn; the last of ours stays. */
+async function creations(meta: Meta, runs: number, members = 0): Promise<Figure> {
   const measured: { ours: number; peer: number }[] = [];
+  const used = MASTERS + 1 + members;
+  const fresh = async () => (await freshHosts(say, Math.max(HOSTS, used + 1))).slice(0, used);
   for (let run = 1; run <= runs; run += 1) {
-    const forHand = (await freshHosts(say, HOSTS)).slice(0, MASTERS + 1);
+    const forHand = await fresh();
     await sleep(SETTLE_MS);
-    const peer = await byHand(meta.artifactsUrl, forHand, say, MASTERS);
-    const forOurs = (await freshHosts(say, HOSTS)).slice(0, MASTERS + 1);
+    const peer = await byHand(meta.artifactsUrl, forHand, say, MASTERS, members);
+    const forOurs = await fresh();
     await sleep(SETTLE_MS);
-    const made = await ours(meta, forOurs, say, MASTERS);
+    const made = await ours(meta, forOurs, say, MASTERS, members);
     measured.push({ ours: made.seconds, peer: peer.seconds });
     say(`-- ours ${made.seconds.toFixed(1)} s, by hand ${peer.seconds.toFixed(1)} s`);
     if (run < runs) await removeOurs(meta, say);
   }
   const middle = (side: 'ours' | 'peer') => median(measured.map((one) => one[side]));
-  return { name: 'create 3+1 (s)', ours: middle('ours'), peer: middle('peer'), bound: 1.3, runs: measured };
+  const name = `create ${members > 0 ? `${MASTERS}+${members}` : MASTERS}+1 (s)`;
+  return { name, ours: middle('ours'), peer: middle('peer'), bound: 1.3, runs: measured };
 }
 
 async function reachable(meta: Meta, times: number): Promise<Figure[]> {
@@ -97,9 +101,9 @@ async function replaced(meta: Meta): Promise<Figure> {
 
 async function resets(meta: Meta): Promise<Figure> {
   await timed(meta, `${PATH}/scaledown`, { nodeList: [], allowEmpty: true });
-  const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
-  const seconds = /Reset the host +\w+ +([\d.]+) s/.exec(JSON.stringify(body))?.[1];
-  return { name: 'reset of one host (s)', ours: Number(seconds ?? Number.NaN), bound: 15 };
+  const cluster = await untilDone(meta, NAME, OPERATION_MS);
+  const seconds = await secondsOf(meta.client, cluster.status?.jobName ?? '', 'Reset the host');
+  return { name: 'reset of one host (s)', ours: seconds, bound: 15 };
 }
 
 /** Clusters of one host each, which the operator looks at and nobody changes. */
@@ -135,6 +139,10 @@ async function main(): Promise<void> {
   const asked = partsOf(process.env['PARTS'] ?? PARTS.join(','));
   const meta = await metaUp(HOSTS, say);
   try {
+    if (asked.includes('apart')) {
+      add(await creations(meta, runs, MASTERS));
+      await removeOurs(meta, say);
+    }
     if (asked.includes('three')) {
       add(await creations(meta, runs));
       add(...(await reachable(meta, times)));
