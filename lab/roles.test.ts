@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { bySudo } from '#ssh/sudo.ts';
 
 const ansible = join(import.meta.dirname, '..', 'ansible');
 const Variables = z.record(z.string(), z.unknown());
@@ -101,6 +102,27 @@ describe('each playbook', async () => {
       expect(plays.map(({ name }) => name).filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
     }
   });
+});
+
+it('a task on a host is a script through standard input: no module leaves a file with a user who is not root', async () => {
+  const entries = await readdir(ansible, { recursive: true, withFileTypes: true });
+  const tasks = entries.filter(
+    ({ parentPath, name }) => parentPath.endsWith('/tasks') && name.endsWith('.yml'),
+  );
+  const Tasks = z.array(z.record(z.string(), z.unknown())).nullable();
+  for (const { parentPath, name } of tasks) {
+    const path = join(parentPath, name);
+    const others = (Tasks.parse(await read(path)) ?? []).filter(
+      (task) => !('host_script' in task || 'ansible.builtin.assert' in task),
+    );
+    expect([path, others]).toEqual([path, []]);
+  }
+});
+
+it('playbooks call sudo as the precheck does', async () => {
+  const plugin = await readFile(join(ansible, 'plugins/action/host_script.py'), 'utf8');
+  const [, sudo = 'none'] = /^SUDO = '(.*)'$/m.exec(plugin) ?? [];
+  expect(bySudo('true').startsWith(`${sudo}/bin/sh -c `)).toBe(true);
 });
 
 it('the reset undoes every role that makes something, in reverse', async () => {

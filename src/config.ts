@@ -128,7 +128,10 @@ export const bootstrapConfig = z.object({
     .string({ error: 'is missing; name the host of the meta cluster' })
     .describe('Address of the host, which becomes the meta cluster'),
   port: port.min(1, PORT_ERROR).default(22).describe('Its SSH port'),
-  user: z.string().default('root').describe('Its SSH user'),
+  user: z
+    .string()
+    .default('root')
+    .describe('Its SSH user; one who is not root must be allowed sudo without a password'),
   nodeName: z.string().default('meta').describe('Its node name'),
   sshKey: z.string().default(join(homedir(), '.ssh/id_ed25519')).describe('Private key for SSH'),
   knownHosts: z.string().optional().describe('known_hosts with its key; default: taken at first sight'),

@@ -2,7 +2,9 @@
 set -u
 R=${MATRYOSHKA_ROOT:-}
 state=$R/run/matryoshka installed=$R/etc/matryoshka/installed work=$R/var/lib/matryoshka manifest=$R/etc/matryoshka/made
-export PATH=/usr/local/sbin:/usr/local/bin:$PATH KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
+# What sudo makes of PATH is the host's choice: without /usr/local it finds nothing of ours, without /usr/sbin not iptables.
+export PATH=/usr/local/sbin:/usr/local/bin:$PATH:/usr/sbin:/usr/bin:/sbin:/bin
+export KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
 
 changed() { echo "changed: $*"; }
 did() { echo "did: $*"; }

@@ -73,7 +73,10 @@ export const hostSchema = z
       .max(32)
       .regex(/^[a-z_][a-z0-9_-]*$/, { error: 'is not a Linux user name' })
       .optional()
-      .meta({ description: 'SSH user; default: the one of the credentials, else root.' }),
+      .meta({
+        description:
+          'SSH user, root or one who may sudo without a password; default: the one of the credentials, else root.',
+      }),
     labels: z
       .record(labelKeySchema, labelValueSchema)
       .optional()

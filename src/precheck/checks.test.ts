@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { quoted } from '#ssh/quoted.ts';
 import type { CheckContext, CheckedHost } from './check.ts';
 import { foreign } from './checks/foreign.ts';
 import { ownerOf } from './checks/owner.ts';
 import { checks } from './index.ts';
 import { limitsOf } from './limits.ts';
 import { said } from './said.ts';
-import { quoted, scriptOf } from './script.ts';
+import { scriptOf } from './script.ts';
 
 /** What a good host says, with the lines of some keys replaced. */
 function answer(lines: readonly string[]): string {

@@ -1,7 +1,5 @@
 import type { Check, ScriptInput } from './check.ts';
 
-export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-
 /**
  * The POSIX shell script that asks a host for all checks at once, so that a check costs no round trip. Each part stands
  * alone: a tool that a host lacks leaves a line out, and the check that needs the line says so.

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { Client, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
 import { gate } from './gate.ts';
 import { keyTypeOf, knownHostLine, type Pins, pinsOf } from './known-hosts.ts';
+import { bySudo, refusalOfSudo } from './sudo.ts';
 
 export interface SshTarget {
   host: string;
@@ -31,7 +32,10 @@ export interface RunOptions {
 export interface SshConnection {
   /** The line of known_hosts with the key that the host showed. */
   readonly hostKeyLine: string;
-  /** Runs a command line in the user's login shell. Rejects when the time is over or the connection breaks. */
+  /**
+   * Runs a command line as root: where the user is another, through sudo. Rejects when the time is over, the connection
+   * breaks, or sudo refuses.
+   */
   run(command: string, options: RunOptions): Promise<RunResult>;
   close(): void;
 }
@@ -41,6 +45,7 @@ export type SshFailure =
   | 'HostKeyChanged'
   | 'PinsUnreadable'
   | 'AuthenticationFailed'
+  | 'SudoRefused'
   | 'KeyInvalid';
 
 /** A connection that failed, typed by what a person should do about it. */
@@ -145,7 +150,10 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
     client.once('ready', () => {
       resolve({
         hostKeyLine,
-        run: (command, options) => run(client, where, command, options),
+        run: (command, options) =>
+          user === 'root'
+            ? run(client, where, command, options)
+            : runBySudo(client, target, command, options),
         close: () => client.end(),
       });
     });
@@ -176,6 +184,26 @@ function describe(error: Error & { level?: string }, where: string, changed: str
     return new SshError('AuthenticationFailed', `${where} refuses the key or password`);
   }
   return new SshError('Unreachable', `${where} cannot be reached: ${error.message}`);
+}
+
+/**
+ * Sudo's own failure and the command's have the same exit codes: after one, sudo is asked for a shell that does nothing.
+ * The time holds for both together, but sudo always has a second to say its word.
+ */
+async function runBySudo(
+  client: Client,
+  target: SshTarget,
+  command: string,
+  options: RunOptions,
+): Promise<RunResult> {
+  const where = whereOf(target);
+  const began = performance.now();
+  const result = await run(client, where, bySudo(command), options);
+  if (result.code === 0) return result;
+  const timeoutMs = Math.max(1_000, Math.round(options.timeoutMs - (performance.now() - began)));
+  const { code, stderr } = await run(client, where, bySudo('/bin/sh -c :'), { timeoutMs });
+  if (code === 0) return result;
+  throw new SshError('SudoRefused', refusalOfSudo(target.user, target.host, code, stderr));
 }
 
 function run(

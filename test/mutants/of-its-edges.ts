@@ -169,4 +169,18 @@ export const ofItsEdges: readonly Mutant[] = [
     to: '',
     witness: unit('lab/manifest.test.ts', 'go with the network, those of others stay'),
   },
+  {
+    name: 'what sudo refuses taken for what the host says',
+    file: 'src/ssh/connection.ts',
+    from: "  throw new SshError('SudoRefused'",
+    to: "  if (timeoutMs > 0) return result;\n  throw new SshError('SudoRefused'",
+    witness: unit('src/precheck/run.test.ts', 'whose user may not become root'),
+  },
+  {
+    name: 'root needs sudo',
+    file: 'src/ssh/connection.ts',
+    from: "user === 'root'\n",
+    to: "user === ''\n",
+    witness: unit('src/ssh/sudo.test.ts', 'never calls sudo'),
+  },
 ];

@@ -15,6 +15,8 @@ Several scripts run one after the other, and those of an inner list side by side
         script: [host/host.sh, [runtime/runtime.sh, kubelet/kubelet.sh]]
         go_on: true                     # run the later ones all the same, and fail at the end
 
+It runs as root: by a user who is another through sudo, which never asks, and before which the precheck has looked.
+
 Each script stands behind files/prelude.sh and knows its role as ROLE. It says what it changed in lines `changed: …`,
 answers in lines `result: key=value`, and tells what was achieved in lines `did: WORD [ADDRESS]` and
 `version: NAME=VERSION` (ansible/README.md, What scripts say).
@@ -29,6 +31,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.text.converters import to_bytes, to_text
 from ansible.plugins.action import ActionBase
 
+# The same as in src/ssh/sudo.ts.
+SUDO = 'sudo -n -H -u root -- '
 PRELUDE = os.path.join(os.path.dirname(__file__), '..', '..', 'files', 'prelude.sh')
 NAME = re.compile(r'^[A-Za-z_][A-Za-z0-9_]*$')
 MESSAGE_LIMIT = 1500
@@ -93,10 +97,11 @@ class ActionModule(ActionBase):
         script = 'main() {\n%s\n%s\n%s\n%s\nfailed=0\n%s\n%s\nexit $failed\n}\nmain </dev/null\n' % (
             variables, read(PRELUDE), library, functions, sealing, calls)
         command = '/usr/bin/timeout -k 10 %d /bin/bash -s' % int(args.get('timeout', 600))
-        options = {'in_data': to_bytes(script), 'sudoable': False}
-        if args.get('shell'):
-            options['executable'] = args['shell']
-        answer = self._low_level_execute_command(command, **options)
+        # Not become: the fence stands between root and the command, so it is the fence that sudo runs.
+        shell = args.get('shell') or self._play_context.executable
+        if self._get_remote_user() not in (None, '', 'root'):
+            shell = SUDO + shell
+        answer = self._low_level_execute_command(command, in_data=to_bytes(script), sudoable=False, executable=shell)
 
         lines = answer['stdout_lines']
         found = said(lines)

@@ -1,5 +1,5 @@
+import { quoted } from '#ssh/quoted.ts';
 import { type Check, error, fine, joins } from '../check.ts';
-import { quoted } from '../script.ts';
 
 /** Their one server may be on its way to another node, or its node's kubelet just begin; tries end well before the answer must be there. */
 const PATIENCE = '-m 5 --retry 20 --retry-delay 1 --retry-all-errors --retry-max-time 15';

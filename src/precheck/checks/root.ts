@@ -1,6 +1,6 @@
 import { type Check, error, fine } from '../check.ts';
 
-/** Installing needs root; sudo comes with a later part. */
+/** Installing needs root. Another user asks by sudo; where that refuses, no check is asked (src/ssh/sudo.ts). */
 export const root: Check = {
   name: 'root',
   script: () => 'say uid "$(id -u)"',
@@ -8,5 +8,5 @@ export const root: Check = {
   check: ({ host }) =>
     host.said.text('uid') === '0'
       ? fine
-      : error(`the SSH user has uid ${host.said.text('uid')}; root is needed`),
+      : error(`commands run there with uid ${host.said.text('uid')}; root is needed`),
 };

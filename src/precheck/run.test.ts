@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { type Sudo, sshHost } from '#ssh/testing/ssh-host.ts';
+import { type Check, fine } from './check.ts';
+import { precheck } from './run.ts';
+
+/** Answers by whom it is asked. */
+const who: Check = { name: 'who', script: () => 'say who "$BECAME"', good: '', check: () => fine };
+
+async function look(user: string, sudo: Sudo) {
+  await using host = await sshHost(sudo);
+  const hosts = [
+    { name: 'a', ip: '10.0.0.1', role: 'worker', clusterId: 'c', target: host.target(user) } as const,
+  ];
+  return await precheck(hosts, [who], { limits: {} });
+}
+
+it('asks a host as root where the user may only sudo', async () => {
+  const { said, problems } = await look('ops', 'grants');
+  expect(said.get('10.0.0.1')?.text('who')).toBe('root');
+  expect(problems).toEqual([]);
+});
+
+it('says of a host whose user may not become root what to write there, and believes nothing that it says', async () => {
+  const { said, problems, knownHosts } = await look('ops', { says: 'a password is required', code: 1 });
+  expect(problems).toEqual([
+    {
+      ip: '10.0.0.1',
+      check: 'SudoRefused',
+      severity: 'error',
+      message: expect.stringContaining('"ops ALL=(root) NOPASSWD: ALL"'),
+    },
+  ]);
+  // What could not be read is not what is not there: an owner file, things of others.
+  expect([said.size, knownHosts]).toEqual([0, '']);
+});

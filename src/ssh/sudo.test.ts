@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { connect, type RunResult } from './connection.ts';
+import { type Sudo, sshHost } from './testing/ssh-host.ts';
+
+const TIMEOUT_MS = 10_000;
+
+async function runAs(user: string, sudo: Sudo, command: string, input = '', timeoutMs = TIMEOUT_MS) {
+  await using host = await sshHost(sudo);
+  const connection = await connect(host.target(user));
+  try {
+    const result = await connection
+      .run(command, { input, timeoutMs })
+      .catch((error: unknown) => ({ error: error instanceof Error ? error : new Error(String(error)) }));
+    return { result, asked: host.asked, calls: await host.calls() };
+  } finally {
+    connection.close();
+  }
+}
+
+describe('a user who is not root', () => {
+  it('runs a command line as root, whatever quotes it has, and standard input reaches it', async () => {
+    const line = `cat; echo "it's $BECAME" >&2; exit 7`;
+    const { result, calls } = await runAs('ops', 'grants', line, 'a secret\n');
+    expect(result).toEqual<RunResult>({ code: 7, stdout: 'a secret\n', stderr: "it's root\n" });
+    expect(calls.join()).not.toContain('a secret');
+  });
+
+  it('costs no further round trip where the command succeeds', async () => {
+    const { asked } = await runAs('ops', 'grants', 'exit 0');
+    expect(asked).toHaveLength(1);
+  });
+
+  it.each<[string, Sudo, RegExp]>([
+    [
+      'wants a password',
+      { says: 'a password is required', code: 1 },
+      /^ops may not become root on 127\.0\.0\.1 .*a password is required.* the line "ops ALL=\(root\) NOPASSWD: ALL"/,
+    ],
+    [
+      'wants a terminal',
+      { says: 'sorry, you must have a tty to run sudo', code: 1 },
+      /you must have a tty.* the line "Defaults:ops !requiretty"/,
+    ],
+    ['lets no command start another', { says: 'Permission denied', code: 126 }, /"Defaults:ops !noexec"/],
+    ['is missing', 'is missing', /not found\): install sudo, and write the line "ops ALL=/],
+  ])('is told what to do where sudo %s', async (_what, sudo, message) => {
+    const { result } = await runAs('ops', sudo, '/bin/sh -s', 'exit 0\n'.repeat(20_000));
+    expect(result).toMatchObject({
+      error: { reason: 'SudoRefused', message: expect.stringMatching(message) },
+    });
+  });
+
+  it('gets a message that fits into a report, however much sudo says', async () => {
+    const { result } = await runAs('ops', { says: 'no '.repeat(2_000), code: 1 }, 'exit 0');
+    expect('error' in result && result.error.message.length).toBeLessThan(500);
+  });
+});
+
+describe('root', () => {
+  it.each<Sudo>(['grants', 'is missing'])('never calls sudo, where it %s', async (sudo) => {
+    const { result, asked, calls } = await runAs('root', sudo, 'exit 3');
+    expect(result).toMatchObject({ code: 3 });
+    expect([asked, calls]).toEqual([['exit 3'], []]);
+  });
+});

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import ssh2 from 'ssh2';
+import type { SshTarget } from '../connection.ts';
+
+/** How the host's sudo takes a call: as root may be become without a password, or with this word and exit code. */
+export type Sudo = 'grants' | 'is missing' | { says: string; code: number };
+
+export interface SshHost extends AsyncDisposable {
+  target(user: string): SshTarget;
+  /** The command lines that were asked for, in order. */
+  readonly asked: readonly string[];
+  /** The arguments of each call of sudo. */
+  calls(): Promise<string[]>;
+}
+
+/** sudo(8) as far as it matters here: who wants to be asked for a password is refused. */
+const sudoOf = (sudo: Exclude<Sudo, 'is missing'>, log: string): string => `#!/bin/sh
+printf '%s\\n' "$*" >>'${log}'
+${sudo === 'grants' ? '' : `echo 'sudo: ${sudo.says}' >&2; exit ${sudo.code}`}
+[ "$1 $2 $3 $4 $5" = '-n -H -u root --' ] || { echo 'sudo: a terminal is required' >&2; exit 1; }
+shift 5; BECAME=root exec "$@"
+`;
+
+/** An SSH server on the loopback that lets everybody in and runs command lines as this process's own user. */
+export async function sshHost(sudo: Sudo): Promise<SshHost> {
+  const bin = await mkdtemp(join(tmpdir(), 'ssh-host-'));
+  const log = join(bin, 'calls');
+  await appendFile(log, '');
+  for (const tool of ['sh', 'cat', 'sleep']) await symlink(`/bin/${tool}`, join(bin, tool));
+  if (sudo !== 'is missing') {
+    await writeFile(join(bin, 'sudo'), sudoOf(sudo, log));
+    await chmod(join(bin, 'sudo'), 0o755);
+  }
+  const asked: string[] = [];
+  const { private: hostKey } = ssh2.utils.generateKeyPairSync('ed25519');
+  const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
+    client.on('authentication', (attempt) => attempt.accept());
+    client.on('error', () => {});
+    client.on('session', (accept) => {
+      accept().on('exec', (acceptExec, _reject, { command }) => {
+        asked.push(command);
+        const channel = acceptExec();
+        const child = spawn('/bin/sh', ['-c', command], { env: { PATH: bin } });
+        // A command need not read what it is sent.
+        child.stdin.on('error', () => {});
+        channel.pipe(child.stdin);
+        child.stdout.pipe(channel, { end: false });
+        child.stderr.pipe(channel.stderr, { end: false });
+        child.on('close', (code) => {
+          channel.exit(code ?? 255);
+          channel.end();
+        });
+      });
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('it has no port');
+  const { port } = address;
+  return {
+    target: (user) => ({ host: '127.0.0.1', port, user, password: 'x', knownHosts: '', timeoutMs: 10_000 }),
+    asked,
+    calls: async () => (await readFile(log, 'utf8')).split('\n').filter((line) => line !== ''),
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await rm(bin, { recursive: true });
+    },
+  };
+}
