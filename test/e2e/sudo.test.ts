@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { HostEntry } from '#api/host.ts';
+import { readyNodesOf } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
+import { tracesOn } from './traces.ts';
+
+/** A cluster of hosts that let no root in, only a user who may sudo. */
+const NAME = 'sudoers';
+const USER = 'ops';
+const RULES = '/etc/sudoers.d/matryoshka';
+const OPERATION_MS = 8 * 60_000;
+/** The control plane's sudo leaves PATH and umask as the user has them; the worker's finds neither /usr/local nor /usr/sbin. */
+const DEFAULTS = [`Defaults:${USER} !secure_path`, `Defaults:${USER} secure_path=/usr/bin, umask=0077`];
+
+let meta: Meta;
+let shell: ReturnType<typeof byKubectl>;
+let traces: (index: number) => Promise<string[]>;
+
+const used = [0, 1] as const;
+const { host, nodes, sh } = byNumber(() => meta);
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  shell = byKubectl(meta, NAME);
+  await shell.giveKeys();
+  for (const index of used)
+    await sh(
+      index,
+      `set -e; id ${USER} 2>/dev/null || useradd --create-home --shell /bin/bash ${USER}
+       [ ! -e /root/.ssh/authorized_keys ] || mv /root/.ssh/authorized_keys /root/.ssh/kept
+       install -d -m 700 -o ${USER} -g ${USER} /home/${USER}/.ssh
+       install -m 600 -o ${USER} -g ${USER} /root/.ssh/kept /home/${USER}/.ssh/authorized_keys
+       printf '%s\\n' '${DEFAULTS[index]}' '${USER} ALL=(root) NOPASSWD: ALL' > ${RULES}
+       chmod 440 ${RULES}; visudo -cqf ${RULES}`,
+    );
+  traces = await tracesOn(meta);
+});
+afterAll(async () => {
+  for (const index of used)
+    await sh(
+      index,
+      `[ ! -e /root/.ssh/kept ] || mv /root/.ssh/kept /root/.ssh/authorized_keys
+       rm -f ${RULES} /root/away; userdel -rf ${USER} 2>/dev/null || true`,
+    );
+  await meta.close();
+});
+
+const entry = (index: number): HostEntry => ({ ip: host(index).ip, user: USER });
+const apply = (workers: readonly number[], word: string, requestId: string) =>
+  shell.apply({ masters: [entry(0)], workers: workers.map(entry), word, requestId });
+/** What hosts say of their owner; of another cluster, or nothing, before this one. */
+const owners = () =>
+  Promise.all(used.map((index) => sh(index, 'cat /etc/matryoshka/owner.json 2>/dev/null || true')));
+
+describe('a cluster of hosts whose user may sudo', () => {
+  it('is refused where sudo wants a password, with what to write there, and no host is touched', async () => {
+    const before = await owners();
+    await sh(1, `mv ${RULES} /root/away`);
+    await apply([1], 'creating', 'one');
+    const failed = await shell.untilStalled('OperationFailed', 90_000);
+    await sh(1, `mv /root/away ${RULES}`);
+    expect(failed?.status?.message).toMatch(
+      new RegExp(`${USER} may not become root on ${host(1).ip} .*"${USER} ALL=\\(root\\) NOPASSWD: ALL"`),
+    );
+    expect(await owners()).toEqual(before);
+    for (const index of used) expect(await traces(index)).toEqual([]);
+  });
+
+  it('is made', async () => {
+    await apply([1], 'creating', 'two');
+    await shell.waitUpToDate();
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...used));
+  });
+
+  it('leaves nothing of a run with the user, and nothing that he may read', async () => {
+    for (const index of used) {
+      expect(await sh(index, `ls -A /home/${USER}`)).not.toContain('.ansible');
+      const open = `runuser -u ${USER} -- find /etc/kubernetes /etc/matryoshka /var/lib/matryoshka /var/lib/kubelet/pki \\
+        -type f -readable 2>/dev/null | grep -E '\\.(key|pem)$|/(super-)?admin\\.conf$|/kubelet\\.conf$' || true`;
+      expect((await sh(index, open)).trim()).toBe('');
+    }
+  });
+
+  it('lets its worker go, which is as it was but for the user', async () => {
+    await apply([], 'scaling-down', 'three');
+    await shell.waitUpToDate();
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0));
+    expect(await traces(1)).toEqual([]);
+  });
+
+  it('goes, and leaves its hosts as they were', async () => {
+    await shell.run(['delete', 'ecs', NAME, '--wait=false']);
+    await shell.untilGone(OPERATION_MS);
+    for (const index of used) expect(await traces(index)).toEqual([]);
+  });
+});
