@@ -35,7 +35,7 @@ const UNITS = '/etc/systemd/system';
 const SCHEDULER = '/etc/kubernetes/manifests/kube-scheduler.yaml';
 const copied = (path: string, change: string): [string, string] => [
   `cp -a ${path} /root/kept-${basename(path)} && ${change}`,
-  `cp -a --remove-destination /root/kept-${basename(path)} ${path}`,
+  `cp -a --remove-destination /root/kept-${basename(path)} ${path} && rm /root/kept-${basename(path)}`,
 ];
 
 /** The host, what is done there and what takes it back, and words that must be told. */
@@ -45,7 +45,7 @@ const KINDS: readonly Kind[] = [
   [1, copied(CONFIG, `rm ${CONFIG}`), `${CONFIG} missing`],
   [1, [`chmod 600 ${CONFIG}`, `chmod 644 ${CONFIG}`], `${CONFIG} mode 600 instead of 644`],
   [1, [`chown 1:1 ${CONFIG}`, `chown 0:0 ${CONFIG}`], `${CONFIG} owner 1:1 instead of 0:0`],
-  [1, copied(CONFIG, `mv ${CONFIG} /root/away && ln -s /root/away ${CONFIG}`), `${CONFIG} is a link`],
+  [1, copied(CONFIG, `mv ${CONFIG} /run/away && ln -s /run/away ${CONFIG}`), `${CONFIG} is a link`],
   [
     1,
     copied('/usr/local/bin/kubeadm', 'printf x >> /usr/local/bin/kubeadm'),
@@ -97,7 +97,7 @@ const KINDS: readonly Kind[] = [
     1,
     [
       'cat /etc/hosts > /root/kept && grep -v matryoshka /root/kept > /etc/hosts',
-      'cat /root/kept > /etc/hosts',
+      'cat /root/kept > /etc/hosts && rm /root/kept',
     ],
     '/etc/hosts lines of the API servers changed',
   ],
