@@ -77,7 +77,7 @@ export const faults = {
   restoreHostKeys: ({ name }: LabHost) =>
     docker([
       ...['exec', name, 'sh', '-ec'],
-      'mv /root/keys/* /etc/ssh/; rmdir /root/keys; systemctl restart ssh',
+      'rm -f /etc/ssh/ssh_host_*; mv /root/keys/* /etc/ssh/; rmdir /root/keys; systemctl restart ssh',
     ]),
   /** Undoes cutPods and cutFrom. */
   mend: ({ name }: LabHost) => docker(['exec', name, 'nft', 'delete', 'table', 'inet', 'fault']),
