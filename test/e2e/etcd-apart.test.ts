@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
+import { nodeNameOf } from '#api/host.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
@@ -10,6 +13,8 @@ import { tracesOn } from './traces.ts';
 const NAME = 'apart';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
+/** Two looks, each half a minute after the one before, and some. */
+const TOLD_MS = 3 * 60_000;
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
@@ -64,6 +69,27 @@ describe('a cluster whose etcd has hosts of its own', () => {
     const made = await clientOf(await kubeconfigOf(meta, NAME));
     expect(await askService(made, meta.hosts[0]?.ip ?? '')).toContain('HTTP 200');
     await made.close();
+  });
+
+  it('tells of a member that does not answer, and that it does again', async () => {
+    const says = async (wanted: RegExp) => {
+      const told = (cluster: KubernetesCluster | undefined) => {
+        const found = findCondition(cluster?.status?.conditions, 'EtcdHealthy');
+        return wanted.test(`${found?.status} ${found?.reason}: ${found?.message}`);
+      };
+      await untilCluster(meta, NAME, told, TOLD_MS);
+    };
+    await says(/^True AllHealthy: every member is healthy: 3,/);
+    await docker(['pause', host(4).name]);
+    try {
+      const [sick = ''] = entries(4).map(nodeNameOf);
+      await says(
+        new RegExp(`^False Degraded: 2 of 3 .*; not healthy: ${sick} \\(to .*: does not answer\\)$`),
+      );
+    } finally {
+      await docker(['unpause', host(4).name]);
+    }
+    await says(/^True AllHealthy/);
   });
 
   it('has its first member replaced while it lives, which leaves etcd before its host is reset', async () => {

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { DriftSeen } from './judge/seen.ts';
+import { toldIn } from './told.ts';
 
 /** What a host tells of itself, in an annotation of its node's lease (ansible/files/watch). */
 export const DRIFT_ANNOTATION = 'ecs.yun.com/drift';
-/** One of ours has 1,000 characters at most; what is longer is read by nobody. */
-const MAX_CHARACTERS = 2048;
 /** It is told again every 10 minutes, and at each change. */
 const STALE_MS = 25 * 60_000;
 
@@ -20,18 +19,9 @@ const driftSchema = z.object({
  * the host's own word, and goes into a message: whatever is no plain text is not taken.
  */
 export function driftIn(annotation: unknown, now: Date | undefined): DriftSeen | undefined {
-  if (typeof annotation !== 'string' || annotation.length > MAX_CHARACTERS || !now) return undefined;
-  const parsed = driftSchema.safeParse(parsedJson(annotation));
-  if (!parsed.success || now.getTime() - Date.parse(parsed.data.at) > STALE_MS) return undefined;
-  const { count, things } = parsed.data;
+  const told = toldIn(annotation, driftSchema, now, STALE_MS);
+  if (!told) return undefined;
+  const { count, things } = told;
   const texts = things.map(([kind, thing, how]) => `${kind === 'unit' ? 'unit ' : ''}${thing} ${how}`);
   return { count: Math.max(count, texts.length), things: texts };
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Connection, GetOptions } from './connection.ts';
 import { DRIFT_ANNOTATION, driftIn } from './drift.ts';
-import type { DriftSeen, EtcdPodSeen, NodeSeen, ServerSeen, ServerState } from './judge/seen.ts';
+import type { EtcdPodSeen, NodeSeen, ServerSeen, ServerState } from './judge/seen.ts';
+import { MEMBERS_ANNOTATION, membersIn } from './members.ts';
 
 const KIB = 1024;
 /**
@@ -53,7 +54,9 @@ const leasesSchema = z.object({
     z.object({
       metadata: z.object({
         name: z.string(),
-        annotations: z.object({ [DRIFT_ANNOTATION]: z.unknown() }).optional(),
+        annotations: z
+          .object({ [DRIFT_ANNOTATION]: z.unknown(), [MEMBERS_ANNOTATION]: z.unknown() })
+          .optional(),
       }),
       spec: z.object({ renewTime: z.string().optional() }).optional(),
     }),
@@ -86,14 +89,14 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
   });
   const at = (name: string) => value.columnDefinitions.findIndex((column) => column.name === name);
   const [name, status] = [at('Name'), at('Status')];
-  const { stale, drift } = await askLeases(connection, signal);
+  const { stale, told } = await askLeases(connection, signal);
   return value.rows.flatMap(({ cells }) => {
     const node = cells[name];
     if (typeof node !== 'string' || !NODE_NAME.test(node)) return [];
     // "Ready", "NotReady", "Ready,SchedulingDisabled"
     const ready = String(cells[status]).split(',').includes('Ready');
     const silent = ready && stale.has(node);
-    const seen = { name: node, drift: drift.get(node) };
+    const seen = { name: node, ...told.get(node) };
     return [silent ? { ...seen, ready: false, silent } : { ...seen, ready }];
   });
 }
@@ -101,11 +104,11 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
 interface Leases {
   /** Nodes whose kubelet is not heard of. */
   stale: ReadonlySet<string>;
-  /** What each host tells of itself, by its node. */
-  drift: ReadonlyMap<string, DriftSeen | undefined>;
+  /** What each host tells, by its node. */
+  told: ReadonlyMap<string, Pick<NodeSeen, 'drift' | 'etcd'>>;
 }
 
-/** A kubelet may write its own lease and no other, so what stands there of drift is its host's own word. */
+/** A kubelet may write its own lease and no other, so what is told there is its host's own word. */
 async function askLeases(connection: Connection, signal: AbortSignal): Promise<Leases> {
   const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0';
   const { value, date } = await ask(connection, path, leasesSchema, { signal, maxBytes: MAX_BYTES.leases });
@@ -113,10 +116,13 @@ async function askLeases(connection: Connection, signal: AbortSignal): Promise<L
     date !== undefined && date.getTime() - Date.parse(spec?.renewTime ?? '') > STALE_MS;
   return {
     stale: new Set(value.items.filter(stale).map(({ metadata }) => metadata.name)),
-    drift: new Map(
-      value.items.map(({ metadata }) => [
-        metadata.name,
-        driftIn(metadata.annotations?.[DRIFT_ANNOTATION], date),
+    told: new Map(
+      value.items.map(({ metadata: { name, annotations } }) => [
+        name,
+        {
+          drift: driftIn(annotations?.[DRIFT_ANNOTATION], date),
+          etcd: membersIn(annotations?.[MEMBERS_ANNOTATION], date),
+        },
       ]),
     ),
   };

@@ -9,7 +9,8 @@ const TYPE = 'EtcdHealthy';
 
 /**
  * Members, quorum and the losses still borne. An API server is ready only while etcd answers it, so a ready one proves
- * the quorum whatever pods say; members on hosts of their own show themselves in no other way.
+ * the quorum whatever is told of members: of those beside control planes by their pods, of those on hosts of their own
+ * by the control planes' hosts.
  */
 export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
   const { blind, servers, etcdPods, changing } = seen;
@@ -21,18 +22,51 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
       return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells whether etcd answers');
     return stated(TYPE, 'False', 'QuorumLost', `etcd does not answer ${named(failing.map(({ ip }) => ip))}`);
   }
-  // Records follow at an operation's end: meanwhile a member without a pod may have been moved.
-  const hasPod = (name: string) => etcdPods?.some(({ node }) => node === name) ?? false;
-  const isMember = ({ etcd, joined, leaving, name }: Expected) =>
-    etcd && ((joined && !changing) || ((joined || leaving) && hasPod(name)));
+  const told = toldOfMembers(seen, hosts);
+  // Records follow at an operation's end: meanwhile a member that shows itself nowhere may have been moved.
+  const isSeen = ({ name, ip }: Expected) =>
+    told.has(ip) || (etcdPods?.some(({ node }) => node === name) ?? false);
+  const isMember = (host: Expected) =>
+    host.etcd && ((host.joined && !changing) || ((host.joined || host.leaving) && isSeen(host)));
   const members = hosts.filter(isMember);
-  if (members.length === 0 || members.some(({ controlPlane }) => !controlPlane)) {
-    const message =
-      'etcd answers the API servers; its members are on hosts of their own and are not looked at';
+  const apart = members.filter(({ controlPlane }) => !controlPlane);
+  const beside = members.filter(({ controlPlane }) => controlPlane);
+  if (beside.length > 0 && !etcdPods)
+    return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells of the pods of etcd');
+  const sick: Sick[] = [
+    ...sickMembers(seen, beside, etcdPods ?? []).map(({ name }) => ({ name })),
+    ...apart.flatMap(({ ip, name }): Sick[] => {
+      const how = told.get(ip);
+      return how === undefined || how === '' ? [] : [{ name, how }];
+    }),
+  ];
+  const untold = apart.filter(({ ip }) => !told.has(ip)).map(({ name }) => name);
+  if (members.length === 0 || (untold.length > 0 && sick.length === 0)) {
+    const which = untold.length > 0 ? `: ${named(untold)}` : '';
+    const message = `etcd answers the API servers; no control plane tells lately of members on hosts of their own${which}`;
     return stated(TYPE, 'Unknown', 'MembersNotObserved', message);
   }
-  if (!etcdPods) return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells of the pods of etcd');
-  return judgeMembers(seen, members, etcdPods);
+  return judgeMembers(members.length, sick, untold.length, seen.databaseBytes);
+}
+
+interface Sick {
+  name: string;
+  /** How it fails, where that is told. */
+  how?: string;
+}
+
+/** By their addresses the members that hosts of ready control planes tell of; how each fails, or '' where it does not. */
+function toldOfMembers({ nodes = [] }: Seen, hosts: readonly Expected[]): ReadonlyMap<string, string> {
+  const tellers = new Set(
+    hosts.filter(({ controlPlane, joined }) => controlPlane && joined).map(({ name }) => name),
+  );
+  const words = new Map<string, string[]>();
+  for (const { name, ready, etcd = [] } of nodes) {
+    if (!ready || !tellers.has(name)) continue;
+    for (const { ip, healthy, says } of etcd)
+      words.set(ip, [...(words.get(ip) ?? []), ...(healthy ? [] : [`${name}: ${says}`])]);
+  }
+  return new Map([...words].map(([ip, said]) => [ip, named(said)]));
 }
 
 /** The members that are not healthy, by their pods and nodes. */
@@ -48,15 +82,19 @@ export function sickMembers(
   return members.filter((member) => !isHealthy(member));
 }
 
-function judgeMembers(seen: Seen, members: readonly Expected[], pods: NonNullable<Seen['etcdPods']>): Stated {
-  const { databaseBytes } = seen;
-  const sick = sickMembers(seen, members, pods);
-  const quorum = Math.floor(members.length / 2) + 1;
-  const healthy = members.length - sick.length;
+function judgeMembers(
+  count: number,
+  sick: readonly Sick[],
+  untold: number,
+  databaseBytes: number | undefined,
+): Stated {
+  const quorum = Math.floor(count / 2) + 1;
+  const healthy = count - sick.length - untold;
   const borne = Math.max(0, healthy - quorum);
   const arithmetic = `quorum is ${quorum}, ${borne === 0 ? 'no' : borne} further ${borne === 1 || borne === 0 ? 'loss is' : 'losses are'} borne`;
   if (sick.length > 0) {
-    const message = `${healthy} of ${members.length} members ${isAre(healthy)} healthy, ${arithmetic}; not healthy: ${named(sick.map(({ name }) => name))}`;
+    const which = named(sick.map(({ name, how }) => (how === undefined ? name : `${name} (to ${how})`)));
+    const message = `${healthy} of ${count} members ${isAre(healthy)} healthy, ${arithmetic}; not healthy: ${which}`;
     return stated(TYPE, 'False', 'Degraded', message);
   }
   if (databaseBytes !== undefined && databaseBytes > NEARLY_FULL * QUOTA_BYTES) {

@@ -29,6 +29,15 @@ const well: Seen = {
   etcdPods: [1, 2, 3].map((last) => pod(last)),
   clientCertificateEnds: inDays(300),
 };
+/** Members of etcd on hosts 5, 6 and 7, and what a node tells of them. */
+const apart = [1, 2, 4, 5, 6, 7].map((last) => host(last, { etcd: last > 4, hasNode: last <= 4 }));
+const teller = (last: number, healthy: number[], silent: number[] = []): NodeSeen => ({
+  ...node(last),
+  etcd: [
+    ...healthy.map((one) => ({ ip: `10.0.0.${one}`, healthy: true, says: 'healthy' })),
+    ...silent.map((one) => ({ ip: `10.0.0.${one}`, healthy: false, says: 'does not answer' })),
+  ],
+});
 const silent = [1, 2, 3].map((last) => server(last, { state: 'silent', certificateEnds: undefined }));
 const noEtcd = [1, 2, 3].map((last) =>
   server(last, { state: 'not-ready', failed: ['etcd', 'etcd-readiness'] }),
@@ -206,7 +215,37 @@ describe('EtcdHealthy', () => {
       'members have hosts of their own',
       { etcdPods: [] },
       [host(1, { etcd: false }), host(5, { etcd: true })],
-      'Unknown MembersNotObserved: etcd answers the API servers; its members are on hosts of their own and are not looked at',
+      'Unknown MembersNotObserved: etcd answers the API servers; no control plane tells lately of members on hosts of their own: n5',
+    ],
+    [
+      'they answer every control plane',
+      { nodes: [teller(1, [5, 6, 7]), teller(2, [5, 6, 7])], etcdPods: [] },
+      apart,
+      'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
+    ],
+    [
+      'one does not answer one of two control planes',
+      { nodes: [teller(1, [5, 6, 7]), teller(2, [5, 6], [7])], etcdPods: [] },
+      apart,
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n7 (to n2: does not answer)',
+    ],
+    [
+      'a control plane tells of all but one',
+      { nodes: [teller(1, [5, 6])], etcdPods: [] },
+      apart,
+      'Unknown MembersNotObserved: etcd answers the API servers; no control plane tells lately of members on hosts of their own: n7',
+    ],
+    [
+      'only a worker, and a control plane that is away, tell of them',
+      { nodes: [teller(4, [5, 6, 7]), { ...teller(1, [5, 6, 7]), ready: false }], etcdPods: [] },
+      apart,
+      'Unknown MembersNotObserved: etcd answers the API servers; no control plane tells lately of members on hosts of their own: n5, n6, n7',
+    ],
+    [
+      'an operation moves them to hosts of their own',
+      { nodes: [teller(1, [5, 6])], etcdPods: [], changing: true },
+      apart,
+      'True AllHealthy: every member is healthy: 2, quorum is 2, no further loss is borne',
     ],
     [
       'no API server reaches it',

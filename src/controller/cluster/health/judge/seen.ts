@@ -51,6 +51,16 @@ export interface NodeSeen {
   silent?: boolean;
   /** What its host lately told of what was made there; undefined: nothing. */
   drift?: DriftSeen | undefined;
+  /** What its host, a control plane, lately told of members of etcd on hosts of their own; undefined: nothing. */
+  etcd?: readonly MemberSeen[] | undefined;
+}
+
+/** How a member of etcd answers a control plane. */
+export interface MemberSeen {
+  ip: string;
+  healthy: boolean;
+  /** How it does not, in words. */
+  says: string;
 }
 
 /** How a host differs from what was made on it. */

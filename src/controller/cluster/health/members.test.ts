@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { membersIn } from './members.ts';
+
+const now = new Date('2026-01-01T12:00:00Z');
+const told = (members: unknown, at = '2026-01-01T11:59:00Z') => JSON.stringify({ at, members });
+
+it('takes what a control plane tells of members of etcd', () => {
+  const text = told([
+    ['10.0.0.5', 'healthy'],
+    ['fd00:0::6', 'ALARM NOSPACE'],
+    ['no address', 'healthy'],
+  ]);
+  expect(membersIn(text, now)).toEqual([
+    { ip: '10.0.0.5', healthy: true, says: 'healthy' },
+    { ip: 'fd00::6', healthy: false, says: 'ALARM NOSPACE' },
+  ]);
+});
+
+it.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['what is told no more', told([['10.0.0.5', 'healthy']], '2026-01-01T11:56:00Z')],
+  ['line breaks', told([['10.0.0.5', 'healthy\nReady']])],
+  ['many members', told(Array.from({ length: 21 }, (_, at) => [`10.0.0.${at}`, 'healthy']))],
+])('takes no %s', (_, text) => {
+  expect(membersIn(text, now)).toBeUndefined();
+});
