@@ -58,7 +58,10 @@ const table = (...nodes: [string, string][]) =>
     columnDefinitions: [{ name: 'Name' }, { name: 'Status' }],
     rows: nodes.map((cells) => ({ cells })),
   });
-const lease = (name: string, renewTime: string) => ({ metadata: { name }, spec: { renewTime } });
+const lease = (name: string, renewTime: string, annotations?: Record<string, string>) => ({
+  metadata: { name, annotations },
+  spec: { renewTime },
+});
 const pod = (nodeName: string, status: string, name = `etcd-${nodeName}`) => ({
   metadata: { name },
   spec: { nodeName },
@@ -113,6 +116,30 @@ describe('a look', () => {
       { node: 'b', ready: false },
     ]);
     expect(seen.servers).toEqual([{ ip: '127.0.0.1', state: 'ready', certificateEnds: expect.any(Date) }]);
+  });
+
+  it('takes what hosts tell in their leases, whatever else somebody writes there', async () => {
+    const at = '2026-01-01T00:09:00Z';
+    const told = {
+      'ecs.yun.com/drift': JSON.stringify({ at, count: 0, things: [] }),
+      'ecs.yun.com/etcd': JSON.stringify({ at, members: [['10.0.0.5', 'healthy']] }),
+    };
+    const renewed = '2026-01-01T00:09:55.000000Z';
+    await serve(
+      cluster({
+        nodes: table(['a', 'Ready'], ['b', 'Ready']),
+        leases: [lease('a', renewed, told), lease('b', renewed, { 'example.com/mine': 'x' })],
+      }),
+    );
+    expect((await look(['127.0.0.1'])).nodes).toEqual([
+      {
+        name: 'a',
+        ready: true,
+        drift: { count: 0, things: [] },
+        etcd: [{ ip: '10.0.0.5', healthy: true, says: 'healthy' }],
+      },
+      { name: 'b', ready: true },
+    ]);
   });
 
   it('asks whoever is ready, beside servers that are dead or hang', async () => {

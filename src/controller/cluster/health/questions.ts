@@ -54,9 +54,7 @@ const leasesSchema = z.object({
     z.object({
       metadata: z.object({
         name: z.string(),
-        annotations: z
-          .object({ [DRIFT_ANNOTATION]: z.unknown(), [MEMBERS_ANNOTATION]: z.unknown() })
-          .optional(),
+        annotations: z.record(z.string(), z.unknown()).optional(),
       }),
       spec: z.object({ renewTime: z.string().optional() }).optional(),
     }),
