@@ -1,4 +1,5 @@
-import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import { CONFIG_MAPS } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type Spec } from '#api/kubernetes-cluster.ts';
 
 /** A user as the API server describes him, with all that a SubjectAccessReview needs. */
 export interface User {
@@ -55,6 +56,21 @@ export const onSecrets = (verb: 'get', namespace: string, name: string): Deed =>
   namespace,
   name,
 });
+
+/**
+ * What having a spec's manifests applied takes: they rule the cluster as its kubeconfig does, and whoever gets the
+ * cluster gets to read them. Nothing where there are none.
+ */
+export function onManifests(
+  { addons }: Pick<Spec, 'addons'>,
+  { namespace, name }: { namespace: string; name: string },
+): Deed[] {
+  const configMaps = new Set((addons?.manifests ?? []).map(({ configMap }) => configMap));
+  if (configMaps.size === 0) return [];
+  const { group, plural: resource } = CONFIG_MAPS;
+  const reading = (one: string): Deed => ({ verb: 'get', group, resource, namespace, name: one });
+  return [...[...configMaps].map(reading), onKubeconfig(namespace, name)];
+}
 
 /** The refusal of a deed; the words say nothing about whether the object exists. */
 export function refusalOf({ username }: User, deed: Deed): string {

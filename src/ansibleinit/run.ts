@@ -3,12 +3,14 @@ import { isMaster } from '#api/member.ts';
 import { messageOf } from '#base/errors.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
+import { manifestFilesIn } from '#protocol/manifests.ts';
 import { CANCELLED, type Report } from '#protocol/report.ts';
 import { announcement, checkedHosts } from './checked-hosts.ts';
 import { cutOffOn } from './cut-off.ts';
 import { type Findings, hostReports } from './host-reports.ts';
 import { fetchKubeconfig } from './kubeconfig.ts';
 import { changedMachines, leftAlone } from './left-alone.ts';
+import { lookAtManifests } from './manifests.ts';
 import { runPlaybook } from './playbook.ts';
 import { writePlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
@@ -57,6 +59,9 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
     for (const { ip, check, severity, message } of problems)
       say('precheck', `${severity}: ${check}: ${message}`, ip);
     weigh(problems, settings, findings);
+    const manifests = lookAtManifests(manifestFilesIn(order.vars));
+    if (manifests.problems.length > 0) throw new Failure('ManifestsInvalid', manifests.problems.join('; '));
+    for (const file of manifests.files) say('info', `to be applied in the cluster: ${file}`);
     if (order.playbook !== undefined) await play(order.playbook, settings, uplink, signal, findings);
     const kubeconfig = await kubeconfigFrom(settings, found).catch((error: unknown) => {
       // After a playbook that succeeded, what cannot be had now is fetched later; only an errand must bring it.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addonsSchema } from './addons.ts';
 import { cidrSchema } from './cidr.ts';
 import type { Condition } from './conditions.ts';
 import { hostSchema } from './host.ts';
@@ -40,9 +41,6 @@ const hostList = (description: string) =>
     .array(hostSchema)
     .max(1000)
     .meta({ description, listMapKeys: ['ip'] });
-
-/** Pod networks that are offered. `flannel-policies` is flannel, with kube-router enforcing NetworkPolicies. */
-const NETWORKS = ['flannel', 'flannel-policies', 'none'] as const;
 
 const clusterTypeSchema = z.enum(['kubernetes', 'k3s', 'kubeedge', 'kind']);
 const deployModeSchema = z.enum(['container', 'binary']);
@@ -129,15 +127,7 @@ export const clusterSchema = z.object({
 export const specSchema = z.object({
   paused: z.boolean().optional().meta({ description: 'Starts no new attempt; a running one finishes.' }),
   cluster: clusterSchema.meta({ description: 'The cluster, its hosts and their credentials.' }),
-  addons: z
-    .object({
-      network: z.enum(NETWORKS).optional().meta({
-        description:
-          'Pod network; flannel-policies is flannel that enforces NetworkPolicies. Default: flannel. It cannot be changed yet.',
-      }),
-    })
-    .optional()
-    .meta({ description: 'Software to install into the cluster.' }),
+  addons: addonsSchema.optional().meta({ description: 'Software to install into the cluster.' }),
   history: z
     .int()
     .min(1)

@@ -76,6 +76,9 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
   const network = wanted.addons?.network;
   if (network !== undefined && network !== (applied.addons?.network ?? DEFAULTS.network))
     changes.push({ kind: 'other', field: 'spec.addons.network' });
+  const manifests = wanted.addons?.manifests;
+  if (manifests && canonicalJson(manifests) !== canonicalJson(applied.addons?.manifests ?? []))
+    changes.push({ kind: 'other', field: 'spec.addons.manifests' });
   return changes;
 }
 

@@ -3,6 +3,7 @@ import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins, leaves, type PlannedHost } from '#protocol/order.ts';
 import { isApart, issueCertificates } from './etcd.ts';
+import { APPLY_MANIFESTS, manifestsOf } from './manifests.ts';
 import { named, type Operation } from './operation.ts';
 import type { Situation } from './plan.ts';
 
@@ -48,6 +49,12 @@ export const create: Operation = {
       { name: 'Admit hosts', works: masterJoins, pace: 'one', cut: 'between' },
       { name: 'Join hosts, start the pod network', works: joins, pace: 'all', cut: 'between' },
       { name: 'Await the cluster', works: masterJoins, pace: 'one', cut: 'between' },
+      {
+        name: APPLY_MANIFESTS,
+        works: (host, _all, spec) => masterJoins(host) && manifestsOf(spec).length > 0,
+        pace: 'one',
+        cut: 'between',
+      },
       { name: 'Fetch the kubeconfig', works: masterJoins, pace: 'one', cut: 'between' },
     ],
   },

@@ -23,7 +23,11 @@ const DOES: Readonly<Record<ChangeKind, string>> = {
 };
 
 /** Fields that a later version is to change. */
-const NOT_YET: ReadonlySet<string> = new Set(['spec.cluster.kubeadm', 'spec.addons.network']);
+const NOT_YET: ReadonlySet<string> = new Set([
+  'spec.cluster.kubeadm',
+  'spec.addons.network',
+  'spec.addons.manifests',
+]);
 
 /** The operation that carries out all that was edited; one that only waits for its word is told, not started. */
 export function infer(applied: Spec, wanted: Spec): Inference {

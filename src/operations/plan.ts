@@ -4,6 +4,7 @@ import type { Spec } from '#api/kubernetes-cluster.ts';
 import { type Member, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import type { PlannedHost, Step } from '#protocol/order.ts';
+import { manifestWarnings } from './manifests.ts';
 import type { Offer } from './resolve.ts';
 import { validateSpec } from './validate.ts';
 
@@ -45,9 +46,9 @@ export interface Planning {
   steps: readonly StepPlan[];
 }
 
-/** A step, and the hosts that it works on; it is left out where there are none. */
+/** A step, and the hosts that it works on for this spec; it is left out where there are none. */
 export interface StepPlan extends Omit<Step, 'hosts'> {
-  works(host: PlannedHost, all: readonly PlannedHost[]): boolean;
+  works(host: PlannedHost, all: readonly PlannedHost[], spec: Spec): boolean;
 }
 
 const wasTouched = ({ status }: HostRecord): boolean =>
@@ -147,7 +148,7 @@ export function planOf(
   const { planning } = operation;
   const { hosts, release } = plannedHosts(planning, situation);
   const steps = planning.steps.flatMap(({ works, ...step }): Step[] => {
-    const at = hosts.filter((host) => works(host, hosts)).map(({ member }) => member.ip);
+    const at = hosts.filter((host) => works(host, hosts, situation.spec)).map(({ member }) => member.ip);
     return at.length > 0 ? [{ ...step, hosts: at }] : [];
   });
   const refusals = operation.checks
@@ -168,5 +169,6 @@ export function planOf(
           },
         ],
   );
+  warnings.push(...manifestWarnings(situation.spec, steps));
   return { hosts, release, steps, refusals, warnings, target: operation.target(situation) };
 }

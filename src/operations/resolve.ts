@@ -19,6 +19,7 @@ export function resolveSpec(
 ): Spec {
   const { cluster, ...rest } = withoutCredentials(spec);
   const kubeadm = cluster.kubeadm ?? applied?.cluster.kubeadm;
+  const manifests = spec.addons?.manifests ?? applied?.addons?.manifests;
   const version = cluster.kubeVersion ?? presentVersion ?? offer.versions[0];
   return {
     ...rest,
@@ -32,6 +33,9 @@ export function resolveSpec(
       ...(version === undefined ? {} : { kubeVersion: version }),
       ...(kubeadm === undefined ? {} : { kubeadm }),
     },
-    addons: { network: spec.addons?.network ?? applied?.addons?.network ?? DEFAULTS.network },
+    addons: {
+      network: spec.addons?.network ?? applied?.addons?.network ?? DEFAULTS.network,
+      ...(manifests === undefined ? {} : { manifests }),
+    },
   };
 }

@@ -2,6 +2,7 @@ import { canonicalIp, type HostEntry, LISTS, nodeNameOf } from '#api/host.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
+import { manifestProblems } from './manifests.ts';
 import type { Offer } from './resolve.ts';
 import { kubeadmProblems } from './validate-kubeadm.ts';
 import { networkProblems } from './validate-networks.ts';
@@ -20,6 +21,7 @@ export function validateSpec(spec: Spec, offer: Offer, present?: string): Proble
     ...hosts(spec),
     ...controlPlane(spec),
     ...kubeadmProblems(spec),
+    ...manifestProblems(spec),
     ...policyProblems(spec),
   ];
 }

@@ -242,6 +242,23 @@ describe('the webhook, called by the API server', () => {
     await expect(patch(carol, 'lent', marked(annotations.requestId, 'again'))).rejects.toThrow(/"keys"/);
   });
 
+  it('asks whoever has files of a ConfigMap applied for the rights to read it, and to the cluster', async () => {
+    const { alice, bob } = clients;
+    const files = (...names: string[]) => ({
+      addons: { manifests: names.map((configMap) => ({ configMap, key: 'a', sha256: '0'.repeat(64) })) },
+    });
+    const naming = (...names: string[]) => object('filed', { ...spec(), ...files(...names) });
+    expect(await verdict(alice, naming('addons'))).toBe('allowed');
+    expect(await verdict(alice, naming('addons', 'theirs'))).toMatch(/manifests: .*get configmaps "theirs"/);
+    const other = object('other', naming('addons').spec);
+    expect(await verdict(alice, other)).toMatch(/get kubernetesclusters\/kubeconfig.* "other"/);
+    await alice.create(KUBERNETES_CLUSTERS, naming('addons'));
+    await expect(patch(bob, 'filed', word('creating'))).rejects.toThrow(/get configmaps "addons"/);
+    await expect(patch(alice, 'filed', { spec: files('theirs') })).rejects.toThrow(/configmaps "theirs"/);
+    await patch(bob, 'filed', { spec: { paused: true } });
+    await patch(alice, 'filed', word('creating'));
+  });
+
   it('holds a scale operation to its workers', async () => {
     await created('scaled', 2, 3);
     const { alice } = clients;

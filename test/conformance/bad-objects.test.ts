@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { pathText } from '#api/cluster-facts.ts';
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster, type Spec } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
+import { sha256 } from '#base/canonical.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '#lab/apiserver/kinds.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
@@ -50,6 +52,9 @@ const openCrd = () => {
   return { ...crd, spec: { ...crdSpec, versions } };
 };
 
+/** A file of manifests without any: what is in it, the Job judges. */
+const FILE = { configMap: 'addons', key: 'a.yaml', sha256: sha256('') };
+
 /** Everything that can be said is said. */
 const full = (net: number): Spec => {
   const host = (last: number) => ({
@@ -88,7 +93,7 @@ const full = (net: number): Spec => {
       authConfig: { username: 'root' },
       credentialsSecret: 'keys',
     },
-    addons: { network: 'flannel' },
+    addons: { network: 'flannel', manifests: [FILE] },
     policy: { replaceFrom: [host(3)], replaceAfterMinutes: 10, replaceAtMostEveryHours: 24 },
   };
 };
@@ -122,6 +127,9 @@ beforeAll(async () => {
     success: true,
     kubeconfig: KUBECONFIG,
   }));
+  const { namespace } = operator;
+  const addons: ConfigMap = { metadata: { namespace, name: FILE.configMap }, data: { [FILE.key]: '' } };
+  await operator.client.create(CONFIG_MAPS, addons);
   await create('demo', full(0));
   await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
   strict = await groundOn(inject('kubeconfigPath'));

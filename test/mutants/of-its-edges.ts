@@ -183,4 +183,22 @@ export const ofItsEdges: readonly Mutant[] = [
     to: "user === ''\n",
     witness: unit('src/ssh/sudo.test.ts', 'never calls sudo'),
   },
+  {
+    name: 'a file of manifests that somebody edited is applied',
+    file: 'src/controller/cluster/stores/manifests.ts',
+    from: 'if (sum !== sha256)',
+    to: 'if (sum.length !== sha256.length)',
+    witness: {
+      project: 'api',
+      file: 'test/conformance/manifests.test.ts',
+      test: 'that somebody edits after the creation was accepted',
+    },
+  },
+  {
+    name: 'whoever asks for a creation anew needs no right to its manifests',
+    file: 'src/webhook/validate/manifest-use.ts',
+    from: 'if (!old || (!isMade && asksAnew(old, next, hosts)))',
+    to: 'if (!old)',
+    witness: unit('src/webhook/validate/manifest-use.test.ts', 'of a creation that is asked, all'),
+  },
 ];

@@ -140,7 +140,9 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       // What is known of it from before an operation says nothing of what that leaves.
       if (outcome.kind === 'accept') kubeconfigs.forget(key);
       const accepted =
-        outcome.kind === 'accept' ? await acceptedOperation(snapshot, outcome, { anchors }) : undefined;
+        outcome.kind === 'accept'
+          ? await acceptedOperation(snapshot, outcome, { anchors, client })
+          : undefined;
       return await finish(client, snapshot, outcome, accepted);
     } catch (error) {
       if (error instanceof Refusal) return finish(client, snapshot, refused(snapshot, error));

@@ -10,6 +10,7 @@ import type { Outcome } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
 import { statusAfter } from './decide/status.ts';
 import type { Anchors } from './stores/anchors.ts';
+import { manifestVars } from './stores/manifests.ts';
 
 /**
  * The operation that an accepted request becomes. Its sequence is taken in the anchor first, for good, and with it its
@@ -18,12 +19,14 @@ import type { Anchors } from './stores/anchors.ts';
 export async function acceptedOperation(
   snapshot: Snapshot,
   outcome: Extract<Outcome, { kind: 'accept' }>,
-  { anchors }: { anchors: Anchors },
+  { anchors, client }: { anchors: Anchors; client: Client },
 ): Promise<OperationStatus> {
   const { clusterId, cluster, now } = snapshot;
   const operation = findOperation(outcome.operation);
   if (!operation) throw new Error(`there is no operation ${outcome.operation} (${keyOf(cluster).name})`);
   const plan = planFor(snapshot, operation);
+  // Of what is refused anyhow nothing is read. A file that is not as it was asked for lets nothing begin.
+  if (plan.refusals.length === 0) await manifestVars(client, cluster, plan.target, plan.steps);
   const agreed = cluster.metadata.annotations?.[annotations.plan];
   const sequence = await anchors.takeSequence(clusterId, cluster, (taken) => ({
     sequence: taken,

@@ -20,6 +20,7 @@ import type { Anchors } from './stores/anchors.ts';
 import { type Hosts, pinnedKeysOf } from './stores/hosts.ts';
 import { mergeKnownHosts } from './stores/known-hosts.ts';
 import { type Kubeconfigs, keepKnownHosts } from './stores/kubeconfigs.ts';
+import { manifestVars } from './stores/manifests.ts';
 import { removeRecord, writeRecord } from './stores/records.ts';
 
 export interface Performers {
@@ -88,15 +89,21 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     for (const { spec } of await hosts.hold(clusterId, textOf(keyOf(cluster)), members))
       if (spec.reclaim !== undefined) learned.reclaims.set(spec.ip, spec.reclaim);
   },
-  look: async ({ members, attempt }, snapshot, { anchors, hosts, installer }) => {
+  look: async ({ members, attempt }, snapshot, { client, anchors, hosts, installer }) => {
+    const { cluster } = snapshot;
     await hosts.refuseOthers(snapshot.clusterId, members);
-    const access = await anchors.presentAccess(snapshot.cluster);
+    const files = await manifestVars(client, cluster, cluster.spec, attempt.order.steps);
+    const access = await anchors.presentAccess(cluster);
     const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts));
-    const order = { ...attempt.order, username: access.username };
+    const vars = { ...attempt.order.vars, ...files };
+    const order = { ...attempt.order, vars, username: access.username };
     await installer.start({ ...attempt, order, access: { ...access, knownHosts } });
   },
-  start: async ({ attempt }, snapshot, { anchors, installer }, { reclaims }) => {
+  start: async ({ attempt }, snapshot, { client, anchors, installer }, { reclaims }) => {
     const { order, ...rest } = attempt;
+    const { cluster, operation } = snapshot;
+    // As the operation was accepted with them, whatever the spec says by now.
+    const files = await manifestVars(client, cluster, operation?.spec ?? cluster.spec, order.steps);
     const access = await anchors.accessOf(snapshot.clusterId, attempt.sequence);
     const hosts = order.hosts.map((host) => {
       const reclaim = host.action === 'join' ? (host.reclaim ?? reclaims.get(host.member.ip)) : undefined;
@@ -104,7 +111,7 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     });
     await installer.start({
       ...rest,
-      order: { ...order, hosts, username: access.username },
+      order: { ...order, vars: { ...order.vars, ...files }, hosts, username: access.username },
       access: { ...access, knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)) },
     });
   },

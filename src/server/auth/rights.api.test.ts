@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_MAPS, SECRETS, secretText } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { labels } from '#api/names.ts';
 import { isApiError, isForbidden } from '#runtime/wire/api-error.ts';
 import { asksOfAlice } from '../testing/asks-of-alice.ts';
@@ -148,5 +149,38 @@ describe('what is asked of a caller', () => {
     expect((await retry()).status).toBe(200);
     expect((await world.cluster('brought'))?.spec.cluster.credentialsSecret).toBe('brought-ssh');
     expect(secretText(await secretOf('brought'), 'ssh-privatekey')).toBe(`${key.trim()}\n`);
+  });
+
+  it('the rights to the files that a creation applies and to what they rule, of whoever asks for it again', async () => {
+    const secret = { ...READS, resourceNames: ['filed-ssh'] };
+    const reading = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: ['addons'] };
+    await create('filed');
+    const files = { manifests: [{ configMap: 'addons', key: 'a.yaml', sha256: '0'.repeat(64) }] };
+    await world.admin.patch(
+      KUBERNETES_CLUSTERS,
+      { namespace: world.namespace, name: 'filed' },
+      { spec: { addons: files } },
+      { type: 'merge' },
+    );
+    const before = await world.cluster('filed');
+    const changes = { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['update'] };
+    const ruling = {
+      apiGroups: ['ecs.yun.com'],
+      resources: ['kubernetesclusters/kubeconfig'],
+      verbs: ['get'],
+    };
+    const blind = await world.accountWith([changes, secret, ruling]);
+    const refused = { status: 403, body: { message: expect.stringContaining('configmaps "addons"') } };
+    for (const query of ['', '&dryRun=All'])
+      expect(await world.call(blind, 'POST', `${path('filed')}${query}`, { retry: true })).toMatchObject(
+        refused,
+      );
+    const guest = await world.accountWith([changes, secret, reading]);
+    expect((await world.call(guest, 'POST', path('filed'), { retry: true })).status).toBe(403);
+    expect(await world.cluster('filed')).toEqual(before);
+    const reader = await world.accountWith([changes, secret, reading, ruling]);
+    const planned = await world.call(reader, 'POST', `${path('filed')}&dryRun=All`, { retry: true });
+    expect(planned).toMatchObject({ status: 200 });
+    expect(planned.text).toContain('Apply manifests');
   });
 });

@@ -1,5 +1,5 @@
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onCredentials, type User } from '#access/deeds.ts';
+import { onClusters, onCredentials, onManifests, type User } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
 import { appliedOperation } from '#api/cluster-facts.ts';
 import { LISTS } from '#api/host.ts';
@@ -61,6 +61,19 @@ async function authorize(
   }
 }
 
+/** The rights that the object itself takes, whose Secret and files are used again. */
+async function authorizeRetry(
+  { auth }: PeopleDeps,
+  person: User,
+  cluster: KubernetesCluster,
+  wanted: Wanted,
+): Promise<void> {
+  const { namespace, privateKey } = wanted;
+  // Somebody who gives the key needs no right to the Secret that was used before.
+  if (privateKey === undefined) await auth.allowSecret(person, secretUseOf(cluster, namespace));
+  for (const deed of onManifests(cluster.spec, wanted)) await auth.allow(person, deed);
+}
+
 const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Credentials => ({
   username: spec.cluster.masterList?.[0]?.user ?? 'root',
   privateKey,
@@ -108,15 +121,14 @@ async function make(deps: PeopleDeps, person: User, wanted: Wanted): Promise<voi
 
 /** The same again for a creation that failed, with what the body says anew. */
 function again(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
-  const { client, auth } = deps;
-  const { namespace, name, region, privateKey } = wanted;
+  const { client } = deps;
+  const { name, region, privateKey } = wanted;
   const judge = async (cluster: KubernetesCluster) => {
     const asked = {
       ...cluster,
       spec: { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...wanted.change } },
     };
-    // Somebody who gives the key needs no right to the Secret that was used before.
-    if (privateKey === undefined) await auth.allowSecret(person, secretUseOf(asked, namespace));
+    await authorizeRetry(deps, person, asked, wanted);
     if (appliedOperation(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
     refuseBusy(cluster, true);
     const spec = retried(cluster, wanted.change);
@@ -150,7 +162,7 @@ async function planned(
   wanted: Wanted,
   body: CreateBody,
 ): Promise<PlanAnswer> {
-  const { client, namespace: own, auth } = deps;
+  const { client, namespace: own } = deps;
   const { namespace, name, region, change, privateKey } = wanted;
   const found = body.retry
     ? await clusterIn(client, region, wanted)
@@ -158,8 +170,7 @@ async function planned(
   if (found && !body.retry)
     throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
   const spec = found ? retried(found, change) : { cluster: { ...change, region } };
-  if (found && privateKey === undefined)
-    await auth.allowSecret(person, secretUseOf({ ...found, spec }, namespace));
+  if (found) await authorizeRetry(deps, person, { ...found, spec }, wanted);
   if (found && appliedOperation(found))
     throw conflict(`cluster "${name}" was created; there is nothing to retry`);
   const plan = await planFor(deps, spec, found);

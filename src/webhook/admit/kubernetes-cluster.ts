@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
-import { onClusters } from '#access/deeds.ts';
+import { onClusters, onManifests } from '#access/deeds.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -10,6 +10,7 @@ import { type Admission, type AdmissionRequest, type Judgement, refused } from '
 import type { WebhookDeps } from '../deps.ts';
 import { cancelProblems } from '../validate/cancel.ts';
 import { type Change, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
+import { manifestsUsedAnew } from '../validate/manifest-use.ts';
 import { usesSecretAnew } from '../validate/secret-use.ts';
 
 const envelope = z.looseObject({
@@ -31,7 +32,7 @@ const isCluster = (value: unknown): value is KubernetesCluster => {
 const withoutPause = ({ spec: { paused: _paused, ...rest } }: KubernetesCluster): string =>
   canonicalJson(rest);
 
-/** Admission of KubernetesClusters: the rules, then whether the requester may use the Secret that would be used. */
+/** Admission of KubernetesClusters: the rules, then whether the requester may read, and use, what the operator would. */
 export const kubernetesClusterAdmission: Admission = async (request, deps) => {
   const { object: next, oldObject, operation, userInfo } = request;
   if (operation !== 'CREATE' && operation !== 'UPDATE') return { allowed: true };
@@ -76,6 +77,10 @@ async function missingRight(
         `metadata.annotations[${annotations.operation}]`,
         `${reason}, which "terminating" does`,
       );
+  }
+  for (const deed of onManifests(manifestsUsedAnew({ old, next, hosts }), { namespace, name })) {
+    const reason = await access.refusal(userInfo, deed);
+    if (reason !== undefined) return forbidden('spec.addons.manifests', reason);
   }
   if (!usesSecretAnew({ old, next, hosts })) return undefined;
   // The uid of the object as it is stored: nobody makes a Secret his own by a uid that he writes himself.

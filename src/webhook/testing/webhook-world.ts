@@ -41,9 +41,19 @@ const clusters = (...verbs: string[]) => ({
   resources: ['kubernetesclusters', 'kubernetesclusters/status'],
   verbs,
 });
-/** Bob may change clusters and nothing else; Carol may use their own Secrets as well; Alice may read Secrets. */
+/** Bob may change clusters and nothing else; Carol may use their own Secrets as well; Alice may read Secrets, and some files. */
 const RULES: Readonly<Record<Account, object[]>> = {
-  alice: [clusters('*'), { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }],
+  alice: [
+    clusters('*'),
+    { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: ['addons'] },
+    {
+      apiGroups: ['ecs.yun.com'],
+      resources: ['kubernetesclusters/kubeconfig'],
+      verbs: ['get'],
+      resourceNames: ['filed'],
+    },
+  ],
   controller: [clusters('*')],
   bob: [clusters('get', 'create', 'update', 'patch')],
   carol: [

@@ -43,7 +43,7 @@ function startsByEdit(old: KubernetesCluster, next: KubernetesCluster, hosts: Ch
 }
 
 /** Whether the change asks for an operation that was not asked before: by its word, its request-id or its spec. */
-function asksAnew(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
+export function asksAnew(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
   const asked = operationAsked(mark(next, annotations.operation));
   // What was asked by one is let go by another, or its hosts are looked at.
   if (isDryRun(old) !== isDryRun(next)) return true;

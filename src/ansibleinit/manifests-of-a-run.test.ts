@@ -1,0 +1,83 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { RunEvent } from '#protocol/event.ts';
+import type { RunOrder } from '#protocol/order.ts';
+import { runOrder } from './run.ts';
+import type { Settings } from './settings.ts';
+
+/** A run without hosts, so that only what it was given is looked at. */
+const order: RunOrder = {
+  task: 'create',
+  callback: 'create',
+  playbook: 'create.yml',
+  cluster: { id: 'id1', namespace: 'default', name: 'demo', region: 'default' },
+  run: { job: 'create-x-1', sequence: 1, attempt: 1 },
+  steps: [{ name: 'Apply manifests', hosts: [], pace: 'one', cut: 'between' }],
+  hosts: [],
+  username: 'root',
+  precheck: 'all',
+  brings: [],
+  endpoint: { name: 'api', address: '' },
+  vars: {},
+};
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'manifests-'));
+  writeFileSync(join(dir, 'ansible-playbook'), `#!/bin/sh\ntouch ${dir}/played\n`);
+  chmodSync(join(dir, 'ansible-playbook'), 0o755);
+  vi.stubEnv('PATH', `${dir}:${process.env['PATH']}`);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function run(text: string, more: { task?: string; playbook?: undefined } = {}) {
+  const manifests = [{ name: 'addons/a.yaml', content: gzipSync(text).toString('base64') }];
+  const settings: Settings = {
+    POD_UID: 'uid',
+    MATRYOSHKA_ETC: dir,
+    PLAYBOOKS: dir,
+    TOKEN_FILE: '',
+    WORK_DIR: dir,
+    TERMINATION_LOG: '',
+    order: { ...order, vars: { manifests }, ...more },
+    artifacts: { baseUrl: 'http://meta', releases: {} },
+    siteVars: {},
+    limits: {},
+    access: { knownHosts: '', password: 'x' },
+    caFile: '',
+  };
+  const sent: RunEvent[] = [];
+  const { signal } = new AbortController();
+  const uplink = {
+    send: (event: RunEvent) => void sent.push(event),
+    step: () => {},
+    close: async () => {},
+    cancelled: signal,
+  };
+  const report = await runOrder(settings, uplink, signal);
+  return { report, told: sent.map(({ message }) => message) };
+}
+const NAMESPACE = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n';
+
+it('begins no playbook with manifests that cannot be applied', async () => {
+  const { report } = await run(`${NAMESPACE}---\nkind: Pod\n`);
+  expect(report).toMatchObject({
+    success: false,
+    reason: 'ManifestsInvalid',
+    message: 'ConfigMap addons, key a.yaml, document 2: has no apiVersion or no kind; each object needs both',
+  });
+  expect(existsSync(join(dir, 'played'))).toBe(false);
+});
+
+it('looks at them in a dry run as well, and says what would be applied', async () => {
+  const dry = { task: 'precheck', playbook: undefined };
+  expect((await run('kind: Pod', dry)).report).toMatchObject({ success: false, reason: 'ManifestsInvalid' });
+  const { report, told } = await run(NAMESPACE, dry);
+  expect(report.success).toBe(true);
+  expect(told).toContain('to be applied in the cluster: ConfigMap addons, key a.yaml, objects: 1');
+});

@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest';
+import type { Manifest } from '#api/addons.ts';
+import { type Spec, specSchema } from '#api/kubernetes-cluster.ts';
+import { create } from './create.ts';
+import { infer } from './infer.ts';
+import { APPLY_MANIFESTS } from './manifests.ts';
+import { type Plan, planOf } from './plan.ts';
+import { resolveSpec } from './resolve.ts';
+import { scaleUp } from './scale-up.ts';
+import { sealOf } from './seal.ts';
+import { records } from './testing/planned.fixture.ts';
+
+const offer = { versions: ['v1.34.4'] };
+const file = (key: string, sum = 'a'): Manifest => ({ configMap: 'addons', key, sha256: sum.repeat(64) });
+const spec = (manifests?: Manifest[], ...nodes: number[]): Spec => ({
+  cluster: {
+    masterList: [{ ip: '10.0.0.1' }],
+    nodeList: nodes.map((last) => ({ ip: `10.0.0.${last}` })),
+  },
+  ...(manifests ? { addons: { manifests } } : {}),
+});
+const creation = (wanted: Spec): Plan =>
+  planOf(create, { spec: wanted, applied: undefined, hosts: [], offer });
+const steps = (plan: Plan) => plan.steps.map(({ name }) => name);
+
+it('are applied by a creation that names them, once the cluster is there, on the control plane', () => {
+  const plan = creation(spec([file('crds.yaml')], 2));
+  expect(steps(plan).slice(-3)).toEqual(['Await the cluster', APPLY_MANIFESTS, 'Fetch the kubeconfig']);
+  expect(plan.steps.find(({ name }) => name === APPLY_MANIFESTS)?.hosts).toEqual(['10.0.0.1']);
+  for (const none of [spec(undefined, 2), spec([], 2)]) {
+    expect(steps(creation(none))).not.toContain(APPLY_MANIFESTS);
+    expect(creation(none).warnings).toEqual([]);
+  }
+});
+
+it('are named by the plan with what they hold, and another text is another plan', () => {
+  const [plan, other] = [creation(spec([file('crds.yaml')])), creation(spec([file('crds.yaml', 'b')]))];
+  const sum = 'a'.repeat(64);
+  expect(plan.warnings).toEqual([
+    {
+      field: 'spec.addons.manifests[0]',
+      value: 'addons/crds.yaml',
+      reason: `is applied with the rights of an administrator of the cluster: key crds.yaml of ConfigMap addons, SHA-256 ${sum}`,
+    },
+  ]);
+  expect(sealOf('create', other, 0)).not.toBe(sealOf('create', plan, 0));
+});
+
+it('are applied by no other operation', () => {
+  const applied = spec([file('crds.yaml')]);
+  const wanted = spec([file('crds.yaml')], 2);
+  const plan = planOf(scaleUp, { spec: wanted, applied, hosts: records(applied), offer });
+  expect(plan.refusals).toEqual([]);
+  expect(steps(plan)).not.toContain(APPLY_MANIFESTS);
+  expect(plan.warnings).toEqual([]);
+});
+
+it('stay what the cluster was made with: left out they are, others are not offered yet', () => {
+  const applied = spec([file('crds.yaml'), file('rest.yaml')]);
+  expect(infer(applied, spec())).toEqual({ kind: 'nothing' });
+  expect(infer(applied, applied)).toEqual({ kind: 'nothing' });
+  expect(infer(spec(), spec([]))).toEqual({ kind: 'nothing' });
+  expect(resolveSpec(spec(), offer, undefined, applied).addons?.manifests).toEqual(applied.addons?.manifests);
+  const others = [[], [file('crds.yaml')], [file('crds.yaml', 'b'), file('rest.yaml')]];
+  for (const edited of others)
+    expect(infer(applied, spec(edited))).toMatchObject({
+      kind: 'not-offered',
+      message: 'spec.addons.manifests cannot be changed yet; put back what the cluster was made with',
+    });
+  expect(infer(spec(), spec([file('crds.yaml')]))).toMatchObject({ kind: 'not-offered' });
+});
+
+it('are named once each', () => {
+  const twice = creation(spec([file('a.yaml'), file('b.yaml'), file('a.yaml', 'b')]));
+  expect(twice.refusals).toEqual([
+    {
+      field: 'spec.addons.manifests[2]',
+      value: 'addons/a.yaml',
+      reason: 'names the same file as spec.addons.manifests[0]; name each once',
+    },
+  ]);
+});
+
+it.each<[string, { [K in keyof Manifest]?: string | undefined }, RegExp]>([
+  ['a name that no ConfigMap has', { configMap: 'Addons' }, /is not a name of a ConfigMap/],
+  ['a key that no ConfigMap has', { key: '../a' }, /is not a key of a ConfigMap/],
+  ['another kind of sum', { sha256: 'abc' }, /is not a SHA-256/],
+  ['no sum', { sha256: undefined }, /sha256/],
+])('have their shape: %s is refused', (_what, change, why) => {
+  const wanted = { ...spec(), addons: { manifests: [{ ...file('a.yaml'), ...change }] } };
+  expect(specSchema.safeParse(wanted).error?.message).toMatch(why);
+});
+
+it('are at most twenty', () => {
+  const many = Array.from({ length: 21 }, (_of, index) => file(`${index}.yaml`));
+  expect(specSchema.safeParse(spec(many.slice(1))).success).toBe(true);
+  expect(specSchema.safeParse(spec(many)).success).toBe(false);
+});

@@ -1,0 +1,43 @@
+import type { Manifest } from '#api/addons.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
+import type { Problem } from '#base/errors.ts';
+import type { Step } from '#protocol/order.ts';
+
+/** A user's own manifests (`spec.addons.manifests`), which a creation applies, and no other operation. */
+
+/** The step that applies them; a plan without it applies none. */
+export const APPLY_MANIFESTS = 'Apply manifests';
+
+const FIELD = 'spec.addons.manifests';
+
+export const manifestsOf = ({ addons }: Pick<Spec, 'addons'>): readonly Manifest[] => addons?.manifests ?? [];
+
+/** Whether a plan applies them. */
+export const appliesManifests = (steps: readonly Pick<Step, 'name'>[]): boolean =>
+  steps.some(({ name }) => name === APPLY_MANIFESTS);
+
+/** The place of a file in the spec. */
+export const manifestField = (index: number): string => `${FIELD}[${index}]`;
+
+/** Problems of the list itself; what its files hold is known where they are read. */
+export function manifestProblems(spec: Spec): Problem[] {
+  const first = new Map<string, number>();
+  return manifestsOf(spec).flatMap(({ configMap, key }, index): Problem[] => {
+    const file = `${configMap}/${key}`;
+    const before = first.get(file);
+    if (before === undefined) first.set(file, index);
+    if (before === undefined) return [];
+    const reason = `names the same file as ${manifestField(before)}; name each once`;
+    return [{ field: manifestField(index), value: file, reason }];
+  });
+}
+
+/** What somebody who agrees to a plan should know of the files that it applies. */
+export const manifestWarnings = (spec: Spec, steps: readonly Step[]): Problem[] =>
+  appliesManifests(steps)
+    ? manifestsOf(spec).map(({ configMap, key, sha256 }, index) => ({
+        field: manifestField(index),
+        value: `${configMap}/${key}`,
+        reason: `is applied with the rights of an administrator of the cluster: key ${key} of ConfigMap ${configMap}, SHA-256 ${sha256}`,
+      }))
+    : [];
