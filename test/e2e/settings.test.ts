@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { SECRETS, secretData } from '#api/core.ts';
-import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import { CONFIG_MAPS, type ConfigMap, SECRETS, secretData } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { sha256 } from '#base/canonical.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
 import { tracesOn } from './traces.ts';
 
@@ -12,6 +15,37 @@ const NAME = 'settings';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 const SHARED = '/etc/kubernetes/pki/matryoshka';
+const KEYS = `${NAME}-keys`;
+const KEY = { namespace: 'default', name: NAME };
+/** An object before its namespace and its definition, and text that a template would lose. */
+const ADDONS = `
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: one, namespace: own}
+spec: {size: 3}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: own}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}
+`;
+const OWN = `{apiVersion: v1, kind: ConfigMap, metadata: {name: text, namespace: own}, data: {text: '{{ x }} $HOME'}}\n`;
+const manifests = [
+  { configMap: `${NAME}-addons`, key: 'addons.yaml', sha256: sha256(ADDONS) },
+  { configMap: `${NAME}-addons`, key: 'own.yaml', sha256: sha256(OWN) },
+];
 
 /** Everything of spec.cluster.kubeadm at once. */
 const kubeadm = {
@@ -78,15 +112,25 @@ async function makeSecret(name: string, text: string): Promise<void> {
   await client.close();
 }
 
-async function done(path: string, body: Record<string, unknown>): Promise<void> {
-  expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
+/** Asks by the object, as only that takes manifests. */
+async function done(word: string, cluster: object, addons?: object): Promise<void> {
+  const wanted = {
+    metadata: { ...KEY, annotations: { [annotations.operation]: word } },
+    spec: { cluster: { region: 'lab', credentialsSecret: KEYS, ...cluster }, ...(addons ? { addons } : {}) },
+  };
+  if (await meta.client.find(KUBERNETES_CLUSTERS, KEY))
+    await meta.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, KEY, wanted, { type: 'merge' });
+  else await meta.client.create(KUBERNETES_CLUSTERS, wanted);
   await untilDone(meta, NAME, OPERATION_MS);
 }
 
 describe('a cluster that is made with settings of the user', () => {
   it('is made', async () => {
-    const body = { name: NAME, masterList: entries(0), nodeList: entries(1), kubeadm };
-    await done(PATH, { ...body, privateSSHKey: meta.privateKey });
+    await byKubectl(meta, NAME).giveKeys(KEYS);
+    const metadata = { namespace: 'default', name: `${NAME}-addons` };
+    const files: ConfigMap = { metadata, data: { 'addons.yaml': ADDONS, 'own.yaml': OWN } };
+    await meta.client.apply(CONFIG_MAPS, files, { fieldManager: 'e2e', force: true });
+    await done('creating', { masterList: entries(0), nodeList: entries(1), kubeadm }, { manifests });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
   });
 
@@ -153,18 +197,21 @@ describe('a cluster that is made with settings of the user', () => {
     expect(await sh(0, 'cat /etc/kubernetes/manifests/etcd.yaml')).toContain('example.com/patched: "yes"');
   });
 
-  it('refuses to change them, and says that it cannot yet', async () => {
-    const edit = meta.client.patch(
-      KUBERNETES_CLUSTERS,
-      { namespace: 'default', name: NAME },
-      { spec: { cluster: { kubeadm: { encryptionAtRest: false } } } },
-      { type: 'merge' },
-    );
-    await expect(edit).rejects.toThrow(/spec\.cluster\.kubeadm cannot be changed yet/);
+  it("has the objects of the user's own manifests", async () => {
+    expect(await kubectl('-n own get widget one -o jsonpath={.spec.size}')).toBe('3');
+    expect(await kubectl('-n own get configmap text -o jsonpath={.data.text}')).toBe('{{ x }} $HOME');
+  });
+
+  it.each([
+    ['spec.cluster.kubeadm', { cluster: { kubeadm: { encryptionAtRest: false } } }],
+    ['spec.addons.manifests', { addons: { manifests: manifests.slice(1) } }],
+  ])('refuses to change %s, and says that it cannot yet', async (field, spec) => {
+    const edit = meta.client.patch(KUBERNETES_CLUSTERS, KEY, { spec }, { type: 'merge' });
+    await expect(edit).rejects.toThrow(`${field} cannot be changed yet`);
   });
 
   it('gives the same to control planes that join later', async () => {
-    await done(`${PATH}/scaleup`, { masterList: entries(0, 2, 3) });
+    await done('scaling-up', { masterList: entries(0, 2, 3) });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
     const sum = (index: number) => sh(index, `cd ${SHARED} && find . -type f | sort | xargs sha256sum`);
     for (const index of [2, 3]) {
@@ -186,6 +233,7 @@ describe('a cluster that is made with settings of the user', () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
     for (const index of [0, 1, 2, 3]) expect(await traces(index), host(index).name).toEqual([]);
+    await meta.client.delete(CONFIG_MAPS, { namespace: 'default', name: `${NAME}-addons` });
     expect((await sh(0, 'ls /var/log/kubernetes 2>&1 || true')).trim()).toContain('No such file');
   });
 });
