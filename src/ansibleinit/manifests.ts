@@ -11,8 +11,9 @@ export interface ManifestsSeen {
   problems: string[];
 }
 
-/** How many problems a message names. */
+/** How many problems of a file a message names, and of each so many characters: they hold words of the file. */
 const NAMED = 10;
+const MAX_PROBLEM = 200;
 
 const listSchema = z.looseObject({ kind: z.string().regex(/List$/), items: z.array(z.unknown()) });
 const kindSchema = z.looseObject({ apiVersion: z.string().min(1), kind: z.string().min(1) });
@@ -25,7 +26,8 @@ export function lookAtManifests(files: readonly ManifestFile[]): ManifestsSeen {
     const { objects, problems } = lookAt(gunzipSync(Buffer.from(content, 'base64')).toString('utf8'));
     const where = fileInWords(name);
     const more = problems.length - NAMED;
-    seen.problems.push(...problems.slice(0, NAMED).map((problem) => `${where}, ${problem}`));
+    const said = problems.slice(0, NAMED).map((problem) => problem.slice(0, MAX_PROBLEM));
+    seen.problems.push(...said.map((problem) => `${where}, ${problem}`));
     if (more > 0) seen.problems.push(`${where}: ${more} more problems`);
     if (objects === 0 && problems.length === 0) seen.problems.push(`${where}: holds no object`);
     seen.files.push(`${where}, objects: ${objects}`);

@@ -35,9 +35,19 @@ export function manifestProblems(spec: Spec): Problem[] {
 /** What somebody who agrees to a plan should know of the files that it applies. */
 export const manifestWarnings = (spec: Spec, steps: readonly Step[]): Problem[] =>
   appliesManifests(steps)
-    ? manifestsOf(spec).map(({ configMap, key, sha256 }, index) => ({
-        field: manifestField(index),
-        value: `${configMap}/${key}`,
-        reason: `is applied with the rights of an administrator of the cluster: key ${key} of ConfigMap ${configMap}, SHA-256 ${sha256}`,
-      }))
+    ? [
+        {
+          field: FIELD,
+          reason: `files are applied with the rights of an administrator of the cluster: ${namesOf(spec)}`,
+        },
+      ]
     : [];
+
+/** So long that a plan's other warnings have their place. */
+const MAX_NAMES = 600;
+
+function namesOf(spec: Spec): string {
+  const names = manifestsOf(spec).map(({ configMap, key }) => `${configMap}/${key}`);
+  const text = names.join(', ');
+  return text.length <= MAX_NAMES ? text : `${text.slice(0, MAX_NAMES)}… (${names.length} files)`;
+}

@@ -20,8 +20,8 @@ export const reviewSchema = z.object({
     namespace: z.string().default(''),
     name: z.string().default(''),
     userInfo: userSchema,
-    object: z.unknown(),
-    oldObject: z.unknown(),
+    object: z.unknown().optional(),
+    oldObject: z.unknown().optional(),
   }),
 });
 export type AdmissionRequest = z.infer<typeof reviewSchema>['request'];

@@ -61,7 +61,8 @@ async function apply(...files: [name: string, text: string][]) {
   const script = [
     await read('files/prelude.sh'),
     `export KUBECONFIG=${inject('kubeconfigPath')} PATH=${binaries}:$PATH KUBECACHEDIR=${dir}/cache`,
-    'sleep() { command sleep 0.2; }',
+    // bash counts on from what is written into SECONDS.
+    'sleep() { SECONDS=$((SECONDS + $1)); command sleep 0.2; }',
     await read('roles/manifests/files/apply.sh'),
   ].join('\n');
   const lines = files.map(([name, text]) => `${name} ${gzipSync(text).toString('base64')}\n`);

@@ -18,7 +18,7 @@ export const ofCancelAndPlans: readonly Mutant[] = [
   {
     name: 'hosts of a run that does not report count as untouched',
     file: 'src/controller/cluster/decide/cancel-rules.ts',
-    from: '...(touched ? [touched] : []),',
+    from: '...touchedBy(snapshot),',
     to: '',
     witness: decided('cancel', 'hosts count as touched first'),
   },

@@ -191,8 +191,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'what a failed run says of hosts is forgotten',
     file: `${CLUSTER}/decide/settle.ts`,
-    from: 'if (notes.length === 0) return undefined;',
-    to: 'if (notes.length >= 0) return undefined;',
+    from: 'if (notes.length === 0) {',
+    to: 'if (notes.length >= 0) {',
     witness: life('remembers of a failed run who joined, what each host showed, and what it said', 'settle'),
   },
   {

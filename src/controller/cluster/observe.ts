@@ -13,6 +13,7 @@ import { findOperation } from '#operations/index.ts';
 import type { Offer } from '#operations/resolve.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { validateSpec } from '#operations/validate.ts';
+import { joins } from '#protocol/order.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { FETCH } from './decide/fetch.ts';
 import { askedWord, isAnswered } from './decide/signal.ts';
@@ -106,6 +107,10 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     sparesOnRecord: (cluster.spec.policy?.replaceFrom ?? [])
       .map(({ ip }) => canonicalIp(ip) ?? ip)
       .filter((ip) => deps.recordAt(ip) !== undefined),
+    takenAway: (plan?.hosts ?? [])
+      .filter(joins)
+      .map(({ member }) => member.ip)
+      .filter((ip) => (deps.recordAt(ip)?.spec.clusterId ?? clusterId) !== clusterId),
     offer,
     problems: malformed ? shape : problemsOf(cluster)(offer),
     malformed,

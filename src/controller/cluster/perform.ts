@@ -89,6 +89,9 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     for (const { spec } of await hosts.hold(clusterId, textOf(keyOf(cluster)), members))
       if (spec.reclaim !== undefined) learned.reclaims.set(spec.ip, spec.reclaim);
   },
+  'hold-again': async ({ members }, { clusterId, cluster }, { hosts }) => {
+    for (const member of members) await hosts.holdAgain(clusterId, textOf(keyOf(cluster)), member);
+  },
   look: async ({ members, attempt }, snapshot, { client, anchors, hosts, installer }) => {
     const { cluster } = snapshot;
     await hosts.refuseOthers(snapshot.clusterId, members);

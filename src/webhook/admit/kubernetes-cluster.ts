@@ -20,7 +20,7 @@ const envelope = z.looseObject({
     deletionTimestamp: z.string().optional(),
     annotations: z.record(z.string(), z.string()).optional(),
   }),
-  spec: z.unknown(),
+  spec: z.unknown().optional(),
 });
 
 /** Whether a value has what the rules read first; that the spec has its shape is a rule of its own. */

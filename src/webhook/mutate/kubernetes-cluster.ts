@@ -5,7 +5,7 @@ import type { JsonPatch, Mutation } from '../admission.ts';
 
 const clusterSchema = z.looseObject({
   metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).optional() }),
-  spec: z.unknown(),
+  spec: z.unknown().optional(),
 });
 type Cluster = z.infer<typeof clusterSchema>;
 

@@ -1,8 +1,9 @@
 import { annotations } from '#api/names.ts';
 import { cancelled } from './cancelled.ts';
 import type { Effect } from './outcome.ts';
+import { touchedBy } from './settle.ts';
 import { stopBy } from './signal.ts';
-import { follow, jobName, touchedBy, type WorkRule } from './work-rules.ts';
+import { follow, jobName, type WorkRule } from './work-rules.ts';
 
 /** What is done with an operation that somebody cancels: its run is told, and has a while to stop and report. */
 
@@ -37,10 +38,9 @@ export const awaitReport: WorkRule = (snapshot, work) => {
 /** What a run did that does not say it is unknown: its hosts count as touched, and the fence ends what goes on there. */
 export const cutOff: WorkRule = (snapshot, { operation, status }) => {
   const job = jobName(operation.prefix, status);
-  const touched = touchedBy(snapshot);
   const left = snapshot.attempts.filter((one) => one.job === job);
   const [first, ...others]: Effect[] = [
-    ...(touched ? [touched] : []),
+    ...touchedBy(snapshot),
     ...(left.length > 0 ? [{ kind: 'discard' as const, attempts: left }] : []),
   ];
   if (first) return { kind: 'act', effects: [first, ...others] };

@@ -118,7 +118,8 @@ describe('a cancelled operation', () => {
   });
 
   it('has failed where its run failed for another reason first', () => {
-    const failed: AttemptState = { kind: 'failed', reason: 'HostUnreachable', message: 'away' };
+    const report = { success: false, message: 'away', hosts: [] };
+    const failed: AttemptState = { kind: 'failed', reason: 'HostUnreachable', message: 'away', report };
     expect(outcome({ ...creating, hosts: held, marks, operation: told, attempt: failed })).toMatchObject({
       result: 'failed',
       reason: 'HostUnreachable',

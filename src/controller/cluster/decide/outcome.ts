@@ -17,6 +17,8 @@ export type Effect =
   | { kind: 'bind' }
   | { kind: 'adopt' }
   | { kind: 'hold'; members: readonly Member[] }
+  /** Hosts that a run may have changed and whose records are gone: taken again as touched, but for those of others. */
+  | { kind: 'hold-again'; members: readonly Member[] }
   /** A run that only looks at hosts, with the credentials as they are now; refused where one is another cluster's. */
   | { kind: 'look'; members: readonly Member[]; attempt: AttemptToStart }
   | { kind: 'start'; attempt: AttemptToStart }

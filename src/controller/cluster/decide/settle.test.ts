@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { creating, held, joined, operation, outcome } from './testing/given.fixture.ts';
 
 it('joins a host that was remembered as unclean', () => {
@@ -10,24 +10,60 @@ it('joins a host that was remembered as unclean', () => {
   });
 });
 
-it('takes a host again that joined and whose record somebody deleted meanwhile', () => {
+describe('a host whose record somebody deleted meanwhile', () => {
   const [first, ...others] = held;
   const ip = first?.spec.ip ?? '';
   const given = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: others };
-  const again = { effects: [{ kind: 'hold', members: [{ ip }] }] };
+  const settled = { ...given, hosts: joined.slice(1) };
+  const again = { effects: [{ kind: 'hold-again', members: [{ ip }] }] };
   const report = { success: true, message: '', hosts: [], kubeconfig: 'k' };
-  expect(outcome({ ...given, attempt: { kind: 'succeeded', report } })).toMatchObject(again);
-  const joinedAll = outcome({ ...given, hosts: held, attempt: { kind: 'succeeded', report } });
-  expect(joinedAll).toMatchObject({ effects: [{ kind: 'note' }] });
-
   const failed = (did: 'joined'[]) => ({
     kind: 'failed' as const,
     reason: 'X',
     message: 'x',
     report: { success: false, message: 'x', hosts: [{ ip, ok: true, did }] },
   });
-  expect(outcome({ ...given, attempt: failed(['joined']) })).toMatchObject(again);
-  expect(outcome({ ...given, attempt: failed([]) })).toMatchObject({ kind: 'end', result: 'failed' });
+
+  it('is taken again where a run made it, once everything is written down of the others', () => {
+    const attempt = { kind: 'succeeded' as const, report };
+    expect(outcome({ ...given, attempt })).toMatchObject({ effects: [{ kind: 'note', hosts: [{}, {}] }] });
+    expect(outcome({ ...settled, attempt })).toMatchObject(again);
+    expect(outcome({ ...given, attempt: failed(['joined']) })).toMatchObject(again);
+    expect(outcome({ ...given, attempt: failed([]) })).toMatchObject({ kind: 'end', result: 'failed' });
+  });
+
+  it('is left to the cluster that has it now, and the operation ends as its run did', () => {
+    const taken = { ...settled, takenAway: [ip] };
+    // It is on with the kubeconfig, which comes last.
+    expect(outcome({ ...taken, attempt: { kind: 'succeeded', report } })).toMatchObject({
+      stall: { reason: 'KubeconfigMissing' },
+    });
+    expect(outcome({ ...taken, attempt: failed(['joined']) })).toMatchObject({
+      kind: 'end',
+      reason: 'X',
+    });
+  });
+
+  it('is taken again as touched where nobody knows how far a run came', () => {
+    const touched = others.map((record) => ({
+      ...record,
+      status: { state: 'Held' as const, touched: true },
+    }));
+    const unsaid = { kind: 'failed' as const, reason: 'DeadlineExceeded', message: 'x' };
+    for (const attempt of [{ kind: 'lost' as const, why: 'x' }, unsaid])
+      expect(outcome({ ...given, hosts: touched, attempt })).toMatchObject(again);
+  });
+});
+
+it('counts each host as touched where a run is ended by its time, or does not say what it did', () => {
+  const late = { ...creating, now: new Date('2026-01-02T00:00:00Z'), hosts: held };
+  const note = { effects: [{ kind: 'note', hosts: held.map(() => ({ status: { touched: true } })) }] };
+  const running = { ...late, operation: { ...operation, step: 'nodes' } };
+  expect(outcome({ ...running, attempt: { kind: 'running', step: 'nodes' } })).toMatchObject(note);
+  const attempt = { kind: 'failed' as const, reason: 'DeadlineExceeded', message: 'x' };
+  expect(outcome({ ...running, attempt })).toMatchObject(note);
+  const hosts = held.map((record) => ({ ...record, status: { state: 'Held' as const, touched: true } }));
+  expect(outcome({ ...running, hosts, attempt })).toMatchObject({ reason: 'DeadlineExceeded' });
 });
 
 it('remembers of a failed run who joined, what each host showed, and what it said', () => {

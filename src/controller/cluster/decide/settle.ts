@@ -1,7 +1,7 @@
 import { type HostRecord, type HostRecordStatus, type HostState, stateOf } from '#api/host-record.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Operation } from '#operations/operation.ts';
-import type { PlannedHost } from '#protocol/order.ts';
+import { joins, type PlannedHost } from '#protocol/order.ts';
 import type { HostReport, Report } from '#protocol/report.ts';
 import type { Effect, Outcome, Stall } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -44,18 +44,39 @@ const differs = (record: HostRecord, status: HostRecordStatus): boolean =>
 const CHANGED = /^HostChanged\b/;
 
 /** Takes hosts again that a run made and whose records somebody deleted meanwhile; undefined when there are none. */
-function heldAgain({ hosts, plan }: Snapshot, wasMade: (ip: string) => boolean): Outcome | undefined {
-  const known = new Set(hosts.map(({ spec }) => spec.ip));
+function heldAgain(
+  { hosts, plan, takenAway }: Snapshot,
+  wasMade: (ip: string) => boolean = () => true,
+): Effect | undefined {
+  const known = new Set([...hosts.map(({ spec }) => spec.ip), ...takenAway]);
   const members = (plan?.hosts ?? [])
-    .filter(({ action, member: { ip } }) => action === 'join' && !known.has(ip) && wasMade(ip))
+    .filter((host) => joins(host) && !known.has(host.member.ip) && wasMade(host.member.ip))
     .map(({ member }) => member);
-  return members.length > 0 ? { kind: 'act', effects: [{ kind: 'hold', members }] } : undefined;
+  return members.length > 0 ? { kind: 'hold-again', members } : undefined;
+}
+
+/** Nobody knows how far a run came that did not say it: each host that it could reach may have been changed. */
+export function touchedBy(snapshot: Snapshot): Effect[] {
+  const { hosts, plan } = snapshot;
+  const touched = hosts.filter(
+    ({ spec, status }) => status?.touched !== true && plan?.hosts.some(({ member }) => member.ip === spec.ip),
+  );
+  const again = heldAgain(snapshot);
+  return [
+    ...(touched.length > 0
+      ? [
+          {
+            kind: 'note' as const,
+            hosts: touched.map(({ spec }) => ({ ip: spec.ip, status: { touched: true } })),
+          },
+        ]
+      : []),
+    ...(again ? [again] : []),
+  ];
 }
 
 /** What must still be written down of hosts before a success counts; undefined when all of it is. */
 export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | undefined {
-  const again = heldAgain(snapshot, () => true);
-  if (again) return again;
   const { attempt, hosts, plan } = snapshot;
   const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
   const said = new Map(report?.hosts.map((host) => [host.ip, host]));
@@ -87,6 +108,9 @@ export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | unde
   if (keys.length > 0 && fresh.length > 0) effects.push({ kind: 'keep-host-keys', hosts: keys });
   if (fresh.length > 0) effects.push({ kind: 'note', hosts: fresh });
   if (released.length > 0) effects.push({ kind: 'release', hosts: released });
+  // Last, so that one that cannot be had keeps nothing of the others from being written down.
+  const again = heldAgain(snapshot);
+  if (effects.length === 0 && again) effects.push(again);
   const [first, ...others] = effects;
   return first && { kind: 'act', effects: [first, ...others] };
 }
@@ -147,9 +171,6 @@ const wasTouched = ({ status }: HostRecord): boolean =>
 export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | undefined {
   const { attempt, hosts, plan } = snapshot;
   if (attempt.kind !== 'failed') return undefined;
-  const made = new Set(attempt.report?.hosts.flatMap(({ ip, did }) => (did.length > 0 ? [ip] : [])));
-  const again = heldAgain(snapshot, (ip) => made.has(ip));
-  if (again) return again;
   const planned = new Map(plan?.hosts.map((host) => [host.member.ip, host]));
   const records = new Map(hosts.map((record) => [record.spec.ip, record]));
   const notes = (attempt.report?.hosts ?? []).flatMap((host): Note[] => {
@@ -165,7 +186,12 @@ export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | und
     );
     return differs(record, status) ? [{ ip: host.ip, status }] : [];
   });
-  if (notes.length === 0) return undefined;
+  if (notes.length === 0) {
+    const made = new Set(attempt.report?.hosts.flatMap(({ ip, did }) => (did.length > 0 ? [ip] : [])));
+    const again = heldAgain(snapshot, (ip) => made.has(ip));
+    const [first, ...others] = attempt.report ? (again ? [again] : []) : touchedBy(snapshot);
+    return first && { kind: 'act', effects: [first, ...others] };
+  }
   const keys = keysIn(attempt.report);
   const note: Effect = { kind: 'note', hosts: notes };
   return {

@@ -86,6 +86,8 @@ export interface Snapshot {
   health: Health;
   /** Canonical addresses of spare hosts (spec.policy) that are on record as hosts of a cluster, this one or another. */
   sparesOnRecord: readonly string[];
+  /** Addresses of hosts that join by the plan and are on record as another cluster's. */
+  takenAway: readonly string[];
   offer: Offer;
   /** What is wrong with the spec itself. */
   problems: readonly Problem[];

@@ -9,7 +9,7 @@ import { obtainKubeconfig } from './fetch.ts';
 import { leadsTo } from './kubeconfig.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, textOfBlock, textOfProblems } from './outcome.ts';
-import { afterFailure, settleHosts } from './settle.ts';
+import { afterFailure, settleHosts, touchedBy } from './settle.ts';
 import { deadlineOf, lostAt } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -112,15 +112,6 @@ export const follow: WorkRule = ({ attempt, now }, { operation, status }) => {
   return { kind: 'wait', ms: step === undefined ? Math.min(ms, BLOCKED_MS) : ms };
 };
 
-/** Nobody knows how far a lost run came: each host that it could reach may have been changed. Undefined when that is noted. */
-export function touchedBy({ hosts, plan }: Snapshot): Effect | undefined {
-  const touched = hosts.filter(
-    ({ spec, status }) => status?.touched !== true && plan?.hosts.some(({ member }) => member.ip === spec.ip),
-  );
-  if (touched.length === 0) return undefined;
-  return { kind: 'note', hosts: touched.map(({ spec }) => ({ ip: spec.ip, status: { touched: true } })) };
-}
-
 export const retryLost: WorkRule = (snapshot, { operation, status }) => {
   const { attempt, now } = snapshot;
   const why =
@@ -131,8 +122,8 @@ export const retryLost: WorkRule = (snapshot, { operation, status }) => {
           ? `its pod could not start (${attempt.blocked.reason}), and Jobs are made with another image now`
           : 'its node does not answer'
         : 'its Job is gone';
-  const touched = touchedBy(snapshot);
-  if (touched) return { kind: 'act', effects: [touched] };
+  const [touched, ...more] = touchedBy(snapshot);
+  if (touched) return { kind: 'act', effects: [touched, ...more] };
   if (status.attempt >= MAX_ATTEMPTS) {
     const message = `${MAX_ATTEMPTS} attempts were lost; the last: ${why}`;
     return { kind: 'end', result: 'failed', reason: 'Lost', message };
@@ -146,12 +137,12 @@ export const retryLost: WorkRule = (snapshot, { operation, status }) => {
   };
 };
 
-export const giveUp: WorkRule = (_snapshot, { status }) => ({
-  kind: 'end',
-  result: 'failed',
-  reason: 'DeadlineExceeded',
-  message: `not done within ${status.spec.cluster.timeout_mins ?? '60'} minutes (spec.cluster.timeout_mins)`,
-});
+export const giveUp: WorkRule = (snapshot, { status }) => {
+  const [touched, ...more] = touchedBy(snapshot);
+  if (touched) return { kind: 'act', effects: [touched, ...more] };
+  const message = `not done within ${status.spec.cluster.timeout_mins ?? '60'} minutes (spec.cluster.timeout_mins)`;
+  return { kind: 'end', result: 'failed', reason: 'DeadlineExceeded', message };
+};
 
 export const succeed: WorkRule = (snapshot, { operation, status }) => {
   const { attempt, kubeconfig, now } = snapshot;

@@ -22,6 +22,8 @@ export interface Hosts {
    * answers the records. Throws Refusal `HostConflict` that names every host of another cluster.
    */
   hold(clusterId: string, cluster: string, members: readonly Member[]): Promise<HostRecord[]>;
+  /** Takes a host whose record is gone, as one that a run may have changed; one that is another cluster's stays so. */
+  holdAgain(clusterId: string, cluster: string, member: Member): Promise<void>;
   /** Throws Refusal `HostConflict` that names every host of another cluster; takes none. */
   refuseOthers(clusterId: string, members: readonly Member[]): Promise<void>;
   /** Writes what a run said of a host that the cluster holds; what is left out stays. */
@@ -55,18 +57,19 @@ export function hostsIn(
     spec,
   });
 
+  async function createOrGet(wanted: HostRecord): Promise<HostRecord> {
+    try {
+      return await client.create<HostRecord>(HOSTS, wanted);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    return client.get<HostRecord>(HOSTS, keyOf(wanted.spec.ip));
+  }
+
   /** The record as it is wanted, or undefined where it is another cluster's. */
   async function holdOne(wanted: HostRecord): Promise<HostRecord | undefined> {
     const { ip, clusterId } = wanted.spec;
-    const known = cached(keyOf(ip));
-    if (!known) {
-      try {
-        return await client.create<HostRecord>(HOSTS, wanted);
-      } catch (error) {
-        if (!isAlreadyExists(error)) throw error;
-      }
-    }
-    const found = known ?? (await client.get<HostRecord>(HOSTS, keyOf(ip)));
+    const found = cached(keyOf(ip)) ?? (await createOrGet(wanted));
     const holder = found.spec.clusterId;
     if (holder === clusterId) {
       if (stateOf(found) === 'Joined') return found;
@@ -108,6 +111,14 @@ export function hostsIn(
         throw new Refusal('HostConflict', said.join('; '));
       }
       return records;
+    },
+    async holdAgain(clusterId, cluster, member) {
+      const record = await createOrGet(recordOf({ clusterId, cluster, ...member }));
+      if (record.spec.clusterId !== clusterId || record.status?.touched === true) return;
+      await client.updateStatus<HostRecord>(HOSTS, {
+        ...record,
+        status: { state: 'Held', ...record.status, touched: true },
+      });
     },
     async refuseOthers(clusterId, members) {
       const said: string[] = [];

@@ -146,6 +146,7 @@ export function snapshot({
     kubeconfig: { kind: 'missing' },
     health: { kind: 'off' },
     sparesOnRecord: [],
+    takenAway: [],
     offer,
     problems: [],
     malformed: false,
