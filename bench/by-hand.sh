@@ -125,7 +125,7 @@ HOST
 network() { # the product's own manifest, filled in with sed
   local image manifest
   image=$(awk '$1 == "flannel" { print $5 }' <<< "$files")
-  manifest=$(sed -e '/^{% if enforces_policies/,/^{% endif/d' -e 's|{%- if .*{% else %}||' -e 's|{% endif %}||' -e 's|{{ pod_cidr }}|10.244.0.0/16|' -e 's|{{ (kube_proxy_config[^}]*}}|true|' -e "s|{{ flannel_image }}|$image|" \
+  manifest=$(sed -e '/^{% if enforces_policies/,/^{% endif/d' -e 's#{{ flannel_configuration | to_json }}#{"Network": "10.244.0.0/16", "EnableNFTables": true, "Backend": {"Type": "vxlan"}}#' -e 's#{{ flannel_command | to_json }}#[/opt/bin/flanneld, --ip-masq, --kube-subnet-mgr, --iface=$(NODE_IP)]#' -e "s|{{ flannel_image }}|$image|" \
     -e "s|{{ control_plane_endpoint_name }}|$master|" -e 's|{{ control_plane_endpoint_port }}|6443|' "$here/../ansible/roles/network/templates/flannel.yaml.j2")
   case $manifest in *'{{'* | *'{%'*) echo 'the template of flannel has a variable that is not filled in here' >&2; return 1 ;; esac
   script "$master" manifest="$manifest" <<'HOST'

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addonsSchema } from './addons.ts';
-import { cidrSchema } from './cidr.ts';
+import { cidrsSchema } from './cidr.ts';
 import type { Condition } from './conditions.ts';
 import { hostSchema } from './host.ts';
 import { kubeadmSchema } from './kubeadm.ts';
@@ -89,12 +89,13 @@ export const clusterSchema = z.object({
     description: 'Only "container" is offered. It never changes.',
     crdDefault: DEFAULTS.deployMode,
   }),
-  podCIDR: cidrSchema.optional().meta({
-    description: 'Network of the pods; each node takes a /24 of it. It never changes.',
+  podCIDR: cidrsSchema.optional().meta({
+    description:
+      'Network of the pods, each node takes a /24 of it; or an IPv4 and an IPv6 one (a /64 for each node) with a comma between them. It never changes.',
     crdDefault: DEFAULTS.podCIDR,
   }),
-  serviceCIDR: cidrSchema.optional().meta({
-    description: 'Network of the Services. It never changes.',
+  serviceCIDR: cidrsSchema.optional().meta({
+    description: 'Network of the Services, or one of each family, as in podCIDR. It never changes.',
     crdDefault: DEFAULTS.serviceCIDR,
   }),
   masterList: hostList('Control plane hosts').optional(),

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { type Cidr, contains, overlaps, parseCidr } from '#api/cidr.ts';
+import { type Cidr, contains, overlaps, partsOf } from '#api/cidr.ts';
 import { canonicalIp, LISTS } from '#api/host.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
@@ -11,8 +11,16 @@ const at = (field: string): string => `spec.cluster.${field}`;
 const NODE_BITS = { ipv4: 24, ipv6: 64 } as const;
 const SPELLED = { ipv4: 'IPv4', ipv6: 'IPv6' } as const;
 
+/** Most bits between podCIDR and the part of a node, and most bits of addresses of serviceCIDR (kubeadm, constants). */
+const MOST_NODE_BITS = 16;
+const MOST_SERVICE_BITS = 20;
+/** Fewest addresses of serviceCIDR are ten, and that of CoreDNS is the tenth (kubeadm, constants). */
+const LEAST_SERVICE_BITS = 4;
+const FIELDS = ['podCIDR', 'serviceCIDR'] as const;
+
+/** One network of a field, which has one of each family at most. */
 interface Net {
-  field: 'podCIDR' | 'serviceCIDR';
+  field: (typeof FIELDS)[number];
   text: string;
   cidr: Cidr;
 }
@@ -20,35 +28,48 @@ interface Net {
 /** Problems of the networks of a spec: overlaps, sizes, families that do not fit together, the endpoint. */
 export function networkProblems(spec: Spec): Problem[] {
   const { cluster } = spec;
-  const nets = (['podCIDR', 'serviceCIDR'] as const).flatMap((field): Net[] => {
-    const text = cluster[field] ?? DEFAULTS[field];
-    const cidr = parseCidr(text);
-    return cidr ? [{ field, text, cidr }] : [];
-  });
-  const [pod, service] = [
-    nets.find(({ field }) => field === 'podCIDR'),
-    nets.find(({ field }) => field === 'serviceCIDR'),
-  ];
-  const problems: Problem[] = [];
-  if (pod && service && overlaps(pod.cidr, service.cidr))
-    problems.push({ field: at('serviceCIDR'), value: service.text, reason: `overlaps podCIDR ${pod.text}` });
+  const nets = FIELDS.flatMap((field) =>
+    partsOf(cluster[field] ?? DEFAULTS[field]).flatMap(({ text, cidr }): Net[] =>
+      cidr ? [{ field, text, cidr }] : [],
+    ),
+  );
+  const pods = nets.filter(({ field }) => field === 'podCIDR');
+  const services = nets.filter(({ field }) => field === 'serviceCIDR');
   return [
-    ...problems,
-    ...sizes(spec, pod),
+    ...services.flatMap((service): Problem[] => {
+      const pod = pods.find(({ cidr }) => overlaps(cidr, service.cidr));
+      const reason = `overlaps podCIDR ${pod?.text}`;
+      return pod ? [{ field: at('serviceCIDR'), value: service.text, reason }] : [];
+    }),
+    ...pods.flatMap((pod) => podSize(spec, pod)),
+    ...services.flatMap(serviceSize),
     ...addresses(spec, nets),
-    ...families(spec, pod),
+    ...families(spec, pods, services),
     ...endpoint(spec),
   ];
 }
 
-function sizes({ cluster }: Spec, pod: Net | undefined): Problem[] {
-  if (!pod) return [];
-  const bits = NODE_BITS[pod.cidr[0].kind()];
+function podSize({ cluster }: Spec, { text, cidr }: Net): Problem[] {
+  const bits = NODE_BITS[cidr[0].kind()];
+  const field = at('podCIDR');
+  const least = bits - MOST_NODE_BITS;
+  if (cidr[1] < least) {
+    const reason = `is too large: each host takes a /${bits} of it, and it may be a /${least} at most`;
+    return [{ field, value: text, reason }];
+  }
   const count = membersOf(cluster).size;
-  const room = pod.cidr[1] > bits ? 0 : 2 ** (bits - pod.cidr[1]);
+  const room = cidr[1] > bits ? 0 : 2 ** (bits - cidr[1]);
   if (room >= Math.max(count, 1)) return [];
   const reason = `is too small: each host needs a /${bits} of it, there is room for ${room}, and the cluster has ${count} hosts`;
-  return [{ field: at('podCIDR'), value: pod.text, reason }];
+  return [{ field, value: text, reason }];
+}
+
+function serviceSize({ text, cidr }: Net): Problem[] {
+  const all = cidr[0].kind() === 'ipv6' ? 128 : 32;
+  const [largest, smallest] = [all - MOST_SERVICE_BITS, all - LEAST_SERVICE_BITS];
+  if (cidr[1] >= largest && cidr[1] <= smallest) return [];
+  const reason = `is too ${cidr[1] < largest ? 'large' : 'small'}; choose a prefix from /${largest} to /${smallest}`;
+  return [{ field: at('serviceCIDR'), value: text, reason }];
 }
 
 function addresses({ cluster }: Spec, nets: readonly Net[]): Problem[] {
@@ -63,26 +84,47 @@ function addresses({ cluster }: Spec, nets: readonly Net[]): Problem[] {
   );
 }
 
-/** One family for all: kubeadm takes hosts, pods and Services of one, and our pod networks are set up for IPv4. */
-function families(spec: Spec, pod: Net | undefined): Problem[] {
+const familiesOf = (nets: readonly Net[]): string =>
+  nets.map(({ cidr }) => SPELLED[cidr[0].kind()]).join(' and ');
+
+/**
+ * Pods and Services have the same families in the same order, and hosts are called by addresses of the first: an API
+ * server advertises one of its Services' first family (kube-apiserver, --advertise-address).
+ */
+function families(spec: Spec, pods: readonly Net[], services: readonly Net[]): Problem[] {
   const { cluster, addons } = spec;
   const problems: Problem[] = [];
+  const wanted = familiesOf(pods);
   const network = addons?.network ?? DEFAULTS.network;
-  if (pod?.cidr[0].kind() === 'ipv6' && network !== 'none') {
+  const value = pods.map(({ text }) => text).join(',');
+  const first = pods.length === 2 ? 'ipv4' : (pods[0]?.cidr[0].kind() ?? 'ipv4');
+  if (pods.length === 2 && pods[0]?.cidr[0].kind() === 'ipv6') {
+    const reason = 'names the IPv6 network first; name the IPv4 one first, by which hosts are called';
+    problems.push({ field: at('podCIDR'), value, reason });
+  } else if (pods.length === 2 && network === 'flannel-policies') {
+    const reason = `is ${wanted}, for which ${network} is not offered; set spec.addons.network to "flannel" or "none"`;
+    problems.push({ field: at('podCIDR'), value, reason });
+  } else if (first === 'ipv6' && network !== 'none') {
     const reason = `is IPv6, for which ${network} is not offered; set spec.addons.network to "none"`;
-    problems.push({ field: at('podCIDR'), value: pod.text, reason });
+    problems.push({ field: at('podCIDR'), value, reason });
   }
-  const family = pod?.cidr[0].kind() ?? 'ipv4';
-  const service = parseCidr(cluster.serviceCIDR ?? DEFAULTS.serviceCIDR)?.[0].kind();
-  if (service !== undefined && service !== family) {
-    const reason = `is ${SPELLED[service]}, and podCIDR is ${SPELLED[family]}; both must be of one family`;
-    problems.push({ field: at('serviceCIDR'), value: cluster.serviceCIDR, reason });
+  const has = familiesOf(services);
+  if (pods.length > 0 && services.length > 0 && has !== wanted) {
+    const both =
+      pods.length + services.length === 2
+        ? 'both must be of one family'
+        : 'both must have the same families in the same order';
+    const reason = `is ${has}, and podCIDR is ${wanted}; ${both}`;
+    problems.push({ field: at('serviceCIDR'), value: cluster.serviceCIDR ?? DEFAULTS.serviceCIDR, reason });
   }
   for (const list of LISTS) {
     for (const [index, { ip }] of (cluster[list] ?? []).entries()) {
       const own = ip.includes(':') ? 'ipv6' : 'ipv4';
-      if (own === family) continue;
-      const reason = `is ${SPELLED[own]}, and podCIDR is ${SPELLED[family]}; both must be of one family`;
+      if (own === first) continue;
+      const reason =
+        pods.length === 2
+          ? `is ${SPELLED[own]}; where podCIDR has both families, name a host by its ${SPELLED[first]} address`
+          : `is ${SPELLED[own]}, and podCIDR is ${SPELLED[first]}; both must be of one family`;
       problems.push({ field: at(`${list}[${index}].ip`), value: ip, reason });
     }
   }

@@ -25,6 +25,8 @@ export interface CheckContext {
   all: readonly CheckedHost[];
   /** Values of `precheck_limits`, each read by the check that declares it. */
   limits: Limits;
+  /** CIDRs of the pods and the Services, where the run makes hosts part of a cluster. */
+  networks: readonly string[];
   /** Our own clock when the host was asked, in ms since 1970. */
   askedAtMs: number;
 }

@@ -28,9 +28,14 @@ const hostWith = (lines: readonly string[], more: Partial<CheckedHost> = {}): Ch
   ...more,
 });
 
-function findingsOf(host: CheckedHost, others: CheckedHost[] = [], given: unknown = {}) {
+function findingsOf(
+  host: CheckedHost,
+  others: CheckedHost[] = [],
+  given: unknown = {},
+  networks: string[] = [],
+) {
   const limits = limitsOf(checks, given);
-  const context: CheckContext = { host, all: [host, ...others], limits, askedAtMs: 1_000_000 };
+  const context: CheckContext = { host, all: [host, ...others], limits, networks, askedAtMs: 1_000_000 };
   return checks.map(({ name, check }) => ({ name, ...check(context) }));
 }
 const errorsOf = (...args: Parameters<typeof findingsOf>): string[] =>
@@ -97,6 +102,47 @@ describe('precheck', () => {
   it('takes a limit of the site, and no value that it does not know', () => {
     expect(errorsOf(hostWith(['@cpus 1']), [], { cpus: 1 })).toEqual([]);
     expect(() => limitsOf(checks, { cpu: 1 })).toThrow('precheck_limits');
+  });
+});
+
+describe('where pods have both families', () => {
+  const both = ['10.244.0.0/16', 'fd00:10:244::/56', '10.96.0.0/16', 'fd00:10:96::/112'];
+  const four = '@address eth0 10.0.0.1/24 brd 10.0.0.255 scope global eth0\\       valid_lft forever';
+  const six = (address: string, flags = '', link = 'eth0') =>
+    `@address ${link} ${address}/64 scope global ${flags}\\       valid_lft forever`;
+  const found = (lines: string[], more: Partial<CheckedHost> = {}, networks = both) =>
+    findingsOf(hostWith(lines, more), [], {}, networks).flatMap(({ errors }) => errors);
+
+  it.each<[string, string[]]>([
+    ['a fixed address', [four, six('fd00:1::1')]],
+    ['one that routers gave', [four, six('fd00:1::1', 'dynamic mngtmpaddr noprefixroute ')]],
+    ['a fixed one, and one of pods that passes', [four, six('fd00:10:244::9', 'dynamic '), six('fd00:1::1')]],
+  ])('takes %s', (_what, lines) => {
+    expect(found(lines)).toEqual([]);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ['no IPv6 address', [four], /^eth0, which has 10\.0\.0\.1, has no global IPv6.*give eth0 a fixed one/],
+    ['one of the link', [four, '@address eth0 fe80::1/64 scope link'], /no global IPv6/],
+    ['one of another interface', [four, six('fd00:1::1', '', 'eth1')], /no global IPv6/],
+    ['one for a while', [four, six('fd00:1::1', 'temporary dynamic ')], /no global IPv6/],
+    ['one that another host has', [four, six('fd00:1::1', 'dadfailed tentative ')], /no global IPv6/],
+    ['one of the pods', [four, six('fd00:10:244:7::1')], /fd00:10:244:7::1 lies in fd00:10:244::\/56/],
+    ['one of the Services', [four, six('fd00:10:96::1')], /lies in fd00:10:96::\/112/],
+    [
+      'an address that is translated on its way',
+      [six('fd00:1::1')],
+      /no interface has the address 10\.0\.0\.1/,
+    ],
+  ])('refuses a host with %s', (_what, lines, why) => {
+    expect(found(lines)).toEqual([expect.stringMatching(why)]);
+  });
+
+  it('asks for none where there is no node to be, nor where pods have one family', () => {
+    expect(found([four], { role: 'etcd' })).toEqual([]);
+    expect(found([four], { role: 'present' })).toEqual([]);
+    expect(found([four], {}, ['10.244.0.0/16', '10.96.0.0/16'])).toEqual([]);
+    expect(found([four], {}, ['fd01::/48', 'fd02::/112'])).toEqual([]);
   });
 });
 

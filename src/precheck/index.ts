@@ -5,6 +5,7 @@ import { cpu } from './checks/cpu.ts';
 import { disk } from './checks/disk.ts';
 import { foreign } from './checks/foreign.ts';
 import { hostname } from './checks/hostname.ts';
+import { ipv6 } from './checks/ipv6.ts';
 import { machineId } from './checks/machine-id.ts';
 import { memory } from './checks/memory.ts';
 import { owner } from './checks/owner.ts';
@@ -26,6 +27,7 @@ export const checks: readonly Check[] = [
   ports,
   clock,
   hostname,
+  ipv6,
   machineId,
   artifacts,
 ];

@@ -23,6 +23,8 @@ export interface PrecheckProblem {
 
 export interface PrecheckOptions extends ScriptInput {
   limits: Limits;
+  /** Networks of the pods and the Services, each as kubeadm spells it: one, or one of each family with a comma. */
+  networks?: readonly string[];
   /** Addresses whose connections stay open; the caller closes them. */
   keep?: ReadonlySet<string>;
 }
@@ -86,9 +88,10 @@ export async function precheck(
 
   const reached = answers.filter((answer) => answer !== undefined);
   const all = reached.map(({ host }) => host);
+  const networks = (options.networks ?? []).flatMap((text) => text.split(','));
   for (const { host, askedAtMs } of reached) {
     for (const { name, check } of checks) {
-      const { warnings, errors } = check({ host, all, limits: options.limits, askedAtMs });
+      const { warnings, errors } = check({ host, all, limits: options.limits, networks, askedAtMs });
       const tell = (severity: PrecheckProblem['severity']) => (message: string) =>
         problems.push({ ip: host.ip, check: name, severity, message });
       warnings.forEach(tell('warning'));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cidrSchema } from '#api/cidr.ts';
+import { cidrsSchema } from '#api/cidr.ts';
 import { kubeadmSchema } from '#api/kubeadm.ts';
 import { endpointSchema, registrySchema, timeoutSchema, versionSchema } from '#api/kubernetes-cluster.ts';
 import { operations } from '#operations/index.ts';
@@ -10,6 +10,8 @@ import { askedSchema } from './plan.ts';
 import { route } from './route.ts';
 
 const FIXED = 'It can never be changed.';
+const FAMILIES =
+  'For pods and Services of both families: an IPv4 and an IPv6 one, with a comma between them.';
 const offered = <T extends string>(only: T) =>
   z
     .enum([only], { error: `is not offered; choose "${only}"` })
@@ -29,8 +31,8 @@ export const createBody = z
       .meta({ description: 'Deadline of one operation in minutes; default: "60".' }),
     clusterType: offered('kubernetes'),
     deployMode: offered('container'),
-    podCIDR: cidrSchema.optional().meta({ description: `Default: 10.244.0.0/16. ${FIXED}` }),
-    serviceCIDR: cidrSchema.optional().meta({ description: `Default: 10.96.0.0/16. ${FIXED}` }),
+    podCIDR: cidrsSchema.optional().meta({ description: `Default: 10.244.0.0/16. ${FAMILIES} ${FIXED}` }),
+    serviceCIDR: cidrsSchema.optional().meta({ description: `Default: 10.96.0.0/16. ${FAMILIES} ${FIXED}` }),
     masterList: hostsSchema
       .optional()
       .meta({ description: 'Control plane hosts, 1, 3 or 5; required at a creation.' }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cidrSchema } from '#api/cidr.ts';
+import { cidrsSchema } from '#api/cidr.ts';
 import { ipSchema } from '#api/host.ts';
 import { takesBody } from './addressing.ts';
 import { errorSchema } from './answers.ts';
@@ -11,7 +11,7 @@ const jsonSchema = z.record(z.string(), z.unknown());
 /** Adds formats that zod hides behind a refinement, and removes what only the CRD needs. */
 function override({ zodSchema, jsonSchema: made }: { zodSchema: unknown; jsonSchema: Json }): void {
   if (zodSchema === ipSchema) made['anyOf'] = [{ format: 'ipv4' }, { format: 'ipv6' }];
-  if (zodSchema === cidrSchema) made['pattern'] = '^[0-9a-fA-F:.]+/[0-9]{1,3}$';
+  if (zodSchema === cidrsSchema) made['pattern'] = '^[0-9a-fA-F:.]+/[0-9]{1,3}(,[0-9a-f:.]+/[0-9]{1,3})?$';
   delete made['crdDefault'];
   delete made['listMapKeys'];
   delete made['preserveUnknown'];

@@ -24,9 +24,23 @@ S
 [ "$(cat /proc/sys/net/ipv4/ip_forward)" = 1 ] || sysctl -q net.ipv4.ip_forward=1 || fail 'cannot set net.ipv4.ip_forward'
 
 case $POD_CIDR in *:*)
-  [ "$(cat /proc/sys/net/ipv6/conf/all/forwarding)" = 1 ] || {
-    own sysctl net.ipv6.conf.all.forwarding=0
-    put /etc/sysctl.d/99-matryoshka-ipv6.conf 644 <<< 'net.ipv6.conf.all.forwarding = 1'
+  [ "$(cat "$R/proc/sys/net/ipv6/conf/all/forwarding")" = 1 ] || {
+    # A host that forwards loses what routers told it, its default route and its addresses, unless an interface is told
+    # to go on listening (accept_ra, 2). Where the kernel does not listen, some service of the host does, by itself.
+    settings=() lines=
+    for link in $({ ip -6 route show proto ra; ip -6 -o address show dynamic | sed 's/^[0-9]*: /dev /'; } 2>/dev/null | sed -n 's/^.*\bdev \([^ ]*\).*/\1/p' | sort -u); do
+      name=net.ipv6.conf.${link//.//}.accept_ra
+      [ "$(cat "$R/proc/sys/net/ipv6/conf/$link/accept_ra")" = 1 ] || is_made sysctl "$name=1" || continue
+      settings+=("$name=1") lines="$lines$name = 2"$'\n'
+    done
+    # The setting of all interfaces is written to each, and so is its undoing.
+    for file in "$R"/proc/sys/net/ipv6/conf/*/forwarding; do
+      link=${file%/*} link=${link##*/}
+      [ "$(cat "$file")" != 1 ] || settings+=("net.ipv6.conf.${link//.//}.forwarding=1")
+    done
+    own sysctl "${settings[@]}" net.ipv6.conf.all.forwarding=0
+    put /etc/sysctl.d/99-matryoshka-ipv6.conf 644 <<< "${lines}net.ipv6.conf.all.forwarding = 1"
+    [ -z "$lines" ] || sysctl -q -p /etc/sysctl.d/99-matryoshka-ipv6.conf || fail 'cannot set accept_ra of the interfaces that listen to routers'
     sysctl -q net.ipv6.conf.all.forwarding=1 || fail 'cannot set net.ipv6.conf.all.forwarding'
   } ;;
 esac

@@ -3,7 +3,7 @@ mine=(dir /opt/cni /opt/cni/bin /etc/cni /etc/cni/net.d tree /var/lib/cni /run/f
 [ "$NETWORK" = none ] || mine+=(file /etc/cni/net.d/10-flannel.conflist /opt/cni/bin/flannel)
 [ -e /run/xtables.lock ] || mine+=(file /run/xtables.lock)
 if ! grep -q "^$ROLE before " "$manifest"; then
-  for link in cni0 flannel.1 kube-ipvs0; do ip link show "$link" > /dev/null 2>&1 || mine+=(link "$link"); done
+  for link in cni0 flannel.1 flannel-v6.1 kube-ipvs0; do ip link show "$link" > /dev/null 2>&1 || mine+=(link "$link"); done
   tables=$(nft list tables 2>/dev/null)
   for table in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6'; do
     printf '%s\n' "$tables" | grep -qxF "table $table" || mine+=(table "$table")

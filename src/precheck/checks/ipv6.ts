@@ -1,0 +1,64 @@
+import ipaddr from 'ipaddr.js';
+import { contains, parseCidr } from '#api/cidr.ts';
+import { type Check, error, fine, joins } from '../check.ts';
+
+/** Addresses that a kubelet cannot be called by for long, or at all. */
+const PASSING = /\b(temporary|deprecated|tentative|dadfailed)\b/;
+
+interface Address {
+  link: string;
+  ip: string;
+  flags: string;
+}
+
+function addressesIn(lines: readonly string[]): Address[] {
+  return lines.flatMap((line) => {
+    const [, link, prefix, flags] = /^(\S+) (\S+) (.*)$/.exec(line) ?? [];
+    const ip = prefix?.split('/')[0];
+    return link === undefined || ip === undefined || flags === undefined ? [] : [{ link, ip, flags }];
+  });
+}
+
+/**
+ * Where pods have both families, each node has an IPv6 address on the interface of its IPv4 one: flannel wants one
+ * interface. Which it is roles/kubelet/files/addresses.sh chooses, by the same rule.
+ */
+export const ipv6: Check = {
+  name: 'ipv6',
+  script: () =>
+    `ip -o address show | while read -r _ link _ prefix flags; do say address "$link $prefix $flags"; done`,
+  good: '@address eth0 10.0.0.1/24 brd 10.0.0.255 scope global eth0',
+  check(context) {
+    const { host, networks } = context;
+    const six = networks.filter((text) => text.includes(':'));
+    if (!joins(context) || host.role === 'etcd' || six.length === 0 || six.length === networks.length)
+      return fine;
+    const all = addressesIn(host.said.all('address'));
+    const link = all.find(({ ip }) => ip === host.ip)?.link;
+    if (link === undefined)
+      return error(
+        `no interface has the address ${host.ip}; where podCIDR has both families, name a host by an address of its own`,
+      );
+    const usable = all.filter(
+      (address) =>
+        address.link === link &&
+        address.ip.includes(':') &&
+        /\bscope global\b/.test(address.flags) &&
+        !PASSING.test(address.flags),
+    );
+    const chosen = usable.find(({ flags }) => !/\bdynamic\b/.test(flags)) ?? usable[0];
+    if (!chosen)
+      return error(
+        `${link}, which has ${host.ip}, has no global IPv6 address; podCIDR has IPv6 as well: give ${link} a fixed one, or leave IPv6 out of podCIDR and serviceCIDR`,
+      );
+    const around = six.find((text) => {
+      const cidr = parseCidr(text);
+      return cidr !== undefined && contains(cidr, ipaddr.parse(chosen.ip));
+    });
+    return around === undefined
+      ? fine
+      : error(
+          `its IPv6 address ${chosen.ip} lies in ${around}, which is for pods or Services; choose another`,
+        );
+  },
+};
