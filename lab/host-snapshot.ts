@@ -46,7 +46,7 @@ echo '#units'; systemctl list-units --all --no-legend --plain --type=service,mou
   grep -vE '^(session|user|run-user|user-runtime)|systemd-tmpfiles-clean|@' | sort
 systemctl list-unit-files --no-legend --plain | awk '{print $1, $2}' | sort
 echo '#processes'; ps -eo comm= | grep -vE '^(ps|sh|bash|sort|grep|awk|sed|sshd|kworker.*|sleep|timeout|systemctl|\(sd-pam\))$' | sort -u
-echo '#sysctls'; sysctl -a 2>/dev/null | grep -E '^(net\.ipv4\.ip_forward|net\.ipv4\.conf\.(all|default|eth0)\.|net\.bridge|vm\.overcommit|kernel\.panic)' | sort
+echo '#sysctls'; sysctl -a 2>/dev/null | grep -E '^(net\.ipv4\.ip_forward|net\.ipv[46]\.conf\.(all|default|eth0)\.|net\.bridge|vm\.overcommit|kernel\.panic)' | sort
 `;
 
 /** Takes the snapshot of a lab host. */

@@ -3,12 +3,22 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { execa } from 'execa';
 import { sleep } from '#base/clock.ts';
+import { UsageError } from '#base/errors.ts';
 import { announced, type Say } from '../artifacts/progress.ts';
 import { ensureDocker } from './daemon.ts';
 import { docker, dockerOrUndefined } from './docker.ts';
 import { buildImage } from './image.ts';
 import { ensurePackages } from './packages.ts';
-import { hostsPath, keyPath, knownHostsPath, type LabHost, labDir, labHosts, network } from './places.ts';
+import {
+  hostsPath,
+  ip6Of,
+  keyPath,
+  knownHostsPath,
+  type LabHost,
+  labDir,
+  labHosts,
+  network,
+} from './places.ts';
 import { raiseSysctls } from './sysctls.ts';
 
 const SSH_TIMEOUT_MS = 60_000;
@@ -41,13 +51,27 @@ export async function labUp(count: number, say: Say): Promise<LabHost[]> {
   return wanted;
 }
 
+/** The network with both families. One of an older lab, of IPv4 alone, is replaced while no host uses it. */
 async function ensureNetwork(): Promise<void> {
-  if ((await dockerOrUndefined(['network', 'inspect', network.name])) !== undefined) return;
+  const families = await dockerOrUndefined(['network', 'inspect', '--format={{.EnableIPv6}}', network.name]);
+  if (families === 'true') return;
+  if (families !== undefined) {
+    // Stopped hosts count: they could not be started again without their network.
+    const users = await docker(['ps', '-aq', `--filter=network=${network.name}`]);
+    if (users !== '')
+      throw new UsageError(
+        `the Docker network ${network.name} has no IPv6, and containers use it; run "make lab-down" first`,
+      );
+    await docker(['network', 'rm', network.name]);
+  }
   await docker([
     'network',
     'create',
+    '--ipv6',
     `--subnet=${network.subnet}`,
     `--gateway=${network.gateway}`,
+    `--subnet=${network.subnet6}`,
+    `--gateway=${network.gateway6}`,
     network.name,
   ]);
 }
@@ -78,6 +102,10 @@ async function ensureHost(host: LabHost, image: string, rights: readonly string[
       `--label=${network.name}`,
       `--network=${network.name}`,
       `--ip=${host.ip}`,
+      `--ip6=${ip6Of(host)}`,
+      // Docker takes IPv6 from every link but its own; those of pods are made later.
+      '--sysctl=net.ipv6.conf.all.disable_ipv6=0',
+      '--sysctl=net.ipv6.conf.default.disable_ipv6=0',
       '--cgroupns=private',
       '--tmpfs=/run',
       '--tmpfs=/tmp',

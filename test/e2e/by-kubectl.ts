@@ -19,13 +19,14 @@ export interface Wanted {
   secret?: string;
   /** `spec.addons.network`. */
   network?: string;
+  cidrs?: { podCIDR: string; serviceCIDR: string };
 }
 
 /** A person at a shell: files that are applied, `kubectl wait`, `kubectl get`. */
 export function byKubectl(meta: Meta, name: string) {
   const run = (args: readonly string[], options?: Parameters<typeof kubectl>[2]) =>
     kubectl(meta.kubeconfigPath, args, options);
-  const manifest = ({ masters, workers = [], word, requestId, secret = KEYS, network }: Wanted) => ({
+  const manifest = ({ masters, workers = [], word, requestId, secret = KEYS, network, cidrs }: Wanted) => ({
     apiVersion: 'ecs.yun.com/v1',
     kind: 'KubernetesCluster',
     metadata: {
@@ -37,7 +38,7 @@ export function byKubectl(meta: Meta, name: string) {
       },
     },
     spec: {
-      cluster: { masterList: masters, nodeList: workers, credentialsSecret: secret },
+      cluster: { masterList: masters, nodeList: workers, credentialsSecret: secret, ...cidrs },
       ...(network === undefined ? {} : { addons: { network } }),
     },
   });

@@ -24,6 +24,7 @@ const OTHER_PORT = 8181;
 const readySchema = z.object({
   status: z.object({
     podIP: z.string(),
+    podIPs: z.array(z.object({ ip: z.string() })),
     conditions: z.array(z.object({ type: z.string(), status: z.string() })),
   }),
 });
@@ -33,6 +34,8 @@ export interface TalkingPod {
   readonly namespace: string;
   readonly name: string;
   readonly ip: string;
+  /** Of each family that pods have, `ip` first. */
+  readonly ips: readonly string[];
   readonly host: LabHost;
 }
 
@@ -80,12 +83,14 @@ export async function talkingPod(
     await client.apply(resource, object, options);
   }
   let ip = '';
+  let ips: string[] = [];
   await seen(`pod ${name} to be ready`, async () => {
     const pod = readySchema.safeParse(await client.get(PODS, { namespace, name }));
     ip = pod.data?.status.podIP ?? '';
+    ips = pod.data?.status.podIPs.map((one) => one.ip) ?? [];
     return pod.success && isReadyBy(pod.data);
   });
-  return { namespace, name, ip, host };
+  return { namespace, name, ip, ips, host };
 }
 
 /** Whether a pod is ready, which its kubelet finds out over the network. */
@@ -97,11 +102,16 @@ const isReadyBy = ({ status: { conditions } }: z.infer<typeof readySchema>): boo
   conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 
 /** Asks a pod out of the network of another: whether it answers within two seconds. */
-export async function answers(from: TalkingPod, to: TalkingPod, port: 'first' | 'other' = 'first') {
-  const url = `http://${to.ip}:${port === 'first' ? `${PORT}/health` : `${OTHER_PORT}/ready`}`;
+export function answers(from: TalkingPod, to: TalkingPod, port: 'first' | 'other' = 'first') {
+  return answersAt(from, to.ip, port === 'first' ? `${PORT}/health` : `${OTHER_PORT}/ready`);
+}
+
+/** Asks an address out of the network of a pod, `where` being port and path. */
+export async function answersAt(from: TalkingPod, address: string, where = `${PORT}/health`) {
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${where}`;
   const script = `for net in /run/netns/cni-*; do
     nsenter --net=$net ip -o -4 address show | grep -qF 'inet ${from.ip}/' || continue
-    nsenter --net=$net curl -s -m 2 -o /dev/null '${url}' && echo answered || echo silent
+    nsenter --net=$net curl -gsf -m 2 -o /dev/null '${url}' && echo answered || echo silent
     exit
   done
   echo 'no pod has the address ${from.ip}' >&2; exit 1`;
