@@ -129,6 +129,8 @@ describe('where pods have both families', () => {
     ['one that another host has', [four, six('fd00:1::1', 'dadfailed tentative ')], /no global IPv6/],
     ['one of the pods', [four, six('fd00:10:244:7::1')], /fd00:10:244:7::1 lies in fd00:10:244::\/56/],
     ['one of the Services', [four, six('fd00:10:96::1')], /lies in fd00:10:96::\/112/],
+    ['IPv6 off for pods', [four, six('fd00:1::1'), '@disabledOnNewLinks 1'], /disable_ipv6 to 0/],
+    ['no IPv6 at all', [four, '@disabledOnNewLinks'], /IPv6 is off for new interfaces/],
     [
       'an address that is translated on its way',
       [six('fd00:1::1')],

@@ -26,13 +26,18 @@ function addressesIn(lines: readonly string[]): Address[] {
 export const ipv6: Check = {
   name: 'ipv6',
   script: () =>
-    `ip -o address show | while read -r _ link _ prefix flags; do say address "$link $prefix $flags"; done`,
-  good: '@address eth0 10.0.0.1/24 brd 10.0.0.255 scope global eth0',
+    `say disabledOnNewLinks "$(cat /proc/sys/net/ipv6/conf/default/disable_ipv6)"
+ip -o address show | while read -r _ link _ prefix flags; do say address "$link $prefix $flags"; done`,
+  good: '@disabledOnNewLinks 0\n@address eth0 10.0.0.1/24 brd 10.0.0.255 scope global eth0',
   check(context) {
     const { host, networks } = context;
     const six = networks.filter((text) => text.includes(':'));
     if (!joins(context) || host.role === 'etcd' || six.length === 0 || six.length === networks.length)
       return fine;
+    if (host.said.text('disabledOnNewLinks') !== '0')
+      return error(
+        'IPv6 is off for new interfaces, those of pods; set net.ipv6.conf.default.disable_ipv6 to 0 (below /etc/sysctl.d as well), or leave IPv6 out of podCIDR and serviceCIDR',
+      );
     const all = addressesIn(host.said.all('address'));
     const link = all.find(({ ip }) => ip === host.ip)?.link;
     if (link === undefined)
