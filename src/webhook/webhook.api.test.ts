@@ -81,6 +81,11 @@ describe('the webhook, called by the API server', () => {
       /spec\.cluster\.serviceCIDR: overlaps/,
     ],
     [
+      'networks of both families in another order',
+      object('a', spec({ podCIDR: '10.244.0.0/16,fd01::/56', serviceCIDR: 'fd02::/112,10.96.0.0/16' })),
+      /spec\.cluster\.serviceCIDR: is IPv6 and IPv4, and podCIDR is IPv4 and IPv6/,
+    ],
+    [
       'an unknown version',
       object('a', spec({ kubeVersion: 'v1.1.1' })),
       /spec\.cluster\.kubeVersion: is not offered/,

@@ -16,13 +16,13 @@ it('removes a node only where it has the address of the host that leaves', async
   const kubeconfig = inject('kubeconfigPath');
   const binaries = await ensureBinaries('kubernetes', ['kubectl'], () => {});
   const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'drain' });
-  const node = async (name: string, address: string) => {
+  const node = async (name: string, ...ips: string[]) => {
     const made = await client.create<KubeObject>(NODES, { metadata: { name } });
-    const status = { addresses: [{ type: 'InternalIP', address }] };
+    const status = { addresses: ips.map((address) => ({ type: 'InternalIP', address })) };
     await client.updateStatus<KubeObject & { status: unknown }>(NODES, { ...made, status });
   };
   const names = ['drain-kept', 'drain-leaves', 'drain-beside'];
-  await Promise.all(names.map((name, index) => node(name, `10.250.9.${index + 1}`)));
+  await Promise.all(names.map((name, index) => node(name, `10.250.9.${index + 1}`, `fd00:9::${index + 1}`)));
   const script = [
     await text('files/prelude.sh'),
     `export KUBECONFIG=${kubeconfig} PATH=${binaries}:$PATH KUBECACHEDIR=$(mktemp -d)`,
@@ -40,7 +40,7 @@ it('removes a node only where it has the address of the host that leaves', async
     names.map((name) => client.find<KubeObject>(NODES, { namespace: '', name })),
   );
   expect(left.map((one) => one?.metadata.name)).toEqual(['drain-kept', undefined, 'drain-beside']);
-  expect(stdout).toContain('node drain-kept has the address 10.250.9.1, not 10.250.9.99; it stays');
+  expect(stdout).toContain('node drain-kept has the address 10.250.9.1 fd00:9::1, not 10.250.9.99; it stays');
   for (const address of ['10.250.9.99', '10.250.9.2', '10.250.9.98'])
     expect(stdout).toContain(`did: left ${address}`);
   const denied = await execa(join(binaries, 'kubectl'), [

@@ -31,6 +31,18 @@ describe('what bad input gets', () => {
     ['a bad CIDR', { podCIDR: '10.0.0.1/8' }, 422, { field: 'podCIDR', value: '10.0.0.1/8' }],
     ['overlapping CIDRs', { serviceCIDR: '10.244.0.0/24' }, 422, { field: 'serviceCIDR' }],
     [
+      'a pair of CIDRs with a space',
+      { podCIDR: '10.244.0.0/16, fd01::/56' },
+      422,
+      { field: 'podCIDR', reason: expect.stringContaining('has white space') },
+    ],
+    [
+      'two families for pods alone',
+      { podCIDR: '10.244.0.0/16,fd01::/56' },
+      422,
+      { field: 'serviceCIDR', reason: expect.stringContaining('is IPv4, and podCIDR is IPv4 and IPv6') },
+    ],
+    [
       'a host in a CIDR',
       { nodeList: [host(2), host(2), { ip: '10.244.0.9' }] },
       422,
