@@ -39,6 +39,10 @@ export const faults = {
   /** Connections are taken, and nothing is said on them. */
   hangSsh: (host: LabHost) => signalSsh(host, 'STOP'),
   freeSsh: (host: LabHost) => signalSsh(host, 'CONT'),
+  /** Its member of etcd says nothing more, while the host and everything else on it answers. */
+  hangEtcd: ({ name }: LabHost) => docker(['exec', name, 'pkill', '-STOP', '-x', 'etcd']),
+  /** Its kubelet may have started it anew meanwhile. */
+  freeEtcd: ({ name }: LabHost) => docker(['exec', name, 'sh', '-c', 'pkill -CONT -x etcd || true']),
   pause: ({ name }: LabHost) => docker(['pause', name]),
   unpause: ({ name }: LabHost) => docker(['unpause', name]),
   /** Pods of the host no longer reach a TCP port of other pods; what lies beside the pod network still does. */

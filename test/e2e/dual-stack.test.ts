@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 const { entries, host, nodes, sh } = byNumber(() => meta);
-const at = (index: number) => ({ host: host(index), nodeName: nodeNameOf(host(index)) });
+const at = (index: number) => ({ host: host(index), nodeName: nodeNameOf({ ip: host(index).ip }) });
 const sent = (workers: number[], word: string, requestId = word) =>
   person.apply({ masters: entries(0), workers: entries(...workers), word, requestId, cidrs });
 const pod = (name: string, index: number) =>
