@@ -5,6 +5,7 @@ import { specHashOf } from '#operations/spec-hash.ts';
 import { rehearse } from './dry-run.ts';
 import { pruning } from './history.ts';
 import { type Outcome, textOfProblems } from './outcome.ts';
+import { touchedBefore } from './settle.ts';
 import { deletionRequestId } from './signal.ts';
 import type { Request, Snapshot } from './snapshot.ts';
 
@@ -59,16 +60,19 @@ export const accept: Rule = ({ request }) =>
       ? { kind: 'accept', operation: request.operation, request }
       : { kind: 'rest' };
 
-export const acceptDeletion: Rule = ({ cluster }) => ({
-  kind: 'accept',
-  operation: 'delete',
-  request: {
+export const acceptDeletion: Rule = (snapshot) => {
+  const { cluster } = snapshot;
+  // From then on nobody knows of the operation that it ends, nor which hosts that may have changed.
+  const [touched, ...more] = touchedBefore(snapshot);
+  if (touched) return { kind: 'act', effects: [touched, ...more] };
+  const request: Request = {
     word: WORDS.delete.asked,
     requestId: deletionRequestId(cluster),
     specHash: specHashOf(cluster.spec),
     operation: 'delete',
-  },
-});
+  };
+  return { kind: 'accept', operation: 'delete', request };
+};
 
 export const acceptDeclared: Rule = (snapshot) => {
   const request = declaredRequest(snapshot);

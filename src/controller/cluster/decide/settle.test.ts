@@ -55,6 +55,34 @@ describe('a host whose record somebody deleted meanwhile', () => {
   });
 });
 
+describe('a deletion in the middle of a run', () => {
+  const note = { effects: [{ kind: 'note', hosts: held.map(() => ({ status: { touched: true } })) }] };
+  const blocked = { reason: 'FailedCreate', message: 'quota', outdated: false };
+  const given = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: held, deleted: true };
+
+  it('counts each host as touched before anybody forgets what ran', () => {
+    expect(outcome({ ...given, attempt: { kind: 'running', step: 'nodes' } })).toMatchObject(note);
+    expect(outcome({ ...given, operation: { ...operation, attempt: 2 } })).toMatchObject(note);
+  });
+
+  it.each<[string, Parameters<typeof outcome>[0]]>([
+    ['nothing ran yet', { attempt: { kind: 'absent' } }],
+    ['its pod could not start', { attempt: { kind: 'running', blocked } }],
+  ])('takes them for untouched where %s', (_, more) => {
+    expect(outcome({ ...given, ...more })).toMatchObject({ kind: 'accept', operation: 'delete' });
+  });
+});
+
+it('does not count hosts as touched by a run whose pod never started, when its time is over', () => {
+  const blocked = { reason: 'FailedCreate', message: 'quota', outdated: false };
+  const late = { ...creating, now: new Date('2026-01-02T00:00:00Z'), hosts: held };
+  const given = { ...late, operation: { ...operation, step: 'nodes' } };
+  expect(outcome({ ...given, attempt: { kind: 'running', blocked } })).toMatchObject({
+    kind: 'end',
+    reason: 'DeadlineExceeded',
+  });
+});
+
 it('counts each host as touched where a run is ended by its time, or does not say what it did', () => {
   const late = { ...creating, now: new Date('2026-01-02T00:00:00Z'), hosts: held };
   const note = { effects: [{ kind: 'note', hosts: held.map(() => ({ status: { touched: true } })) }] };

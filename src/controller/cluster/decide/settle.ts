@@ -1,3 +1,4 @@
+import { operationUnderWay } from '#api/cluster-facts.ts';
 import { type HostRecord, type HostRecordStatus, type HostState, stateOf } from '#api/host-record.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Operation } from '#operations/operation.ts';
@@ -58,21 +59,29 @@ function heldAgain(
 /** Nobody knows how far a run came that did not say it: each host that it could reach may have been changed. */
 export function touchedBy(snapshot: Snapshot): Effect[] {
   const { hosts, plan } = snapshot;
-  const touched = hosts.filter(
-    ({ spec, status }) => status?.touched !== true && plan?.hosts.some(({ member }) => member.ip === spec.ip),
-  );
   const again = heldAgain(snapshot);
-  return [
-    ...(touched.length > 0
-      ? [
-          {
-            kind: 'note' as const,
-            hosts: touched.map(({ spec }) => ({ ip: spec.ip, status: { touched: true } })),
-          },
-        ]
-      : []),
-    ...(again ? [again] : []),
-  ];
+  const reachable = hosts.filter(({ spec }) => plan?.hosts.some(({ member }) => member.ip === spec.ip));
+  return [...touched(reachable), ...(again ? [again] : [])];
+}
+
+/** What of a run under way is written down before a deletion ends it, or before what somebody left of its object is deleted. */
+export function touchedBefore(snapshot: Snapshot): Effect[] {
+  const { attempt, attempts, cluster, hosts } = snapshot;
+  const running = operationUnderWay(cluster);
+  if (running) return hasBegun(attempt, running) ? touchedBy(snapshot) : [];
+  // Status is gone, and with it what the run was about.
+  const isUnknown = cluster.status?.operation === undefined;
+  return isUnknown && attempts.some(({ errand }) => errand === undefined) ? touched(hosts) : [];
+}
+
+/** Whether a run of the operation may have reached a host: one whose pod cannot start did not. */
+export const hasBegun = (attempt: Snapshot['attempt'], { attempt: count }: { attempt: number }): boolean =>
+  count > 1 || (attempt.kind !== 'absent' && !(attempt.kind === 'running' && attempt.blocked));
+
+function touched(hosts: Snapshot['hosts']): Effect[] {
+  const fresh = hosts.filter(({ status }) => status?.touched !== true);
+  if (fresh.length === 0) return [];
+  return [{ kind: 'note', hosts: fresh.map(({ spec }) => ({ ip: spec.ip, status: { touched: true } })) }];
 }
 
 /** What must still be written down of hosts before a success counts; undefined when all of it is. */

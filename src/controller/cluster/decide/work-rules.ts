@@ -9,7 +9,7 @@ import { obtainKubeconfig } from './fetch.ts';
 import { leadsTo } from './kubeconfig.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, textOfBlock, textOfProblems } from './outcome.ts';
-import { afterFailure, settleHosts, touchedBy } from './settle.ts';
+import { afterFailure, hasBegun, settleHosts, touchedBy } from './settle.ts';
 import { deadlineOf, lostAt } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -138,7 +138,7 @@ export const retryLost: WorkRule = (snapshot, { operation, status }) => {
 };
 
 export const giveUp: WorkRule = (snapshot, { status }) => {
-  const [touched, ...more] = touchedBy(snapshot);
+  const [touched, ...more] = hasBegun(snapshot.attempt, status) ? touchedBy(snapshot) : [];
   if (touched) return { kind: 'act', effects: [touched, ...more] };
   const message = `not done within ${status.spec.cluster.timeout_mins ?? '60'} minutes (spec.cluster.timeout_mins)`;
   return { kind: 'end', result: 'failed', reason: 'DeadlineExceeded', message };
