@@ -137,7 +137,7 @@ describe('spec.addons.manifests', () => {
       return success;
     };
     const plan = await rehearse(spec(file()), '2');
-    expect(plan).toMatchObject({ result: 'Possible', warnings: expect.stringContaining('ConfigMap addons') });
+    expect(plan).toMatchObject({ result: 'Possible', warnings: expect.stringContaining('addons/a.yaml') });
     expect(plan?.steps).toContain('Apply manifests');
     expect(files).toEqual(['addons/a.yaml']);
   });
