@@ -86,7 +86,10 @@ async function recordedPlan(meta: Meta, name: string): Promise<Planned> {
   const operation = (await cluster(meta, name))?.status?.operation;
   if (!operation) throw new Error(`${name} has no operation`);
   const key = { namespace: 'default', name: `kube-${operation.name}-${operation.id}` };
-  const { data } = await meta.client.get<ConfigMap>(CONFIG_MAPS, key);
+  const read = async () => (await meta.client.get<ConfigMap>(CONFIG_MAPS, key)).data;
+  // The end is told in the object first, and its record is finished right after.
+  await expect.poll(async () => (await read())?.['result'], { timeout: 10_000 }).not.toBe('running');
+  const data = await read();
   expect(data?.['difference'], 'the difference of plan and deed').toBe('');
   return recorded.parse(JSON.parse(data?.['plan'] ?? '')).hosts;
 }
