@@ -134,6 +134,8 @@ describe('a cluster of three control planes', () => {
   it('takes a worker in, labels it and lets it go while a control plane is away', async () => {
     await docker(['pause', host(0).name]);
     try {
+      // Long enough for its pods to be told of as not ready.
+      await untilTold('False', 'HostsReachable');
       expect(await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(3, 5) })).toMatchObject({
         status: 200,
       });

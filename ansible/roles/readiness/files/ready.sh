@@ -19,14 +19,16 @@ for node in $UNTAINT; do
   out=$(kubectl taint node "$node" node-role.kubernetes.io/control-plane:NoSchedule- 2>&1) && changed "$node takes ordinary pods"
 done
 
-# The kubelet asks CoreDNS only every ten seconds whether it is ready; the same question is put to it here.
+# The kubelet asks CoreDNS only every ten seconds whether it is ready; the same question is put to it here. Pods of a node
+# that is away are nobody's to await.
 waiting() {
-  local namespace name phase ready ip out
-  out=$(kubectl get pods -A -o 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {.status.phase} {.status.conditions[?(@.type=="Ready")].status} {.status.podIP}{"\n"}{end}' 2>&1) ||
+  local namespace name phase ready node ip out
+  out=$(kubectl get pods -A -o 'jsonpath={range .items[*]}{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.status.conditions[?(@.type=="Ready")].status}|{.spec.nodeName}|{.status.podIP}{"\n"}{end}' 2>&1) ||
     { echo "$out"; return; }
   [ -n "$out" ] || { echo 'no pods'; return; }
-  while read -r namespace name phase ready ip; do
+  while IFS='|' read -r namespace name phase ready node ip; do
     case $namespace in kube-system | kube-flannel) ;; *) continue ;; esac
+    [ -z "$node" ] || case " $NODES " in *" $node "*) ;; *) continue ;; esac
     [ "$phase" != Succeeded ] || continue
     [ "$phase $ready" != 'Running True' ] || continue
     case $name in coredns-*) [ -n "$ip" ] && curl -sf -m 1 "http://$ip:8181/ready" > /dev/null && continue ;; esac
