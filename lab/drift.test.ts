@@ -1,123 +1,8 @@
-import {
-  chmod,
-  chown,
-  mkdir,
-  mkdtemp,
-  readFile,
-  rename,
-  rm,
-  symlink,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { execa } from 'execa';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import { chmod, chown, mkdir, rename, rm, symlink } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { APISERVER, CONFIG, KUBELET, MADE, SEAL, unitFile, watchedHost } from './watched-host.fixture.ts';
 
-const watch = join(import.meta.dirname, '..', 'ansible/files/watch');
-const UNITS = ['containerd.service', 'kubelet.service', 'matryoshka-watch.service'];
-const CONFIG = '/etc/containerd/config.toml';
-const KUBELET = '/usr/local/bin/kubelet';
-const APISERVER = '/etc/kubernetes/manifests/kube-apiserver.yaml';
-
-/** A directory stands for a host that has joined; systemd and the API server are scripts. */
-let root = '';
-const at = (path: string) => join(root, path);
-async function put(path: string, text: string, mode = 0o644): Promise<void> {
-  await mkdir(dirname(at(path)), { recursive: true });
-  await writeFile(at(path), text);
-  await chmod(at(path), mode);
-}
-const unitFile = (unit: string) => `/etc/systemd/system/${unit}`;
-const FILES: Readonly<Record<string, string>> = {
-  [CONFIG]: 'version = 3\n',
-  [KUBELET]: 'k'.repeat(2 * 1024 * 1024),
-  '/etc/sysctl.d/99-matryoshka.conf':
-    'net.ipv4.ip_forward = 1\n-net.bridge.bridge-nf-call-iptables = 1\n-net.bridge.none = 1\n',
-  '/opt/cni/bin/bridge': 'b',
-  '/etc/containerd/certs.d/ghcr.io:5000/hosts.toml': 'h',
-  ...Object.fromEntries(UNITS.map((unit) => [unitFile(unit), unit])),
-};
-
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'drift-'));
-  const listed = [...Object.keys(FILES), '/etc/cni/net.d/10-flannel.conflist', '/run/xtables.lock'];
-  const lines = [
-    ...listed.map((path) => `role file ${path}`),
-    ...UNITS.map((unit) => `role unit ${unit}`),
-    'host line /etc/hosts',
-  ];
-  await put('/etc/matryoshka/made', `cluster mine\n${lines.join('\n')}\n`);
-  for (const [path, text] of Object.entries(FILES)) await put(path, text);
-  await put('/etc/matryoshka/joined', 'mine');
-  await put('/etc/hosts', '127.0.0.1 localhost\n10.0.0.1 api.demo # matryoshka mine\n');
-  await put(APISERVER, 'a', 0o600);
-  await put('/etc/kubernetes/pki/ca.crt', 'ca');
-  await put('/etc/kubernetes/pki/apiserver.key', 'key', 0o600);
-  await put('/etc/kubernetes/kubelet.conf', '    server: https://api.demo:6443\n', 0o600);
-  await put('/var/lib/kubelet/config.yaml', 'kubelet');
-  await put('/proc/sys/net/ipv4/ip_forward', '1\n');
-  await put('/proc/sys/net/bridge/bridge-nf-call-iptables', '1\n');
-  await put('/proc/swaps', 'Filename\n');
-  await put('/usr/local/sbin/matryoshka-fence', '', 0o755);
-  await put('/bin/systemctl', '#!/bin/sh\n[ "$1" != show ] || cat "$MATRYOSHKA_ROOT/units"\n', 0o755);
-  await put(
-    '/bin/curl',
-    '#!/bin/sh\ncat > "$MATRYOSHKA_ROOT/sent"\necho "$@" >> "$MATRYOSHKA_ROOT/calls"\ncat "$MATRYOSHKA_ROOT/answer"\n',
-    0o755,
-  );
-  await put('/answer', '200');
-  await units();
-  await run('end');
-});
-afterEach(() => rm(root, { recursive: true }));
-
-/** What systemd says, with other properties of one unit. */
-async function units(unit = '', other: Readonly<Record<string, string>> = {}): Promise<void> {
-  const blocks = UNITS.map((name) => {
-    const usual = {
-      UnitFileState: 'enabled',
-      ActiveState: 'active',
-      FragmentPath: unitFile(name),
-      DropInPaths: '',
-    };
-    const all = { Id: name, ...usual, ...(name === unit ? other : {}) };
-    return Object.entries(all).map(([key, value]) => `${key}=${value}\n`);
-  });
-  await put('/units', blocks.map((lines) => lines.join('')).join('\n'));
-}
-
-async function run(verb: string): Promise<void> {
-  const { stderr } = await execa('/bin/bash', [watch, verb], {
-    env: {
-      MATRYOSHKA_ROOT: root,
-      PATH: `${at('/bin')}:${process.env['PATH']}`,
-      NODE_NAME: 'n1',
-      MATRYOSHKA_WATCH_PAUSE: '0',
-    },
-  });
-  expect(stderr).toBe('');
-}
-const Patch = z.object({
-  metadata: z.object({ annotations: z.object({ 'ecs.yun.com/drift': z.string() }) }),
-});
-const Drift = z.object({
-  at: z.iso.datetime(),
-  count: z.int(),
-  things: z.array(z.tuple([z.string(), z.string(), z.string()])),
-});
-async function told() {
-  const { metadata } = Patch.parse(JSON.parse(await readFile(at('/sent'), 'utf8')));
-  return Drift.parse(JSON.parse(metadata.annotations['ecs.yun.com/drift']));
-}
-/** What the host tells after a look, a line each thing. */
-async function look(): Promise<string[]> {
-  await run('look');
-  return (await told()).things.map((parts) => parts.join(' '));
-}
-const touch = (path: string) => utimes(at(path), 1, 1);
+const { at, text, put, units, run, told, look, touch, calls } = watchedHost();
 
 /** Twenty and more kinds of drift, and what is told of each. */
 const KINDS: readonly [string, () => Promise<void>, string][] = [
@@ -173,7 +58,7 @@ const KINDS: readonly [string, () => Promise<void>, string][] = [
   ],
   [
     'the manifest of what was made is edited',
-    () => put('/etc/matryoshka/made', 'cluster mine\nrole unit kubelet.service\n'),
+    () => put(MADE, 'cluster mine\nrole unit kubelet.service\n'),
     'file /etc/matryoshka/made changed',
   ],
   [
@@ -287,7 +172,7 @@ describe('what is no drift', () => {
   });
 
   it('stays in a seal whose writer is killed in the middle', async () => {
-    const sealed = await readFile(at('/etc/matryoshka/seal'), 'utf8');
+    const sealed = await text(SEAL);
     await run('begin');
     await put(CONFIG, 'ours');
     await put(
@@ -296,7 +181,7 @@ describe('what is no drift', () => {
       0o755,
     );
     await run('end').catch(() => undefined);
-    expect(await readFile(at('/etc/matryoshka/seal'), 'utf8')).toBe(sealed);
+    expect(await text(SEAL)).toBe(sealed);
     await rm(at('/bin/awk'));
     await run('begin');
     await run('end');
@@ -333,69 +218,20 @@ describe('what is no drift', () => {
   });
 });
 
-describe('members of etcd on hosts of their own', () => {
-  const CURL = `#!/bin/sh
-case "$*" in
-*https://10.0.0.5:2379/health) echo '{"health":"true","reason":""}' ;;
-*https://10.0.0.6:2379/health) echo '{"health":"false","reason":"ALARM NOSPACE\\u001b"}' ;;
-*/health) exit 7 ;;
-*) echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATRYOSHKA_ROOT/answer" ;;
-esac
-`;
-  const Told = z.object({
-    metadata: z.object({ annotations: z.object({ 'ecs.yun.com/etcd': z.string().nullable() }) }),
-  });
-  const sent = async () =>
-    Told.parse(JSON.parse(await readFile(at('/sent'), 'utf8'))).metadata.annotations['ecs.yun.com/etcd'];
-
-  it('are told of as they answer this control plane, each minute anew', async () => {
-    const urls = ['https://10.0.0.5:2379', 'https://10.0.0.6:2379', 'https://[fd00::7]:2379'];
-    await run('begin');
-    await put(APISERVER, `    - --etcd-servers=${urls.join(',')}\n`);
-    await put('/bin/curl', CURL, 0o755);
-    await run('end');
-    await run('look');
-    const members = [
-      ['10.0.0.5', 'healthy'],
-      ['10.0.0.6', 'ALARM NOSPACEub'],
-      ['fd00::7', 'does not answer'],
-    ];
-    const { at: when, ...said } = JSON.parse((await sent()) ?? '');
-    expect(said).toEqual({ members });
-    expect(Date.parse(when)).toBeGreaterThan(0);
-    await run('look');
-    await utimes(at('/run/matryoshka/watch/told'), new Date(), new Date(Date.now() - 61_000));
-    await run('look');
-    expect((await readFile(at('/calls'), 'utf8')).trim().split('\n')).toHaveLength(2);
-  });
-
-  it('are not told of where etcd is beside the control plane', async () => {
-    await run('begin');
-    await put(APISERVER, '    - --etcd-servers=https://127.0.0.1:2379\n');
-    await run('end');
-    await run('look');
-    expect(await sent()).toBeNull();
-  });
-});
-
 describe('what is told', () => {
-  const calls = async () => (await readFile(at('/calls'), 'utf8')).trim().split('\n');
   const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1';
 
   it('has no content, is bounded, and counts everything', async () => {
     await put(APISERVER, 'token: secret', 0o600);
     const long = Array.from({ length: 40 }, (_, index) => `role file /etc/${'long-'.repeat(20)}${index}`);
-    await put(
-      '/etc/matryoshka/made',
-      `${await readFile(at('/etc/matryoshka/made'), 'utf8')}${long.join('\n')}\n`,
-    );
+    await put(MADE, `${await text(MADE)}${long.join('\n')}\n`);
     for (const line of long) await put(line.slice('role file '.length), 'secret');
     await look();
     for (const line of long) await rm(at(line.slice('role file '.length)));
     await run('look');
-    const text = await readFile(at('/sent'), 'utf8');
-    expect(text.length).toBeLessThan(1500);
-    expect(text).not.toContain('secret');
+    const sent = await text('/sent');
+    expect(sent.length).toBeLessThan(1500);
+    expect(sent).not.toContain('secret');
     expect((await told()).count).toBe(42);
   });
 
