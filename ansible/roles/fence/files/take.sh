@@ -7,7 +7,7 @@ printf '%s\n' "$FENCE" > "$new" && chmod 755 "$new" || exit 1
 # shellcheck disable=SC2086
 "$new" take $RUN $OPTIONS; code=$?
 [ "$code" = 0 ] || exit "$code"
-cmp -s "$new" "$fence" || mv -f "$new" "$fence" || exit 1
+{ [ -x "$fence" ] && cmp -s "$new" "$fence"; } || mv -f "$new" "$fence" || exit 1
 [ ! -e /etc/matryoshka/joined ] || [ ! -s /etc/kubernetes/admin.conf ] || result serves "$(cat /etc/matryoshka/joined)"
 # Where a member of etcd of this cluster runs: beside a control plane, or as a unit of its own.
 if [ "$(made_by)" = "${RUN%% *}" ]; then

@@ -23,5 +23,6 @@ mkdir -p /opt/cni/bin
 archive cni-plugins "$CNI_PATH" "$CNI_SHA256" /opt/cni/bin
 if [ -n "$FLANNEL_PATH" ]; then
   archive flannel-cni-plugin "$FLANNEL_PATH" "$FLANNEL_SHA256" /opt/cni/bin
-  [ -e /opt/cni/bin/flannel ] || cp /opt/cni/bin/flannel-amd64 /opt/cni/bin/flannel
+  cmp -s /opt/cni/bin/flannel-amd64 /opt/cni/bin/flannel ||
+    { cp /opt/cni/bin/flannel-amd64 /opt/cni/bin/.flannel && mv -f /opt/cni/bin/.flannel /opt/cni/bin/flannel; }
 fi
