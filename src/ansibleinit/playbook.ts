@@ -18,7 +18,7 @@ export interface PlaybookResult {
   steps: string[];
   /** The play that was reached last. */
   play: string;
-  /** The first cause of a failure, or why it is not complete. */
+  /** The first cause of a failure, of each host that failed in that task, or why it is not complete. */
   message: string;
 }
 
@@ -56,7 +56,8 @@ export async function runPlaybook(
   const busy = new Map<string, string>();
   const progress = { play: '', busy };
   let complete = false;
-  let cause = '';
+  const causes: string[] = [];
+  let first = '';
   const planned = new Set(settings.order.steps.map((step) => step.name));
   const stopFile = join(work, 'stop');
   const uncut = settings.order.steps.filter(({ cut }) => cut === 'never').map((step) => step.name);
@@ -119,12 +120,14 @@ export async function runPlaybook(
     if (event.host !== undefined && event.versions)
       versions.set(event.host, { ...versions.get(event.host), ...event.versions });
     if (event.event === 'failed' || event.event === 'unreachable') {
-      // The first is the cause; what fails later mostly fails because of it.
-      cause ||= `${event.host ?? ''}: ${event.task ?? ''}: ${event.message ?? ''}`;
+      // The first is the cause, and hosts that fail in the same task by themselves; what fails later mostly fails because of it.
+      const task = `${play ?? ''}/${event.task ?? ''}`;
+      if (causes.length === 0) first = task;
+      if (first === task) causes.push(`${event.host ?? ''}: ${event.task ?? ''}: ${event.message ?? ''}`);
       const why = cut.has(event.host ?? '') ? CUT : (event.message ?? '');
       if (event.host !== undefined) failed.set(event.host, `${event.task ?? ''}: ${why}`);
     } else if (event.event === 'info' && /^(ERROR|\[ERROR\])/.test(event.message ?? '')) {
-      cause ||= event.message ?? '';
+      if (causes.length === 0) causes.push(event.message ?? '');
     }
   }
   const { exitCode } = await child;
@@ -135,6 +138,7 @@ export async function runPlaybook(
     achieved(ip, ['taken']);
     failed.set(ip, `${task}: ${CUT}`);
   }
-  const why = cause || (complete ? '' : `ansible-playbook ended with code ${exitCode}, and not at its end`);
+  const why =
+    causes.join('; ') || (complete ? '' : `ansible-playbook ended with code ${exitCode}, and not at its end`);
   return { complete, failed, did, versions, steps: [...steps], play: progress.play, message: why };
 }
