@@ -13,6 +13,8 @@ export const CONFIG = '/etc/containerd/config.toml';
 export const KUBELET = '/usr/local/bin/kubelet';
 export const APISERVER = '/etc/kubernetes/manifests/kube-apiserver.yaml';
 export const SEAL = '/etc/matryoshka/seal';
+export const CA_KEY = '/etc/kubernetes/pki/ca.key';
+export const ENCRYPTION = '/etc/kubernetes/pki/matryoshka/encryption.yaml';
 export const MADE = '/etc/matryoshka/made';
 export const unitFile = (unit: string) => `/etc/systemd/system/${unit}`;
 const FILES: Readonly<Record<string, string>> = {
@@ -33,6 +35,12 @@ const Drift = z.object({
   count: z.int(),
   things: z.array(z.tuple([z.string(), z.string(), z.string()])),
 });
+
+const ROLES: Readonly<Record<string, string>> = {
+  [CONFIG]: 'runtime',
+  [KUBELET]: 'kubelet',
+  '/opt/cni/bin/bridge': 'network',
+};
 
 /** A new one for each test of the file that calls this. */
 export function watchedHost() {
@@ -91,7 +99,7 @@ export function watchedHost() {
     root = await mkdtemp(join(tmpdir(), 'drift-'));
     const listed = [...Object.keys(FILES), '/etc/cni/net.d/10-flannel.conflist', '/run/xtables.lock'];
     const lines = [
-      ...listed.map((path) => `role file ${path}`),
+      ...listed.map((path) => `${ROLES[path] ?? 'role'} file ${path}`),
       ...UNITS.map((unit) => `role unit ${unit}`),
       'host line /etc/hosts',
     ];
@@ -102,6 +110,9 @@ export function watchedHost() {
     await put(APISERVER, 'a', 0o600);
     await put('/etc/kubernetes/pki/ca.crt', 'ca');
     await put('/etc/kubernetes/pki/apiserver.key', 'key', 0o600);
+    await put(CA_KEY, 'key of the authority', 0o600);
+    await put('/etc/kubernetes/admin.conf', 'client-key-data: x\n', 0o600);
+    await put(ENCRYPTION, '  secret: x\n', 0o600);
     await put('/etc/kubernetes/kubelet.conf', '    server: https://api.demo:6443\n', 0o600);
     await put('/var/lib/kubelet/config.yaml', 'kubelet');
     await put('/proc/sys/net/ipv4/ip_forward', '1\n');

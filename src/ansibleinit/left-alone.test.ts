@@ -32,6 +32,11 @@ describe('a host that does not answer is done without where', () => {
       'm2',
     ],
     ['it is a member of etcd that only stays', [master('m1', 'change'), host('e1', 'stay', 'etcd')], 'e1'],
+    [
+      'something of it would change, and it may be away',
+      [master('m1', 'change'), { ...master('m2', 'change'), mayBeAway: true } satisfies PlannedHost],
+      'm2',
+    ],
   ])('%s', (_why, hosts, ip) => {
     expect(left(hosts, { [ip]: 'Unreachable' })).toEqual([ip]);
   });
@@ -40,6 +45,11 @@ describe('a host that does not answer is done without where', () => {
     ['it joins', [master('m1', 'stay'), host('w1', 'join', 'worker')], 'w1'],
     ['something of it changes', [master('m1', 'stay'), master('m2', 'change')], 'm2'],
     ['it is the only control plane', [master('m1', 'stay'), host('w1', 'join', 'worker')], 'm1'],
+    [
+      'it may be away, and is the only control plane',
+      [{ ...master('m1', 'change'), mayBeAway: true } satisfies PlannedHost, host('w1', 'change', 'worker')],
+      'm1',
+    ],
   ])('not where %s', (_why, hosts, ip) => {
     expect(left(hosts, { [ip]: 'Unreachable' })).toEqual([]);
   });

@@ -33,7 +33,8 @@ function leftAsTheyAre(order: Order, found: Found): string[] {
 }
 
 /**
- * Hosts that would only be asked and do not answer, while a control plane does: the work is done without them. Where a
+ * Hosts that would only be asked, or that may be away, and do not answer, while a control plane does: the work is done
+ * without them. Where a
  * member of etcd counts, the playbook refuses by itself to change an etcd that is not whole.
  */
 function notNeeded({ hosts }: Order, { said, problems }: Found): string[] {
@@ -42,8 +43,8 @@ function notNeeded({ hosts }: Order, { said, problems }: Found): string[] {
       isMaster(member) && (action === 'stay' || action === 'change') && said.has(member.ip),
   );
   const away = new Set(problems.filter(({ check }) => check === 'Unreachable').map(({ ip }) => ip));
-  return hosts.flatMap(({ member: { ip }, action }) =>
-    asked && action === 'stay' && away.has(ip) ? [ip] : [],
+  return hosts.flatMap(({ member: { ip }, action, mayBeAway }) =>
+    asked && (action === 'stay' || mayBeAway) && away.has(ip) ? [ip] : [],
   );
 }
 

@@ -12,6 +12,7 @@ export const OPERATION_NAMES = [
   'relabel',
   'replace',
   'move-etcd',
+  'repair',
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
@@ -43,6 +44,7 @@ export const WORDS: Record<OperationName, Words> = {
   relabel: words('relabeling', 'relabel'),
   replace: words('replacing', 'replace'),
   'move-etcd': words('moving-etcd', 'move-etcd'),
+  repair: words('repairing', 'repair'),
 };
 
 const ASKED = new Map(OPERATION_NAMES.map((name) => [WORDS[name].asked, name]));

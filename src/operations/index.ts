@@ -4,6 +4,7 @@ import { remove } from './delete.ts';
 import { moveEtcd } from './move-etcd.ts';
 import type { Operation } from './operation.ts';
 import { relabel } from './relabel.ts';
+import { repair } from './repair.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
@@ -16,6 +17,7 @@ export const operations: readonly Operation[] = [
   relabel,
   replace,
   moveEtcd,
+  repair,
   remove,
 ];
 

@@ -43,6 +43,8 @@ export interface Planning {
   ): PlannedHost['action'] | undefined;
   /** The action for a host that the cluster holds and `spec` does not name. */
   unnamed(record: HostRecord, situation: Situation): PlannedHost['action'] | undefined;
+  /** Whether the work is done without hosts that are away, as long as a control plane answers. */
+  mayBeAway?: true;
   steps: readonly StepPlan[];
 }
 
@@ -69,7 +71,7 @@ const marksOf = ({ spec: { labels, taints } }: HostRecord): NonNullable<PlannedH
 
 /** Port and user of a host follow the spec at once; name and duties are those of its record. */
 function plannedHosts(
-  { named, unnamed }: Planning,
+  { named, unnamed, mayBeAway }: Planning,
   situation: Situation,
 ): { hosts: PlannedHost[]; release: string[] } {
   const wanted = membersOf(situation.spec.cluster);
@@ -87,6 +89,7 @@ function plannedHosts(
       ...expectedMachine(record),
       ...(action === 'change' && record ? { before: marksOf(record) } : {}),
       ...(action === 'join' && reclaim !== undefined ? { reclaim } : {}),
+      ...(action === 'change' && mayBeAway ? { mayBeAway } : {}),
     });
   }
   // In order of address: a cache and a list of the server have them in orders of their own.

@@ -85,6 +85,7 @@ it('serves REST, its documentation, admission and probes over TLS until it is to
         'kubeconfig',
         'logs',
         'relabel',
+        'repair',
         'replace',
         'scaledown',
         'scaleup',

@@ -27,6 +27,8 @@ export const plannedHostSchema = z.object({
   before: memberSchema.pick({ labels: true, taints: true }).optional(),
   /** /etc/machine-id as it was at the first contact; another one is another machine. */
   machineId: z.string().optional(),
+  /** The work is done without it where it does not answer, as without one that only stays. */
+  mayBeAway: z.literal(true).optional(),
 });
 export type PlannedHost = z.infer<typeof plannedHostSchema>;
 

@@ -40,7 +40,9 @@ describe('the OpenAPI document', () => {
       const { operationId, requestBody, responses } = operationSchema.parse(operation);
       expect([operationId, requestBody?.required ?? false]).toEqual([
         operationId,
-        ['createCluster', 'scaleUp', 'scaleDown', 'relabel', 'replace', 'moveEtcd'].includes(operationId),
+        ['createCluster', 'scaleUp', 'scaleDown', 'relabel', 'replace', 'moveEtcd', 'repair'].includes(
+          operationId,
+        ),
       ]);
       for (const [status, { content }] of Object.entries(responses).filter(
         ([code]) => !code.startsWith('20'),

@@ -155,6 +155,9 @@ it('what a dry run plans is what the controller accepts, by its hash', async () 
   await expectAsPlanned(operator, 'demo');
   // That plan was for once.
   expect(await again()).toMatchObject({ status: 409 });
+  await sealed('POST', '/repair', {});
+  await word('repair-finished');
+  await expectAsPlanned(operator, 'demo');
   await sealed('POST', '/replace', { from: host(2).ip, to: host(4) });
   await word('replace-finished');
   await expectAsPlanned(operator, 'demo');

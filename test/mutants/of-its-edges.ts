@@ -7,6 +7,34 @@ const fenced = (test: string): Witness => unit('lab/fence.test.ts', test);
 /** Decisions of docs/contract.md that hosts, the runtime, the installer and the server keep. */
 export const ofItsEdges: readonly Mutant[] = [
   {
+    name: 'a host that lost the key of its authority is changed all the same',
+    file: 'ansible/roles/repair/files/compare.sh',
+    from: 'none) beyond=yes ;;',
+    to: 'none) ;;',
+    witness: unit('lab/repair.test.ts', 'leaves the host as it is, and is named'),
+  },
+  {
+    name: 'secrets are copied',
+    file: 'ansible/files/watch',
+    from: '&& ! is_secret "$thing" || continue',
+    to: '|| continue',
+    witness: unit('lab/repair.test.ts', 'is a copy of each small file, for root alone'),
+  },
+  {
+    name: 'a copy counts though its sum is another',
+    file: 'ansible/roles/repair/files/seal.sh',
+    from: `[ "$(sha256sum < "$kept/$sum" | cut -d' ' -f1)" = "$sum" ] &&`,
+    to: '[ -e "$kept/$sum" ] &&',
+    witness: unit('lab/repair.test.ts', 'is not what a copy holds that somebody has edited as well'),
+  },
+  {
+    name: 'a static pod is restarted though the others do not answer',
+    file: 'ansible/roles/repair/files/start.sh',
+    from: '! healthy || others_answer "$pod" || continue',
+    to: 'true',
+    witness: unit('lab/repair-start.test.ts', 'where the API server of another does not answer'),
+  },
+  {
     name: 'fence checked once a play',
     file: FENCE,
     from: 'compare "$1" "$2" "$3" "$4"\n  MATRYOSHKA_RUN=',

@@ -6,7 +6,7 @@ argument list, no file is left there, and the host needs no Python.
         vars: {KUBE_VERSION: v1.34.4}   # become shell variables; maps and lists arrive as JSON
         timeout: 300                    # seconds
         shell: /bin/sh                  # instead of the play's ansible_shell_executable
-        library: member.sh              # functions of the role that its scripts call; several as a list
+        library: member.sh              # functions that the scripts call, in the role's files/ or ROLE/NAME.sh; several as a list
         seals: false                    # it makes nothing of the host itself, which saves the time
         output: /path/on/this/machine   # where standard output goes, 0600, instead of into the result
 
@@ -90,7 +90,7 @@ class ActionModule(ActionBase):
         functions, calls = self._steps(args['script'], task_vars, args.get('go_on'))
         # The whole text is read before any of it runs, so that no command of it can eat the rest.
         libraries = args.get('library') or []
-        library = '\n'.join(read(self._find_needle('files', name))
+        library = '\n'.join(read(self._path(name, task_vars))
                             for name in ([libraries] if isinstance(libraries, str) else libraries))
         # What takes the host is not let in yet: it changes nothing that is sealed.
         sealing = '' if args.get('shell') or args.get('seals') is False else SEALING
@@ -118,16 +118,20 @@ class ActionModule(ActionBase):
             result.update(msg='; '.join(found['changes'])[:MESSAGE_LIMIT])
         return result
 
+    def _path(self, name, task_vars):
+        if '/' not in name:
+            return self._find_needle('files', name)
+        role, script = name.split('/')
+        return os.path.join(task_vars['playbook_dir'], 'roles', role, 'files', script)
+
     def _steps(self, scripts, task_vars, go_on):
         """Shell functions, one a script, and the lines that call them."""
         functions, calls = [], []
 
         def function(name):
             role = name.split('/')[0] if '/' in name else self._task._role.get_name()
-            path = (os.path.join(task_vars['playbook_dir'], 'roles', role, 'files', name.split('/')[1])
-                    if '/' in name else self._find_needle('files', name))
             called = 'step_%d' % len(functions)
-            functions.append('%s() {\nROLE=%s\n%s\n}' % (called, shlex.quote(role), read(path)))
+            functions.append('%s() {\nROLE=%s\n%s\n}' % (called, shlex.quote(role), read(self._path(name, task_vars))))
             return called
 
         for step in [scripts] if isinstance(scripts, str) else scripts:

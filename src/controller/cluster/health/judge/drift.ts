@@ -6,7 +6,7 @@ const TYPE = 'HostsAsMade';
 /** How many things are named of a host. */
 const MAX_THINGS = 3;
 const MEND =
-  'put it back as it was, or replace the host; on a host, "matryoshka-watch look" and its unit\'s journal name all of it';
+  'set the operation to "repairing" (REST: POST …/repair) to put it back; on a host the journal of unit matryoshka-watch names all of it';
 
 /** Whether each host is as we made it, by its own word. Hosts that have etcd alone run no kubelet, and tell nothing. */
 export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): Stated {

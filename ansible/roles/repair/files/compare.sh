@@ -1,0 +1,18 @@
+# What differs on this host from what was made: the list, the scripts of roles that make some of it again, and what nobody
+# can make again, because of which this host is left as it is.
+# Without a seal nobody knows what was made, and one that is taken now would be of what somebody has made of it.
+[ -e "$R/etc/matryoshka/joined" ] && [ -e "$seal" ] || enough
+list=$(differing) || fail 'what differs from what was made cannot be told'
+scripts= beyond=
+while IFS=$'\t' read -r kind thing how; do
+  [ -n "$kind" ] || continue
+  does=$(remedy "$kind" "$thing" "$how" "$list")
+  case $does in
+    none) beyond=yes ;;
+    hosts) scripts="$scripts host/endpoint.sh" ;;
+    */*) scripts="$scripts $does" ;;
+  esac
+done <<< "$list"
+result differs "$(base64 -w0 <<< "$list")"
+result scripts "$scripts"
+[ -n "$beyond" ] || { [ -z "$list" ] && [ ! -s "$pending" ]; } || result repairs yes

@@ -1,0 +1,55 @@
+# Puts back what differs, as it was sealed, as far as nothing is started for it: that follows in start.sh.
+[ -z "$ONLY_DEAD" ] || ! healthy || enough
+list=$(base64 -d <<< "$DIFFERS")
+
+as_sealed() { chmod "$(sealed "$1" 4)" "$2" && chown "$(sealed "$1" 5)" "$2"; } # PATH FILE
+put_copy() { # PATH
+  # The kubelet and systemd pass over a name that begins with a dot.
+  local new=$R${1%/*}/.${1##*/}.matryoshka copy
+  copy=$(copy_of "$1") || fail "there is no copy of $1"
+  [ -L "$R$1" ] || [ ! -d "$R$1" ] || fail "a folder stands where $1 was; move it away and ask again"
+  mkdir -p "$R${1%/*}"
+  cp "$copy" "$new" && as_sealed "$1" "$new" && mv -fT "$new" "$R$1" || fail "$1 cannot be put back"
+  changed "$1 is as it was made"
+}
+# The mark by which a role knows that it has nothing to bring.
+forget() { # PATH
+  case $1 in
+    */bin/kubelet | */bin/kubeadm | */bin/kubectl | */bin/runc) rm -f "$installed/${1##*/}" ;;
+    */bin/containerd* | */bin/ctr) rm -f "$installed/containerd" ;;
+    /opt/cni/bin/*) rm -f "$installed"/{cni-plugins,flannel-cni-plugin} ;;
+    */balancer/*) rm -f "$installed/balancer" ;;
+  esac
+}
+# Somebody's change of our unit stays on the host, under a name that systemd passes over.
+set_aside() { # UNIT PATH
+  case $2 in /etc/systemd/*/"$1".d/*.conf | /run/systemd/*/"$1".d/*.conf) ;; *) return 0 ;; esac
+  local to=$2.set-aside
+  while [ -e "$R$to" ] || [ -L "$R$to" ]; do to=$to~; done
+  mv -T "$R$2" "$R$to" && changed "$2 is set aside as $to"
+}
+
+while IFS=$'\t' read -r kind thing how; do
+  [ -n "$kind" ] || continue
+  does=$(remedy "$kind" "$thing" "$how" "$list")
+  # First noted, then touched.
+  case $does in copy | issue | */*) while read -r user; do note "$user"; done < <(users_of "$thing") ;; esac
+  case $does in
+    mode) as_sealed "$thing" "$R$thing" && changed "mode and owner of $thing are as they were made" ;;
+    # The kubelet ends a pod whose manifest is gone; start.sh awaits that before it puts the other one there.
+    copy) is_static_pod "$thing" || put_copy "$thing" ;;
+    */*) forget "$thing" ;;
+    sysctl)
+      value=$(awk -F'\t' -v name="$thing" '$1 == "sysctl" && $2 == name { print $3 }' "$seal")
+      [ -e "$R/proc/sys/${thing//.//}" ] || modprobe -a overlay br_netfilter 2>/dev/null
+      printf '%s\n' "$value" > "$R/proc/sys/${thing//.//}" || fail "$thing cannot be set to $value"
+      changed "$thing is $value" ;;
+    swap) swapoff -a || fail 'swap cannot be turned off'; changed 'swap is off; take it out of /etc/fstab, or a start turns it on' ;;
+    unit)
+      unit=${thing%.service}
+      while read -r path; do [ -z "$path" ] || { [ "$unit" = matryoshka-etcd ] || note "unit $unit"; set_aside "$thing" "$path"; }; done \
+        < <(grep -o 'changed by [^,]*' <<< "$how" | sed 's/^changed by //')
+      case $how in *masked*) systemctl unmask -q "$thing"; systemctl unmask -q --runtime "$thing"; changed "$thing is not masked" ;; esac
+      case $how in *'runs by'*) [ "$unit" = matryoshka-etcd ] || note "unit $unit" ;; esac ;;
+  esac
+done < <(in_order "$list")

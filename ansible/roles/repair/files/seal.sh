@@ -1,0 +1,94 @@
+# What was made on this host, what differs of it by the seal, and what can be done about each thing.
+umask 077
+seal=$R/etc/matryoshka/seal kept=$R/etc/matryoshka/kept kubernetes=/etc/kubernetes
+# What was put back and must be started anew, a line each: a repair that is cut off goes on with it.
+pending=$work/repair
+note() { grep -qxF "$1" "$pending" 2>/dev/null || echo "$1" >> "$pending"; }
+done_with() { sed -i "\\#^$1\$#d" "$pending" 2>/dev/null; }
+noted() { grep -qxF "$1" "$pending" 2>/dev/null; }
+
+sealed() { awk -F'\t' -v thing="$1" -v at="$2" '$1 == "file" && $2 == thing { print $at }' "$seal"; } # PATH FIELD
+copy_of() { # PATH: the copy of what was sealed, if it is whole
+  local sum; sum=$(sealed "$1" 11)
+  [ ${#sum} = 64 ] && [ "$(sha256sum < "$kept/$sum" | cut -d' ' -f1)" = "$sum" ] && echo "$kept/$sum"
+} 2>/dev/null
+# The role that made a file; of a manifest that somebody has edited the copy is asked.
+role_of() { awk -v thing="$1" '$2 == "file" && $3 == thing { print $1; exit }' "$(copy_of /etc/matryoshka/made || echo "$manifest")"; }
+
+# differing: KIND THING HOW with tabs between, by the run's own copy of the watch: the host's may be what differs.
+differing() {
+  local watch=$state/watch.of-the-run code
+  mkdir -p "$state"
+  printf '%s\n' "$WATCH" > "$watch"
+  # Left by a script that was cut off; what that changed is ours, and nothing of it is at work any more.
+  [ ! -e "$seal.before" ] || bash "$watch" end
+  bash "$watch" differences; code=$?
+  rm -f "$watch"
+  return $code
+}
+# Of interfaces that listen to routers before forwarding as a whole, which would have them stop.
+in_order() { { grep 'accept_ra' <<< "$1"; grep -v 'accept_ra' <<< "$1"; } | grep .; }
+
+# The authority that signs a leaf: a file that has or goes with a key, and that kubeadm can make again.
+authority_of() {
+  case $1 in
+    $kubernetes/pki/apiserver-etcd-client.* | $kubernetes/pki/etcd/server.* | $kubernetes/pki/etcd/peer.* | $kubernetes/pki/etcd/healthcheck-client.*) echo etcd/ca ;;
+    $kubernetes/pki/front-proxy-client.*) echo front-proxy-ca ;;
+    $kubernetes/pki/apiserver.* | $kubernetes/pki/apiserver-kubelet-client.*) echo ca ;;
+    $kubernetes/admin.conf | $kubernetes/super-admin.conf | $kubernetes/controller-manager.conf | $kubernetes/scheduler.conf) echo ca ;;
+    *) return 1 ;;
+  esac
+}
+is_static_pod() { case $1 in $kubernetes/manifests/*.yaml) ;; *) return 1 ;; esac; }
+only_mode() { case $1 in *changed* | *missing* | *'is a link'*) return 1 ;; esac; }
+
+# remedy KIND THING HOW LIST: how the thing is put back: sysctl, swap, hosts, unit, mode, copy, issue, a script of the role that
+# makes it, or none.
+remedy() {
+  local authority
+  case $1 in sysctl | swap | hosts | unit) echo "$1"; return ;; esac
+  if only_mode "$3"; then echo mode; return; fi
+  if authority=$(authority_of "$2"); then
+    # An authority is never made again: with another one nobody would know anybody in the cluster any more.
+    while IFS=$'\t' read -r _ thing how; do
+      case $thing in "$kubernetes/pki/$authority.key") only_mode "$how" || { echo none; return; } ;; esac
+      case $thing in "$kubernetes/pki/$authority.crt") only_mode "$how" || [ -n "$(copy_of "$thing")" ] || { echo none; return; } ;; esac
+    done <<< "$4"
+    echo issue; return
+  fi
+  [ -z "$(copy_of "$2")" ] || { echo copy; return; }
+  case $2 in
+    /var/lib/matryoshka/balancer/*) echo balancer/balancer.sh; return ;;
+    /etc/cni/net.d/*) echo none; return ;;
+  esac
+  case $(role_of "$2") in
+    host) echo host/host.sh ;;
+    runtime) case $2 in */certs.d/* | */matryoshka-proxy.conf) echo runtime/sources.sh ;; *) echo runtime/runtime.sh ;; esac ;;
+    kubelet) echo kubelet/kubelet.sh ;;
+    network) echo network/plugins.sh ;;
+    balancer) echo balancer/balancer.sh ;;
+    watch) echo watch/watch.sh ;;
+    *) echo none ;;
+  esac
+}
+
+# What runs by a file, and is started anew once that is as it was: `unit NAME` or `pod NAME`, a line each. etcd itself reads
+# its certificates at each connection.
+users_of() {
+  case $1 in
+    $kubernetes/manifests/*) basename "$1" .yaml | sed 's/^/pod /' ;;
+    $kubernetes/controller-manager.conf) echo 'pod kube-controller-manager' ;;
+    $kubernetes/scheduler.conf) echo 'pod kube-scheduler' ;;
+    $kubernetes/pki/etcd/ca.crt) printf 'pod etcd\npod kube-apiserver\n' ;;
+    $kubernetes/pki/etcd/*) ;;
+    $kubernetes/pki/matryoshka/audit-policy.yaml) echo 'pod kube-apiserver' ;;
+    $kubernetes/pki/matryoshka/*) ;;
+    $kubernetes/pki/ca.crt) printf 'unit kubelet\npod kube-apiserver\npod kube-controller-manager\n' ;;
+    $kubernetes/pki/front-proxy-ca.crt | $kubernetes/pki/sa.pub) printf 'pod kube-apiserver\npod kube-controller-manager\n' ;;
+    $kubernetes/pki/*) echo 'pod kube-apiserver' ;;
+    $kubernetes/kubelet.conf | $kubernetes/resolv.conf | /var/lib/kubelet/* | */kubelet.service | */kubelet.service.d/* | */bin/kubelet) echo 'unit kubelet' ;;
+    /etc/containerd/config.toml | */containerd.service | */containerd.service.d/* | */bin/containerd) echo 'unit containerd' ;;
+    */matryoshka-balancer.service | /etc/matryoshka/balancer/* | */balancer/*) echo 'unit matryoshka-balancer' ;;
+    */matryoshka-watch.service | */matryoshka-watch) echo 'unit matryoshka-watch' ;;
+  esac
+}

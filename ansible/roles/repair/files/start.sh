@@ -1,0 +1,69 @@
+# Starts anew what ran by something that was put back, and starts what somebody has stopped. What others must carry on for
+# and cannot waits for the next repair, with the reason, and keeps nothing else.
+rm -f "$pending.why"
+systemctl daemon-reload
+for unit in containerd kubelet matryoshka-etcd matryoshka-balancer matryoshka-watch; do
+  is_made unit $unit.service || continue
+  systemctl is-enabled -q $unit 2>/dev/null || { systemctl enable -q $unit 2>/dev/null && changed "$unit.service is enabled"; }
+  if noted "unit $unit"; then does=restart; elif systemctl is-active -q $unit; then continue; else does=start; fi
+  systemctl reset-failed $unit 2>/dev/null
+  systemctl $does $unit || fail "$unit does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
+  changed "$unit.service: $does"
+done
+done_with 'unit .*'
+[ -n "$IS_MASTER" ] || exit 0
+later() { echo "$1" > "$pending.why"; return 1; }
+
+runs() { # NAME: a container of the static pod runs
+  [ -n "$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
+    grep -xF "$(ctr -n k8s.io containers ls -q "labels.\"io.kubernetes.container.name\"==$1,labels.\"io.kubernetes.pod.namespace\"==kube-system")")" ]
+}
+# exchange NAME FILE: the pod ends, then starts by that manifest.
+exchange() {
+  local to=$R/etc/kubernetes/manifests/$1.yaml try
+  rm -f "$to"
+  for try in $(seq 240); do runs "$1" || break; sleep 0.5; done
+  mv -fT "$2" "$to"
+}
+in_url() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
+# While this API server is away the others carry on: each of them answers.
+others_answer() { # NAME
+  local address try
+  for address in $OTHERS; do
+    for try in $(seq 30); do curl -sk -m 3 "https://$(in_url "$address"):6443/readyz" | grep -qx ok && continue 2; sleep 1; done
+    later "$1 of this control plane is not restarted: the API server at $address does not answer" || return 1
+  done
+}
+# A member that runs ends only while every other one is well; one that is down already takes no quorum away.
+etcd_carries_on() {
+  local out
+  [ -n "$(container)" ] && [ "$(members 2>&1 | wc -l)" != 1 ] || return 0
+  out=$(check_etcd "$IP" '' 2>&1) || later "etcd of this control plane is not restarted: ${out%; nothing was changed}"
+}
+is_back() { # NAME
+  case $1 in
+    etcd) answers "$IP" ;;
+    kube-apiserver) runs "$1" && healthy ;;
+    *) runs "$1" ;;
+  esac
+}
+for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
+  # Where etcd has hosts of its own, its authority is here all the same.
+  noted "pod $pod" || continue
+  [ -n "$(sealed "/etc/kubernetes/manifests/$pod.yaml" 2)" ] || { done_with "pod $pod"; continue; }
+  case $pod in etcd | kube-apiserver) ! healthy || others_answer "$pod" || continue ;; esac
+  [ "$pod" != etcd ] || etcd_carries_on || continue
+  of_pod=/etc/kubernetes/manifests/$pod.yaml new=$R/etc/kubernetes/.$pod.matryoshka
+  copy=$(copy_of $of_pod) || copy=$R$of_pod
+  cp "$copy" "$new" && chmod "$(sealed $of_pod 4)" "$new" && chown "$(sealed $of_pod 5)" "$new" || fail "there is no manifest of $pod"
+  # Protected: whatever becomes of this run, the pod gets its manifest back.
+  R=$R "$R/usr/local/sbin/matryoshka-fence" protect "repair-$pod" bash -c "$(declare -f runs exchange); exchange $pod '$new'" ||
+    fail "$of_pod cannot be put back"
+  for try in $(seq 360); do is_back "$pod" && break; sleep 0.5; done
+  is_back "$pod" || fail "$pod does not run with $of_pod as it was made"
+  done_with "pod $pod"; changed "$pod runs as it was made"
+  # Balancers take an API server back after two answers a second apart; the next one waits for that.
+  [ "$pod" != kube-apiserver ] || sleep 3
+done
+for try in $(seq 360); do healthy && break; sleep 0.5; done
+healthy || fail 'the API server of this control plane does not become ready'

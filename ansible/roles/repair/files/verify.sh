@@ -1,0 +1,18 @@
+# Whether this host is as it was made, in the end.
+[ -e "$R/etc/matryoshka/joined" ] && [ -e "$seal" ] ||
+  fail 'there is no seal on this host, so nobody knows what was made there; replace the host'
+why=$(cat "$pending.why" 2>/dev/null)
+[ -z "$why" ] || [ ! -s "$pending" ] || fail "$why; mend or replace that host, and ask again"
+for try in $(seq "$TRIES"); do
+  list=$(differing) || fail 'what differs from what was made cannot be told'
+  said= never=
+  while IFS=$'\t' read -r kind thing how; do
+    [ -n "$kind" ] || continue
+    [ "$(remedy "$kind" "$thing" "$how" "$list")" != none ] || never="$never${never:+, }$thing $how"
+    said="$said${said:+, }$thing $how"
+  done <<< "$list"
+  [ -z "$never" ] || fail "cannot be made again: $never; nothing was changed on this host: put it back yourself, or replace the host"
+  [ -n "$said" ] || { did changed; exit 0; }
+  sleep 1
+done
+fail "still differs from what was made: $said; put it back yourself, or replace the host"

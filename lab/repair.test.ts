@@ -1,0 +1,196 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, chown, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CA_KEY, CONFIG, ENCRYPTION, KUBELET, MADE, unitFile, watchedHost } from './watched-host.fixture.ts';
+
+const { at, text, put, units, bash, run, look } = watchedHost();
+
+const ansible = join(import.meta.dirname, '..', 'ansible');
+const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
+const role = (name: string) => read(`roles/repair/files/${name}`);
+const APISERVER_KEY = '/etc/kubernetes/pki/apiserver.key';
+const DROP_IN = `${unitFile('kubelet.service')}.d/x.conf`;
+const PENDING = '/var/lib/matryoshka/repair';
+
+/** What a script of the role prints, behind what host_script puts before it; its failure is a line `failed: …`. */
+const script = (name: string, vars: Readonly<Record<string, string>> = {}, library = '') => {
+  const said = Object.entries(vars).map(([key, value]) => `${key}='${value.replaceAll("'", `'\\''`)}'\n`);
+  const body = `${read('files/prelude.sh')}\n${library}\n${role('seal.sh')}\nROLE=repair\n( ${role(name)}\n)`;
+  return bash(
+    ['-s'],
+    `main() {\n${said.join('')}${body}\ncase $? in 0 | 4) ;; *) echo failed: "$?" ;; esac\n}\nmain 2>&1 </dev/null\n`,
+  );
+};
+const compare = async () => {
+  const said = await script('compare.sh', { WATCH: read('files/watch') });
+  const facts = said.split('\n').flatMap((line) => {
+    const [, key, value] = /^result: (\w+)=(.*)$/.exec(line) ?? [];
+    return key === undefined || value === undefined ? [] : [[key, value.trim()] as const];
+  });
+  return Object.fromEntries(facts);
+};
+/** Both sides of a task that puts back: what changes between begin and end is sealed. */
+async function putBack(more: Readonly<Record<string, string>> = {}): Promise<string> {
+  const { differs = '' } = await compare();
+  await run('begin');
+  const said = await script('put-back.sh', { DIFFERS: differs, ONLY_DEAD: '', ...more });
+  await run('end');
+  return said;
+}
+const verify = () => script('verify.sh', { WATCH: read('files/watch'), TRIES: '1' });
+const pending = async () => (existsSync(at(PENDING)) ? (await text(PENDING)).trim().split('\n') : []);
+
+beforeEach(async () => {
+  await put('/var/lib/matryoshka/.keep', '');
+  await put('/bin/swapoff', '#!/bin/sh\nprintf "Filename\\n" > "$MATRYOSHKA_ROOT/proc/swaps"\n', 0o755);
+});
+
+describe('what is kept to be put back', () => {
+  it('is a copy of each small file, for root alone, and of none with a secret', async () => {
+    const { mode } = await stat(at('/etc/matryoshka/kept'));
+    expect(mode & 0o777).toBe(0o700);
+    const copies = await readdir(at('/etc/matryoshka/kept'));
+    const kept = await Promise.all(copies.map((name) => text(`/etc/matryoshka/kept/${name}`)));
+    expect(kept).toEqual(expect.arrayContaining(['version = 3\n', 'a', 'ca', 'kubelet']));
+    expect(kept.filter((content) => /key|secret/.test(content))).toEqual([]);
+  });
+
+  it('is what comes later as well, at once', async () => {
+    await put('/etc/cni/net.d/10-flannel.conflist', 'flannel');
+    await look();
+    await rm(at('/etc/cni/net.d/10-flannel.conflist'));
+    await putBack();
+    expect(await text('/etc/cni/net.d/10-flannel.conflist')).toBe('flannel');
+  });
+
+  it('is what was sealed, never what somebody made of it, and goes when another is sealed', async () => {
+    const kept = () => readdir(at('/etc/matryoshka/kept'));
+    const before = await kept();
+    await put(CONFIG, 'theirs');
+    await run('begin');
+    await run('end');
+    expect(await kept()).toEqual(before);
+    await run('begin');
+    await put(CONFIG, 'ours');
+    await run('end');
+    const after = await kept();
+    expect(after).toHaveLength(before.length);
+    expect(after).not.toEqual(before);
+  });
+});
+
+const MENDED: readonly [string, () => Promise<unknown>, string[]][] = [
+  ['an edited configuration', () => put(CONFIG, 'version = 2\n'), ['unit containerd']],
+  ['one that is gone', () => rm(at(CONFIG)), ['unit containerd']],
+  ['its mode', () => chmod(at(CONFIG), 0o600), []],
+  ['its owner', () => chown(at(CONFIG), 7, 8), []],
+  ['the mode of a key', () => chmod(at(CA_KEY), 0o644), []],
+  [
+    'a link in its place',
+    async () => {
+      await rename(at(CONFIG), at('/elsewhere'));
+      await symlink(at('/elsewhere'), at(CONFIG));
+    },
+    ['unit containerd'],
+  ],
+  ['the kubelet’s configuration', () => put('/var/lib/kubelet/config.yaml', 'kubelex'), ['unit kubelet']],
+  ['a unit’s file', () => put(unitFile('kubelet.service'), 'x'), ['unit kubelet']],
+  ['the list of what was made', () => put(MADE, 'cluster mine\n'), []],
+  ['a kernel setting', () => put('/proc/sys/net/ipv4/ip_forward', '0\n'), []],
+  ['swap', () => put('/proc/swaps', 'Filename\n/swap\n'), []],
+  [
+    'the certificate of the authority',
+    () => rm(at('/etc/kubernetes/pki/ca.crt')),
+    ['unit kubelet', 'pod kube-apiserver', 'pod kube-controller-manager'],
+  ],
+];
+
+describe('put back', () => {
+  it.each(MENDED)(
+    '%s, and nothing differs then; what ran by it is to be started',
+    async (_, drift, starts) => {
+      await drift();
+      expect((await compare())['repairs']).toBe('yes');
+      expect(await putBack()).not.toContain('failed');
+      expect(await pending()).toEqual(starts);
+      expect(await look()).toEqual([]);
+      expect(await verify()).toBe('did: changed');
+    },
+  );
+
+  it('is what a drop-in of somebody’s changes: it is set aside, not removed', async () => {
+    await put(DROP_IN, '[Service]\nNice=1\n');
+    await put(`${DROP_IN}.set-aside`, 'of before');
+    await units('kubelet.service', { DropInPaths: DROP_IN });
+    expect(await putBack()).toContain(`changed: ${DROP_IN} is set aside as ${DROP_IN}.set-aside~`);
+    expect(existsSync(at(DROP_IN))).toBe(false);
+    expect(await text(`${DROP_IN}.set-aside~`)).toContain('Nice=1');
+    expect(await text(`${DROP_IN}.set-aside`)).toBe('of before');
+    expect(await pending()).toEqual(['unit kubelet']);
+  });
+
+  it('is a binary by the script of its role, which fetches it by its sum', async () => {
+    await put('/etc/matryoshka/installed/kubelet', 'sum');
+    await put(KUBELET, 'newer');
+    expect(await compare()).toMatchObject({ repairs: 'yes', scripts: 'kubelet/kubelet.sh' });
+    await putBack();
+    expect(existsSync(at('/etc/matryoshka/installed/kubelet'))).toBe(false);
+    expect(await text(KUBELET)).toBe('newer');
+    expect(await pending()).toEqual(['unit kubelet']);
+    expect(await verify()).toMatch(/^still differs from what was made: \/usr\/local\/bin\/kubelet changed; /);
+  });
+
+  it('is our line of /etc/hosts by the script that writes it', async () => {
+    await put('/etc/hosts', '');
+    expect(await compare()).toMatchObject({ repairs: 'yes', scripts: 'host/endpoint.sh' });
+  });
+
+  it('is nothing where nothing differs', async () => {
+    expect(await compare()).toEqual({ differs: expect.any(String), scripts: '' });
+    expect(await verify()).toBe('did: changed');
+  });
+
+  it('goes on with what a try that was cut off has not started', async () => {
+    await put(CONFIG, 'theirs');
+    await putBack();
+    expect(await compare()).toMatchObject({ repairs: 'yes', scripts: '' });
+    await put(`${PENDING}.why`, 'others do not answer\n');
+    expect(await verify()).toMatch(/^others do not answer; mend or replace that host, and ask again/);
+  });
+});
+
+describe('what cannot be made again', () => {
+  it.each<[string, () => Promise<unknown>, string]>([
+    ['the key of an authority that is gone', () => rm(at(CA_KEY)), `${CA_KEY} missing`],
+    ['one that is another', () => put(CA_KEY, 'kex of the authority', 0o600), `${CA_KEY} changed`],
+    ['the key that encrypts Secrets', () => rm(at(ENCRYPTION)), `${ENCRYPTION} missing`],
+    [
+      'what an authority that is gone would sign',
+      async () => {
+        await rm(at(CA_KEY));
+        await rm(at(APISERVER_KEY));
+      },
+      `${APISERVER_KEY} missing, ${CA_KEY} missing`,
+    ],
+  ])('leaves the host as it is, and is named: %s', async (_, drift, says) => {
+    await put(CONFIG, 'theirs');
+    await drift();
+    expect(await compare()).not.toHaveProperty('repairs');
+    expect(await verify()).toMatch(`cannot be made again: ${says}; nothing was changed on this host`);
+  });
+
+  it('is what nobody knows: a host without a seal gets none by this', async () => {
+    await rm(at('/etc/matryoshka/seal'));
+    expect(await compare()).toEqual({});
+    expect(await verify()).toMatch(/^there is no seal on this host/);
+    expect(existsSync(at('/etc/matryoshka/seal'))).toBe(false);
+  });
+
+  it('is not what a copy holds that somebody has edited as well', async () => {
+    for (const name of await readdir(at('/etc/matryoshka/kept')))
+      await put(`/etc/matryoshka/kept/${name}`, 'x');
+    await rm(at('/etc/kubernetes/kubelet.conf'));
+    expect(await compare()).not.toHaveProperty('repairs');
+  });
+});

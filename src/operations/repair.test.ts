@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { stateOf } from '#api/host-record.ts';
+import { infer } from './infer.ts';
+import { planOf } from './plan.ts';
+import { repair } from './repair.ts';
+import { apart, ip, plan, records, spec } from './testing/planned.fixture.ts';
+
+const three = spec([1, 2, 3], [7, 8]);
+
+it('puts back every host, control planes one at a time and not cut off halfway, those that are down first', () => {
+  const { does, steps, at, refused } = plan(repair, three, three);
+  expect(does).toEqual(Object.fromEntries([1, 2, 3, 7, 8].map((last) => [ip(last), 'change'])));
+  expect(steps).toEqual([
+    'Take hosts',
+    'Put back control planes that do not answer',
+    'Put back control planes',
+    'Put back workers',
+    'Compare hosts',
+  ]);
+  expect(at('Put back control planes')).toEqual([1, 2, 3]);
+  expect(at('Put back workers')).toEqual([7, 8]);
+  expect(refused).toEqual([]);
+  for (const name of steps.slice(1, 3))
+    expect(repair.planning.steps.find((step) => step.name === name)).toMatchObject({
+      pace: 'one',
+      cut: 'never',
+    });
+});
+
+it('passes by hosts that have no seal, and lets each host be away', () => {
+  const of = apart([1], [4, 5, 6], [4, 7]);
+  const { hosts } = planOf(repair, {
+    spec: of,
+    applied: of,
+    hosts: records(of),
+    offer: { versions: ['v1.34.4'] },
+  });
+  expect(hosts.map(({ member, mayBeAway }) => [member.ip, mayBeAway])).toEqual(
+    [1, 4, 7].map((last) => [ip(last), true]),
+  );
+});
+
+it('is for hosts that have joined', () => {
+  const hosts = records(three).map((record) =>
+    record.spec.ip === ip(8) ? { ...record, status: { state: 'Lost' as const } } : record,
+  );
+  const made = planOf(repair, { spec: three, applied: three, hosts, offer: { versions: ['v1.34.4'] } });
+  expect(made.hosts.map(({ member }) => member.ip)).not.toContain(ip(8));
+  expect(hosts.map(stateOf)).toContain('Lost');
+});
+
+it('changes nothing of the cluster: an edit is refused, and none asks for it', () => {
+  expect(plan(repair, three, spec([1, 2, 3], [7, 8, 9])).refused).toEqual([
+    'spec.cluster.nodeList: host 10.0.0.9 cannot be changed by this operation',
+  ]);
+  expect(infer(three, three)).toEqual({ kind: 'nothing' });
+  expect(repair.request.edit({ spec: three, applied: three }, {})).toEqual({ change: {}, problems: [] });
+});

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
+import { tracesOn } from './traces.ts';
+
+/** Hosts are changed by hand, control planes among them; one operation puts all of it back, and harms nothing. */
+const NAME = 'repaired';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 12 * 60_000;
+/** A minute, and half of one more where all hosts share two processors. */
+const TOLD_MS = 90_000;
+const WORKER = 3;
+const ALL = [0, 1, 2, WORKER];
+
+let meta: Meta;
+let traces: (index: number) => Promise<string[]>;
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  traces = await tracesOn(meta);
+});
+afterAll(() => meta.close());
+
+const { host, entries, nodes, sh } = byNumber(() => meta);
+
+const asMade = (cluster: KubernetesCluster | undefined) =>
+  findCondition(cluster?.status?.conditions, 'HostsAsMade');
+const untilAsMade = () =>
+  untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', 2 * TOLD_MS);
+const untilTold = (...indices: number[]) =>
+  untilCluster(
+    meta,
+    NAME,
+    (cluster) => {
+      const { status, message = '' } = asMade(cluster) ?? {};
+      return status === 'False' && indices.every((index) => message.includes(`(${host(index).ip}): `));
+    },
+    TOLD_MS,
+  );
+const ask = async () =>
+  expect(await meta.rest.raw('POST', `${PATH}/repair`, {})).toMatchObject({ status: 200 });
+const repaired = async () => {
+  await ask();
+  await untilDone(meta, NAME, OPERATION_MS);
+  await untilAsMade();
+  expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...ALL));
+};
+const kubelet = (index: number) => sh(index, 'systemctl show -P MainPID kubelet');
+const serves = (index: number) => sh(index, 'curl -sk -m 5 https://127.0.0.1:6443/readyz || true');
+
+const CONFIG = '/etc/containerd/config.toml';
+const UNITS = '/etc/systemd/system';
+const K8S = '/etc/kubernetes';
+const DROP_IN = `${UNITS}/kubelet.service.d/x.conf`;
+
+/** What is done on a worker; on control planes in turn. */
+const OF_A_WORKER = [
+  `echo '# x' >> ${CONFIG}`,
+  `chmod 600 ${UNITS}/containerd.service`,
+  'printf x >> /usr/local/bin/kubeadm',
+  'rm /usr/local/bin/runc',
+  'rm /opt/cni/bin/bridge',
+  'printf x >> /opt/cni/bin/flannel',
+  'echo >> /etc/cni/net.d/10-flannel.conflist',
+  'echo "# x" >> /var/lib/kubelet/config.yaml',
+  `echo '# x' >> ${UNITS}/kubelet.service`,
+  `printf '[Service]\\nNice=1\\n' > ${DROP_IN}`,
+  'systemctl daemon-reload',
+  'systemctl disable -q kubelet',
+  'systemctl stop kubelet',
+  'sysctl -qw net.ipv4.ip_forward=0',
+  'rm /etc/sysctl.d/99-matryoshka.conf',
+  'echo "# x" >> /etc/matryoshka/balancer/haproxy.cfg',
+  'cat /etc/hosts > /run/hosts && grep -v matryoshka /run/hosts > /etc/hosts; rm /run/hosts',
+  `rm ${K8S}/pki/ca.crt`,
+  'rm /usr/local/sbin/matryoshka-fence',
+];
+const OF_CONTROL_PLANES: readonly (readonly string[])[] = [
+  [
+    `sed -i 's/--leader-elect=true/--leader-elect=true /' ${K8S}/manifests/kube-scheduler.yaml`,
+    `chmod 644 ${K8S}/pki/sa.key`,
+    `echo '# x' >> ${K8S}/admin.conf`,
+  ],
+  // Its API server is gone, and comes first.
+  [`rm ${K8S}/manifests/kube-apiserver.yaml`, `rm ${K8S}/pki/apiserver.key ${K8S}/pki/apiserver.crt`],
+  [
+    `echo '# x' >> ${K8S}/manifests/etcd.yaml`,
+    `echo '# x' >> ${K8S}/controller-manager.conf`,
+    `rm ${K8S}/pki/front-proxy-client.crt ${K8S}/pki/etcd/healthcheck-client.key`,
+  ],
+];
+
+describe('hosts that somebody has changed by hand', () => {
+  it('are as they were made at first', async () => {
+    const body = { name: NAME, masterList: entries(0, 1, 2), nodeList: entries(WORKER) };
+    expect(await meta.rest.raw('POST', PATH, { ...body, privateSSHKey: meta.privateKey })).toMatchObject({
+      status: 200,
+    });
+    await untilDone(meta, NAME, OPERATION_MS);
+    await untilAsMade();
+  });
+
+  it('are put back, a worker', async () => {
+    await sh(WORKER, OF_A_WORKER.join('\n'));
+    const told = await untilTold(WORKER);
+    expect(asMade(told)?.message).toContain('"repairing"');
+    const before = await Promise.all([0, 1, 2].map(kubelet));
+    await repaired();
+    // Where nothing differed nothing was started anew.
+    expect(await Promise.all([0, 1, 2].map(kubelet))).toEqual(before);
+    expect(await sh(WORKER, `cat ${DROP_IN}.set-aside`)).toContain('Nice=1');
+    await sh(WORKER, `rm ${DROP_IN}.set-aside`);
+  });
+
+  it('are put back, control planes one by one, one whose API server is gone first', async () => {
+    for (const [index, changes] of OF_CONTROL_PLANES.entries()) await sh(index, changes.join('\n'));
+    await untilTold(0, 1, 2);
+    const unready: string[] = [];
+    const watching = untilCluster(
+      meta,
+      NAME,
+      (cluster) => {
+        const ready = findCondition(cluster?.status?.conditions, 'Ready');
+        if (ready?.status !== 'True') unready.push(`${ready?.status} ${ready?.message}`);
+        return cluster?.status?.operation?.name === 'repair' && cluster.status.operation.result !== undefined;
+      },
+      OPERATION_MS,
+    );
+    await repaired();
+    await watching;
+    expect(unready).toEqual([]);
+    expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
+  });
+
+  it('are left as they are where the key of the authority is lost, and the others are put back', async () => {
+    await sh(2, `mv ${K8S}/pki/ca.key /root/ca.key && echo '# x' >> ${CONFIG}`);
+    await sh(WORKER, `echo '# x' >> ${CONFIG}`);
+    await untilTold(2, WORKER);
+    const before = await kubelet(2);
+    await ask();
+    const failed = await untilCluster(
+      meta,
+      NAME,
+      (cluster) => cluster?.status?.operation?.result === 'failed',
+      OPERATION_MS,
+    );
+    expect(failed?.status?.message).toMatch(/pki\/ca\.key missing; nothing was changed on this host/);
+    expect(failed?.status?.message).toContain(host(2).ip);
+    expect(await sh(WORKER, `tail -1 ${CONFIG}`)).not.toBe('# x');
+    expect(await sh(2, `tail -1 ${CONFIG}`)).toBe('# x');
+    expect(await kubelet(2)).toBe(before);
+    expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
+    await sh(2, `mv /root/ca.key ${K8S}/pki/ca.key`);
+    await repaired();
+  });
+
+  it('go, and nothing stays on them', async () => {
+    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
+    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    for (const index of ALL) expect(await traces(index), host(index).name).toEqual([]);
+  });
+});
