@@ -26,6 +26,9 @@ cp $libraries $root/usr/lib/x86_64-linux-gnu/xtables/
 for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
   ln -s xtables-nft-multi "$root/usr/sbin/$name"
 done
+# Without names of protocols nft prints their numbers. kube-proxy then takes none of its own rules for what it wants, and
+# once an hour, when it compares them all, removes every Service.
+cp /etc/protocols "$root/etc/"
 ln -s dash "$root/usr/bin/sh"
 ln -s ../bin/kmod "$root/usr/sbin/modprobe"
 tar -C $root --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - .
