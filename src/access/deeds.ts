@@ -1,5 +1,6 @@
 import { CONFIG_MAPS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type Spec } from '#api/kubernetes-cluster.ts';
+import type { PinnedFile } from '#api/pinned-file.ts';
 
 /** A user as the API server describes him, with all that a SubjectAccessReview needs. */
 export interface User {
@@ -65,11 +66,15 @@ export function onManifests(
   { addons }: Pick<Spec, 'addons'>,
   { namespace, name }: { namespace: string; name: string },
 ): Deed[] {
-  const configMaps = new Set((addons?.manifests ?? []).map(({ configMap }) => configMap));
-  if (configMaps.size === 0) return [];
+  const files = addons?.manifests ?? [];
+  return files.length === 0 ? [] : [...reading(files, namespace), onKubeconfig(namespace, name)];
+}
+
+/** Reading the ConfigMaps that files come from. */
+function reading(files: readonly Pick<PinnedFile, 'configMap'>[], namespace: string): Deed[] {
   const { group, plural: resource } = CONFIG_MAPS;
-  const reading = (one: string): Deed => ({ verb: 'get', group, resource, namespace, name: one });
-  return [...[...configMaps].map(reading), onKubeconfig(namespace, name)];
+  const names = new Set(files.map(({ configMap }) => configMap));
+  return [...names].map((name) => ({ verb: 'get', group, resource, namespace, name }));
 }
 
 /** The refusal of a deed; the words say nothing about whether the object exists. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Manifest } from '#api/addons.ts';
 import { type Spec, specSchema } from '#api/kubernetes-cluster.ts';
+import type { PinnedFile } from '#api/pinned-file.ts';
 import { create } from './create.ts';
 import { infer } from './infer.ts';
 import { APPLY_MANIFESTS } from './manifests.ts';
@@ -11,8 +11,8 @@ import { sealOf } from './seal.ts';
 import { records } from './testing/planned.fixture.ts';
 
 const offer = { versions: ['v1.34.4'] };
-const file = (key: string, sum = 'a'): Manifest => ({ configMap: 'addons', key, sha256: sum.repeat(64) });
-const spec = (manifests?: Manifest[], ...nodes: number[]): Spec => ({
+const file = (key: string, sum = 'a'): PinnedFile => ({ configMap: 'addons', key, sha256: sum.repeat(64) });
+const spec = (manifests?: PinnedFile[], ...nodes: number[]): Spec => ({
   cluster: {
     masterList: [{ ip: '10.0.0.1' }],
     nodeList: nodes.map((last) => ({ ip: `10.0.0.${last}` })),
@@ -79,7 +79,7 @@ it('are named once each', () => {
   ]);
 });
 
-it.each<[string, { [K in keyof Manifest]?: string | undefined }, RegExp]>([
+it.each<[string, { [K in keyof PinnedFile]?: string | undefined }, RegExp]>([
   ['a name that no ConfigMap has', { configMap: 'Addons' }, /is not a name of a ConfigMap/],
   ['a key that no ConfigMap has', { key: '../a' }, /is not a key of a ConfigMap/],
   ['another kind of sum', { sha256: 'abc' }, /is not a SHA-256/],

@@ -1,5 +1,5 @@
-import type { Manifest } from '#api/addons.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
+import type { PinnedFile } from '#api/pinned-file.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Step } from '#protocol/order.ts';
 
@@ -10,7 +10,8 @@ export const APPLY_MANIFESTS = 'Apply manifests';
 
 const FIELD = 'spec.addons.manifests';
 
-export const manifestsOf = ({ addons }: Pick<Spec, 'addons'>): readonly Manifest[] => addons?.manifests ?? [];
+export const manifestsOf = ({ addons }: Pick<Spec, 'addons'>): readonly PinnedFile[] =>
+  addons?.manifests ?? [];
 
 /** Whether a plan applies them. */
 export const appliesManifests = (steps: readonly Pick<Step, 'name'>[]): boolean =>

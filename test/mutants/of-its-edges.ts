@@ -213,7 +213,7 @@ export const ofItsEdges: readonly Mutant[] = [
   },
   {
     name: 'a file of manifests that somebody edited is applied',
-    file: 'src/controller/cluster/stores/manifests.ts',
+    file: 'src/controller/cluster/stores/pinned-files.ts',
     from: 'if (sum !== sha256)',
     to: 'if (sum.length !== sha256.length)',
     witness: {

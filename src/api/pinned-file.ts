@@ -1,0 +1,24 @@
+import { z } from 'zod';
+
+/**
+ * A text of a user's own: one key of a ConfigMap of the cluster's namespace, and the SHA-256 of its text. The sum stands
+ * in the spec, so that whoever may edit the ConfigMap alone decides nothing.
+ */
+export const pinnedFileSchema = z.object({
+  configMap: z
+    .string()
+    .max(253)
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, { error: 'is not a name of a ConfigMap' })
+    .meta({ description: 'ConfigMap of this namespace.' }),
+  key: z
+    .string()
+    .max(253)
+    .regex(/^[-._a-zA-Z0-9]+$/, { error: 'is not a key of a ConfigMap; write it like addons.yaml' })
+    .meta({ description: 'Key in data, whose text is YAML.' }),
+  sha256: z
+    .string()
+    .max(64)
+    .regex(/^[0-9a-f]{64}$/, { error: 'is not a SHA-256 in hexadecimal; write what "sha256sum FILE" says' })
+    .meta({ description: 'SHA-256 of that text, as sha256sum says it of the file.' }),
+});
+export type PinnedFile = z.infer<typeof pinnedFileSchema>;
