@@ -37,6 +37,10 @@ export const controllerConfig = z.object({
   ...inCluster,
   runnerImage: z.string().default('matryoshka/runner:dev').describe('Image of the Job that runs Ansible'),
   runnerServiceAccount: z.string().default('matryoshka-runner').describe('ServiceAccount of the Job'),
+  hookServiceAccount: z
+    .string()
+    .default('matryoshka-hook')
+    .describe('ServiceAccount of Jobs that run hooks; it has no right'),
   serverUrl: z
     .string()
     .default('https://matryoshka-server.matryoshka-system.svc')

@@ -1,6 +1,8 @@
 import { messageOf } from '#base/errors.ts';
 import { EXIT } from '#protocol/exit.ts';
+import { HOOK_ARGUMENT } from '#protocol/hook.ts';
 import { deliver, leaveVerdict } from './delivery.ts';
+import { type HookSettings, readHookSettings, runHook } from './hook.ts';
 import { reapOrphans } from './reap.ts';
 import { runOrder } from './run.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -24,19 +26,29 @@ async function main(): Promise<number> {
     });
   }
   if (process.pid === 1) reapOrphans();
+  const ended = () => interrupted;
+  return process.argv[2] === HOOK_ARGUMENT ? hook(stop.signal, ended) : attempt(stop.signal, ended);
+}
+
+function misconfigured(error: unknown): number {
+  const message = `the environment of this run is not usable: ${messageOf(error)}`;
+  print(message);
+  leaveVerdict(TERMINATION_LOG, { success: false, reason: 'Misconfigured', message, hosts: [] });
+  return EXIT.usage;
+}
+
+/** A run of ours: it is logged and reported to the server. */
+async function attempt(signal: AbortSignal, interrupted: () => number | undefined): Promise<number> {
   let settings: Settings;
   try {
     settings = readSettings(process.env);
   } catch (error) {
-    const message = `the environment of this run is not usable: ${messageOf(error)}`;
-    print(message);
-    leaveVerdict(TERMINATION_LOG, { success: false, reason: 'Misconfigured', message, hosts: [] });
-    return EXIT.usage;
+    return misconfigured(error);
   }
   const uplink =
     settings.SERVER_URL === undefined ? printing(print) : streaming(settings, settings.order.run.job, print);
   try {
-    const report = await runOrder(settings, uplink, stop.signal);
+    const report = await runOrder(settings, uplink, signal);
     await uplink.close(CLOSE_LOG_MS);
     const delivered = await deliver(settings, report);
     // Last, so that a run that dies before its report is told is lost, not judged.
@@ -47,7 +59,25 @@ async function main(): Promise<number> {
     print(messageOf(error));
     await uplink.close(1_000);
     // No verdict: whoever comes next must not take an interrupted run for a judged one.
-    return interrupted ?? EXIT.failed;
+    return interrupted() ?? EXIT.failed;
+  }
+}
+
+/** A playbook of a user's own: it knows no server, and its last words and its exit code are all that is told of it. */
+async function hook(signal: AbortSignal, interrupted: () => number | undefined): Promise<number> {
+  let settings: HookSettings;
+  try {
+    settings = readHookSettings(process.env);
+  } catch (error) {
+    return misconfigured(error);
+  }
+  try {
+    const report = await runHook(settings, print, signal);
+    leaveVerdict(TERMINATION_LOG, report);
+    return report.success ? EXIT.done : EXIT.failed;
+  } catch (error) {
+    print(messageOf(error));
+    return interrupted() ?? EXIT.failed;
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inventoryOf } from '#protocol/inventory.ts';
-import type { Settings } from './settings.ts';
+import type { RunAccess, Settings } from './settings.ts';
 
 /** Text that Ansible would take for a template, or a variable that would change how Ansible itself works. */
 const TEMPLATE = /\{\{|\{%|\{#/;
@@ -16,19 +16,27 @@ export interface PlaybookFiles {
  * Writes what ansible-playbook reads, into a directory in memory: the inventory with the artifacts' sums and the
  * site's variables, the keys as OpenSSH wants them (0600), the pinned host keys.
  */
-export function writePlaybookFiles(
+export const writePlaybookFiles = (
   settings: Settings,
   knownHosts: string,
   untouched: ReadonlySet<string>,
+): PlaybookFiles =>
+  writeFiles(settings.WORK_DIR, completeInventory(settings, untouched), settings.access, knownHosts);
+
+/** Writes an inventory, and the way to its hosts. Throws where the inventory holds text of a template. */
+export function writeFiles(
+  directory: string,
+  inventory: object,
+  access: RunAccess,
+  knownHosts: string,
 ): PlaybookFiles {
-  const { WORK_DIR: directory, access } = settings;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const files = {
     inventory: join(directory, 'inventory.json'),
     knownHosts: join(directory, 'known_hosts'),
     privateKey: access.privateKey === undefined ? undefined : join(directory, 'ssh-privatekey'),
   };
-  const text = JSON.stringify(completeInventory(settings, untouched));
+  const text = JSON.stringify(inventory);
   if (TEMPLATE.test(text))
     throw new Error('the inventory holds template text ({{, {% or {#), which is never data of ours');
   writeFileSync(files.inventory, text, { mode: 0o600 });

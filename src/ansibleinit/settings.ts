@@ -29,6 +29,13 @@ const environmentSchema = z.object({
   TERMINATION_LOG: z.string().default('/dev/termination-log'),
 });
 
+/** The way to the hosts, as the Job's Secret has it. */
+export interface RunAccess {
+  privateKey?: string;
+  password?: string;
+  knownHosts: string;
+}
+
 /** Everything that one run was told, from its order, its environment and its mounts. */
 export interface Settings extends z.infer<typeof environmentSchema> {
   order: RunOrder;
@@ -36,7 +43,7 @@ export interface Settings extends z.infer<typeof environmentSchema> {
   /** The site's own values of role variables. */
   siteVars: Record<string, unknown>;
   limits: Limits;
-  access: { privateKey?: string; password?: string; knownHosts: string };
+  access: RunAccess;
   caFile: string;
 }
 
@@ -48,13 +55,25 @@ function readOptional(path: string): string | undefined {
   }
 }
 
-function readOrder(path: string): RunOrder {
+/** The order in a file. Throws where there is none, or none that can be used. */
+export function readOrder(path: string): RunOrder {
   const text = readOptional(path);
   if (text === undefined) throw new Error(`there is no order at ${path}`);
   const parsed = runOrderSchema.safeParse(JSON.parse(text));
   if (!parsed.success)
     throw new Error(`the order at ${path} is not usable: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+/** The way to the hosts, from the files below `etc`. */
+export function readAccess(etc: string): RunAccess {
+  const privateKey = readOptional(join(etc, 'access/ssh-privatekey'));
+  const password = readOptional(join(etc, 'access/password'));
+  return {
+    ...(privateKey === undefined ? {} : { privateKey }),
+    ...(password === undefined ? {} : { password }),
+    knownHosts: readOptional(join(etc, 'access/known_hosts')) ?? '',
+  };
 }
 
 /** Reads the environment and the mounted files. Throws with the name of what is missing or malformed. */
@@ -65,8 +84,6 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     parse(readOptional(join(etc, 'site/inventory-vars.yaml')) ?? '{}') ?? {},
   );
   const { precheck_limits: limits, ...roleVars } = siteVars;
-  const privateKey = readOptional(join(etc, 'access/ssh-privatekey'));
-  const password = readOptional(join(etc, 'access/password'));
   return {
     ...parsed,
     order: readOrder(join(etc, 'access', ORDER_FILE)),
@@ -79,11 +96,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
         .parse(limits ?? {}),
       ...thresholdsIn(roleVars),
     }),
-    access: {
-      ...(privateKey === undefined ? {} : { privateKey }),
-      ...(password === undefined ? {} : { password }),
-      knownHosts: readOptional(join(etc, 'access/known_hosts')) ?? '',
-    },
+    access: readAccess(etc),
     caFile: join(etc, 'ca/ca.crt'),
   };
 }

@@ -64,11 +64,14 @@ it('the API server does not know the token that a Job’s pod has', async () => 
   );
 });
 
-it('its account may do what every account may, and nothing else', async () => {
-  const [runner, bare] = [await clientOf('matryoshka-runner'), await clientOf('bare')];
-  for (const namespace of [NAMESPACE, 'matryoshka-reports', 'default']) {
-    expect(await rulesOf(runner, namespace)).toEqual(await rulesOf(bare, namespace));
-    for (const kind of [SECRETS, CONFIG_MAPS, KUBERNETES_CLUSTERS])
-      await expect(runner.list(kind, { namespace })).rejects.toSatisfy(isForbidden);
-  }
-});
+it.each(['matryoshka-runner', 'matryoshka-hook'])(
+  'account %s may do what every account may, and nothing else',
+  async (account) => {
+    const [runner, bare] = [await clientOf(account), await clientOf('bare')];
+    for (const namespace of [NAMESPACE, 'matryoshka-reports', 'default']) {
+      expect(await rulesOf(runner, namespace)).toEqual(await rulesOf(bare, namespace));
+      for (const kind of [SECRETS, CONFIG_MAPS, KUBERNETES_CLUSTERS])
+        await expect(runner.list(kind, { namespace })).rejects.toSatisfy(isForbidden);
+    }
+  },
+);

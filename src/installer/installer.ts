@@ -14,6 +14,8 @@ export interface AttemptRef {
   job: string;
   /** Set where the run is an errand beside operations, and which. */
   errand?: string;
+  /** It was removed, and its pod may still work, until then (RFC 3339). */
+  leavesBy?: string;
 }
 
 /** Credentials for hosts. Secret: never logged, never in a status. */
@@ -28,6 +30,8 @@ export interface Access {
 /** Everything that a run needs; a snapshot, so later edits do not touch it. */
 export interface Attempt extends AttemptRef {
   order: RunOrder;
+  /** Text of a user's own playbook, which is run in the place of ours; such a run reports to nobody. */
+  hook?: string;
   deadlineSeconds: number;
   access: Access;
 }

@@ -59,6 +59,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
         reportsNamespace: config.reportsNamespace,
         image: config.runnerImage,
         serviceAccount: config.runnerServiceAccount,
+        hookServiceAccount: config.hookServiceAccount,
         serverUrl: config.serverUrl,
         caConfigMap: config.caConfigMap,
         siteConfigMap: config.siteConfigMap,

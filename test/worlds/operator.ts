@@ -96,7 +96,8 @@ export async function startOperator(
     data: secretData({ username: 'root', 'ssh-privatekey': pem }),
   } satisfies KubeObject & { data: Record<string, string> });
 
-  await ensure(client, SERVICE_ACCOUNTS, { metadata: { namespace: operatorNamespace, name: 'runner' } });
+  for (const name of ['runner', 'hook'])
+    await ensure(client, SERVICE_ACCOUNTS, { metadata: { namespace: operatorNamespace, name } });
 
   const watching = new AbortController();
   const clusters = createInformer<KubernetesCluster>({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Job, type Secret, secretData } from '#api/core.ts';
+import { type Job, type Pod, type Secret, secretData } from '#api/core.ts';
 import { attemptSecretName, labels, reportSecretName } from '#api/names.ts';
 import { createManualClock } from '#base/testing/manual-clock.ts';
 import { clientOver } from '#runtime/client/client.ts';
@@ -62,4 +62,29 @@ it('believes the report of a Job that somebody deleted', async () => {
     [reportSecretName(ref.job)]: { metadata: {}, data: secretData({ report: JSON.stringify(report) }) },
   });
   expect(await installer.observe(ref)).toEqual({ kind: 'succeeded', report });
+});
+
+it('lists the pod of a hook whose Job is gone for as long as it may work', async () => {
+  const pod = (errand: string, more: Partial<Pod> = {}): Pod => ({
+    metadata: {
+      name: errand,
+      labels: { [labels.errand]: errand, 'batch.kubernetes.io/job-name': `${errand}-x` },
+      deletionTimestamp: '2026-01-01T00:00:20Z',
+    },
+    ...more,
+  });
+  const listed = (one: Pod) => {
+    const pods = { ...NONE, byIndex: () => [one] };
+    const client = clientOver({
+      call: () => Promise.reject(new Error('not here')),
+      stream: () => Promise.reject(new Error('not here')),
+      close: async () => {},
+    });
+    const clock = createManualClock();
+    const caches = { jobs: NONE, pods, logs: NONE, secrets: NONE, made: new Set<string>(), clock };
+    return jobInstaller(client, jobSettings('system'), caches).list('id');
+  };
+  expect(await listed(pod('hook'))).toMatchObject([{ job: 'hook-x', leavesBy: '2026-01-01T00:00:20Z' }]);
+  expect(await listed(pod('hook', { status: { phase: 'Failed' } }))).toEqual([]);
+  expect(await listed(pod('fetch'))).toEqual([]);
 });

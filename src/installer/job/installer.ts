@@ -14,6 +14,7 @@ import {
 import type { ObjectKey } from '#api/meta.ts';
 import { attemptSecretName, labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
+import { HOOK } from '#protocol/hook.ts';
 import { PARTS } from '#protocol/log.ts';
 import { type Report, reportFrom } from '#protocol/report.ts';
 import type { Lister } from '#runtime/cache/store.ts';
@@ -26,12 +27,14 @@ import { type JobSettings, jobOf, secretOf } from './manifest.ts';
 
 export const BY_CLUSTER = 'clusterId';
 export const BY_JOB = 'job';
+/** Label of a pod by its Job (batch/v1). */
+export const JOB_NAME = 'batch.kubernetes.io/job-name';
 
 /** Caches of what attempts leave in the operator's namespace. */
 export interface JobCaches {
   /** With index BY_CLUSTER. */
   jobs: Lister<Job>;
-  /** With index BY_JOB. */
+  /** With indexes BY_JOB and BY_CLUSTER. */
   pods: Lister<Pod>;
   /** With index BY_CLUSTER, by `namespace/name`. */
   logs: Lister<ConfigMap>;
@@ -47,6 +50,16 @@ const PATIENCE_MS = 5_000;
 
 /** Reports of Jobs that have ended, by the cached object: the first report stays, so it is read once. */
 const reports = new WeakMap<Job, Report>();
+
+/** How long a pod whose Job was removed takes to hear of it and to end. */
+const LEAVES_MS = 30_000;
+
+/** Until when the pod of a hook may still work, which no fence on a host holds up; undefined of others and of one that has ended. */
+function stillWorks({ metadata, status }: Pod, clock: Clock): string | undefined {
+  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  if (metadata.labels?.[labels.errand] !== HOOK || hasEnded) return undefined;
+  return metadata.deletionTimestamp ?? new Date(clock.now().getTime() + LEAVES_MS).toISOString();
+}
 
 /** The installer that runs Ansible in a Job of the meta cluster. */
 export function jobInstaller(client: Client, settings: JobSettings, caches: JobCaches): Installer {
@@ -117,7 +130,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
   }
 
   async function lastPod(job: string): Promise<Pod | undefined> {
-    const labelSelector = `batch.kubernetes.io/job-name=${job}`;
+    const labelSelector = `${JOB_NAME}=${job}`;
     return (await client.list<Pod>(PODS, { namespace, labelSelector })).items[0];
   }
 
@@ -162,10 +175,14 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     },
     async list(clusterId) {
       const refs = new Map<string, AttemptRef>();
-      const note = (job: string, marked: Record<string, string> = {}) => {
+      const note = (job: string, marked: Record<string, string> = {}, leavesBy?: string) => {
         const [sequence, attempt] = [Number(marked[labels.sequence]), Number(marked[labels.attempt])];
         const errand = marked[labels.errand];
-        refs.set(job, { clusterId, job, sequence, attempt, ...(errand === undefined ? {} : { errand }) });
+        refs.set(job, {
+          ...{ clusterId, job, sequence, attempt },
+          ...(errand === undefined ? {} : { errand }),
+          ...(leavesBy === undefined ? {} : { leavesBy }),
+        });
       };
       for (const { metadata } of caches.jobs.byIndex(BY_CLUSTER, clusterId))
         note(metadata.name ?? '', metadata.labels);
@@ -173,6 +190,11 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       for (const { metadata } of caches.secrets.byIndex(BY_CLUSTER, clusterId)) {
         if (metadata.labels?.[labels.purpose] === 'attempt-secret')
           note(metadata.name?.slice(attemptSecretName('').length) ?? '', metadata.labels);
+      }
+      for (const pod of caches.pods.byIndex(BY_CLUSTER, clusterId)) {
+        const leavesBy = stillWorks(pod, caches.clock);
+        const job = pod.metadata.labels?.[JOB_NAME] ?? '';
+        if (leavesBy !== undefined && !refs.has(job)) note(job, pod.metadata.labels, leavesBy);
       }
       return [...refs.values()];
     },

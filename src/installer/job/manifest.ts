@@ -4,6 +4,7 @@ import { type Secret, secretData } from '#api/core.ts';
 import type { Member } from '#api/member.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { attemptSecretName, CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
+import { HOOK_ARGUMENT, HOOK_FILE } from '#protocol/hook.ts';
 import { inventoryOf } from '#protocol/inventory.ts';
 import { ORDER_FILE } from '#protocol/order.ts';
 import type { Attempt } from '../installer.ts';
@@ -16,6 +17,8 @@ export interface JobSettings {
   reportsNamespace: string;
   image: string;
   serviceAccount: string;
+  /** Of Jobs that run a playbook of a user's own; it has no right, and their pods no token. */
+  hookServiceAccount: string;
   /** Where reports go: `https://matryoshka-server.matryoshka-system.svc`. */
   serverUrl: string;
   /** ConfigMap with `ca.crt`, the bundle that the server's certificate is checked against. */
@@ -70,6 +73,7 @@ export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
       password,
       known_hosts: knownHosts,
       [ORDER_FILE]: JSON.stringify(attempt.order),
+      [HOOK_FILE]: attempt.hook,
     }),
   };
 }
@@ -79,7 +83,7 @@ const MAX_VARIABLE = 64 * 1024;
 
 /** The variables of the original, for those who wrote playbooks against it; ours reads the order. */
 function environmentOf(
-  { order }: Attempt,
+  { order, hook }: Attempt,
   settings: JobSettings,
 ): { name: string; value?: string; valueFrom?: unknown }[] {
   const { cluster, run, hosts, endpoint } = order;
@@ -104,7 +108,7 @@ function environmentOf(
     ETCD_HOSTS: ips('etcd'),
     NODE_HOSTS: ips('worker'),
     ...(inventory.length <= MAX_VARIABLE ? { HOSTS_YAML: inventory } : {}),
-    SERVER_URL: settings.serverUrl,
+    ...(hook === undefined ? { SERVER_URL: settings.serverUrl } : {}),
   };
   return [
     ...Object.entries(values).map(([name, value]) => ({ name, value })),
@@ -112,12 +116,35 @@ function environmentOf(
   ];
 }
 
+/** What a run has of the operator besides its Secret, a token for its report among it. A hook has none of it. */
+const servedVolumes = ({ caConfigMap, siteConfigMap }: JobSettings) => [
+  { name: 'ca' as const, configMap: { name: caConfigMap } },
+  { name: 'site' as const, configMap: { name: siteConfigMap } },
+  {
+    name: 'token' as const,
+    projected: {
+      defaultMode: 0o440,
+      sources: [
+        {
+          serviceAccountToken: {
+            audience: CALLBACK_AUDIENCE,
+            expirationSeconds: TOKEN_SECONDS,
+            path: 'token',
+          },
+        },
+      ],
+    },
+  },
+];
+
 /**
  * The Job of an attempt. One pod, never a second one of the same attempt: `backoffLimit: 0` with
  * `podReplacementPolicy: Failed`; the controller, not the Job, decides about the next attempt.
  */
 export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { spec: unknown } {
-  const { namespace, image, serviceAccount, caConfigMap, siteConfigMap } = settings;
+  const { namespace, image, serviceAccount, hookServiceAccount } = settings;
+  const isHook = attempt.hook !== undefined;
+  const given = isHook ? [] : servedVolumes(settings);
   const common = metadataOf(attempt, namespace, attempt.job, 'attempt');
   const metadata = { ...common, annotations: { ...common.annotations, [marks.image]: image } };
   const memory = (name: string) => ({ name, emptyDir: { medium: 'Memory', sizeLimit: '256Mi' } });
@@ -131,7 +158,7 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
         metadata: { labels: metadata.labels, annotations: metadata.annotations },
         spec: {
           restartPolicy: 'Never',
-          serviceAccountName: serviceAccount,
+          serviceAccountName: isHook ? hookServiceAccount : serviceAccount,
           automountServiceAccountToken: false,
           enableServiceLinks: false,
           terminationGracePeriodSeconds: GRACE_SECONDS,
@@ -148,6 +175,7 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
               name: 'ansibleinit',
               image,
               imagePullPolicy: 'IfNotPresent',
+              ...(isHook ? { args: [HOOK_ARGUMENT] } : {}),
               env: environmentOf(attempt, settings),
               terminationMessagePolicy: 'File',
               resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '2Gi' } },
@@ -158,9 +186,7 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
               },
               volumeMounts: [
                 { name: 'access', mountPath: MOUNTS.access, readOnly: true },
-                { name: 'ca', mountPath: MOUNTS.ca, readOnly: true },
-                { name: 'site', mountPath: MOUNTS.site, readOnly: true },
-                { name: 'token', mountPath: MOUNTS.token, readOnly: true },
+                ...given.map(({ name }) => ({ name, mountPath: MOUNTS[name], readOnly: true })),
                 { name: 'work', mountPath: MOUNTS.work },
                 { name: 'tmp', mountPath: '/tmp' },
               ],
@@ -168,23 +194,7 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
           ],
           volumes: [
             { name: 'access', secret: { secretName: attemptSecretName(attempt.job), defaultMode: 0o440 } },
-            { name: 'ca', configMap: { name: caConfigMap } },
-            { name: 'site', configMap: { name: siteConfigMap } },
-            {
-              name: 'token',
-              projected: {
-                defaultMode: 0o440,
-                sources: [
-                  {
-                    serviceAccountToken: {
-                      audience: CALLBACK_AUDIENCE,
-                      expirationSeconds: TOKEN_SECONDS,
-                      path: 'token',
-                    },
-                  },
-                ],
-              },
-            },
+            ...given,
             memory('work'),
             memory('tmp'),
           ],

@@ -11,7 +11,7 @@ import {
 import type { KubeObject } from '#api/meta.ts';
 import { labels, marks } from '#api/names.ts';
 import type { InstallerHost, InstallerModule } from '../installer.ts';
-import { BY_CLUSTER, BY_JOB, jobInstaller } from './installer.ts';
+import { BY_CLUSTER, BY_JOB, JOB_NAME, jobInstaller } from './installer.ts';
 import type { JobSettings } from './manifest.ts';
 
 /** Kept of a log or a key: that it is there, and what its metadata say; never what it holds. */
@@ -46,7 +46,7 @@ export function jobInstallerModule(
   });
   const pods = informer<Pod>(PODS, {
     selection: ours('attempt'),
-    indexers: { [BY_JOB]: byLabel('batch.kubernetes.io/job-name') },
+    indexers: { [BY_JOB]: byLabel(JOB_NAME), [BY_CLUSTER]: byLabel(labels.clusterId) },
   });
   const logs = informer<ConfigMap>(CONFIG_MAPS, {
     selection: { ...ours('log'), namespace: reportsNamespace },

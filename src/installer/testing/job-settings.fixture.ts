@@ -6,6 +6,7 @@ export const jobSettings = (namespace: string): JobSettings => ({
   reportsNamespace: namespace,
   image: 'runner',
   serviceAccount: 'runner',
+  hookServiceAccount: 'hook',
   serverUrl: 'https://server',
   caConfigMap: 'ca',
   siteConfigMap: 'site',

@@ -1,0 +1,91 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { RunOrder } from '#protocol/order.ts';
+import { hookInventory, readHookSettings, runHook } from './hook.ts';
+
+const order: RunOrder = {
+  task: 'preCreate[0]',
+  callback: 'hook',
+  cluster: { id: 'id1', namespace: 'default', name: 'demo', region: 'default' },
+  run: { job: 'hook-x-0', sequence: 1, attempt: 1 },
+  steps: [],
+  hosts: [],
+  username: 'root',
+  precheck: 'reach',
+  brings: [],
+  endpoint: { name: 'api', address: '' },
+  vars: {},
+};
+const PLAYBOOK = '- hosts: all\n  tasks: []\n';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'hook-'));
+  mkdirSync(join(dir, 'access'));
+  vi.stubEnv('PATH', `${dir}:${process.env['PATH']}`);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Runs a hook with a stand-in for ansible-playbook; what was printed comes with its report. */
+async function run(script: string, signal = new AbortController().signal) {
+  writeFileSync(join(dir, 'ansible-playbook'), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(dir, 'ansible-playbook'), 0o755);
+  writeFileSync(join(dir, 'access/order.json'), JSON.stringify(order));
+  writeFileSync(join(dir, 'access/playbook.yml'), PLAYBOOK);
+  writeFileSync(join(dir, 'access/password'), 'open sesame');
+  const printed: string[] = [];
+  const settings = readHookSettings({ MATRYOSHKA_ETC: dir, WORK_DIR: join(dir, 'work') });
+  const report = await runHook(settings, (line) => printed.push(line), signal);
+  return { report, printed };
+}
+
+describe('a hook', () => {
+  it("runs the user's playbook as Ansible alone would, with pinned host keys", async () => {
+    const { report } = await run(
+      `cp "$3" ${dir}/seen.yml; cat "$ANSIBLE_CONFIG" > ${dir}/seen.cfg; echo "$ANSIBLE_SSH_ARGS" > ${dir}/seen.args`,
+    );
+    expect(report).toEqual({ success: true, message: 'done', hosts: [] });
+    expect(readFileSync(join(dir, 'seen.yml'), 'utf8')).toBe(PLAYBOOK);
+    expect(readFileSync(join(dir, 'seen.cfg'), 'utf8')).not.toContain('plugins');
+    expect(readFileSync(join(dir, 'seen.args'), 'utf8')).toContain('StrictHostKeyChecking=yes');
+  });
+
+  it('fails by its exit code, and says why without what is secret', async () => {
+    const { report, printed } = await run('echo "fatal: [h]: open sesame"; echo RECAP; exit 2');
+    expect(report).toMatchObject({
+      success: false,
+      reason: 'HookFailed',
+      message: 'ansible-playbook ended with code 2: fatal: [h]: ***',
+    });
+    expect(printed).toEqual(['fatal: [h]: ***', 'RECAP']);
+  });
+
+  it('gives no verdict when it is ended', async () => {
+    const stop = new AbortController();
+    const running = run('echo begun; sleep 30', stop.signal);
+    stop.abort(new Error('ended by SIGTERM'));
+    await expect(running).rejects.toThrow('ended by SIGTERM');
+  });
+
+  it('says what is missing', () => {
+    expect(() => readHookSettings({ MATRYOSHKA_ETC: join(dir, 'none') })).toThrow('there is no order at');
+  });
+});
+
+it('has the hosts of the plan in their groups, as root by sudo where the user is another', () => {
+  const host = (ip: string, user: string | undefined, action: 'join' | 'stay') => ({
+    member: { ip, name: ip, duties: ['worker' as const], ...(user === undefined ? {} : { user }) },
+    action,
+  });
+  const hosts = [host('10.0.0.1', undefined, 'stay'), host('10.0.0.2', 'admin', 'join')];
+  const { all } = hookInventory({ ...order, hosts });
+  expect(all.hosts['10.0.0.1']).not.toHaveProperty('ansible_become');
+  expect(all.hosts['10.0.0.2']).toMatchObject({ ansible_user: 'admin', ansible_become: true });
+  expect(Object.keys(all.children.join.hosts)).toEqual(['10.0.0.2']);
+  expect(Object.keys(all.children['kube-node'].hosts)).toEqual(['10.0.0.1', '10.0.0.2']);
+});

@@ -1,0 +1,146 @@
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { messageOf } from '#base/errors.ts';
+import { precheck } from '#precheck/run.ts';
+import { HOOK_FAILED, HOOK_FILE } from '#protocol/hook.ts';
+import { inventoryOf } from '#protocol/inventory.ts';
+import type { RunOrder } from '#protocol/order.ts';
+import type { Report } from '#protocol/report.ts';
+import { checkedHosts } from './checked-hosts.ts';
+import { lastWords } from './last-words.ts';
+import { type PlaybookFiles, writeFiles } from './playbook-files.ts';
+import { type RunAccess, readAccess, readOrder } from './settings.ts';
+
+/** Everything that a hook was told. */
+export interface HookSettings {
+  order: RunOrder;
+  access: RunAccess;
+  /** Directory with the Job's Secret. */
+  accessDir: string;
+  workDir: string;
+}
+
+/** Ansible is given this long to end its connections before it is killed. */
+const GRACE_MS = 10_000;
+
+/** Reads the mounted files. Throws with the name of what is missing or malformed. */
+export function readHookSettings({ MATRYOSHKA_ETC, WORK_DIR }: NodeJS.ProcessEnv): HookSettings {
+  const etc = MATRYOSHKA_ETC ?? '/etc/matryoshka';
+  const accessDir = join(etc, 'access');
+  return {
+    order: readOrder(join(accessDir, 'order.json')),
+    access: readAccess(etc),
+    accessDir,
+    workDir: WORK_DIR ?? '/run/matryoshka',
+  };
+}
+
+/** The plan's hosts in the groups that our own playbooks know, worked on as root, by sudo where the user is another. */
+export function hookInventory(order: RunOrder) {
+  const { all } = inventoryOf(order);
+  const hosts = Object.fromEntries(
+    Object.entries(all.hosts).map(([ip, vars]) => [
+      ip,
+      vars.ansible_user === 'root' ? vars : { ...vars, ansible_become: true },
+    ]),
+  );
+  return { all: { ...all, hosts } };
+}
+
+/** Ansible as its documents describe it, with none of our plugins; group names have hyphens. */
+const CONFIG = `[defaults]
+host_key_checking = True
+retry_files_enabled = False
+force_valid_group_names = ignore
+localhost_warning = False
+nocows = True
+forks = 50
+[ssh_connection]
+pipelining = True
+`;
+
+const SSH_ARGS =
+  '-o StrictHostKeyChecking=yes -o ControlMaster=auto -o ControlPersist=60s -o ConnectTimeout=15 -o ServerAliveInterval=10 -o ServerAliveCountMax=3';
+
+/**
+ * Runs the user's playbook; its exit code decides. Every line of it is printed. Rejects only when `signal` aborts: then
+ * nobody knows how far it came, and no verdict may be given.
+ */
+export async function runHook(
+  settings: HookSettings,
+  print: (line: string) => void,
+  signal: AbortSignal,
+): Promise<Report> {
+  const { order, access } = settings;
+  const { hear, words } = lastWords([access.privateKey, access.password]);
+  const failed = (reason: string, message: string): Report => ({
+    success: false,
+    reason,
+    message,
+    hosts: [],
+  });
+  try {
+    // A host that was never seen is taken by the key that it shows now, one that was by that of then alone.
+    const { problems, knownHosts } = await precheck(checkedHosts(settings), [], {
+      limits: {},
+      artifactUrl: undefined,
+    });
+    signal.throwIfAborted();
+    for (const { ip, check, message } of problems) print(hear(`${ip}: ${check}: ${message}`));
+    const changed = problems.filter(({ check }) => check === 'HostKeyChanged');
+    if (changed.length > 0)
+      return failed('HostKeyChanged', changed.map(({ ip, message }) => `${ip}: ${message}`).join('; '));
+    const files = writeFiles(
+      settings.workDir,
+      hookInventory(order),
+      access,
+      `${access.knownHosts}\n${knownHosts}`,
+    );
+    const exitCode = await play(settings, files, (line) => print(hear(line)), signal);
+    signal.throwIfAborted();
+    if (exitCode === 0) return { success: true, message: 'done', hosts: [] };
+    return failed(HOOK_FAILED, `ansible-playbook ended with code ${exitCode}: ${words()}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    return failed(HOOK_FAILED, hear(messageOf(error)));
+  }
+}
+
+async function play(
+  { access, accessDir, workDir }: HookSettings,
+  files: PlaybookFiles,
+  onLine: (line: string) => void,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  // Ansible looks beside a playbook for more: there is nothing.
+  const directory = join(workDir, 'hook');
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const [playbook, config] = [join(directory, HOOK_FILE), join(workDir, 'ansible.cfg')];
+  copyFileSync(join(accessDir, HOOK_FILE), playbook);
+  writeFileSync(config, CONFIG);
+  const child = execa('ansible-playbook', ['-i', files.inventory, playbook], {
+    cwd: directory,
+    env: {
+      ANSIBLE_CONFIG: config,
+      ANSIBLE_LOCAL_TEMP: join(workDir, 'tmp'),
+      ANSIBLE_SSH_CONTROL_PATH_DIR: join(workDir, 'cp'),
+      ANSIBLE_SSH_ARGS: `-o UserKnownHostsFile=${files.knownHosts} ${SSH_ARGS}`,
+      ...(files.privateKey === undefined ? {} : { ANSIBLE_PRIVATE_KEY_FILE: files.privateKey }),
+      ...(access.password === undefined
+        ? {}
+        : { ANSIBLE_CONNECTION_PASSWORD_FILE: join(accessDir, 'password') }),
+      ANSIBLE_NOCOLOR: '1',
+      HOME: workDir,
+      LC_ALL: 'C.UTF-8',
+    },
+    stdin: 'ignore',
+    all: true,
+    buffer: false,
+    reject: false,
+    cancelSignal: signal,
+    forceKillAfterDelay: GRACE_MS,
+  });
+  for await (const line of child.iterable({ from: 'all' })) onLine(line);
+  return (await child).exitCode;
+}
