@@ -11,6 +11,11 @@ import { UsageError } from '#base/errors.ts';
 const PORT_ERROR = 'is not a port; write a number up to 65535';
 const port = z.coerce.number({ error: PORT_ERROR }).int(PORT_ERROR).min(0, PORT_ERROR).max(65535, PORT_ERROR);
 
+/** On by the bare flag, or by its value. */
+const SWITCH = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], {
+  error: 'is neither true nor false',
+});
+
 const common = {
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Log level'),
 };
@@ -26,6 +31,9 @@ const inCluster = {
     .string()
     .default('/etc/matryoshka/site')
     .describe('Directory with artifacts.json, which names the offered versions'),
+  allowHooks: SWITCH.default(false).describe(
+    'Run playbooks of users as root on hosts of their clusters (spec.hooks); the same for controller and server',
+  ),
   probePort: port.default(8081).describe('Port of /healthz, /readyz and /metrics'),
   identity: z
     .string()
@@ -181,7 +189,8 @@ export function optionsOf(schema: z.ZodObject): Option[] {
     const description = field instanceof z.ZodType ? (field.description ?? '') : '';
     const initial =
       field instanceof z.ZodDefault ? ` (default: ${JSON.stringify(field.def.defaultValue)})` : '';
-    const option = new Option(`--${flag} <value>`, description + initial);
+    const isSwitch = field instanceof z.ZodDefault && field.def.innerType === SWITCH;
+    const option = new Option(`--${flag} ${isSwitch ? '[value]' : '<value>'}`, description + initial);
     return option.env(`MATRYOSHKA_${flag.replaceAll('-', '_').toUpperCase()}`);
   });
 }

@@ -12,7 +12,7 @@ export interface User {
 
 /** A request to be authorized; the fields of `resourceAttributes` in a SubjectAccessReview. */
 export interface Deed {
-  verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use';
+  verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use' | 'hook';
   group: string;
   resource: string;
   subresource?: string | undefined;
@@ -68,6 +68,19 @@ export function onManifests(
 ): Deed[] {
   const files = addons?.manifests ?? [];
   return files.length === 0 ? [] : [...reading(files, namespace), onKubeconfig(namespace, name)];
+}
+
+/**
+ * What having the hooks of a spec run takes: they are root on the cluster's hosts, which no other right gives. Nothing
+ * where there are none.
+ */
+export function onHooks(
+  { hooks }: Pick<Spec, 'hooks'>,
+  { namespace, name }: { namespace: string; name: string },
+): Deed[] {
+  const files = Object.values(hooks ?? {}).flatMap((list) => list ?? []);
+  const running: Deed = { ...onClusters('update', namespace, name), verb: 'hook' };
+  return files.length === 0 ? [] : [running, ...reading(files, namespace)];
 }
 
 /** Reading the ConfigMaps that files come from. */

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 /** What of a line of a playbook's output is printed, and of what it said last is told: plain text without keys. */
 
 const MAX_LINE = 2_000;
-const MAX_TOLD_LINE = 300;
+const MAX_TOLD_LINE = 400;
 const MAX_WORDS = 800;
 /** Lines that are told where none says that it is an error. */
 const LAST = 3;

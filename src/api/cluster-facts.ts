@@ -56,8 +56,8 @@ export function isCancelled(cluster: KubernetesCluster): boolean {
 export const isDryRun = ({ metadata }: KubernetesCluster): boolean =>
   (metadata.annotations?.[annotations.dryRun] ?? '') !== '';
 
-/** A spec without its hosts and spares: what stays small however large a cluster is. */
-export function withoutHosts({ policy: _spares, ...spec }: Spec): Spec {
+/** A spec without its hosts, spares and hooks: what stays small, and is compared, however large a cluster is. */
+export function withoutHosts({ policy: _spares, hooks: _hooks, ...spec }: Spec): Spec {
   const cluster = { ...spec.cluster };
   for (const list of LISTS) delete cluster[list];
   return { ...spec, cluster };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { addonsSchema } from './addons.ts';
 import { cidrsSchema } from './cidr.ts';
 import type { Condition } from './conditions.ts';
+import { hooksSchema } from './hooks.ts';
 import { hostSchema } from './host.ts';
 import { kubeadmSchema } from './kubeadm.ts';
 import type { KubeObject, Resource } from './meta.ts';
@@ -135,6 +136,10 @@ export const specSchema = z.object({
     .max(MAX_HISTORY)
     .optional()
     .meta({ description: 'How many ended operations keep their records and logs; default 10.' }),
+  hooks: hooksSchema.optional().meta({
+    description:
+      'Playbooks of your own around operations; off unless the installation allows them. An edit starts nothing.',
+  }),
   policy: policySchema.optional().meta({
     description: 'Orders to the operator: a control plane that stays away is replaced. Left out: it is not.',
   }),
@@ -168,6 +173,8 @@ export interface OperationStatus {
   /** What the operation uses, resolved and without hosts (those are in its plan); later edits do not touch it. */
   spec: Spec;
   step: string;
+  /** How many hooks of the plan have ended well; absent while none has. */
+  hooksDone?: number;
   startedAt: string;
   /** When this attempt may start, after a lost one. */
   notBefore?: string;

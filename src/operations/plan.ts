@@ -2,8 +2,10 @@ import type { HostRecord } from '#api/host-record.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { type Member, membersOf } from '#api/member.ts';
+import type { OperationName } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { PlannedHost, Step } from '#protocol/order.ts';
+import { hooksOf, hookWarnings, type PlannedHook } from './hooks.ts';
 import { manifestWarnings } from './manifests.ts';
 import type { Offer } from './resolve.ts';
 import { validateSpec } from './validate.ts';
@@ -27,6 +29,8 @@ export interface Plan {
   /** Addresses that no run ever reached and that nobody wants: given back without a run. */
   release: readonly string[];
   steps: readonly Step[];
+  /** Playbooks of the user, before and after the run. */
+  hooks: readonly PlannedHook[];
   refusals: readonly Problem[];
   warnings: readonly Problem[];
   /** The spec of the cluster afterwards. */
@@ -141,6 +145,7 @@ function nameRefusals(
 /** Plans an operation. Pure and total: reasons against it are refusals in the answer. */
 export function planOf(
   operation: {
+    name: OperationName;
     planning: Planning;
     checks: boolean;
     check(situation: Situation): Problem[];
@@ -172,6 +177,7 @@ export function planOf(
           },
         ],
   );
-  warnings.push(...manifestWarnings(situation.spec, steps));
-  return { hosts, release, steps, refusals, warnings, target: operation.target(situation) };
+  const hooks = hooksOf(operation.name, situation.spec);
+  warnings.push(...manifestWarnings(situation.spec, steps), ...hookWarnings(hooks));
+  return { hosts, release, steps, hooks, refusals, warnings, target: operation.target(situation) };
 }

@@ -1,5 +1,7 @@
+import type { HookTime } from '#api/hooks.ts';
 import type { OperationName } from '#api/words.ts';
 import { canonicalJson, sha256 } from '#base/canonical.ts';
+import { hookStep } from './hooks.ts';
 import type { Plan } from './plan.ts';
 import { specHashOf } from './spec-hash.ts';
 
@@ -13,7 +15,7 @@ const byText = (texts: readonly string[]): string[] => [...texts].sort();
  */
 export function sealOf(
   operation: OperationName,
-  { hosts, release, steps, target }: Pick<Plan, 'hosts' | 'release' | 'steps' | 'target'>,
+  { hosts, release, steps, hooks, target }: Pick<Plan, 'hosts' | 'release' | 'steps' | 'hooks' | 'target'>,
   after: number,
 ): string {
   const all = hosts.map(({ member: { port: _port, user: _user, duties, ...member }, ...planned }) => ({
@@ -28,13 +30,14 @@ export function sealOf(
       hosts: all.sort((a, b) => (a.member.ip < b.member.ip ? -1 : 1)),
       release: byText(release),
       steps: steps.map((step) => ({ ...step, hosts: byText(step.hosts) })),
+      ...(hooks.length > 0 ? { hooks } : {}),
     }),
   );
 }
 
 /** The parts of a plan that stay small however many hosts it has. */
 export interface PlanOutline {
-  /** Names of steps, in order. */
+  /** Names of steps in order, hooks before and after them. */
   steps: string[];
   /** How many hosts join, change, leave or stay. */
   hosts: Record<string, number>;
@@ -46,11 +49,15 @@ export interface PlanOutline {
 
 const MAX_CHANGES = 100;
 
-export function outlineOf({ hosts, steps }: Pick<Plan, 'hosts' | 'steps'>, after: number): PlanOutline {
+export function outlineOf(
+  { hosts, steps, hooks }: Pick<Plan, 'hosts' | 'steps' | 'hooks'>,
+  after: number,
+): PlanOutline {
+  const stepsAt = (time: HookTime) => hooks.filter((hook) => hook.time === time).map(hookStep);
   const counts: Record<string, number> = {};
   for (const { action } of hosts) counts[action] = (counts[action] ?? 0) + 1;
   return {
-    steps: steps.map(({ name }) => name),
+    steps: [...stepsAt('pre'), ...steps.map(({ name }) => name), ...stepsAt('post')],
     hosts: counts,
     changes: hosts
       .filter(({ action }) => action !== 'stay')

@@ -50,7 +50,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
   const leading = scopedClient(client, { mayWrite: election.isLeading });
   const host = createControllerHost({ client: leading, namespace, clock, log, recorder, workers, metrics });
   const controllers = modules({
-    offer: { versions: offeredVersions(config.siteDir) },
+    offer: { versions: offeredVersions(config.siteDir), hooks: config.allowHooks },
     health: healthOf(config),
     maxOperations: config.maxOperations,
     installer: (of) =>

@@ -26,7 +26,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     qps: CALLS_PER_SECOND,
     observe: metrics.client(new URL(endpoint.url).host),
   });
-  const offer = { versions: offeredVersions(config.siteDir) };
+  const offer = { versions: offeredVersions(config.siteDir), hooks: config.allowHooks };
   const tls = readTls(certDir);
   const rest = await restApp({
     client,

@@ -43,6 +43,16 @@ export const planSchema = z
         }),
       )
       .meta({ description: 'In order.' }),
+    hooks: z
+      .array(
+        z.object({
+          name: z.string().meta({ description: 'Its place in spec.hooks.' }),
+          configMap: z.string().meta({ description: 'ConfigMap with the playbook.' }),
+          key: z.string().meta({ description: 'Its key there.' }),
+          sha256: z.string().meta({ description: 'SHA-256 of its text.' }),
+        }),
+      )
+      .meta({ description: 'Playbooks that are run before and after the steps, in order.' }),
     refusals: z
       .array(problem)
       .meta({ description: 'Reasons for a refusal; empty when the operation would start.' }),

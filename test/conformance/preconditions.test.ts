@@ -23,7 +23,14 @@ import { type Ground, groundOn } from '../worlds/ground.ts';
 /** What is written between a look and the write that follows from it: no write goes over it. */
 const namespace = `meanwhile-${randomUUID().slice(0, 8)}`;
 const { installer } = scriptedInstaller();
-const noPlan = (sequence: number) => ({ sequence, hosts: [], release: [], steps: [], refusals: [] });
+const noPlan = (sequence: number) => ({
+  sequence,
+  hosts: [],
+  release: [],
+  steps: [],
+  hooks: [],
+  refusals: [],
+});
 let ground: Ground;
 let client: Client;
 

@@ -6,6 +6,7 @@ import { nameOf, occurrences } from '../mutants/mutant.ts';
 import { ofCancelAndPlans } from '../mutants/of-cancel-and-plans.ts';
 import { ofControlPlanes } from '../mutants/of-control-planes.ts';
 import { ofHealth } from '../mutants/of-health.ts';
+import { ofHooks } from '../mutants/of-hooks.ts';
 import { ofItsEdges } from '../mutants/of-its-edges.ts';
 import { ofRemediation } from '../mutants/of-remediation.ts';
 import { ofTheController } from '../mutants/of-the-controller.ts';
@@ -17,6 +18,7 @@ const mutants = [
   ...ofControlPlanes,
   ...ofHealth,
   ...ofCancelAndPlans,
+  ...ofHooks,
   ...ofTheQueue,
   ...ofRemediation,
 ];

@@ -5,6 +5,7 @@ import { type Mutant, mutated, nameOf, occurrences } from './mutant.ts';
 import { ofCancelAndPlans } from './of-cancel-and-plans.ts';
 import { ofControlPlanes } from './of-control-planes.ts';
 import { ofHealth } from './of-health.ts';
+import { ofHooks } from './of-hooks.ts';
 import { ofItsEdges } from './of-its-edges.ts';
 import { ofRemediation } from './of-remediation.ts';
 import { ofTheController } from './of-the-controller.ts';
@@ -23,6 +24,7 @@ const mutants = [
   ...ofControlPlanes,
   ...ofHealth,
   ...ofCancelAndPlans,
+  ...ofHooks,
   ...ofTheQueue,
   ...ofRemediation,
 ].filter(({ name }) => name.includes(wanted));

@@ -223,8 +223,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a run that cannot begin is waited for in silence',
     file: `${CLUSTER}/decide/work-rules.ts`,
-    from: "if (attempt.kind === 'running' && attempt.blocked) {",
-    to: "if (attempt.kind === 'running' && attempt.blocked && now.getTime() < 0) {",
+    from: "if (state.kind === 'running' && state.blocked) {",
+    to: "if (state.kind === 'running' && state.blocked && now.getTime() < 0) {",
     witness: life('says at once why a run cannot begin'),
   },
   {

@@ -23,8 +23,8 @@ export const ofTheQueue: readonly Mutant[] = [
   {
     name: 'an attempt after a lost one waits',
     file: `${QUEUE}/fleet-queue.ts`,
-    from: "operation.step === 'starting' && operation.attempt === 1",
-    to: "operation.step === 'starting'",
+    from: 'const waits = isFirstToBegin(operation);',
+    to: "const waits = operation.step === 'starting';",
     witness: ofQueue('knows after a restart what runs'),
   },
   {
@@ -72,7 +72,7 @@ export const ofTheQueue: readonly Mutant[] = [
   {
     name: 'the time in the queue counts against the deadline',
     file: 'src/controller/cluster/decide/work-rules.ts',
-    from: 'status.attempt === 1 ? { ...status, startedAt: now.toISOString() } : status',
+    from: 'isFirstToBegin(status) ? { ...status, startedAt: now.toISOString() } : status',
     to: 'status',
     witness: unit('src/controller/cluster/decide/queued.test.ts', 'has all of its time'),
   },

@@ -63,6 +63,8 @@ export interface TestOperatorOptions {
   health?: HealthSettings;
   /** Operations that run at once. Default: as the program has it. */
   maxOperations?: number;
+  /** Whether it runs hooks (--allow-hooks). Default: not. */
+  allowHooks?: boolean;
   /** It sees the clusters with this label, of all namespaces. Default: those of its own namespace. */
   label?: string;
   /** Told of every Event. */
@@ -79,6 +81,7 @@ export async function startOperator(
     clientOf = async (admin) => admin,
     health,
     maxOperations = 50,
+    allowHooks = false,
     label,
     onEvent,
   }: TestOperatorOptions = {},
@@ -128,7 +131,7 @@ export async function startOperator(
       recorder: { event: (_of, _type, reason, message) => onEvent?.(reason, message), stop: async () => {} },
     });
     const controllers = modules({
-      offer: { versions },
+      offer: { versions, hooks: allowHooks },
       health,
       maxOperations,
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),

@@ -24,6 +24,8 @@ export type Ending =
     }
   /** Work done, report not delivered: exit 75 with the verdict as last words. */
   | { kind: 'undelivered'; kubeconfig?: undefined }
+  /** As a hook ends: by its exit code, with the verdict as last words. */
+  | { kind: 'exit'; code: number; reason?: string; message?: string }
   | { kind: 'lost' }
   | { kind: 'hang' };
 
@@ -61,6 +63,10 @@ async function end(client: Client, pod: Pod, job: string, hosts: string[], endin
   const { namespace = '', name = '' } = pod.metadata;
   if (ending.kind === 'hang') return;
   if (ending.kind === 'lost') return exit(client, pod, 137, '');
+  if (ending.kind === 'exit') {
+    const { code, reason, message = 'done' } = ending;
+    return exit(client, pod, code, JSON.stringify({ success: code === 0, reason, message, hosts: [] }));
+  }
   const order = await orderOf(client, namespace, job);
   const told = toldBy(order, hosts, ending);
   if (ending.kind === 'undelivered') return exit(client, pod, 75, JSON.stringify(told));

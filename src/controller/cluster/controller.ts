@@ -114,9 +114,10 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
       turnOf: deps.queue.turnOf,
     });
     const { signal, outcome } = decide(snapshot);
-    const { attempt, turn } = snapshot;
+    const { attempt, hook, turn } = snapshot;
     // It may begin and does not: nothing runs that would use the place.
-    const isHeldUp = attempt.kind === 'absent' && (outcome.kind === 'rest' || outcome.kind === 'wait');
+    const isAtWork = attempt.kind !== 'absent' || (hook !== undefined && hook.state.kind !== 'absent');
+    const isHeldUp = !isAtWork && (outcome.kind === 'rest' || outcome.kind === 'wait');
     if (isHeldUp && turn.kind === 'now') deps.queue.release(cluster);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
     // Whoever still waits for a cluster comes before the remains of work that is done.

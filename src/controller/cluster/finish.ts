@@ -10,6 +10,7 @@ import type { Outcome } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
 import { statusAfter } from './decide/status.ts';
 import type { Anchors } from './stores/anchors.ts';
+import { readHooks } from './stores/hooks.ts';
 import { manifestVars } from './stores/manifests.ts';
 
 /**
@@ -26,13 +27,17 @@ export async function acceptedOperation(
   if (!operation) throw new Error(`there is no operation ${outcome.operation} (${keyOf(cluster).name})`);
   const plan = planFor(snapshot, operation);
   // Of what is refused anyhow nothing is read. A file that is not as it was asked for lets nothing begin.
-  if (plan.refusals.length === 0) await manifestVars(client, cluster, plan.target, plan.steps);
+  if (plan.refusals.length === 0) {
+    await manifestVars(client, cluster, plan.target, plan.steps);
+    await readHooks(client, cluster, plan.hooks);
+  }
   const agreed = cluster.metadata.annotations?.[annotations.plan];
   const sequence = await anchors.takeSequence(clusterId, cluster, (taken) => ({
     sequence: taken,
     hosts: [...plan.hosts],
     release: [...plan.release],
     steps: [...plan.steps],
+    hooks: [...plan.hooks],
     refusals: plan.refusals.map(({ field, reason }) => ({ field, reason })),
   }));
   const { word, requestId, specHash } = outcome.request;

@@ -1,7 +1,12 @@
 import { keyOf, operationUnderWay, pathText, presentSpec } from '#api/cluster-facts.ts';
 import { canonicalIp } from '#api/host.ts';
 import type { HostRecord } from '#api/host-record.ts';
-import { type KubernetesCluster, type Spec, specSchema } from '#api/kubernetes-cluster.ts';
+import {
+  type KubernetesCluster,
+  type OperationStatus,
+  type Spec,
+  specSchema,
+} from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
 import { shortHash } from '#base/canonical.ts';
@@ -13,8 +18,10 @@ import { findOperation } from '#operations/index.ts';
 import type { Offer } from '#operations/resolve.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { validateSpec } from '#operations/validate.ts';
+import { HOOK } from '#protocol/hook.ts';
 import { joins } from '#protocol/order.ts';
 import type { Client } from '#runtime/client/client.ts';
+import { type DueHook, dueHook } from './decide/due-hook.ts';
 import { FETCH } from './decide/fetch.ts';
 import { askedWord, isAnswered } from './decide/signal.ts';
 import {
@@ -80,6 +87,8 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     current ? installer.observe(current) : ABSENT,
     told ? anchors.planOf(clusterId, told.sequence) : undefined,
   ]);
+  const due = underWay && dueHook(plan, underWay);
+  const hook = due && { ...due, state: await installer.observe(hookRun(clusterId, underWay, due)) };
   // Nothing is asked of a kubeconfig that nobody has made yet; while an attempt runs, nothing needs it.
   const wantsKubeconfig = underWay ? attempt.kind === 'succeeded' : (operation ?? applied) !== undefined;
   const kubeconfig: Kubeconfig =
@@ -98,11 +107,12 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     operation,
     plan,
     attempt,
+    hook,
     fetch: fetching ? await installer.observe(fetching) : ABSENT,
     check: checking && { ref: checking, state: await installer.observe(checking) },
     attempts,
     kubeconfig,
-    turn: underWay ? deps.turnOf(cluster, attempt.kind !== 'absent') : NOW,
+    turn: underWay ? deps.turnOf(cluster, (hook?.state ?? attempt).kind !== 'absent') : NOW,
     health: deps.healthOf(cluster),
     sparesOnRecord: (cluster.spec.policy?.replaceFrom ?? [])
       .map(({ ip }) => canonicalIp(ip) ?? ip)
@@ -125,6 +135,12 @@ function currentRun(
   const descriptor = findOperation(name);
   return descriptor && { clusterId, sequence, attempt, job: jobName(descriptor.prefix, operation) };
 }
+
+const hookRun = (
+  clusterId: string,
+  { sequence, attempt }: OperationStatus,
+  { job }: DueHook,
+): AttemptRef => ({ clusterId, sequence, attempt, job, errand: HOOK });
 
 const newest = (refs: readonly AttemptRef[]): AttemptRef | undefined =>
   refs.reduce<AttemptRef | undefined>(

@@ -17,6 +17,7 @@ import { isNotFound } from '#runtime/wire/api-error.ts';
 import type { Effect } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
 import type { Anchors } from './stores/anchors.ts';
+import { readHooks } from './stores/hooks.ts';
 import { type Hosts, pinnedKeysOf } from './stores/hosts.ts';
 import { mergeKnownHosts } from './stores/known-hosts.ts';
 import { type Kubeconfigs, keepKnownHosts } from './stores/kubeconfigs.ts';
@@ -92,10 +93,11 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   'hold-again': async ({ members }, { clusterId, cluster }, { hosts }) => {
     for (const member of members) await hosts.holdAgain(clusterId, textOf(keyOf(cluster)), member);
   },
-  look: async ({ members, attempt }, snapshot, { client, anchors, hosts, installer }) => {
+  look: async ({ members, hooks, attempt }, snapshot, { client, anchors, hosts, installer }) => {
     const { cluster } = snapshot;
     await hosts.refuseOthers(snapshot.clusterId, members);
     const files = await manifestVars(client, cluster, cluster.spec, attempt.order.steps);
+    await readHooks(client, cluster, hooks);
     const access = await anchors.presentAccess(cluster);
     const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts));
     const vars = { ...attempt.order.vars, ...files };
@@ -117,6 +119,13 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
       order: { ...order, vars: { ...order.vars, ...files }, hosts, username: access.username },
       access: { ...access, knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)) },
     });
+  },
+  hook: async ({ hook, attempt }, { clusterId, cluster, hosts }, { client, anchors, installer }) => {
+    const [text = ''] = await readHooks(client, cluster, [hook]);
+    const access = await anchors.accessOf(clusterId, attempt.sequence);
+    const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(hosts));
+    const order = { ...attempt.order, username: access.username };
+    await installer.start({ ...attempt, order, hook: text, access: { ...access, knownHosts } });
   },
   discard: async ({ attempts }, _snapshot, { installer }) => {
     for (const attempt of attempts) await installer.remove(attempt);

@@ -183,4 +183,33 @@ describe('what is asked of a caller', () => {
     expect(planned).toMatchObject({ status: 200 });
     expect(planned.text).toContain('Apply manifests');
   });
+
+  it('the right to hooks, of whoever asks for what would run them', async () => {
+    await create('hooked');
+    const hooks = { preCreate: [{ configMap: 'addons', key: 'a.yaml', sha256: '0'.repeat(64) }] };
+    const where = { namespace: world.namespace, name: 'hooked' };
+    await world.admin.patch(KUBERNETES_CLUSTERS, where, { spec: { hooks } }, { type: 'merge' });
+    const before = await world.cluster('hooked');
+    const rights = [
+      { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['update'] },
+      { ...READS, resourceNames: ['hooked-ssh'] },
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: ['addons'] },
+    ];
+    const guest = await world.accountWith(rights);
+    for (const [asked, body] of [
+      [path('hooked'), { retry: true }],
+      [path('hooked', '/scaleup'), { nodeList: [host(5)] }],
+      [`${path('hooked')}&dryRun=All`, { retry: true }],
+    ] as const)
+      expect(await world.call(guest, 'POST', asked, body)).toMatchObject({
+        status: 403,
+        body: { message: expect.stringContaining('may not hook kubernetesclusters') },
+      });
+    expect(await world.cluster('hooked')).toEqual(before);
+    const hook = { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['hook'] };
+    const hooker = await world.accountWith([...rights, hook]);
+    const planned = await world.call(hooker, 'POST', `${path('hooked')}&dryRun=All`, { retry: true });
+    expect(planned).toMatchObject({ status: 200 });
+    expect(planned.text).toContain('preCreate[0]');
+  });
 });

@@ -1,5 +1,5 @@
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onCredentials, onManifests, type User } from '#access/deeds.ts';
+import { onClusters, onCredentials, onHooks, onManifests, type User } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
 import { appliedOperation } from '#api/cluster-facts.ts';
 import { LISTS } from '#api/host.ts';
@@ -71,7 +71,8 @@ async function authorizeRetry(
   const { namespace, privateKey } = wanted;
   // Somebody who gives the key needs no right to the Secret that was used before.
   if (privateKey === undefined) await auth.allowSecret(person, secretUseOf(cluster, namespace));
-  for (const deed of onManifests(cluster.spec, wanted)) await auth.allow(person, deed);
+  for (const deed of [...onManifests(cluster.spec, wanted), ...onHooks(cluster.spec, wanted)])
+    await auth.allow(person, deed);
 }
 
 const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Credentials => ({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
-import { onClusters } from '#access/deeds.ts';
+import { onClusters, onHooks } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
 import { presentSpec } from '#api/cluster-facts.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -61,6 +61,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
       await auth.allow(person, onClusters('update', key.namespace, key.name));
       const judge = async (cluster: KubernetesCluster) => {
         await auth.allowSecret(person, secretUseOf(cluster, key.namespace));
+        for (const deed of onHooks(cluster.spec, key)) await auth.allow(person, deed);
         return judged(operation, cluster, given, deps);
       };
       if (query.dryRun) {

@@ -9,7 +9,7 @@ import type { Client } from '#runtime/client/client.ts';
 /** A plan as REST answers it; `spelled` names fields as the request does, `after` is the last operation's sequence. */
 export const planAnswer = (
   { name }: Operation,
-  { hosts, release, steps, refusals, warnings, target }: Plan,
+  { hosts, release, steps, hooks, refusals, warnings, target }: Plan,
   {
     more,
     spelled,
@@ -17,7 +17,7 @@ export const planAnswer = (
   }: { more: readonly Problem[]; spelled: (problem: Problem) => Problem; after: number },
 ): PlanAnswer => ({
   operation: name,
-  hash: sealOf(name, { hosts, release, steps, target }, after),
+  hash: sealOf(name, { hosts, release, steps, hooks, target }, after),
   hosts: hosts.map(({ member, action, reclaim }) => ({
     ip: member.ip,
     name: member.name,
@@ -27,6 +27,7 @@ export const planAnswer = (
   })),
   release: [...release],
   steps: [...steps],
+  hooks: hooks.map(({ name, configMap, key, sha256 }) => ({ name, configMap, key, sha256 })),
   refusals: [...refusals, ...more].map(spelled),
   warnings: warnings.map(spelled),
 });

@@ -104,7 +104,7 @@ export async function restWorld(): Promise<RestWorld> {
     log: createLogger('error'),
     namespace: operatorNamespace,
     reportsNamespace,
-    offer: { versions: ['v1.34.4', 'v1.33.8'] },
+    offer: { versions: ['v1.34.4', 'v1.33.8'], hooks: true },
     audiences: ['matryoshka'],
     runnerServiceAccount: 'runner',
   });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onManifests } from '#access/deeds.ts';
+import { onClusters, onHooks, onManifests } from '#access/deeds.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -9,6 +9,7 @@ import { canonicalJson } from '#base/canonical.ts';
 import { type Admission, type AdmissionRequest, type Judgement, refused } from '../admission.ts';
 import type { WebhookDeps } from '../deps.ts';
 import { cancelProblems } from '../validate/cancel.ts';
+import { hooksUsedAnew } from '../validate/hook-use.ts';
 import { type Change, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
 import { manifestsUsedAnew } from '../validate/manifest-use.ts';
 import { usesSecretAnew } from '../validate/secret-use.ts';
@@ -81,6 +82,10 @@ async function missingRight(
   for (const deed of onManifests(manifestsUsedAnew({ old, next, hosts }), { namespace, name })) {
     const reason = await access.refusal(userInfo, deed);
     if (reason !== undefined) return forbidden('spec.addons.manifests', reason);
+  }
+  for (const deed of onHooks(hooksUsedAnew({ old, next, hosts }), { namespace, name })) {
+    const reason = await access.refusal(userInfo, deed);
+    if (reason !== undefined) return forbidden('spec.hooks', reason);
   }
   if (!usesSecretAnew({ old, next, hosts })) return undefined;
   // The uid of the object as it is stored: nobody makes a Secret his own by a uid that he writes himself.

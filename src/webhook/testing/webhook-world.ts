@@ -67,7 +67,7 @@ export interface WebhookWorld {
   /** Cluster admin. */
   admin: Client;
   app: FastifyInstance;
-  offer: { versions: string[] };
+  offer: { versions: string[]; hooks: boolean };
   clients: Readonly<Record<Account, Client>>;
   /** The full name of an account. */
   user(name: Account): string;
@@ -80,7 +80,7 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
   const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
   const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
   const user = (name: string) => `system:serviceaccount:${namespace}:${name}`;
-  const offer = { versions: ['v1.34.4'] };
+  const offer = { versions: ['v1.34.4'], hooks: true };
   await installCrds(admin);
   await admin.create(NAMESPACES, { metadata: { name: namespace } });
 

@@ -1,21 +1,22 @@
 import { annotations } from '#api/names.ts';
 import { cancelled } from './cancelled.ts';
+import { hooksHaveBegun } from './due-hook.ts';
 import type { Effect } from './outcome.ts';
 import { touchedBy } from './settle.ts';
-import { stopBy } from './signal.ts';
+import { stopBy } from './times.ts';
 import { follow, jobName, type WorkRule } from './work-rules.ts';
 
 /** What is done with an operation that somebody cancels: its run is told, and has a while to stop and report. */
 
 /** No run of it was begun: there is nothing to stop. Hosts that it holds are for the next operation. */
-export const withdraw: WorkRule = (snapshot, { status }) =>
-  cancelled(
-    snapshot,
-    status,
-    status.attempt === 1
-      ? 'no host was changed'
-      : 'no run of it was under way; hosts of a lost one count as changed',
-  );
+export const withdraw: WorkRule = (snapshot, { status }) => {
+  const hooked = hooksHaveBegun(snapshot.hook, status);
+  const [touched, ...more] = hooked ? touchedBy(snapshot) : [];
+  if (touched) return { kind: 'act', effects: [touched, ...more] };
+  if (status.attempt > 1)
+    return cancelled(snapshot, status, 'no run of it was under way; hosts of a lost one count as changed');
+  return cancelled(snapshot, status, hooked ? 'only its hooks have run' : 'no host was changed');
+};
 
 /** The server tells the run what status says here, in the answer to its log. */
 export const tellRun: WorkRule = ({ cluster, now }, { operation, status }) => {

@@ -107,7 +107,7 @@ const outlined = ({ cluster }: Snapshot, { name }: Operation, plan: Plan) => {
   };
 };
 
-function begin(snapshot: Snapshot, { hosts, steps }: Plan, job: string): Outcome {
+function begin(snapshot: Snapshot, { hosts, steps, hooks }: Plan, job: string): Outcome {
   const joining = hosts.filter(({ action }) => action === 'join').map(({ member }) => member);
   const attempt = runOf(
     snapshot,
@@ -124,7 +124,7 @@ function begin(snapshot: Snapshot, { hosts, steps }: Plan, job: string): Outcome
     },
   );
   const before = snapshot.attempts.filter((one) => one.errand === PRECHECK && one.job !== job);
-  const look: Effect = { kind: 'look', members: joining, attempt };
+  const look: Effect = { kind: 'look', members: joining, hooks, attempt };
   return before.length > 0
     ? { kind: 'act', effects: [{ kind: 'discard', attempts: before }, look] }
     : { kind: 'act', effects: [look] };

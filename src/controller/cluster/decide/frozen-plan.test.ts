@@ -9,6 +9,7 @@ const planOf = (sequence: number, hosts = 1): FrozenPlan => ({
   })),
   release: [],
   steps: [],
+  hooks: [],
   refusals: [],
 });
 

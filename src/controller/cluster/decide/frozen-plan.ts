@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { plannedHookSchema } from '#operations/hooks.ts';
 import { plannedHostSchema, stepSchema } from '#protocol/order.ts';
 
 /**
@@ -10,6 +11,8 @@ const frozenPlanSchema = z.object({
   hosts: z.array(plannedHostSchema),
   release: z.array(z.string()),
   steps: z.array(stepSchema),
+  /** A plan from before there were hooks has none. */
+  hooks: z.array(plannedHookSchema).default([]),
   refusals: z.array(z.object({ field: z.string(), reason: z.string() })),
 });
 export type FrozenPlan = z.infer<typeof frozenPlanSchema>;

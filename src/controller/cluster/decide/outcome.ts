@@ -4,6 +4,7 @@ import type { Member } from '#api/member.ts';
 import type { OperationName, Phase, Result } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Attempt, AttemptRef, Blocked } from '#installer/installer.ts';
+import type { PlannedHook } from '#operations/hooks.ts';
 import type { Remedy } from '#operations/remedy.ts';
 import type { Request, Turn } from './snapshot.ts';
 
@@ -20,8 +21,10 @@ export type Effect =
   /** Hosts that a run may have changed and whose records are gone: taken again as touched, but for those of others. */
   | { kind: 'hold-again'; members: readonly Member[] }
   /** A run that only looks at hosts, with the credentials as they are now; refused where one is another cluster's. */
-  | { kind: 'look'; members: readonly Member[]; attempt: AttemptToStart }
+  | { kind: 'look'; members: readonly Member[]; hooks: readonly PlannedHook[]; attempt: AttemptToStart }
   | { kind: 'start'; attempt: AttemptToStart }
+  /** A playbook of the user's, in a Job of its own. */
+  | { kind: 'hook'; hook: PlannedHook; attempt: AttemptToStart }
   | { kind: 'discard'; attempts: readonly AttemptRef[] }
   | { kind: 'record'; result: string }
   | { kind: 'keep-kubeconfig'; kubeconfig: string }
@@ -68,4 +71,4 @@ export type Outcome =
   /** Do, in order; each is idempotent, and a throw is retried. */
   | { kind: 'act'; effects: readonly [Effect, ...Effect[]] }
   /** The operation ends so. */
-  | { kind: 'end'; result: Result; reason: string; message: string };
+  | { kind: 'end'; result: Result; reason: string; message: string; hooksDone?: number };

@@ -20,6 +20,7 @@ it('tells at once why it would be refused, and waits for no place with that', ()
     hosts: [],
     release: [],
     steps: [],
+    hooks: [],
     refusals: [{ field: 'spec', reason: 'is wrong' }],
   };
   expect(outcome({ ...accepted, plan, turn: waits(3) })).toMatchObject({

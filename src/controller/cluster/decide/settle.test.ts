@@ -179,6 +179,7 @@ it('writes down new labels first, then what the run said of the host', () => {
     hosts: [{ member: wanted, action: 'change' as const }],
     release: [],
     steps: [],
+    hooks: [],
     refusals: [],
   };
   const said = [{ ip: member.ip, ok: true, did: ['changed' as const] }];

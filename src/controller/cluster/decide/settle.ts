@@ -4,6 +4,7 @@ import { canonicalJson } from '#base/canonical.ts';
 import type { Operation } from '#operations/operation.ts';
 import { joins, type PlannedHost } from '#protocol/order.ts';
 import type { HostReport, Report } from '#protocol/report.ts';
+import { hooksHaveBegun } from './due-hook.ts';
 import type { Effect, Outcome, Stall } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -66,9 +67,9 @@ export function touchedBy(snapshot: Snapshot): Effect[] {
 
 /** What of a run under way is written down before a deletion ends it, or before what somebody left of its object is deleted. */
 export function touchedBefore(snapshot: Snapshot): Effect[] {
-  const { attempt, attempts, cluster, hosts } = snapshot;
+  const { attempt, attempts, cluster, hosts, hook } = snapshot;
   const running = operationUnderWay(cluster);
-  if (running) return hasBegun(attempt, running) ? touchedBy(snapshot) : [];
+  if (running) return hasBegun(attempt, running) || hooksHaveBegun(hook, running) ? touchedBy(snapshot) : [];
   // Status is gone, and with it what the run was about.
   const isUnknown = cluster.status?.operation === undefined;
   return isUnknown && attempts.some(({ errand }) => errand === undefined) ? touched(hosts) : [];

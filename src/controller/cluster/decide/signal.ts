@@ -2,13 +2,16 @@ import { appliedOperation, isCancelled, isDryRun } from '#api/cluster-facts.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
 import { isResultWord, type Phase, WORDS } from '#api/words.ts';
-import type { AttemptState } from '#installer/installer.ts';
+import type { AttemptRef } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
+import { HOOK } from '#protocol/hook.ts';
 import { isAgreed } from './agreed.ts';
+import { hookSignal } from './hook-signal.ts';
 import { dueRemedy } from './remedy.ts';
 import { inFlight, PRECHECK, type Snapshot } from './snapshot.ts';
+import { deadlineOf, isFirstToBegin, lostAt, stopBy } from './times.ts';
 
 /** The one thing about a snapshot that decides what happens next: where no operation runs, or none counts. */
 export type RestSignal =
@@ -67,7 +70,15 @@ export type WorkSignal =
   /** Its run was told to stop and is gone, or does not report. */
   | 'cut'
   | 'succeeded'
-  | 'failed';
+  | 'failed'
+  /** A hook comes next, and no Job of it was seen. */
+  | 'hook-due'
+  | 'hook-started'
+  | 'hook-running'
+  | 'hook-done'
+  | 'hook-failed'
+  /** It shall be cancelled, and a hook is next or at work. */
+  | 'hook-cut';
 
 const REST_PHASES: readonly Phase[] = ['', 'Running', 'Failed'];
 
@@ -103,25 +114,20 @@ function hasNothingToReset(snapshot: Snapshot): boolean {
   return hosts.length === 0 && !runs && !ended;
 }
 
-/** Milliseconds since 1970 at which the operation must be over. */
-export function deadlineOf({ startedAt, spec }: OperationStatus): number {
-  const minutes = Number(spec.cluster.timeout_mins ?? 60);
-  return Date.parse(startedAt) + minutes * 60_000;
-}
-
 export function workSignalOf(snapshot: Snapshot, operation: OperationStatus): WorkSignal {
-  const { attempt, now, cluster, plan } = snapshot;
+  const { attempt, now, cluster, plan, hook } = snapshot;
   const late = now.getTime() >= deadlineOf(operation);
+  if (hook) return hookSignal(snapshot, operation, hook, late);
   // Of an attempt that has ended before it was seen there is nothing to say but how.
   if (attempt.kind === 'failed') return attempt.kind;
   // Until its beginning was seen the time counts from its acceptance, and it may have waited since.
-  const isUnseen = plan !== undefined && operation.step === 'starting' && operation.attempt === 1;
+  const isUnseen = plan !== undefined && isFirstToBegin(operation);
   if (attempt.kind === 'succeeded') return isUnseen && late ? 'started' : attempt.kind;
   if (isCancelled(cluster)) return cancelSignal(snapshot, operation);
   if (operation.step === 'starting') {
     if (attempt.kind !== 'absent') return 'started';
     if (cluster.spec.paused) return 'held';
-    return operation.attempt > 1 && late ? 'overdue' : 'starting';
+    return late && !isFirstToBegin(operation) ? 'overdue' : 'starting';
   }
   if (late) return 'overdue';
   if (attempt.kind !== 'running' || now.getTime() >= lostAt(attempt)) return 'lost';
@@ -129,13 +135,7 @@ export function workSignalOf(snapshot: Snapshot, operation: OperationStatus): Wo
   return attempt.blocked?.outdated ? 'lost' : 'running';
 }
 
-/** How long a run that was told to stop may take to report; it ends Ansible itself well before. */
-const STOP_MS = 90_000;
 const REPORT_MS = 5_000;
-
-/** Milliseconds since 1970 at which a run that was told to stop counts as cut off; never, while none was told. */
-export const stopBy = ({ cancelledAt }: OperationStatus): number =>
-  cancelledAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(cancelledAt) + STOP_MS;
 
 function cancelSignal({ attempt, now }: Snapshot, operation: OperationStatus): WorkSignal {
   if (operation.cancelledAt === undefined)
@@ -147,13 +147,6 @@ function cancelSignal({ attempt, now }: Snapshot, operation: OperationStatus): W
   if (attempt.kind !== 'running' || attempt.blocked) return 'cut';
   return now.getTime() >= Math.min(stopBy(operation), lostAt(attempt)) ? 'cut' : 'stopping';
 }
-
-/** How long past its end a pod may be seen before its node counts as lost. */
-const LATE_MS = 10_000;
-
-/** Milliseconds since 1970 at which a running attempt counts as lost; never, while nobody has ended its pod. */
-export const lostAt = ({ endsBy }: AttemptState & { kind: 'running' }): number =>
-  endsBy === undefined ? Number.POSITIVE_INFINITY : Date.parse(endsBy) + LATE_MS;
 
 /**
  * Whether the second write of the operation's end was made. A word that someone wrote meanwhile stays, but what was
@@ -180,8 +173,9 @@ export function isAnswered({
 /** What the object says, by word or by spec. */
 function spokenSignal(snapshot: Snapshot): RestSignal {
   const { cluster, request, applied, binding, attempts, kubeconfig } = snapshot;
-  const left = attempts.filter(({ errand }) => errand !== PRECHECK);
-  if (left.some(({ errand }) => kubeconfig.kind === 'present' || errand === undefined)) return 'untidy';
+  const left = attempts.filter(({ errand, leavesBy }) => errand !== PRECHECK && leavesBy === undefined);
+  const isDone = ({ errand }: AttemptRef) => errand === undefined || errand === HOOK;
+  if (left.some((one) => kubeconfig.kind === 'present' || isDone(one))) return 'untidy';
   if (binding.kind === 'ours' && !snapshot.adopted) return 'unbound';
   if (snapshot.malformed) return 'invalid';
   if (request) return requestSignal(snapshot);

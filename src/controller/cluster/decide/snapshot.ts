@@ -6,6 +6,7 @@ import type { OperationName } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { AttemptRef, AttemptState } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
+import type { SeenHook } from './due-hook.ts';
 import type { FrozenPlan } from './frozen-plan.ts';
 
 /** What a client asks by annotation. */
@@ -74,6 +75,8 @@ export interface Snapshot {
   plan: FrozenPlan | undefined;
   /** State of that operation's last attempt; `absent` when there is none. */
   attempt: AttemptState;
+  /** The hook that the operation under way comes to next, or is at. */
+  hook: SeenHook | undefined;
   /** Whether the operation under way may begin; of one that has begun it says nothing. */
   turn: Turn;
   /** State of the errand that fetches the kubeconfig; `absent` unless one was needed. */

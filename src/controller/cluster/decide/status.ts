@@ -143,13 +143,14 @@ function progress(old: ClusterStatus, outcome: Outcome, now: Date, accepted?: Op
     return { ...present, phase: outcome.to, operation: { ...old.operation, ...outcome.operation } };
   }
   if (outcome.kind === 'end' && old.operation) {
-    const { result, reason, message } = outcome;
+    const { result, reason, message, hooksDone } = outcome;
     const done = result === 'finished';
     const operation: OperationStatus = {
       ...old.operation,
       result,
       endedAt: now.toISOString(),
       ...(done ? { step: 'done' } : {}),
+      ...(hooksDone === undefined ? {} : { hooksDone }),
     };
     return {
       phase: done ? (findOperation(operation.name)?.ends ?? 'Running') : 'Failed',

@@ -4,6 +4,7 @@ import { findOperation } from '#operations/index.ts';
 import { notAgreed } from './agreed.ts';
 import * as cancel from './cancel-rules.ts';
 import { obtainKubeconfig } from './fetch.ts';
+import * as hooks from './hook-rules.ts';
 import type { Outcome } from './outcome.ts';
 import { applyRemedy } from './remedy.ts';
 import * as rules from './rules.ts';
@@ -34,7 +35,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   quiet: rules.rest,
 };
 
-/** An operation is under way: only its attempt counts. */
+/** An operation is under way: only its attempt counts, and its hooks. */
 const underWay: Record<WorkSignal, work.WorkRule> = {
   starting: work.start,
   held: rules.paused,
@@ -48,6 +49,12 @@ const underWay: Record<WorkSignal, work.WorkRule> = {
   cut: cancel.cutOff,
   succeeded: work.succeed,
   failed: work.failAttempt,
+  'hook-due': hooks.startHook,
+  'hook-started': hooks.beginHook,
+  'hook-running': hooks.followHook,
+  'hook-done': hooks.countHook,
+  'hook-failed': hooks.failHook,
+  'hook-cut': hooks.cutHook,
 };
 
 const AT_REST: readonly Phase[] = ['', 'Running', 'Failed'];

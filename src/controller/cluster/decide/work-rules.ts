@@ -2,24 +2,28 @@ import { operationUnderWay } from '#api/cluster-facts.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Phase } from '#api/words.ts';
+import type { AttemptRef, AttemptState } from '#installer/installer.ts';
 import type { Operation } from '#operations/operation.ts';
 import { CANCELLED } from '#protocol/report.ts';
 import { cancelled } from './cancelled.ts';
+import { FINISHING, hooksHaveBegun } from './due-hook.ts';
 import { obtainKubeconfig } from './fetch.ts';
 import { leadsTo } from './kubeconfig.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, textOfBlock, textOfProblems } from './outcome.ts';
 import { afterFailure, hasBegun, settleHosts, touchedBy } from './settle.ts';
-import { deadlineOf, lostAt } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
+import { deadlineOf, goneAt, isFirstToBegin, lostAt } from './times.ts';
 
 const MAX_ATTEMPTS = 3;
 /** An attempt that was lost is followed after 5 s, then after 15 s. */
 const retryDelayMs = (attempt: number): number => 5_000 * 3 ** (attempt - 1);
 /** How often a run that cannot begin is looked at. */
 const BLOCKED_MS = 5_000;
+/** How often pods of removed hooks are looked at. */
+const LEAVING_MS = 1_000;
 
-interface Work {
+export interface Work {
   operation: Operation;
   status: OperationStatus;
 }
@@ -44,19 +48,45 @@ function withoutPlan({ now }: Snapshot, status: OperationStatus): Outcome {
     : { kind: 'end', result: 'failed', reason, message };
 }
 
-export const start: WorkRule = (snapshot, { operation, status }) => {
-  const { now, attempts, plan, hosts, turn } = snapshot;
+/**
+ * What keeps a run, or a hook, from beginning; undefined where it may. `others` are to be gone before: a hook whose Job
+ * was removed is awaited until its pod has ended, as no fence holds it up.
+ */
+export function heldBack(
+  snapshot: Snapshot,
+  status: OperationStatus,
+  others: readonly AttemptRef[],
+): Outcome | undefined {
+  const { now, plan, turn } = snapshot;
   const waitMs = Date.parse(status.notBefore ?? '') - now.getTime();
   if (waitMs > 0) return { kind: 'wait', ms: waitMs };
   if (!plan) return withoutPlan(snapshot, status);
   if (plan.refusals.length > 0)
     return { kind: 'end', result: 'failed', reason: 'InvalidSpec', message: textOfProblems(plan.refusals) };
-  const job = jobName(operation.prefix, status);
-  // Of this attempt there may be the Secret and, after a crash, not yet the Job.
-  const others = attempts.filter((one) => one.job !== job);
-  if (others.length > 0) return { kind: 'act', effects: [{ kind: 'discard', attempts: others }] };
+  const left = others.filter(({ leavesBy }) => leavesBy === undefined);
+  if (left.length > 0) return { kind: 'act', effects: [{ kind: 'discard', attempts: left }] };
   // What went before is ended by then, so that a deletion cuts off at once what runs.
   if (turn.kind === 'waits') return { kind: 'rest', turn };
+  const leavesMs = Math.max(...others.map((one) => goneAt(one) - now.getTime()));
+  return leavesMs > 0 ? { kind: 'wait', ms: Math.min(leavesMs, LEAVING_MS) } : undefined;
+}
+
+/** Seconds that are left of an operation. The first run, or hook, has all of the time, however long it waited before. */
+export function secondsLeft({ now }: Snapshot, status: OperationStatus): number {
+  const deadline = deadlineOf(isFirstToBegin(status) ? { ...status, startedAt: now.toISOString() } : status);
+  return Math.max(1, Math.ceil((deadline - now.getTime()) / 1000));
+}
+
+export const start: WorkRule = (snapshot, { operation, status }) => {
+  const { attempts, plan, hosts } = snapshot;
+  const job = jobName(operation.prefix, status);
+  // Of this attempt there may be the Secret and, after a crash, not yet the Job.
+  const back = heldBack(
+    snapshot,
+    status,
+    attempts.filter((one) => one.job !== job),
+  );
+  if (back || !plan) return back ?? { kind: 'rest' };
   const effects: Effect[] = [];
   const held = new Map(hosts.map((record) => [record.spec.ip, record]));
   const given = plan.release.filter((ip) => held.has(ip));
@@ -70,12 +100,10 @@ export const start: WorkRule = (snapshot, { operation, status }) => {
       : [];
   });
   if (leaving.length > 0) effects.push({ kind: 'note', hosts: leaving });
-  // The first attempt has all of the time, however long it waited before it.
-  const deadline = deadlineOf(status.attempt === 1 ? { ...status, startedAt: now.toISOString() } : status);
   const attempt = runOf(snapshot, plan, {
     job,
     attempt: status.attempt,
-    deadlineSeconds: Math.max(1, Math.ceil((deadline - now.getTime()) / 1000)),
+    deadlineSeconds: secondsLeft(snapshot, status),
     task: operation.name,
     callback: operation.callback,
     playbook: operation.playbook,
@@ -92,25 +120,32 @@ export const begin: WorkRule = ({ attempt, now }, { operation, status }) => {
   const step = attempt.kind === 'running' ? (attempt.step ?? 'precheck') : 'running';
   const to = phaseAt(operation, step, status.attempt);
   // The deadline is for the work: what was held before its first attempt does not count.
-  const startedAt = status.attempt === 1 ? now.toISOString() : status.startedAt;
+  const startedAt = isFirstToBegin(status) ? now.toISOString() : status.startedAt;
   return { kind: 'move', to, because: 'the run was seen', operation: { step, startedAt } };
 };
 
-export const follow: WorkRule = ({ attempt, now }, { operation, status }) => {
+export const follow: WorkRule = (snapshot, { operation, status }) => {
+  const { attempt } = snapshot;
   const step = attempt.kind === 'running' ? attempt.step : undefined;
   if (step !== undefined && step !== status.step) {
     const to = phaseAt(operation, step, status.attempt);
     return { kind: 'move', to, because: `step ${step}`, operation: { step } };
   }
-  const until = Math.min(deadlineOf(status), attempt.kind === 'running' ? lostAt(attempt) : Infinity);
+  return awaitEnd(snapshot, attempt, status);
+};
+
+/** The wait for a run, or a hook, that is at work; while its pod cannot start it says why. */
+export function awaitEnd({ now }: Snapshot, state: AttemptState, status: OperationStatus): Outcome {
+  const until = Math.min(deadlineOf(status), state.kind === 'running' ? lostAt(state) : Infinity);
   const ms = Math.max(1_000, until - now.getTime());
-  if (attempt.kind === 'running' && attempt.blocked) {
-    const stall = { reason: 'RunBlocked', message: `its pod cannot start: ${textOfBlock(attempt.blocked)}` };
+  if (state.kind === 'running' && state.blocked) {
+    const stall = { reason: 'RunBlocked', message: `its pod cannot start: ${textOfBlock(state.blocked)}` };
     return { kind: 'wait', ms: Math.min(ms, BLOCKED_MS), stall };
   }
   // Until the run has spoken there may be no event of what keeps it from beginning, such as a quota.
-  return { kind: 'wait', ms: step === undefined ? Math.min(ms, BLOCKED_MS) : ms };
-};
+  const isSilent = state.kind !== 'running' || state.step === undefined;
+  return { kind: 'wait', ms: isSilent ? Math.min(ms, BLOCKED_MS) : ms };
+}
 
 export const retryLost: WorkRule = (snapshot, { operation, status }) => {
   const { attempt, now } = snapshot;
@@ -138,7 +173,9 @@ export const retryLost: WorkRule = (snapshot, { operation, status }) => {
 };
 
 export const giveUp: WorkRule = (snapshot, { status }) => {
-  const [touched, ...more] = hasBegun(snapshot.attempt, status) ? touchedBy(snapshot) : [];
+  const { attempt, hook } = snapshot;
+  const begun = hasBegun(attempt, status) || hooksHaveBegun(hook, status);
+  const [touched, ...more] = begun ? touchedBy(snapshot) : [];
   if (touched) return { kind: 'act', effects: [touched, ...more] };
   const message = `not done within ${status.spec.cluster.timeout_mins ?? '60'} minutes (spec.cluster.timeout_mins)`;
   return { kind: 'end', result: 'failed', reason: 'DeadlineExceeded', message };
@@ -164,7 +201,16 @@ export const succeed: WorkRule = (snapshot, { operation, status }) => {
     const message = `the work was done, but ${why.message}`;
     return { kind: 'end', result: 'failed', reason: why.reason, message };
   }
-  return open ?? { kind: 'end', result: 'finished', reason: '', message: '' };
+  if (open) return open;
+  if (snapshot.plan.hooks.some(({ time }) => time === 'post'))
+    // Said before they begin: whatever becomes of its Job, the run is not made again.
+    return {
+      kind: 'move',
+      to: operation.phase,
+      because: 'its work is done, and hooks follow',
+      operation: { step: FINISHING },
+    };
+  return { kind: 'end', result: 'finished', reason: '', message: '' };
 };
 
 /** Hosts that did join in a failed attempt are part of the cluster all the same. */

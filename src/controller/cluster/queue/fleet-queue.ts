@@ -4,6 +4,7 @@ import type { ObjectKey } from '#api/meta.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Turn } from '../decide/snapshot.ts';
+import { isFirstToBegin } from '../decide/times.ts';
 import { inOrder, nextOf, rounded, type Waiting } from './order.ts';
 
 export interface FleetQueueDeps {
@@ -79,7 +80,7 @@ export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): Fle
     const isSame = old?.identity === identity;
     // A deletion goes on in the place of what it cuts off.
     const follower = operation.name === 'delete' && old?.identity.startsWith(`${uid}/`) && holdsPlace(old);
-    const waits = operation.step === 'starting' && operation.attempt === 1;
+    const waits = isFirstToBegin(operation);
     const state = !waits ? 'running' : isSame ? old.state : follower ? 'let' : 'waiting';
     put(text, {
       cluster: text,

@@ -82,6 +82,7 @@ function plan(name: OperationName, hosts: readonly HostRecord[], wanted: Spec = 
     hosts: [...made.hosts],
     release: [...made.release],
     steps: [...made.steps],
+    hooks: [...made.hooks],
     refusals: [...made.refusals],
   };
 }
@@ -139,6 +140,7 @@ export function snapshot({
     operation: undefined,
     plan: running ? plan(running.name, hosts) : undefined,
     attempt: { kind: 'absent' },
+    hook: undefined,
     turn: { kind: 'now' },
     fetch: { kind: 'absent' },
     check: undefined,

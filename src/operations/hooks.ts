@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { HOOK_TIMES, hookKey } from '#api/hooks.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
+import { pinnedFileSchema } from '#api/pinned-file.ts';
+import type { OperationName } from '#api/words.ts';
+import type { Problem } from '#base/errors.ts';
+import type { Offer } from './resolve.ts';
+
+/** A user's own playbooks (`spec.hooks`): which an operation runs, and when. */
+
+const FIELD = 'spec.hooks';
+
+/** One hook of a plan. */
+export const plannedHookSchema = pinnedFileSchema.extend({
+  time: z.enum(HOOK_TIMES),
+  /** Its place below spec.hooks: `preCreate[0]`. */
+  name: z.string(),
+});
+export type PlannedHook = z.infer<typeof plannedHookSchema>;
+
+/** The place of a hook in the spec. */
+export const hookField = ({ name }: Pick<PlannedHook, 'name'>): string => `${FIELD}.${name}`;
+
+/** The step that a hook is, as status and plans say it. */
+export const hookStep = ({ name }: Pick<PlannedHook, 'name'>): string => `Hook ${name}`;
+
+/** The hooks of an operation in their order: first those before its run. */
+export const hooksOf = (operation: OperationName, { hooks }: Pick<Spec, 'hooks'>): PlannedHook[] =>
+  HOOK_TIMES.flatMap((time) => {
+    const key = hookKey(time, operation);
+    return (hooks?.[key] ?? []).map((file, index) => ({ ...file, time, name: `${key}[${index}]` }));
+  });
+
+const hasHooks = ({ hooks }: Pick<Spec, 'hooks'>): boolean =>
+  Object.values(hooks ?? {}).some((list) => (list ?? []).length > 0);
+
+/** A spec with hooks is refused where the installation runs none. */
+export const hookProblems = (spec: Spec, { hooks }: Offer): Problem[] =>
+  hasHooks(spec) && hooks !== true
+    ? [
+        {
+          field: FIELD,
+          reason:
+            'is off in this installation; leave it out, or have controller and server started with --allow-hooks',
+        },
+      ]
+    : [];
+
+/** What somebody who agrees to a plan should know of its hooks. */
+export const hookWarnings = (hooks: readonly PlannedHook[]): Problem[] =>
+  hooks.map((hook) => ({
+    field: hookField(hook),
+    reason: `runs key ${hook.key} of ConfigMap ${hook.configMap} as root on hosts of the plan`,
+  }));

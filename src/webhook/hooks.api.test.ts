@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isApiError } from '#runtime/wire/api-error.ts';
+import { type WebhookWorld, webhookWorld } from './testing/webhook-world.ts';
+
+/** Who may have playbooks of his own run on hosts. */
+let world: WebhookWorld;
+const namespace = `hooks-${randomUUID().slice(0, 8)}`;
+
+beforeAll(async () => {
+  world = await webhookWorld(namespace);
+  // The API server takes up new webhooks after a moment.
+  const isJudged = async () =>
+    (await verdict(world.clients.alice, object('probe', { cluster: { masterList: [] } }))) !== 'allowed';
+  await vi.waitUntil(isJudged, { timeout: 20_000, interval: 100 });
+});
+afterAll(() => world.stop());
+
+const spec = (): KubernetesCluster['spec'] => ({ cluster: { masterList: [{ ip: '10.8.1.1' }] } });
+const object = (name: string, wanted: KubernetesCluster['spec']): KubernetesCluster => ({
+  metadata: { namespace, name },
+  spec: wanted,
+});
+
+/** What the API server said, without making anything. */
+async function verdict(client: Client, cluster: KubernetesCluster): Promise<string> {
+  try {
+    await client.create(KUBERNETES_CLUSTERS, cluster, { dryRun: true });
+    return 'allowed';
+  } catch (error) {
+    if (isApiError(error, 'Invalid', 'Forbidden', 'BadRequest')) return error.message;
+    throw error;
+  }
+}
+
+const patch = (who: Client, name: string, change: object) =>
+  who.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name }, change, { type: 'merge' });
+const word = (value: string) => ({ metadata: { annotations: { [annotations.operation]: value } } });
+
+it('asks whoever has hooks run for the right to do so, at every change that has them run anew', async () => {
+  const { alice, bob } = world.clients;
+  const hooks = (configMap: string) => ({
+    hooks: { preCreate: [{ configMap, key: 'a', sha256: '0'.repeat(64) }] },
+  });
+  const hooked = (configMap: string) => object('hooked', { ...spec(), ...hooks(configMap) });
+  const lacks = /spec\.hooks: .*may not hook kubernetesclusters\.ecs\.yun\.com "hooked"/;
+  expect(await verdict(bob, hooked('addons'))).toMatch(lacks);
+  expect(await verdict(alice, hooked('theirs'))).toMatch(/spec\.hooks: .*get configmaps "theirs"/);
+  await alice.create(KUBERNETES_CLUSTERS, object('hooked', spec()));
+  await expect(patch(bob, 'hooked', { spec: hooks('addons') })).rejects.toThrow(lacks);
+  await patch(alice, 'hooked', { spec: hooks('addons') });
+  await expect(patch(bob, 'hooked', word('creating'))).rejects.toThrow(lacks);
+  const otherKey = { spec: { cluster: { credentialsSecret: 'other' } } };
+  await expect(patch(bob, 'hooked', otherKey)).rejects.toThrow(lacks);
+  await patch(bob, 'hooked', { spec: { paused: true } });
+  await patch(alice, 'hooked', word('creating'));
+  world.offer.hooks = false;
+  await expect(patch(alice, 'hooked', { spec: { history: 3 } })).rejects.toThrow(
+    /spec\.hooks.*--allow-hooks/,
+  );
+  await patch(alice, 'hooked', { spec: { hooks: null } });
+  world.offer.hooks = true;
+});

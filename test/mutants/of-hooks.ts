@@ -1,0 +1,51 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const DECIDE = 'src/controller/cluster/decide';
+const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
+const ofTable = (test: string) => unit(`${DECIDE}/hooks.test.ts`, test);
+
+/** Playbooks of users: who may have them run, how often, and with what. */
+export const ofHooks: readonly Mutant[] = [
+  {
+    name: 'an operation with hooks is asked without the right to them',
+    file: 'src/webhook/validate/hook-use.ts',
+    from: 'return comes || usesSecretAnew(change)',
+    to: 'return comes',
+    witness: unit('src/webhook/validate/hook-use.test.ts', 'an operation that is asked'),
+  },
+  {
+    name: 'a hook whose Job is gone is run again',
+    file: `${DECIDE}/hook-signal.ts`,
+    from: "now.getTime() >= lostAt(state)) return 'hook-failed';",
+    to: "now.getTime() >= lostAt(state)) return 'hook-due';",
+    witness: ofTable('that was seen and is gone is not started again'),
+  },
+  {
+    name: 'a run begins while the pod of a hook still works',
+    file: `${DECIDE}/work-rules.ts`,
+    from: 'return leavesMs > 0 ?',
+    to: 'return leavesMs > Infinity ?',
+    witness: ofTable('after every other run is gone'),
+  },
+  {
+    name: 'hooks are run by an operator that allows none',
+    file: `${DECIDE}/hook-rules.ts`,
+    from: 'if (offer.hooks !== true) {',
+    to: 'if (offer.hooks === false) {',
+    witness: ofTable('is not run by an operator that allows none'),
+  },
+  {
+    name: 'the pod of a hook has a token',
+    file: 'src/installer/job/manifest.ts',
+    from: 'const given = isHook ? [] : servedVolumes(settings);',
+    to: 'const given = servedVolumes(settings);',
+    witness: unit('src/installer/job/manifest.test.ts', 'has no token'),
+  },
+  {
+    name: 'a hook tells the key that it was given',
+    file: 'src/ansibleinit/last-words.ts',
+    from: "text.replaceAll(secret, '***')",
+    to: 'text.replaceAll(secret, secret)',
+    witness: unit('src/ansibleinit/last-words.test.ts', 'repeats no secret'),
+  },
+];
