@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { isResultWord } from '#api/words.ts';
+import { sha256 } from '#base/canonical.ts';
+import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
+import { tracesOn } from './traces.ts';
+
+const NAME = 'hooked';
+const KEYS = `${NAME}-keys`;
+const KEY = { namespace: 'default', name: NAME };
+const OPERATION_MS = 10 * 60_000;
+const SYSTEM = ['-n', 'matryoshka-system'];
+const DEPLOYMENTS = ['deployment/matryoshka-controller', 'deployment/matryoshka-server'];
+const FILE = '/var/tmp/matryoshka-hooks';
+
+/** A playbook that needs no Python on hosts: a line in a file of each, with whether kubeadm has been there. */
+const noting = (hosts: string, line: string, more = 'true') => `
+- hosts: ${hosts}
+  gather_facts: false
+  tasks:
+    - ansible.builtin.raw: echo "${line} {{ node_name }} $(test -e /etc/kubernetes && echo made || echo bare)" >> ${FILE}
+    - ansible.builtin.raw: ${more}
+`;
+const TEXTS = {
+  'before.yml': noting('all', 'before'),
+  'masters.yml': noting('kube-master', 'masters'),
+  'after.yml': noting('all', 'after'),
+  'failing.yml': noting('all', 'failing', 'echo no luck >&2; exit 7'),
+};
+const hook = (key: keyof typeof TEXTS) => ({ configMap: NAME, key, sha256: sha256(TEXTS[key]) });
+
+let meta: Meta;
+let shell: ReturnType<typeof byKubectl>;
+let traces: (index: number) => Promise<string[]>;
+const { host, entries, nodes, sh } = byNumber(() => meta);
+
+/** Starts the operator with hooks allowed, or as it was. */
+async function allowHooks(setting: 'MATRYOSHKA_ALLOW_HOOKS=true' | 'MATRYOSHKA_ALLOW_HOOKS-'): Promise<void> {
+  await shell.run([...SYSTEM, 'set', 'env', ...DEPLOYMENTS, setting]);
+  for (const deployment of DEPLOYMENTS)
+    await shell.run([...SYSTEM, 'rollout', 'status', deployment, '--timeout=180s'], { timeoutMs: 190_000 });
+}
+
+beforeAll(async () => {
+  meta = await metaUp(inject('labHosts'), () => {});
+  shell = byKubectl(meta, NAME);
+  traces = await tracesOn(meta);
+  await shell.giveKeys(KEYS);
+  const texts: ConfigMap = { metadata: KEY, data: TEXTS };
+  await meta.client.apply(CONFIG_MAPS, texts, { fieldManager: 'e2e', force: true });
+  for (const index of [0, 1, 2]) await sh(index, `rm -f ${FILE}`);
+});
+afterAll(async () => {
+  await allowHooks('MATRYOSHKA_ALLOW_HOOKS-');
+  await meta.client.delete(CONFIG_MAPS, KEY);
+  await meta.close();
+});
+
+const lines = async (index: number) =>
+  (await sh(index, `cat ${FILE} 2>/dev/null || true`)).trim().split('\n');
+
+/** Writes hooks and hosts, and asks anew: hooks alone make no other request. */
+async function ask(word: string, hooks: object, workers: number[]): Promise<void> {
+  const cluster = { masterList: entries(0), nodeList: entries(...workers), credentialsSecret: KEYS };
+  const wanted = {
+    metadata: {
+      ...KEY,
+      annotations: { [annotations.operation]: word, [annotations.requestId]: randomUUID() },
+    },
+    spec: { cluster, hooks },
+  };
+  if (await meta.client.find(KUBERNETES_CLUSTERS, KEY))
+    await meta.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, KEY, wanted, { type: 'merge' });
+  else await meta.client.create(KUBERNETES_CLUSTERS, wanted);
+}
+const ended = () =>
+  untilCluster(
+    meta,
+    NAME,
+    (one) => isResultWord(one?.metadata.annotations?.[annotations.operation]),
+    OPERATION_MS,
+  );
+
+describe('a cluster with playbooks of its user', () => {
+  it('is refused where hooks are off', async () => {
+    await expect(ask('creating', { preCreate: [hook('before.yml')] }, [1])).rejects.toThrow('--allow-hooks');
+    await allowHooks('MATRYOSHKA_ALLOW_HOOKS=true');
+  });
+
+  it('is not begun when the one before the creation fails: only that has been on hosts', async () => {
+    await ask('creating', { preCreate: [hook('failing.yml')] }, [1]);
+    const cluster = await ended();
+    expect(cluster?.status).toMatchObject({ phase: 'Failed', reason: 'HookFailed' });
+    expect(cluster?.status?.message).toContain(
+      `spec.hooks.preCreate[0] (ConfigMap ${NAME}, key failing.yml)`,
+    );
+    expect(cluster?.status?.message).toContain('no luck');
+    for (const index of [0, 1]) {
+      expect(await lines(index)).toEqual([`failing ${nodes(index)[0]} bare`]);
+      await sh(index, `rm -f ${FILE}`);
+      expect(await traces(index), host(index).name).toEqual([]);
+    }
+  });
+
+  it('is made between them, in order, on the hosts that they name', async () => {
+    const hooks = { preCreate: [hook('before.yml'), hook('masters.yml')], postCreate: [hook('after.yml')] };
+    await ask('creating', hooks, [1]);
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
+    const [master, worker] = nodes(0, 1);
+    expect(await lines(0)).toEqual([
+      `before ${master} bare`,
+      `masters ${master} bare`,
+      `after ${master} made`,
+    ]);
+    expect(await lines(1)).toEqual([`before ${worker} bare`, `after ${worker} made`]);
+  });
+
+  it('does not grow when the one before fails, and does once that is corrected', async () => {
+    await ask('scaling-up', { preScaleUp: [hook('failing.yml')] }, [1, 2]);
+    expect((await ended())?.status).toMatchObject({ phase: 'Failed', reason: 'HookFailed' });
+    await sh(2, `rm -f ${FILE}`);
+    expect(await traces(2), host(2).name).toEqual([]);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
+    await ask('scaling-up', { preScaleUp: null }, [1, 2]);
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
+  });
+
+  it('goes without any, and leaves every host as it was', async () => {
+    await shell.run(['delete', 'ecs', NAME, '--wait=false']);
+    await shell.untilGone(OPERATION_MS);
+    for (const index of [0, 1, 2]) {
+      await sh(index, `rm -f ${FILE}`);
+      expect(await traces(index), host(index).name).toEqual([]);
+    }
+  });
+});
