@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onHooks, onManifests } from '#access/deeds.ts';
+import { onClusters, onHooks, onKubeconfig, onManifests } from '#access/deeds.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -13,6 +13,7 @@ import { hooksUsedAnew } from '../validate/hook-use.ts';
 import { type Change, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
 import { manifestsUsedAnew } from '../validate/manifest-use.ts';
 import { usesSecretAnew } from '../validate/secret-use.ts';
+import { changesRule } from '../validate/settings-use.ts';
 
 const envelope = z.looseObject({
   metadata: z.looseObject({
@@ -86,6 +87,11 @@ async function missingRight(
   for (const deed of onHooks(hooksUsedAnew({ old, next, hosts }), { namespace, name })) {
     const reason = await access.refusal(userInfo, deed);
     if (reason !== undefined) return forbidden('spec.hooks', reason);
+  }
+  if (changesRule({ old, next })) {
+    const reason = await access.refusal(userInfo, onKubeconfig(namespace, name));
+    if (reason !== undefined)
+      return forbidden('spec.cluster', `${reason}, which its settings give as well: kubeadm, imagesRegistry`);
   }
   if (!usesSecretAnew({ old, next, hosts })) return undefined;
   // The uid of the object as it is stored: nobody makes a Secret his own by a uid that he writes himself.

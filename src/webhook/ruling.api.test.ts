@@ -6,7 +6,7 @@ import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
 import { type WebhookWorld, webhookWorld } from './testing/webhook-world.ts';
 
-/** Who may have playbooks of his own run on hosts. */
+/** Who may rule hosts by playbooks of his own, and a cluster by its settings. */
 let world: WebhookWorld;
 const namespace = `hooks-${randomUUID().slice(0, 8)}`;
 
@@ -63,4 +63,13 @@ it('asks whoever has hooks run for the right to do so, at every change that has 
   );
   await patch(alice, 'hooked', { spec: { hooks: null } });
   world.offer.hooks = true;
+});
+
+it('asks whoever edits settings that rule the cluster for the right to its kubeconfig', async () => {
+  const { alice, bob } = world.clients;
+  await alice.create(KUBERNETES_CLUSTERS, object('ruled', spec()));
+  const patches = [{ target: 'kube-apiserver', merge: {} }];
+  const open = { spec: { cluster: { kubeadm: { patches } } } };
+  await expect(patch(bob, 'ruled', open)).rejects.toThrow(/get kubernetesclusters\/kubeconfig.* "ruled"/);
+  await patch(bob, 'ruled', { spec: { paused: true } });
 });
