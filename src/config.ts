@@ -41,8 +41,16 @@ const inCluster = {
     .describe('Identity of this replica; no other may have the same'),
 };
 
+/** Comma-separated. */
+const list = z.string().transform((text) => text.split(',').filter((part) => part !== ''));
+
 export const controllerConfig = z.object({
   ...inCluster,
+  controllers: list
+    .refine((names) => names.length > 0, 'names none; leave it out for kubernetescluster,certificate')
+    .refine((names) => new Set(names).size === names.length, 'names one twice')
+    .default(['kubernetescluster', 'certificate'])
+    .describe('Controllers that run, comma-separated; each set of them elects a leader of its own'),
   runnerImage: z.string().default('matryoshka/runner:dev').describe('Image of the Job that runs Ansible'),
   runnerServiceAccount: z.string().default('matryoshka-runner').describe('ServiceAccount of the Job'),
   hookServiceAccount: z
@@ -93,10 +101,8 @@ export const serverConfig = z.object({
   port: port.default(8443).describe('Port of the REST API'),
   webhookPort: port.default(9443).describe('Port of the admission webhook'),
   certDir: z.string().default('/etc/matryoshka/tls').describe('Directory with tls.crt and tls.key'),
-  audiences: z
-    .string()
-    .default('')
-    .transform((text) => text.split(',').filter((part) => part !== ''))
+  audiences: list
+    .default([])
     .describe('Audiences of tokens that REST takes besides the API server’s own, comma-separated'),
   controllerUser: z
     .string()
@@ -133,7 +139,6 @@ export const checkConfig = z.object({
 });
 
 const home = (name: string): string => join(homedir(), '.matryoshka', name);
-const list = z.string().transform((text) => text.split(',').filter((part) => part !== ''));
 
 export const bootstrapConfig = z.object({
   host: z
@@ -165,6 +170,9 @@ export const bootstrapConfig = z.object({
   servedNamespaces: list
     .default(['default'])
     .describe('Namespaces in which clusters may be made, comma-separated'),
+  neighbours: list
+    .default([])
+    .describe('Systems beside clusters to install, by name, comma-separated (deploy/neighbours)'),
   operatorImage: z
     .string()
     .default('matryoshka-operator')

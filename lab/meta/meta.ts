@@ -59,6 +59,7 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
       inventoryVars: join(import.meta.dirname, '../inventory-vars.yaml'),
       ...META_NETWORKS,
       servedNamespaces: ['default'],
+      neighbours: [],
       operatorImage: images.operator,
       runnerImage: images.runner,
       kubeconfigOut: kubeconfigPath,

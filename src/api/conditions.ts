@@ -7,7 +7,7 @@ export const conditionSchema = z.object({
   reason: z.string().max(1024),
   message: z.string().max(32_768),
   lastTransitionTime: z.string().max(64),
-  observedGeneration: z.int().optional(),
+  observedGeneration: z.int().exactOptional(),
 });
 
 export interface Condition {

@@ -13,6 +13,8 @@ export const SECRETS = core('Secret', 'secrets');
 export const CONFIG_MAPS = core('ConfigMap', 'configmaps');
 export const PODS = core('Pod', 'pods');
 export const EVENTS = core('Event', 'events');
+export const SERVICES = core('Service', 'services');
+export const NODES: Resource = { ...core('Node', 'nodes'), namespaced: false };
 export const JOBS: Resource = {
   group: 'batch',
   version: 'v1',
@@ -91,4 +93,36 @@ export function secretData(texts: Record<string, string | undefined>): Record<st
       text === undefined ? [] : [[key, Buffer.from(text, 'utf8').toString('base64')]],
     ),
   );
+}
+
+/** A node as far as its name and labels tell who it is. */
+export type Node = KubeObject;
+
+export interface ServicePort {
+  name?: string | undefined;
+  protocol?: string | undefined;
+  appProtocol?: string | undefined;
+  port: number;
+  targetPort?: number | string | undefined;
+  nodePort?: number | undefined;
+}
+
+export interface Service extends KubeObject {
+  spec?: {
+    selector?: Record<string, string> | undefined;
+    ports?: ServicePort[] | undefined;
+    type?: string | undefined;
+    clusterIP?: string | undefined;
+    sessionAffinity?: string | undefined;
+    sessionAffinityConfig?: unknown;
+    publishNotReadyAddresses?: boolean | undefined;
+    internalTrafficPolicy?: string | undefined;
+    externalTrafficPolicy?: string | undefined;
+    trafficDistribution?: string | undefined;
+    ipFamilies?: string[] | undefined;
+    ipFamilyPolicy?: string | undefined;
+    allocateLoadBalancerNodePorts?: boolean | undefined;
+    loadBalancerClass?: string | undefined;
+    loadBalancerSourceRanges?: string[] | undefined;
+  };
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { conditionSchema } from './conditions.ts';
+import { AGE, column, definitionOf } from './custom-resource.ts';
 import { HOSTS, type HostState, hostRecordSpecSchema, hostRecordStatusSchema } from './host-record.ts';
 import { IMMUTABLE, KUBERNETES_CLUSTERS, specSchema } from './kubernetes-cluster.ts';
-import type { Resource } from './meta.ts';
 import { marks } from './names.ts';
 import { isJsonSchema, type JsonSchema, structuralOf, withoutDefaults } from './structural-schema.ts';
 import { OPERATION_NAMES, PHASES, PLAN_RESULTS, RESULTS } from './words.ts';
@@ -100,58 +100,6 @@ const immutability = IMMUTABLE.map((field) => ({
   rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
   message: `${field} cannot be changed`,
 }));
-
-const column = (name: string, type: string, jsonPath: string, priority = 0) => ({
-  name,
-  type,
-  jsonPath,
-  priority,
-});
-const AGE = column('Age', 'date', '.metadata.creationTimestamp');
-
-interface Definition {
-  resource: Resource;
-  shortName: string;
-  columns: readonly ReturnType<typeof column>[];
-  spec: JsonSchema;
-  status: JsonSchema;
-}
-
-const definitionOf = ({ resource, shortName, columns, spec, status }: Definition): JsonSchema => {
-  const { group, version, kind, plural } = resource;
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { kind, plural, listKind: `${kind}List`, singular: kind.toLowerCase(), shortNames: [shortName] },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          additionalPrinterColumns: columns,
-          schema: {
-            openAPIV3Schema: {
-              type: 'object',
-              required: ['spec'],
-              properties: {
-                apiVersion: { type: 'string' },
-                kind: { type: 'string' },
-                metadata: { type: 'object' },
-                spec,
-                status,
-              },
-            },
-          },
-        },
-      ],
-    },
-  };
-};
 
 export function kubernetesClusterCrd(): JsonSchema {
   const spec = structuralOf(specSchema);

@@ -11,10 +11,12 @@ const NOISE = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
 
 /**
  * Turns a schema that zod made into one that an API server accepts as structural. Of `meta`, `crdDefault` becomes the
- * default, `listMapKeys` a list of type map, `atomic` a map that is written whole, `preserveUnknown` one of any content.
+ * default, `listMapKeys` a list of type map, `atomic` a map that is written whole, `preserveUnknown` one of any content,
+ * `intOrString` either, `validations` rules in CEL.
  */
 export function structural(schema: unknown): JsonSchema {
   if (!isJsonSchema(schema)) return {};
+  if (schema['intOrString'] === true) return { 'x-kubernetes-int-or-string': true };
   const {
     additionalProperties,
     atomic,
@@ -23,6 +25,7 @@ export function structural(schema: unknown): JsonSchema {
     preserveUnknown,
     propertyNames: _names,
     $schema: _url,
+    validations,
     ...rest
   } = schema;
   const out: JsonSchema = {};
@@ -44,6 +47,7 @@ export function structural(schema: unknown): JsonSchema {
   if (crdDefault !== undefined) out['default'] = crdDefault;
   if (atomic === true) out['x-kubernetes-map-type'] = 'atomic';
   if (preserveUnknown === true) out['x-kubernetes-preserve-unknown-fields'] = true;
+  if (validations !== undefined) out['x-kubernetes-validations'] = validations;
   if (Array.isArray(listMapKeys)) {
     out['x-kubernetes-list-type'] = 'map';
     out['x-kubernetes-list-map-keys'] = listMapKeys;

@@ -15,7 +15,7 @@ import { connect, type SshConnection } from '#ssh/connection.ts';
 import { checkOptions } from './check-options.ts';
 import { copyArtifacts, copyImage, HOST_ARTIFACTS } from './host-files.ts';
 import { install } from './install.ts';
-import { readManifests } from './manifests.ts';
+import { manifestFiles, readManifests } from './manifests.ts';
 import { runHere } from './runner.ts';
 
 export interface BootstrapOptions {
@@ -31,6 +31,8 @@ export interface BootstrapOptions {
   podCidr: string;
   serviceCidr: string;
   servedNamespaces: readonly string[];
+  /** Names of files in deploy/neighbours. */
+  neighbours: readonly string[];
   operatorImage: string;
   runnerImage: string;
   kubeconfigOut: string;
@@ -46,6 +48,7 @@ const ARTIFACTS_PORT = 32080;
 const REST_PORT = 32443;
 const CONNECT_MS = 15_000;
 const root = join(import.meta.dirname, '../..');
+const NEIGHBOURS = join(root, 'deploy/neighbours');
 
 /**
  * Makes the meta cluster on one bare host and puts the operator into it: artifacts to the host, the same playbooks
@@ -55,7 +58,7 @@ export async function bootstrap(
   options: BootstrapOptions,
   print: (line: string) => void,
 ): Promise<Bootstrapped> {
-  checkOptions(options);
+  checkOptions({ ...options, offeredNeighbours: manifestFiles(NEIGHBOURS) });
   const privateKey = readNeeded(options.sshKey, '--ssh-key');
   const inventoryVars =
     options.inventoryVars === undefined ? '{}' : readNeeded(options.inventoryVars, '--inventory-vars');
@@ -121,7 +124,11 @@ async function putOperatorIn(
     const ca = await install(
       client,
       {
-        manifests: [...readManifests(join(root, 'crds')), ...readManifests(join(root, 'deploy/manifests'))],
+        manifests: [
+          ...readManifests(join(root, 'crds')),
+          ...readManifests(join(root, 'deploy/manifests')),
+          ...readManifests(NEIGHBOURS, options.neighbours),
+        ],
         images,
         address: options.host,
         site: {

@@ -1,12 +1,30 @@
 import { expect, it } from 'vitest';
 import { checkOptions } from './check-options.ts';
 
-const good = { nodeName: 'meta', podCidr: '10.245.0.0/16', serviceCidr: '10.97.0.0/16' };
+const good = {
+  nodeName: 'meta',
+  podCidr: '10.245.0.0/16',
+  serviceCidr: '10.97.0.0/16',
+  neighbours: [],
+  offeredNeighbours: ['localservice'],
+};
 
 it('takes the defaults, and names every option that is wrong with its value', () => {
   expect(() => checkOptions(good)).not.toThrow();
-  const check = () => checkOptions({ nodeName: 'Bad_Name', podCidr: '10.1.2.3/16', serviceCidr: 'nonsense' });
-  for (const part of ['--node-name: "Bad_Name"', '--pod-cidr: "10.1.2.3/16"', '--service-cidr: "nonsense"'])
+  const check = () =>
+    checkOptions({
+      ...good,
+      nodeName: 'Bad_Name',
+      podCidr: '10.1.2.3/16',
+      serviceCidr: 'nonsense',
+      neighbours: ['ingres'],
+    });
+  for (const part of [
+    '--node-name: "Bad_Name"',
+    '--pod-cidr: "10.1.2.3/16"',
+    '--service-cidr: "nonsense"',
+    '--neighbours: "ingres"',
+  ])
     expect(check).toThrow(part);
   expect(() => checkOptions({ ...good, serviceCidr: '10.245.1.0/24' })).toThrow('overlaps --pod-cidr');
 });

@@ -7,10 +7,14 @@ export function checkOptions({
   nodeName,
   podCidr,
   serviceCidr,
+  neighbours,
+  offeredNeighbours,
 }: {
   nodeName: string;
   podCidr: string;
   serviceCidr: string;
+  neighbours: readonly string[];
+  offeredNeighbours: readonly string[];
 }): void {
   const wrong: string[] = [];
   if (nodeName.length > 63 || !DNS_LABEL.test(nodeName))
@@ -24,5 +28,8 @@ export function checkOptions({
   const [pods, services] = [parseCidr(podCidr), parseCidr(serviceCidr)];
   if (pods && services && overlaps(pods, services))
     wrong.push(`--service-cidr: "${serviceCidr}" overlaps --pod-cidr ${podCidr}`);
+  for (const name of neighbours)
+    if (!offeredNeighbours.includes(name))
+      wrong.push(`--neighbours: "${name}" is none of ${offeredNeighbours.join(', ')}`);
   if (wrong.length > 0) throw new UsageError(wrong.join('\n'));
 }

@@ -11,13 +11,22 @@ const objectSchema = z.looseObject({
 });
 export type Manifest = z.infer<typeof objectSchema>;
 
-/** Every object under a directory of manifests, in order of files. Throws with the file's name. */
-export function readManifests(directory: string): Manifest[] {
-  const files = readdirSync(directory)
-    .filter((name) => name.endsWith('.yaml'))
+const ENDING = '.yaml';
+
+/** Names of the files of manifests in a directory, without their ending, in order. */
+export const manifestFiles = (directory: string): string[] =>
+  readdirSync(directory)
+    .filter((name) => name.endsWith(ENDING))
+    .map((name) => name.slice(0, -ENDING.length))
     .sort();
+
+/** Every object in a directory's files of manifests, or in those named. Throws with the file's name. */
+export function readManifests(
+  directory: string,
+  files: readonly string[] = manifestFiles(directory),
+): Manifest[] {
   return files.flatMap((file) =>
-    parseAllDocuments(readFileSync(join(directory, file), 'utf8')).map((document) => {
+    parseAllDocuments(readFileSync(join(directory, `${file}${ENDING}`), 'utf8')).map((document) => {
       const parsed = objectSchema.safeParse(document.toJS());
       if (!parsed.success) throw new Error(`${file}: ${parsed.error.message}`);
       return parsed.data;

@@ -1,9 +1,27 @@
+import { UsageError } from '#base/errors.ts';
 import { certificateModule } from './certificate/module.ts';
 import { type ClusterModuleSettings, clusterModule } from './cluster/module.ts';
 import type { ControllerModule } from './host.ts';
+import { neighbours } from './neighbours.ts';
 
-/** Every controller. */
-export const modules = (settings: ClusterModuleSettings): readonly ControllerModule[] => [
-  clusterModule(settings),
-  certificateModule,
-];
+/** Every controller, by what `--controllers` calls it; the settings of clusters are asked for where they are needed. */
+const modules = (
+  settings: () => ClusterModuleSettings,
+): Readonly<Record<string, () => ControllerModule>> => ({
+  kubernetescluster: () => clusterModule(settings()),
+  certificate: () => certificateModule,
+  ...Object.fromEntries(neighbours.map(({ name, module }) => [name, () => module])),
+});
+
+/** The controllers of those names. Throws UsageError with the names that there are. */
+export function modulesOf(
+  names: readonly string[],
+  settings: () => ClusterModuleSettings,
+): readonly ControllerModule[] {
+  const all = modules(settings);
+  return names.map((name) => {
+    const module = all[name];
+    if (module) return module();
+    throw new UsageError(`--controllers: "${name}" is none of ${Object.keys(all).join(', ')}`);
+  });
+}

@@ -2,7 +2,7 @@ import { offeredVersions } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { createControllerHost } from '#controller/host.ts';
-import { modules } from '#controller/index.ts';
+import { modulesOf } from '#controller/index.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { scopedClient } from '#runtime/client/scoped-client.ts';
@@ -28,6 +28,12 @@ const healthOf = ({ healthIntervalSeconds, healthDeadlineSeconds }: ControllerCo
         workers: LOOKS_AT_ONCE,
       };
 
+/** Programs that run the same controllers are replicas of each other, and no others. */
+const leaseOf = ({ controllers }: ControllerConfig): string =>
+  controllers.includes('kubernetescluster')
+    ? 'matryoshka-controller'
+    : `matryoshka-${[...controllers].sort().join('-')}`;
+
 /** Wires the operator: config → client → manager → rooms. */
 export async function controllerProgram(config: ControllerConfig, log: Logger): Promise<Manager> {
   const { namespace, identity, workers } = config;
@@ -39,17 +45,18 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
     qps: config.kubeApiQps,
     observe: metrics.client(new URL(endpoint.url).host),
   });
+  const lease = leaseOf(config);
   const recorder = createRecorder({ client, component: 'matryoshka', instance: identity, log });
   const election = createElection({
     client,
-    lease: { namespace, name: 'matryoshka-controller' },
+    lease: { namespace, name: lease },
     identity: `${identity}_${process.pid}_${Date.now()}`,
     log,
-    observe: metrics.election('matryoshka-controller'),
+    observe: metrics.election(lease),
   });
   const leading = scopedClient(client, { mayWrite: election.isLeading });
   const host = createControllerHost({ client: leading, namespace, clock, log, recorder, workers, metrics });
-  const controllers = modules({
+  const controllers = modulesOf(config.controllers, () => ({
     offer: { versions: offeredVersions(config.siteDir), hooks: config.allowHooks },
     health: healthOf(config),
     maxOperations: config.maxOperations,
@@ -64,7 +71,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
         caConfigMap: config.caConfigMap,
         siteConfigMap: config.siteConfigMap,
       }),
-  }).flatMap((module) => module(host));
+  })).flatMap((module) => module(host));
   const caches = host.informers;
   const probes = createProbes({
     port: config.probePort,

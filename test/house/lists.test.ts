@@ -11,6 +11,7 @@ import { routesOfOperations } from '#rest/asking.ts';
 import { routes as restRoutes } from '#rest/index.ts';
 import { jobRoutes, lenientJobRoutes, routes } from '#server/index.ts';
 import { admissions, mutations } from '#webhook/index.ts';
+import { neighbourFiles } from '../../deploy/neighbours.ts';
 
 /** Each list of the house against the folder that it lists: a file without its line fails here. */
 const root = join(import.meta.dirname, '../..');
@@ -128,12 +129,20 @@ describe('the list', () => {
     const folders = foldersOf('src/controller')
       .filter((name) => name !== 'testing')
       .map((name) => `./${name}/module.ts`);
-    const text = readFileSync(join(root, 'src/controller/index.ts'), 'utf8');
-    const imported = ts
-      .preProcessFile(text, true, true)
-      .importedFiles.map(({ fileName }) => fileName)
-      .filter((specifier) => specifier.endsWith('/module.ts'));
+    const imported = ['index.ts', 'neighbours.ts'].flatMap((file) =>
+      ts
+        .preProcessFile(readFileSync(join(root, 'src/controller', file), 'utf8'), true, true)
+        .importedFiles.map(({ fileName }) => fileName)
+        .filter((specifier) => specifier.endsWith('/module.ts')),
+    );
     expect(imported.sort()).toEqual(folders.sort());
+  });
+
+  it('of neighbours is that of their installations: run "node deploy/neighbours.ts"', () => {
+    const folder = join(root, 'deploy/neighbours');
+    const files = readdirSync(folder).filter((file) => file !== 'examples');
+    const found = files.map((file) => [file, readFileSync(join(folder, file), 'utf8')]);
+    expect(Object.fromEntries(found)).toEqual(neighbourFiles);
   });
 
   it('is told from its folder, or this file would prove nothing', () => {

@@ -6,7 +6,7 @@ import { annotations } from '#api/names.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import type { HealthSettings } from '#controller/cluster/health/observer.ts';
-import { modules } from '#controller/index.ts';
+import { modulesOf } from '#controller/index.ts';
 import { quietHost } from '#controller/testing/quiet-host.fixture.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { jobSettings } from '#installer/testing/job-settings.fixture.ts';
@@ -130,12 +130,12 @@ export async function startOperator(
       workers: 4,
       recorder: { event: (_of, _type, reason, message) => onEvent?.(reason, message), stop: async () => {} },
     });
-    const controllers = modules({
+    const controllers = modulesOf(['kubernetescluster', 'certificate'], () => ({
       offer: { versions, hooks: allowHooks },
       health,
       maxOperations,
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
-    }).flatMap((module) => module(host));
+    })).flatMap((module) => module(host));
     const manager = createManager({ caches: host.informers, controllers, log });
     const ended = manager.run(abort.signal);
     return {

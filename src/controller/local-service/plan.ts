@@ -1,0 +1,73 @@
+import type { Node, Service } from '#api/core.ts';
+import type { LocalService } from '#api/local-service.ts';
+import { isServiceName, plainName, shortName } from './names.ts';
+import { isAsWanted, mustBeMadeAnew, wantedService } from './service.ts';
+
+/** What is to be written so that each node has its Service, and what keeps some from having one. */
+export interface ServicePlan {
+  create: readonly Service[];
+  change: readonly { there: Service; wanted: Service }[];
+  remove: readonly Service[];
+  /** Nodes whose Service is there and as it should be. */
+  served: number;
+  /** Nodes whose Service goes first, to be made anew. */
+  anew: number;
+  /** Names that somebody else's Services have, by node. */
+  taken: readonly { node: string; service: string }[];
+  /** Nodes whose Service has a short form for a name. */
+  shortened: readonly { node: string; service: string }[];
+}
+
+/** What the caches show. */
+export interface Seen {
+  nodes: readonly Node[];
+  /** Services that the LocalService controls. */
+  mine: readonly Service[];
+  serviceNamed(name: string): Service | undefined;
+}
+
+const controllerOf = ({ metadata }: Service) =>
+  metadata.ownerReferences?.find(({ controller }) => controller);
+const isOf = (service: Service, local: LocalService): boolean =>
+  controllerOf(service)?.uid === local.metadata.uid;
+
+/** Plain where it can be: another LocalService's Service of that name came first, and keeps it. */
+function nameFor(local: LocalService, node: string, { serviceNamed }: Seen): string {
+  const { name = '' } = local.metadata;
+  const plain = plainName(name, node);
+  if (!isServiceName(plain)) return shortName(name, node);
+  const there = serviceNamed(plain);
+  const isAnothers = there && !isOf(there, local) && controllerOf(there)?.kind === local.kind;
+  return isAnothers ? shortName(name, node) : plain;
+}
+
+/** One Service for each node that matches; those of others are gone past. Pure. */
+export function planServices(local: LocalService, seen: Seen): ServicePlan {
+  const plan = {
+    create: [] as Service[],
+    change: [] as { there: Service; wanted: Service }[],
+    remove: [] as Service[],
+    taken: [] as { node: string; service: string }[],
+    shortened: [] as { node: string; service: string }[],
+    served: 0,
+    anew: 0,
+  };
+  const kept = new Set<string>();
+  for (const { metadata } of seen.nodes) {
+    const node = metadata.name ?? '';
+    const service = nameFor(local, node, seen);
+    const wanted = wantedService(local, node, service);
+    const there = seen.serviceNamed(service);
+    kept.add(service);
+    if (service !== plainName(local.metadata.name ?? '', node)) plan.shortened.push({ node, service });
+    if (!there) plan.create.push(wanted);
+    else if (!isOf(there, local)) plan.taken.push({ node, service });
+    else if (mustBeMadeAnew(there, wanted)) {
+      plan.remove.push(there);
+      plan.anew += 1;
+    } else if (!isAsWanted(there, wanted)) plan.change.push({ there, wanted });
+    else plan.served += 1;
+  }
+  plan.remove.push(...seen.mine.filter(({ metadata }) => !kept.has(metadata.name ?? '')));
+  return plan;
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, vi } from 'vitest';
+import { z } from 'zod';
+import { EVENTS, type Event } from '#api/core.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { createLogger } from '#base/log.ts';
+import { createClient } from '#runtime/client/client.ts';
+import { createRecorder } from '#runtime/events/recorder.ts';
+import { createManager } from '#runtime/process/manager.ts';
+import { type TestNamespace, useNamespace } from '#runtime/testing/test-namespace.ts';
+import { installationOf, namespaceOf } from '../installation.ts';
+import type { Neighbour } from '../neighbours.ts';
+import { quietHost } from './quiet-host.fixture.ts';
+
+const PLURALS: Readonly<Record<string, string>> = { CustomResourceDefinition: 'customresourcedefinitions' };
+const objectSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().exactOptional() }),
+});
+const established = z.object({
+  status: z.object({
+    conditions: z
+      .array(z.object({ type: z.string(), status: z.string() }))
+      .refine((list) => list.some(({ type, status }) => type === 'Established' && status === 'True')),
+  }),
+});
+const tokenAnswer = z.object({ status: z.object({ token: z.string() }) });
+
+const resourceOf = ({ apiVersion = '', kind = '', metadata }: KubeObject): Resource => {
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
+  const plural = PLURALS[kind] ?? `${kind.toLowerCase()}s`;
+  return { group, version, kind, plural, namespaced: metadata.namespace !== undefined };
+};
+
+export interface NeighbourWorld extends TestNamespace {
+  /** Events in the namespace, as `Warning Reason: message`. */
+  told(): Promise<string[]>;
+}
+
+/**
+ * A neighbour at work on the run's API server, with the rights of its installation and no others; to be called at the
+ * top of a test file of the `api` project.
+ */
+export function useNeighbour(neighbour: Neighbour): NeighbourWorld {
+  const test = useNamespace(neighbour.name);
+  const ending = new AbortController();
+  let end: (() => Promise<void>) | undefined;
+
+  beforeAll(async () => {
+    for (const object of installationOf(neighbour).map((one) => objectSchema.parse(one))) {
+      if (object.kind === 'Deployment') continue;
+      const resource = resourceOf(object);
+      await test.client.apply(resource, object, { fieldManager: 'test', force: true });
+      if (object.kind !== 'CustomResourceDefinition') continue;
+      const { name } = object.metadata;
+      await vi.waitFor(
+        async () => established.parse(await test.client.get(resource, { namespace: '', name })),
+        20_000,
+      );
+    }
+    const account = namespaceOf(neighbour);
+    const path = `/api/v1/namespaces/${account}/serviceaccounts/${account}/token`;
+    const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+    const { token } = tokenAnswer.parse(await test.client.request('POST', path, asked)).status;
+    const headers = () => ({ authorization: `Bearer ${token}` });
+    const { endpoint } = test;
+    const client = createClient({ ...endpoint, tls: () => endpoint.tls(), headers }, { userAgent: account });
+    const log = createLogger('silent');
+    const recorder = createRecorder({ client, component: account, log });
+    const host = quietHost({ client, namespace: account, recorder, workers: 4 });
+    const controllers = neighbour.module(host);
+    const ended = createManager({ caches: host.informers, controllers, recorder, log }).run(ending.signal);
+    end = async () => {
+      ending.abort(new Error('stop'));
+      await ended;
+      await client.close();
+    };
+  });
+  afterAll(() => end?.());
+
+  return Object.assign(test, {
+    async told() {
+      const { items } = await test.client.list<Event & { type?: string }>(EVENTS, {
+        namespace: test.namespace,
+      });
+      return items.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+    },
+  });
+}
