@@ -1,5 +1,5 @@
 import type { Node, Service } from '#api/core.ts';
-import type { LocalService } from '#api/local-service.ts';
+import type { LocalService, LocalServiceSpec } from '#api/local-service.ts';
 import { isServiceName, plainName, shortName } from './names.ts';
 import { isAsWanted, mustBeMadeAnew, wantedService } from './service.ts';
 
@@ -31,6 +31,16 @@ const controllerOf = ({ metadata }: Service) =>
 const isOf = (service: Service, local: LocalService): boolean =>
   controllerOf(service)?.uid === local.metadata.uid;
 
+/** The spec by which a Service was found to be as wanted. Objects of caches never change, so neither does that. */
+const found = new WeakMap<Service, LocalServiceSpec>();
+
+function isRight(local: LocalService, node: string, there: Service): boolean {
+  if (found.get(there) === local.spec) return true;
+  const isSo = isAsWanted(there, wantedService(local, node, there.metadata.name ?? ''));
+  if (isSo) found.set(there, local.spec);
+  return isSo;
+}
+
 /** Plain where it can be: another LocalService's Service of that name came first, and keeps it. */
 function nameFor(local: LocalService, node: string, { serviceNamed }: Seen): string {
   const { name = '' } = local.metadata;
@@ -56,17 +66,21 @@ export function planServices(local: LocalService, seen: Seen): ServicePlan {
   for (const { metadata } of seen.nodes) {
     const node = metadata.name ?? '';
     const service = nameFor(local, node, seen);
-    const wanted = wantedService(local, node, service);
     const there = seen.serviceNamed(service);
     kept.add(service);
     if (service !== plainName(local.metadata.name ?? '', node)) plan.shortened.push({ node, service });
+    if (there && isOf(there, local) && isRight(local, node, there)) {
+      plan.served += 1;
+      continue;
+    }
+    const wanted = wantedService(local, node, service);
     if (!there) plan.create.push(wanted);
     else if (!isOf(there, local)) plan.taken.push({ node, service });
-    else if (mustBeMadeAnew(there, wanted)) {
+    else if (!mustBeMadeAnew(there, wanted)) plan.change.push({ there, wanted });
+    else {
       plan.remove.push(there);
       plan.anew += 1;
-    } else if (!isAsWanted(there, wanted)) plan.change.push({ there, wanted });
-    else plan.served += 1;
+    }
   }
   plan.remove.push(...seen.mine.filter(({ metadata }) => !kept.has(metadata.name ?? '')));
   return plan;

@@ -1,0 +1,24 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '#base/errors.ts';
+import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
+import { readBaseline, row, worsened, writeBaseline } from '../figures.ts';
+import { measureLocalServices } from './local-service.ts';
+
+/** Figures of the systems beside clusters (`make bench-neighbours`). */
+const baselinePath = join(import.meta.dirname, 'baseline.tsv');
+
+try {
+  const { figures, lines } = await measureLocalServices(say);
+  const about = `${availableParallelism()} cores`;
+  const baseline = await readBaseline(baselinePath);
+  const worse = baseline === undefined ? ['no baseline yet'] : worsened(figures, baseline);
+  const told =
+    worse.length > 0 ? worse : ['nothing is more than 10 % worse than bench/neighbours/baseline.tsv'];
+  process.stdout.write(`${[about, ...lines, ...figures.map(row), ...told].join('\n')}\n`);
+  if (baseline === undefined || process.env['BASELINE'] === '1')
+    await writeBaseline(baselinePath, about, figures);
+} catch (error) {
+  process.stderr.write(`bench: ${(error instanceof Error && error.stack) || messageOf(error)}\n`);
+  process.exitCode = 1;
+}
