@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RunOrder } from '#protocol/order.ts';
+import { sshHost } from '#ssh/testing/ssh-host.ts';
 import { hookInventory, readHookSettings, runHook } from './hook.ts';
 
 const order: RunOrder = {
@@ -32,10 +33,10 @@ afterEach(() => {
 });
 
 /** Runs a hook with a stand-in for ansible-playbook; what was printed comes with its report. */
-async function run(script: string, signal = new AbortController().signal) {
+async function run(script: string, signal = new AbortController().signal, hosts: RunOrder['hosts'] = []) {
   writeFileSync(join(dir, 'ansible-playbook'), `#!/bin/sh\n${script}\n`);
   chmodSync(join(dir, 'ansible-playbook'), 0o755);
-  writeFileSync(join(dir, 'access/order.json'), JSON.stringify(order));
+  writeFileSync(join(dir, 'access/order.json'), JSON.stringify({ ...order, hosts }));
   writeFileSync(join(dir, 'access/playbook.yml'), PLAYBOOK);
   writeFileSync(join(dir, 'access/password'), 'open sesame');
   const printed: string[] = [];
@@ -88,4 +89,19 @@ it('has the hosts of the plan in their groups, as root by sudo where the user is
   expect(all.hosts['10.0.0.2']).toMatchObject({ ansible_user: 'admin', ansible_become: true });
   expect(Object.keys(all.children.join.hosts)).toEqual(['10.0.0.2']);
   expect(Object.keys(all.children['kube-node'].hosts)).toEqual(['10.0.0.1', '10.0.0.2']);
+});
+
+it('works on hosts that join, and on none that leaves and does not say that it is of this cluster', async () => {
+  await using host = await sshHost('grants');
+  const { host: ip, port } = host.target('root');
+  const at = (address: string) => ({ ip: address, port, name: 'n', duties: ['worker' as const] });
+  const script = `cp "$2" ${dir}/seen.inventory`;
+  const signal = new AbortController().signal;
+  const joins = await run(script, signal, [{ member: at(ip), action: 'join' }]);
+  expect(joins.report.success).toBe(true);
+  expect(readFileSync(join(dir, 'seen.inventory'), 'utf8')).toContain(ip);
+  const leaves = await run(script, signal, [{ member: at(ip), action: 'leave' }]);
+  expect(leaves.report.success).toBe(true);
+  expect(leaves.printed.join()).toContain(`${ip}: is left out`);
+  expect(readFileSync(join(dir, 'seen.inventory'), 'utf8')).not.toContain(ip);
 });

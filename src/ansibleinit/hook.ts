@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { messageOf } from '#base/errors.ts';
+import { owner } from '#precheck/checks/owner.ts';
 import { precheck } from '#precheck/run.ts';
 import { HOOK_FAILED, HOOK_FILE } from '#protocol/hook.ts';
 import { inventoryOf } from '#protocol/inventory.ts';
@@ -9,6 +10,7 @@ import type { RunOrder } from '#protocol/order.ts';
 import type { Report } from '#protocol/report.ts';
 import { checkedHosts } from './checked-hosts.ts';
 import { lastWords } from './last-words.ts';
+import { changedMachines, leftAlone } from './left-alone.ts';
 import { type PlaybookFiles, writeFiles } from './playbook-files.ts';
 import { type RunAccess, readAccess, readOrder } from './settings.ts';
 
@@ -21,6 +23,8 @@ export interface HookSettings {
   workDir: string;
 }
 
+/** Another cluster's host, and another machine than the one that joined. */
+const FOREIGN = new Set([owner.name, 'HostChanged']);
 /** Ansible is given this long to end its connections before it is killed. */
 const GRACE_MS = 10_000;
 
@@ -82,21 +86,27 @@ export async function runHook(
   });
   try {
     // A host that was never seen is taken by the key that it shows now, one that was by that of then alone.
-    const { problems, knownHosts } = await precheck(checkedHosts(settings), [], {
-      limits: {},
-      artifactUrl: undefined,
-    });
+    const found = await precheck(checkedHosts(settings), [owner], { limits: {}, artifactUrl: undefined });
     signal.throwIfAborted();
+    // Those that leave may be reset by now, and another cluster's: only what says that it is ours is worked on.
+    const apart = leftAlone(order, found);
+    const problems = [...found.problems, ...changedMachines(order, found)];
     for (const { ip, check, message } of problems) print(hear(`${ip}: ${check}: ${message}`));
-    const changed = problems.filter(({ check }) => check === 'HostKeyChanged');
-    if (changed.length > 0)
-      return failed('HostKeyChanged', changed.map(({ ip, message }) => `${ip}: ${message}`).join('; '));
-    const files = writeFiles(
-      settings.workDir,
-      hookInventory(order),
-      access,
-      `${access.knownHosts}\n${knownHosts}`,
+    for (const ip of apart)
+      print(`${ip}: is left out: it is away, or does not say that it is of this cluster`);
+    const grave = problems.filter(
+      ({ ip, check, severity }) =>
+        severity === 'error' && (check === 'HostKeyChanged' || (FOREIGN.has(check) && !apart.has(ip))),
     );
+    const [first] = grave;
+    if (first)
+      return failed(
+        first.check === owner.name ? 'HostConflict' : first.check,
+        grave.map(({ ip, message }) => `${ip}: ${message}`).join('; '),
+      );
+    const worked = { ...order, hosts: order.hosts.filter(({ member }) => !apart.has(member.ip)) };
+    const knownHosts = `${access.knownHosts}\n${found.knownHosts}`;
+    const files = writeFiles(settings.workDir, hookInventory(worked), access, knownHosts);
     const exitCode = await play(settings, files, (line) => print(hear(line)), signal);
     signal.throwIfAborted();
     if (exitCode === 0) return { success: true, message: 'done', hosts: [] };

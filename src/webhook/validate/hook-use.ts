@@ -5,12 +5,20 @@ import { usesSecretAnew } from './secret-use.ts';
 
 type Hooks = Pick<Spec, 'hooks'>;
 
-const filesOf = ({ hooks }: Hooks): Set<string> =>
-  new Set(
-    Object.entries(hooks ?? {}).flatMap(([key, list]) =>
-      (list ?? []).map((file) => canonicalJson({ key, file })),
-    ),
-  );
+/** Whether a list is another with some taken away, in the same order. */
+function isPartOf(list: readonly unknown[], whole: readonly unknown[]): boolean {
+  const rest = whole.map((one) => canonicalJson(one));
+  return list.every((one) => {
+    const at = rest.indexOf(canonicalJson(one));
+    rest.splice(0, at + 1);
+    return at >= 0;
+  });
+}
+
+const hookComes = (old: Hooks, next: Hooks): boolean => {
+  const known = new Map(Object.entries(old.hooks ?? {}));
+  return Object.entries(next.hooks ?? {}).some(([key, list]) => !isPartOf(list ?? [], known.get(key) ?? []));
+};
 
 /**
  * The hooks that a change may have run where they would not have run before: all that the spec has when one comes or is
@@ -19,7 +27,5 @@ const filesOf = ({ hooks }: Hooks): Set<string> =>
  */
 export function hooksUsedAnew(change: Pick<Change, 'old' | 'next' | 'hosts'>): Hooks {
   const { old, next } = change;
-  const known = old && filesOf(old.spec);
-  const comes = [...filesOf(next.spec)].some((file) => !known?.has(file));
-  return comes || usesSecretAnew(change) ? { hooks: next.spec.hooks } : {};
+  return hookComes(old?.spec ?? {}, next.spec) || usesSecretAnew(change) ? { hooks: next.spec.hooks } : {};
 }

@@ -118,3 +118,15 @@ it('asks for the right where a part of what failed is taken back, and the rest b
   expect(usesSecretAnew({ old, next: cluster([two], failed), hosts })).toBe(false);
   expect(usesSecretAnew({ old, next: cluster([], failed), hosts })).toBe(false);
 });
+
+it('asks for the right where a spec waits that came with a deletion, or beside an operation under way', () => {
+  const applied = { [annotations.applied]: JSON.stringify({ sequence: 1, spec: { cluster: {} } }) };
+  const hosts: HostRecord[] = [...membersOf(cluster([]).spec.cluster).values()].map((member) => ({
+    metadata: { name: member.ip },
+    spec: { clusterId: 'x', cluster: 'a/demo', ...member },
+    status: { state: 'Joined' },
+  }));
+  const next = cluster(undefined, applied);
+  const before = cluster(undefined, { ...applied, ...word('terminating') });
+  expect(usesSecretAnew({ old: before, next, hosts })).toBe(true);
+});

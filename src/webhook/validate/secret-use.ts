@@ -1,4 +1,4 @@
-import { comingSpec, isDryRun } from '#api/cluster-facts.ts';
+import { comingSpec, isDryRun, presentSpec } from '#api/cluster-facts.ts';
 import { canonicalIp, LISTS } from '#api/host.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -35,11 +35,16 @@ function loosensPolicy(old: Spec, next: Spec): boolean {
   return [...wanted].some((spare) => !known.has(spare)) || (wanted.size > 0 && isSooner);
 }
 
-/** Whether an edit without a word starts an operation. */
+/**
+ * Whether an edit without a word starts an operation: from what the cluster is, or from what the operation under way
+ * makes of it. A word that is taken away leaves the spec to be judged that came with it.
+ */
 function startsByEdit(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
-  const applied = comingSpec(old, hosts);
-  if (!applied || specHashOf(old.spec) === specHashOf(next.spec)) return false;
-  return infer(applied, next.spec).kind === 'operation';
+  const wasAsked = operationAsked(mark(old, annotations.operation)) !== undefined;
+  if (!wasAsked && specHashOf(old.spec) === specHashOf(next.spec)) return false;
+  return [presentSpec(old, hosts), comingSpec(old, hosts)].some(
+    (applied) => applied !== undefined && infer(applied, next.spec).kind === 'operation',
+  );
 }
 
 /** Whether the change asks for an operation that was not asked before: by its word, its request-id or its spec. */

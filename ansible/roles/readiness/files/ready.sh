@@ -22,13 +22,15 @@ done
 # The kubelet asks CoreDNS only every ten seconds whether it is ready; the same question is put to it here. Pods of a node
 # that is away are nobody's to await.
 waiting() {
-  local namespace name phase ready node ip out
+  local namespace name phase ready node ip out away
+  away=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>&1 |
+    sed -n '/=True$/!s/=.*//p' | tr '\n' ' ')
   out=$(kubectl get pods -A -o 'jsonpath={range .items[*]}{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.status.conditions[?(@.type=="Ready")].status}|{.spec.nodeName}|{.status.podIP}{"\n"}{end}' 2>&1) ||
     { echo "$out"; return; }
   [ -n "$out" ] || { echo 'no pods'; return; }
   while IFS='|' read -r namespace name phase ready node ip; do
     case $namespace in kube-system | kube-flannel) ;; *) continue ;; esac
-    [ -z "$node" ] || case " $NODES " in *" $node "*) ;; *) continue ;; esac
+    [ -z "$node" ] || case " $away " in *" $node "*) continue ;; esac
     [ "$phase" != Succeeded ] || continue
     [ "$phase $ready" != 'Running True' ] || continue
     case $name in coredns-*) [ -n "$ip" ] && curl -sf -m 1 "http://$ip:8181/ready" > /dev/null && continue ;; esac

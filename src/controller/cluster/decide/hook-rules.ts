@@ -74,7 +74,7 @@ export const beginHook = ofHook(({ now }, seen, work) => ({
 export const followHook = ofHook((snapshot, { state }, { status }) => awaitEnd(snapshot, state, status));
 
 /** Counted before anything follows, so that it is not run again. */
-export const countHook = ofHook(({ plan }, seen, work) => {
+export const countHook = ofHook(({ plan, now }, seen, work) => {
   const hooksDone = (work.status.hooksDone ?? 0) + 1;
   const isLast = plan?.hooks[hooksDone] === undefined;
   if (seen.hook.time === 'post' && isLast)
@@ -83,7 +83,12 @@ export const countHook = ofHook(({ plan }, seen, work) => {
     kind: 'move',
     to: phaseAt(seen, work),
     because: `${inWords(seen)} is done`,
-    operation: { hooksDone, step: seen.hook.time === 'pre' ? 'starting' : FINISHING },
+    operation: {
+      hooksDone,
+      step: seen.hook.time === 'pre' ? 'starting' : FINISHING,
+      // It may have begun and ended unseen.
+      startedAt: isFirstToBegin(work.status) ? now.toISOString() : work.status.startedAt,
+    },
   };
 });
 
@@ -95,7 +100,8 @@ const plain = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ').slice(
 /** A hook is not tried again by itself: how far it came nobody knows, and no fence holds up what it left at work. */
 export const failHook = ofHook((snapshot, seen) => {
   const { state } = seen;
-  if (state.kind === 'failed')
+  const isCut = state.kind === 'failed' && state.reason === 'DeadlineExceeded';
+  if (state.kind === 'failed' && !isCut)
     return {
       kind: 'end',
       result: 'failed',
@@ -111,9 +117,11 @@ export const failHook = ofHook((snapshot, seen) => {
   const why =
     state.kind === 'lost'
       ? state.why
-      : state.kind === 'running'
-        ? 'its node does not answer'
-        : 'its Job is gone';
+      : state.kind === 'failed'
+        ? 'its time was over'
+        : state.kind === 'running'
+          ? 'its node does not answer'
+          : 'its Job is gone';
   const message = `${inWords(seen)} did not say how it ended: ${plain(why)}; each host counts as changed`;
   return { kind: 'end', result: 'failed', reason: HOOK_LOST, message };
 });

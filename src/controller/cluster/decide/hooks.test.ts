@@ -130,6 +130,11 @@ describe('a hook', () => {
   it.each<[string, AttemptState, boolean]>([
     ['was lost may have changed hosts', { kind: 'lost', why: 'SIGKILL' }, true],
     [
+      'was ended by its deadline may have changed hosts',
+      { kind: 'failed', reason: 'DeadlineExceeded', message: '' },
+      true,
+    ],
+    [
       'could not start has changed none',
       { kind: 'running', blocked: { reason: 'ErrImagePull', message: '', outdated: true } },
       false,
@@ -151,6 +156,9 @@ describe('a hook', () => {
       kind: 'move',
       operation: { hooksDone: 1, step: 'starting' },
     });
+    // One that began and ended unseen begins the time of the operation.
+    const unseen = { ...given('starting', { kind: 'succeeded' }), ...late };
+    expect(outcome(unseen)).toMatchObject({ operation: { startedAt: late.now.toISOString() } });
     const next = { ...given('starting', undefined, { hooksDone: 1 }), now: new Date('2026-01-01T00:30:00Z') };
     expect(outcome(next)).toMatchObject({
       effects: [{ kind: 'record' }, { kind: 'start', attempt: { deadlineSeconds: 1800 } }],
