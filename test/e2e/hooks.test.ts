@@ -6,6 +6,7 @@ import { annotations } from '#api/names.ts';
 import { isResultWord } from '#api/words.ts';
 import { sha256 } from '#base/canonical.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
@@ -65,16 +66,20 @@ afterAll(async () => {
 const lines = async (index: number) =>
   (await sh(index, `cat ${FILE} 2>/dev/null || true`)).trim().split('\n');
 
+const asking = (word: string, hooks: object, workers: number[]) => ({
+  metadata: {
+    ...KEY,
+    annotations: { [annotations.operation]: word, [annotations.requestId]: randomUUID() },
+  },
+  spec: {
+    cluster: { masterList: entries(0), nodeList: entries(...workers), credentialsSecret: KEYS },
+    hooks,
+  },
+});
+
 /** Writes hooks and hosts, and asks anew: hooks alone make no other request. */
 async function ask(word: string, hooks: object, workers: number[]): Promise<void> {
-  const cluster = { masterList: entries(0), nodeList: entries(...workers), credentialsSecret: KEYS };
-  const wanted = {
-    metadata: {
-      ...KEY,
-      annotations: { [annotations.operation]: word, [annotations.requestId]: randomUUID() },
-    },
-    spec: { cluster, hooks },
-  };
+  const wanted = asking(word, hooks, workers);
   if (await meta.client.find(KUBERNETES_CLUSTERS, KEY))
     await meta.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, KEY, wanted, { type: 'merge' });
   else await meta.client.create(KUBERNETES_CLUSTERS, wanted);
@@ -91,6 +96,14 @@ describe('a cluster with playbooks of its user', () => {
   it('is refused where hooks are off', async () => {
     await expect(ask('creating', { preCreate: [hook('before.yml')] }, [1])).rejects.toThrow('--allow-hooks');
     await allowHooks('MATRYOSHKA_ALLOW_HOOKS=true');
+    // The API server's connection to a pod that ends lasts as long as that.
+    const wanted = asking('creating', { preCreate: [hook('before.yml')] }, [1]);
+    await seen('the webhook to take hooks', () =>
+      meta.client.create(KUBERNETES_CLUSTERS, wanted, { dryRun: true }).then(
+        () => true,
+        () => false,
+      ),
+    );
   });
 
   it('is not begun when the one before the creation fails: only that has been on hosts', async () => {
