@@ -44,7 +44,8 @@ async function asked(hang: readonly number[], path: string, body: Record<string,
   const before = (await operationNow())?.id;
   for (const index of hang) await faults.hangEtcd(host(index));
   try {
-    expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
+    const { status, body: said } = await meta.rest.raw('POST', path, body);
+    expect(status, JSON.stringify(said)).toBe(200);
     const hasFailed = (one: KubernetesCluster | undefined) =>
       one?.status?.operation?.id !== before && one?.status?.operation?.result === 'failed';
     const failed = await untilCluster(meta, NAME, hasFailed, OPERATION_MS);
