@@ -26,7 +26,7 @@ const noting = (hosts: string, line: string, more = 'true') => `
   gather_facts: false
   tasks:
     - ansible.builtin.raw: echo "${line} {{ node_name }} $(test -e /etc/kubernetes && echo made || echo bare)" >> ${FILE}
-    - ansible.builtin.raw: ${more}
+    - ansible.builtin.raw: ${JSON.stringify(more)}
 `;
 const TEXTS = {
   'before.yml': noting('all', 'before'),

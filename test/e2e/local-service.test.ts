@@ -12,7 +12,7 @@ import { installNeighbour } from './neighbour.ts';
 
 /** docs/localservice.md on a cluster that we made: each node's Service is answered by that node's pod. */
 const NAME = 'local';
-const PATH = `/api/v1/region/default/cluster/${NAME}`;
+const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 480_000;
 const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/localservice.yaml');
 
