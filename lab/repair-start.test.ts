@@ -12,27 +12,47 @@ const ETCD = `${MANIFESTS}/etcd.yaml`;
 const SCHEDULER = `${MANIFESTS}/kube-scheduler.yaml`;
 const PENDING = '/var/lib/matryoshka/repair';
 const WHY = `${PENDING}.why`;
-const LIBRARIES = ['control-plane/files/member.sh', 'etcd/files/etcd.sh', 'repair/files/seal.sh'];
+const LIBRARIES = [
+  'control-plane/files/member.sh',
+  'etcd/files/etcd.sh',
+  'repair/files/seal.sh',
+  'repair/files/etcd-data.sh',
+];
+
+const ETCD_MANIFEST = `spec:
+  containers:
+  - command:
+    - etcd
+    - --data-dir=/var/lib/etcd
+    name: etcd
+  volumes:
+  - hostPath:
+      path: /var/lib/etcd
+    name: etcd-data
+`;
+const WAL = '/var/lib/etcd/member/wal/0.wal';
 
 /** A runtime whose kubelet obeys at once: a pod runs while its manifest is there. `sick` lists members that do not answer. */
 const CTR = `#!/bin/bash
 shift 2
+[ ! -e "$MATRYOSHKA_ROOT/no-runtime" ] || exit 1
 pods=$(cd "$MATRYOSHKA_ROOT${MANIFESTS}" && ls | sed 's/[.]yaml$//')
 case "$1 $2" in
 'tasks ls') for pod in $pods; do echo "$pod 1 RUNNING"; done ;;
 'containers ls') for pod in $pods; do case "$*" in *"\\"==$pod,"*) echo "$pod" ;; esac; done ;;
 'tasks exec')
   case "$*" in
-  *'member list'*) cat "$MATRYOSHKA_ROOT/members" ;;
+  *'member list'*) cat "$MATRYOSHKA_ROOT/members"; exit "$(cat "$MATRYOSHKA_ROOT/refused" 2>/dev/null || echo 0)" ;;
   *) while read -r sick; do case "$*" in *"//$sick:"*) exit 1 ;; esac; done < "$MATRYOSHKA_ROOT/sick" ;;
   esac ;;
 esac
 exit 0
 `;
-/** API servers: this host's while its pod runs, and those of `answering`. */
+/** API servers: this host's while its pod runs, and those of `answering`; peers of etcd list what is in `listed-ADDRESS`. */
 const CURL = `#!/bin/bash
 case "$*" in
 *//127.0.0.1:6443/*) [ ! -e "$MATRYOSHKA_ROOT${APISERVER}" ] || echo ok ;;
+*:2380/members) cat "$MATRYOSHKA_ROOT/listed-$(echo "$*" | sed 's#.*//##; s#:.*##')" 2>/dev/null || exit 7 ;;
 *) while read -r one; do case "$*" in *"//$one:6443/"*) echo ok ;; esac; done < "$MATRYOSHKA_ROOT/answering" ;;
 esac
 `;
@@ -48,9 +68,11 @@ esac
 
 beforeEach(async () => {
   await run('begin');
-  await put(ETCD, 'e', 0o600);
+  await put(ETCD, ETCD_MANIFEST, 0o600);
   await put(SCHEDULER, 's', 0o600);
   await run('end');
+  await put(WAL, 'w');
+  await put('/var/lib/etcd/member/snap/db', 'd');
   await put('/bin/ctr', CTR, 0o755);
   await put('/bin/curl', CURL, 0o755);
   await put('/bin/systemctl', SYSTEMCTL, 0o755);
@@ -66,13 +88,23 @@ beforeEach(async () => {
 });
 
 /** What start.sh says where these lines are noted, on a control plane beside these others. */
-async function start(noted: readonly string[], others = '', isMaster = 'yes'): Promise<string> {
+async function start(
+  noted: readonly string[],
+  others = '',
+  isMaster = 'yes',
+  etcdHere = 'yes',
+): Promise<string> {
   await put(PENDING, noted.map((line) => `${line}\n`).join(''));
   const library = LIBRARIES.map((path) => read(`roles/${path}`)).join('\n');
-  const vars = `IP=10.0.0.1 OTHERS='${others}' IS_MASTER='${isMaster}' ETCD_ENDPOINTS= ETCD_IMAGE=none`;
+  const etcd = `ETCD_HERE='${etcdHere}' ETCD_SERVERS= ETCD_PEERS='${etcdHere && others}' ETCD_ENDPOINTS= ETCD_IMAGE=none`;
+  const vars = `IP=10.0.0.1 OTHERS='${others}' IS_MASTER='${isMaster}' ${etcd}`;
   const body = `${read('files/prelude.sh')}\n${library}\nROLE=repair\n${read('roles/repair/files/start.sh')}`;
   return bash(['-s'], `main() {\n${vars}\n( ${body}\n) || true\n}\nmain 2>&1 </dev/null\n`);
 }
+/** What etcd serves at /members of its peers' port. */
+const member = (at: number, more = `"name":"n${at}",`) =>
+  `{"id":${at},"peerURLs":["https://10.0.0.${at}:2380"],${more}"clientURLs":["https://10.0.0.${at}:2379"]}`;
+const LISTED = `[${member(1)},${member(2)}]\n`;
 const done = async () => (existsSync(at('/done')) ? (await text('/done')).trim().split('\n') : []);
 
 describe('what was put back', () => {
@@ -118,6 +150,7 @@ describe('a control plane that serves is not taken away', () => {
   it('with its member of etcd, where another member does not answer', async () => {
     await put('/answering', '10.0.0.2\n');
     await put('/members', TWO);
+    await put('/listed-10.0.0.2', LISTED);
     await put('/sick', '10.0.0.2\n');
     await start(['pod etcd'], '10.0.0.2');
     expect(await text(WHY)).toMatch(
@@ -127,5 +160,79 @@ describe('a control plane that serves is not taken away', () => {
     await put('/sick', '');
     await start(['pod etcd'], '10.0.0.2');
     expect(await done()).toEqual(['protect repair-etcd']);
+  });
+
+  it('with its member of etcd, where nobody can tell how many there are, or whether it runs', async () => {
+    await put('/answering', '10.0.0.2\n');
+    await put('/listed-10.0.0.2', LISTED);
+    await put('/members', 'Error: context deadline exceeded\n');
+    await put('/refused', '1');
+    await start(['pod etcd'], '10.0.0.2');
+    expect(await text(WHY)).toMatch('its members cannot be listed: Error: context deadline exceeded');
+    await put('/no-runtime', '');
+    await start(['pod etcd'], '10.0.0.2');
+    expect(await text(WHY)).toMatch('containerd does not tell whether it runs');
+    expect(await done()).toEqual([]);
+    expect(await text(PENDING)).toBe('pod etcd\n');
+  });
+});
+
+describe('etcd', () => {
+  const cutOut = () => rm(at(ETCD));
+  beforeEach(() => put('/answering', '10.0.0.2\n10.0.0.3\n'));
+
+  it('begins again by the manifest as it was made, with its data and as a member that others list', async () => {
+    await cutOut();
+    await put('/listed-10.0.0.3', LISTED);
+    await start(['pod etcd'], '10.0.0.2 10.0.0.3');
+    expect(await done()).toEqual(['protect repair-etcd']);
+    expect(await text(ETCD)).toBe(ETCD_MANIFEST);
+  });
+
+  it.each<[string, () => Promise<unknown>, string]>([
+    [
+      'another has taken it out of the cluster',
+      () => put('/listed-10.0.0.2', `[${member(2)}]\n`),
+      'the member at 10.0.0.2 does not list it; replace this host',
+    ],
+    [
+      'it was added, and never started',
+      () => put('/listed-10.0.0.2', `[${member(1, '')},${member(2)}]\n`),
+      'the member at 10.0.0.2 does not list it; replace this host',
+    ],
+    [
+      'it is a learner',
+      () => put('/listed-10.0.0.2', `[${member(1, '"isLearner":true,"name":"n1",')},${member(2)}]\n`),
+      'the member at 10.0.0.2 does not list it; replace this host',
+    ],
+    ['none of the others answers', async () => {}, 'no member on another control plane answers'],
+  ])('is not started where %s', async (_, given, says) => {
+    await cutOut();
+    await given();
+    await start(['pod etcd'], '10.0.0.2');
+    expect(await text(WHY)).toMatch(`etcd of this control plane is not started: ${says}`);
+    expect(await done()).toEqual([]);
+    expect(existsSync(at(ETCD))).toBe(false);
+  });
+
+  it('is not begun anew by a kubelet that starts where the data is gone', async () => {
+    await rm(at(WAL));
+    await put('/stopped-kubelet', '');
+    expect(await start([])).toContain('there is no data of etcd in /var/lib/etcd');
+    expect(await done()).toEqual([]);
+  });
+
+  it('that is alone is put back though it does not answer: nobody else needs it', async () => {
+    await put(ETCD, `${ETCD_MANIFEST}# x`, 0o600);
+    await put('/refused', '1');
+    await start(['pod etcd']);
+    expect(await text(ETCD)).toBe(ETCD_MANIFEST);
+  });
+
+  it('that was sealed here, and has hosts of its own by now, is not started', async () => {
+    await cutOut();
+    await start(['pod etcd'], '10.0.0.2', 'yes', '');
+    expect(await done()).toEqual([]);
+    expect(existsSync(at(ETCD))).toBe(false);
   });
 });

@@ -2,7 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { chmod, chown, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CA_KEY, CONFIG, ENCRYPTION, KUBELET, MADE, unitFile, watchedHost } from './watched-host.fixture.ts';
+import {
+  APISERVER,
+  CA_KEY,
+  CONFIG,
+  ENCRYPTION,
+  KUBELET,
+  MADE,
+  unitFile,
+  watchedHost,
+} from './watched-host.fixture.ts';
 
 const { at, text, put, units, bash, run, look } = watchedHost();
 
@@ -15,15 +24,17 @@ const PENDING = '/var/lib/matryoshka/repair';
 
 /** What a script of the role prints, behind what host_script puts before it; its failure is a line `failed: …`. */
 const script = (name: string, vars: Readonly<Record<string, string>> = {}, library = '') => {
-  const said = Object.entries(vars).map(([key, value]) => `${key}='${value.replaceAll("'", `'\\''`)}'\n`);
-  const body = `${read('files/prelude.sh')}\n${library}\n${role('seal.sh')}\nROLE=repair\n( ${role(name)}\n)`;
+  const said = Object.entries({ ETCD_HERE: 'yes', ETCD_SERVERS: 'https://127.0.0.1:2379', ...vars }).map(
+    ([key, value]) => `${key}='${value.replaceAll("'", `'\\''`)}'\n`,
+  );
+  const body = `${read('files/prelude.sh')}\n${library}\n${role('seal.sh')}\n${role('etcd-data.sh')}\nROLE=repair\n( ${role(name)}\n)`;
   return bash(
     ['-s'],
     `main() {\n${said.join('')}${body}\ncase $? in 0 | 4) ;; *) echo failed: "$?" ;; esac\n}\nmain 2>&1 </dev/null\n`,
   );
 };
-const compare = async () => {
-  const said = await script('compare.sh', { WATCH: read('files/watch') });
+const compare = async (vars: Readonly<Record<string, string>> = {}) => {
+  const said = await script('compare.sh', { WATCH: read('files/watch'), ...vars });
   const facts = said.split('\n').flatMap((line) => {
     const [, key, value] = /^result: (\w+)=(.*)$/.exec(line) ?? [];
     return key === undefined || value === undefined ? [] : [[key, value.trim()] as const];
@@ -155,8 +166,8 @@ describe('put back', () => {
     await put(CONFIG, 'theirs');
     await putBack();
     expect(await compare()).toMatchObject({ repairs: 'yes', scripts: '' });
-    await put(`${PENDING}.why`, 'others do not answer\n');
-    expect(await verify()).toMatch(/^others do not answer; mend or replace that host, and ask again/);
+    await put(`${PENDING}.why`, 'others do not answer; ask again\n');
+    expect(await verify()).toMatch(/^others do not answer; ask again/);
   });
 });
 
@@ -192,5 +203,71 @@ describe('what cannot be made again', () => {
       await put(`/etc/matryoshka/kept/${name}`, 'x');
     await rm(at('/etc/kubernetes/kubelet.conf'));
     expect(await compare()).not.toHaveProperty('repairs');
+  });
+});
+
+describe('etcd beside a control plane', () => {
+  const ETCD = '/etc/kubernetes/manifests/etcd.yaml';
+  const made = (data: string, flag = '/var/lib/etcd') =>
+    `- --data-dir=${flag}\n- --snapshot-count=10000\n  - hostPath:\n      path: ${data}\n    name: etcd-data\n`;
+  beforeEach(async () => {
+    await run('begin');
+    await put(ETCD, made('/var/lib/etcd'), 0o600);
+    await put(APISERVER, '    - --etcd-servers=https://127.0.0.1:2379\n', 0o600);
+    await run('end');
+    await put('/var/lib/etcd/member/wal/0.wal', 'w');
+    await put('/var/lib/etcd/member/snap/db', 'd');
+  });
+
+  it('is put back where its data is as it was, edited or gone', async () => {
+    await put(ETCD, `${made('/var/lib/etcd').replace('10000', '1')}`, 0o600);
+    expect((await compare())['repairs']).toBe('yes');
+    await rm(at(ETCD));
+    await putBack();
+    expect(await pending()).toEqual(['pod etcd']);
+  });
+
+  it.each<[string, () => Promise<unknown>, string]>([
+    ['has its data elsewhere on the host', () => put(ETCD, made('/data/etcd'), 0o600), 'may have other data'],
+    [
+      'has its data elsewhere in the container',
+      () => put(ETCD, made('/var/lib/etcd', '/x'), 0o600),
+      'may have other data',
+    ],
+    ['cannot be read', () => put(ETCD, 'x', 0o600), 'may have other data than it was made with'],
+    [
+      'has no data',
+      async () => {
+        await rm(at(ETCD));
+        await rm(at('/var/lib/etcd/member'), { recursive: true });
+      },
+      'would begin an empty etcd: there is no data in /var/lib/etcd',
+    ],
+    [
+      'runs by another manifest',
+      () => rename(at(ETCD), at(`${ETCD}.yaml`)),
+      `${ETCD}.yaml runs an etcd already`,
+    ],
+  ])('is left as it is, and with it the host, where it %s', async (_, drift, says) => {
+    await drift();
+    expect(await compare()).not.toHaveProperty('repairs');
+    const said = await verify();
+    expect(said).toContain(`cannot be made again: ${ETCD} `);
+    expect(said).toContain(says);
+  });
+
+  it('is not begun anew by a kubelet that somebody has stopped to take its data away', async () => {
+    await rm(at('/var/lib/etcd/member'), { recursive: true });
+    await units('kubelet.service', { ActiveState: 'inactive' });
+    expect(await compare()).not.toHaveProperty('repairs');
+  });
+
+  it('does not come back where etcd has hosts of its own by now, nor the way to it', async () => {
+    await rm(at(ETCD));
+    expect(await compare({ ETCD_HERE: '' })).not.toHaveProperty('repairs');
+    await put(ETCD, made('/var/lib/etcd'), 0o600);
+    await put(APISERVER, '    - --etcd-servers=https://10.0.0.9:2379\n', 0o600);
+    expect((await compare())['repairs']).toBe('yes');
+    expect(await compare({ ETCD_SERVERS: 'https://10.0.0.9:2379' })).not.toHaveProperty('repairs');
   });
 });

@@ -46,6 +46,7 @@ only_mode() { case $1 in *changed* | *missing* | *'is a link'*) return 1 ;; esac
 # makes it, or none.
 remedy() {
   local authority
+  [ -z "$(obstacle "$1" "$2" "$3")" ] || { echo none; return; }
   case $1 in sysctl | swap | hosts | unit) echo "$1"; return ;; esac
   if only_mode "$3"; then echo mode; return; fi
   if authority=$(authority_of "$2"); then

@@ -1,6 +1,7 @@
 # Starts anew what ran by something that was put back, and starts what somebody has stopped. What others must carry on for
 # and cannot waits for the next repair, with the reason, and keeps nothing else.
 rm -f "$pending.why"
+[ ! -e "$R$kubernetes/manifests/etcd.yaml" ] || etcd_has_data || fail 'there is no data of etcd in /var/lib/etcd; replace the host'
 systemctl daemon-reload
 for unit in containerd kubelet matryoshka-etcd matryoshka-balancer matryoshka-watch; do
   is_made unit $unit.service || continue
@@ -12,7 +13,7 @@ for unit in containerd kubelet matryoshka-etcd matryoshka-balancer matryoshka-wa
 done
 done_with 'unit .*'
 [ -n "$IS_MASTER" ] || exit 0
-later() { echo "$1" > "$pending.why"; return 1; }
+later() { echo "$1; ${2:-mend or replace that host, and ask again}" > "$pending.why"; return 1; } # WHY [WHAT-TO-DO]
 
 runs() { # NAME: a container of the static pod runs
   [ -n "$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
@@ -34,10 +35,33 @@ others_answer() { # NAME
     later "$1 of this control plane is not restarted: the API server at $address does not answer" || return 1
   done
 }
-# A member that runs ends only while every other one is well; one that is down already takes no quorum away.
+# It begins as a member that those on other control planes list as a started one: each that answers must, and one must
+# answer. That of the peers' port needs no quorum.
+etcd_is_known() {
+  local address answer known= pki=$R$kubernetes/pki/etcd
+  for address in $ETCD_PEERS; do
+    answer=$(curl -sf -m 5 --noproxy '*' --cert "$pki/peer.crt" --key "$pki/peer.key" --cacert "$pki/ca.crt" \
+      "https://$(in_url "$address"):2380/members") || continue
+    grep -o '{[^{}]*}' <<< "$answer" | grep -F "\"https://$(in_url "$IP"):2380\"" | grep '"name":"[^"]' | grep -qv '"isLearner":true' ||
+      { later "etcd of this control plane is not started: the member at $address does not list it" 'replace this host'; return; }
+    known=yes
+  done
+  [ -z "$ETCD_PEERS" ] || [ -n "$known" ] ||
+    later 'etcd of this control plane is not started: no member on another control plane answers' 'start one of them by hand, and ask again'
+}
+# A member that runs ends only while every other one is well; one that is down already takes no quorum away. One that is
+# alone may be what does not answer, and nobody else needs it.
 etcd_carries_on() {
-  local out
-  [ -n "$(container)" ] && [ "$(members 2>&1 | wc -l)" != 1 ] || return 0
+  local tasks ids all out ETCD_ENDPOINTS= address
+  [ -n "$ETCD_PEERS" ] || return 0
+  tasks=$(ctr -n k8s.io tasks ls) &&
+    ids=$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd,labels."io.kubernetes.pod.namespace"==kube-system') ||
+    later 'etcd of this control plane is not restarted: containerd does not tell whether it runs' 'mend containerd of this host, and ask again' || return
+  awk '$3 == "RUNNING" { print $1 }' <<< "$tasks" | grep -qxF "${ids:--}" || return 0
+  # By the others, since its own answers may be what has to be mended.
+  for address in $ETCD_PEERS; do ETCD_ENDPOINTS=$ETCD_ENDPOINTS${ETCD_ENDPOINTS:+,}$(at "$address"); done
+  all=$(members 2>&1) || later "etcd of this control plane is not restarted: its members cannot be listed: $(tail -1 <<< "$all")" || return
+  [ "$(grep -c . <<< "$all")" != 1 ] || return 0
   out=$(check_etcd "$IP" '' 2>&1) || later "etcd of this control plane is not restarted: ${out%; nothing was changed}"
 }
 is_back() { # NAME
@@ -50,9 +74,9 @@ is_back() { # NAME
 for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   # Where etcd has hosts of its own, its authority is here all the same.
   noted "pod $pod" || continue
-  [ -n "$(sealed "/etc/kubernetes/manifests/$pod.yaml" 2)" ] || { done_with "pod $pod"; continue; }
+  [ -n "$(sealed "/etc/kubernetes/manifests/$pod.yaml" 2)" ] && [ "$pod$ETCD_HERE" != etcd ] || { done_with "pod $pod"; continue; }
   case $pod in etcd | kube-apiserver) ! healthy || others_answer "$pod" || continue ;; esac
-  [ "$pod" != etcd ] || etcd_carries_on || continue
+  [ "$pod" != etcd ] || { etcd_is_known && etcd_carries_on; } || continue
   of_pod=/etc/kubernetes/manifests/$pod.yaml new=$R/etc/kubernetes/.$pod.matryoshka
   copy=$(copy_of $of_pod) || copy=$R$of_pod
   cp "$copy" "$new" && chmod "$(sealed $of_pod 4)" "$new" && chown "$(sealed $of_pod 5)" "$new" || fail "there is no manifest of $pod"
@@ -65,5 +89,6 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   # Balancers take an API server back after two answers a second apart; the next one waits for that.
   [ "$pod" != kube-apiserver ] || sleep 3
 done
-for try in $(seq 360); do healthy && break; sleep 0.5; done
-healthy || fail 'the API server of this control plane does not become ready'
+why=$(cat "$pending.why" 2>/dev/null)
+for try in $(seq 360); do healthy && break; [ -z "$why" ] || break; sleep 0.5; done
+healthy || fail "the API server of this control plane does not become ready${why:+: $why}"

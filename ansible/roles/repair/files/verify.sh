@@ -2,13 +2,14 @@
 [ -e "$R/etc/matryoshka/joined" ] && [ -e "$seal" ] ||
   fail 'there is no seal on this host, so nobody knows what was made there; replace the host'
 why=$(cat "$pending.why" 2>/dev/null)
-[ -z "$why" ] || [ ! -s "$pending" ] || fail "$why; mend or replace that host, and ask again"
+[ -z "$why" ] || [ ! -s "$pending" ] || fail "$why"
 for try in $(seq "$TRIES"); do
   list=$(differing) || fail 'what differs from what was made cannot be told'
   said= never=
   while IFS=$'\t' read -r kind thing how; do
     [ -n "$kind" ] || continue
-    [ "$(remedy "$kind" "$thing" "$how" "$list")" != none ] || never="$never${never:+, }$thing $how"
+    because=$(obstacle "$kind" "$thing" "$how")
+    [ "$(remedy "$kind" "$thing" "$how" "$list")" != none ] || never="$never${never:+, }$thing $how${because:+ ($because)}"
     said="$said${said:+, }$thing $how"
   done <<< "$list"
   [ -z "$never" ] || fail "cannot be made again: $never; nothing was changed on this host: put it back yourself, or replace the host"
