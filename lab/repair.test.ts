@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { chmod, chown, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { repairRole } from './repair-role.fixture.ts';
 import {
   APISERVER,
   CA_KEY,
@@ -15,41 +15,11 @@ import {
 
 const { at, text, put, units, bash, run, look } = watchedHost();
 
-const ansible = join(import.meta.dirname, '..', 'ansible');
-const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
-const role = (name: string) => read(`roles/repair/files/${name}`);
 const APISERVER_KEY = '/etc/kubernetes/pki/apiserver.key';
 const DROP_IN = `${unitFile('kubelet.service')}.d/x.conf`;
 const PENDING = '/var/lib/matryoshka/repair';
 
-/** What a script of the role prints, behind what host_script puts before it; its failure is a line `failed: …`. */
-const script = (name: string, vars: Readonly<Record<string, string>> = {}, library = '') => {
-  const said = Object.entries({ ETCD_HERE: 'yes', ETCD_SERVERS: 'https://127.0.0.1:2379', ...vars }).map(
-    ([key, value]) => `${key}='${value.replaceAll("'", `'\\''`)}'\n`,
-  );
-  const body = `${read('files/prelude.sh')}\n${library}\n${role('seal.sh')}\n${role('etcd-data.sh')}\nROLE=repair\n( ${role(name)}\n)`;
-  return bash(
-    ['-s'],
-    `main() {\n${said.join('')}${body}\ncase $? in 0 | 4) ;; *) echo failed: "$?" ;; esac\n}\nmain 2>&1 </dev/null\n`,
-  );
-};
-const compare = async (vars: Readonly<Record<string, string>> = {}) => {
-  const said = await script('compare.sh', { WATCH: read('files/watch'), ...vars });
-  const facts = said.split('\n').flatMap((line) => {
-    const [, key, value] = /^result: (\w+)=(.*)$/.exec(line) ?? [];
-    return key === undefined || value === undefined ? [] : [[key, value.trim()] as const];
-  });
-  return Object.fromEntries(facts);
-};
-/** Both sides of a task that puts back: what changes between begin and end is sealed. */
-async function putBack(more: Readonly<Record<string, string>> = {}): Promise<string> {
-  const { differs = '' } = await compare();
-  await run('begin');
-  const said = await script('put-back.sh', { DIFFERS: differs, ONLY_DEAD: '', ...more });
-  await run('end');
-  return said;
-}
-const verify = () => script('verify.sh', { WATCH: read('files/watch'), TRIES: '1' });
+const { compare, putBack, verify } = repairRole({ bash, run });
 const pending = async () => (existsSync(at(PENDING)) ? (await text(PENDING)).trim().split('\n') : []);
 
 beforeEach(async () => {

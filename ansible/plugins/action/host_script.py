@@ -33,12 +33,18 @@ from ansible.plugins.action import ActionBase
 
 # The same as in src/ssh/sudo.ts.
 SUDO = 'sudo -n -H -u root -- '
-PRELUDE = os.path.join(os.path.dirname(__file__), '..', '..', 'files', 'prelude.sh')
+FILES = os.path.join(os.path.dirname(__file__), '..', '..', 'files')
+PRELUDE = os.path.join(FILES, 'prelude.sh')
+WATCH = os.path.join(FILES, 'watch')
 NAME = re.compile(r'^[A-Za-z_][A-Za-z0-9_]*$')
 MESSAGE_LIMIT = 1500
-# What changes on a host between the two is ours (ansible/README.md, The seal). A reset removes the command.
-SEALING = '''sealing() { [ ! -x /usr/local/sbin/matryoshka-watch ] || /usr/local/sbin/matryoshka-watch "$1" > /dev/null 2>&1; }
-sealing begin
+# What changes on a host between the two is ours (ansible/README.md, The seal). By the run's own copy of the watch: the host's
+# may be gone, and what is not sealed now would be put back as it was before. A reset removes command and seal.
+SEALING = '''sealing() {
+  [ -x "$R/usr/local/sbin/matryoshka-watch" ] || [ -e "$R/etc/matryoshka/seal" ] || return 0
+  bash -c "$WATCH_OF_THE_RUN" matryoshka-watch "$1" > /dev/null
+}
+sealing begin || [ ! -e "$R/etc/matryoshka/seal" ] || fail 'the seal of this host cannot be opened; see that /etc/matryoshka can be written'
 trap 'sealing end' EXIT'''
 
 
@@ -93,7 +99,7 @@ class ActionModule(ActionBase):
         library = '\n'.join(read(self._path(name, task_vars))
                             for name in ([libraries] if isinstance(libraries, str) else libraries))
         # What takes the host is not let in yet: it changes nothing that is sealed.
-        sealing = '' if args.get('shell') or args.get('seals') is False else SEALING
+        sealing = '' if args.get('shell') or args.get('seals') is False else assignment('WATCH_OF_THE_RUN', read(WATCH)) + SEALING
         script = 'main() {\n%s\n%s\n%s\n%s\nfailed=0\n%s\n%s\nexit $failed\n}\nmain </dev/null\n' % (
             variables, read(PRELUDE), library, functions, sealing, calls)
         command = '/usr/bin/timeout -k 10 %d /bin/bash -s' % int(args.get('timeout', 600))

@@ -3,6 +3,8 @@ umask 077
 seal=$R/etc/matryoshka/seal kept=$R/etc/matryoshka/kept kubernetes=/etc/kubernetes
 # What was put back and must be started anew, a line each: a repair that is cut off goes on with it.
 pending=$work/repair
+# Certificates while others are issued: `list` names them all, those that were there lie below.
+exchanging=$work/repair.old
 note() { grep -qxF "$1" "$pending" 2>/dev/null || echo "$1" >> "$pending"; }
 done_with() { sed -i "\\#^$1\$#d" "$pending" 2>/dev/null; }
 noted() { grep -qxF "$1" "$pending" 2>/dev/null; }
@@ -15,6 +17,24 @@ copy_of() { # PATH: the copy of what was sealed, if it is whole
 # The role that made a file; of a manifest that somebody has edited the copy is asked.
 role_of() { awk -v thing="$1" '$2 == "file" && $3 == thing { print $1; exit }' "$(copy_of /etc/matryoshka/made || echo "$manifest")"; }
 
+# What a repair has taken away to exchange it comes back where the host died meanwhile; the seal has kept it. A manifest of which
+# there is a copy is put back by that, with all that start.sh asks before.
+take_up() {
+  local file thing
+  while read -r file; do
+    thing=${file##*/.} thing=$kubernetes/manifests/${thing%.matryoshka}.yaml
+    if [ -e "$R$thing" ] || [ -n "$(copy_of "$thing")" ]; then rm -f "$file"
+    elif [ "${thing##*/}" != etcd.yaml ] || { [ -n "$ETCD_HERE" ] && etcd_has_data; }; then mv -fT "$file" "$R$thing"; fi
+  done < <(find "$R$kubernetes" -maxdepth 1 -type f -name '.*.matryoshka' 2>/dev/null)
+  [ -e "$exchanging/list" ] || return 0
+  while read -r thing; do
+    rm -f "$R$thing"
+    [ ! -e "$exchanging$thing" ] && [ ! -L "$exchanging$thing" ] || cp -aT "$exchanging$thing" "$R$thing"
+  done < "$exchanging/list"
+  sync -f "$R$kubernetes"; drop_exchanged
+}
+drop_exchanged() { rm -rf "$exchanging.done"; mv -T "$exchanging" "$exchanging.done" && rm -rf "$exchanging.done"; }
+
 # differing: KIND THING HOW with tabs between, by the run's own copy of the watch: the host's may be what differs.
 differing() {
   local watch=$state/watch.of-the-run code
@@ -22,6 +42,7 @@ differing() {
   printf '%s\n' "$WATCH" > "$watch"
   # Left by a script that was cut off; what that changed is ours, and nothing of it is at work any more.
   [ ! -e "$seal.before" ] || bash "$watch" end
+  take_up
   bash "$watch" differences; code=$?
   rm -f "$watch"
   return $code

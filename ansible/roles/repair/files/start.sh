@@ -80,6 +80,7 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   of_pod=/etc/kubernetes/manifests/$pod.yaml new=$R/etc/kubernetes/.$pod.matryoshka
   copy=$(copy_of $of_pod) || copy=$R$of_pod
   cp "$copy" "$new" && chmod "$(sealed $of_pod 4)" "$new" && chown "$(sealed $of_pod 5)" "$new" || fail "there is no manifest of $pod"
+  sync "$new"
   # Protected: whatever becomes of this run, the pod gets its manifest back.
   R=$R "$R/usr/local/sbin/matryoshka-fence" protect "repair-$pod" bash -c "$(declare -f runs exchange); exchange $pod '$new'" ||
     fail "$of_pod cannot be put back"
