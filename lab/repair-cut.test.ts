@@ -81,6 +81,20 @@ describe('a host that dies while a certificate is issued', () => {
     expect(await look()).toEqual([`file ${CRT} missing`]);
   });
 
+  it('keeps a certificate with its key that somebody has put there, and refuses a folder', async () => {
+    await put(CRT, 'of the company');
+    await put(KEY, 'key of the company', 0o644);
+    await issue(write('new'));
+    await run('end');
+    const aside = `/var/lib/matryoshka/set-aside${KEY}`;
+    expect(await text(aside)).toBe('key of the company');
+    expect((await stat(at(aside))).mode & 0o777).toBe(0o600);
+    await rm(at(KEY));
+    await put(`${KEY}/x`, 'x');
+    expect(await issue(write('new'))).toContain(`a folder stands where ${KEY} was`);
+    expect(await text(`${KEY}/x`)).toBe('x');
+  });
+
   it('has nothing changed where kubeadm fails, and the new ones sealed where it does not', async () => {
     await rm(at(CRT));
     expect(await issue('echo no room; exit 1')).toContain('kubeadm init phase certs apiserver: no room');

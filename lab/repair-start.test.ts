@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { APISERVER, watchedHost } from './watched-host.fixture.ts';
+import { APISERVER, MADE, watchedHost } from './watched-host.fixture.ts';
 
 const { at, text, put, bash, run } = watchedHost();
 
@@ -17,6 +17,7 @@ const LIBRARIES = [
   'etcd/files/etcd.sh',
   'repair/files/seal.sh',
   'repair/files/etcd-data.sh',
+  'repair/files/put.sh',
 ];
 
 const ETCD_MANIFEST = `spec:
@@ -51,6 +52,7 @@ exit 0
 /** API servers: this host's while its pod runs, and those of `answering`; peers of etcd list what is in `listed-ADDRESS`. */
 const CURL = `#!/bin/bash
 case "$*" in
+*//127.0.0.1:8443/*) [ ! -e "$MATRYOSHKA_ROOT/deaf" ] || exit 7 ;;
 *//127.0.0.1:6443/*) [ ! -e "$MATRYOSHKA_ROOT${APISERVER}" ] || echo ok ;;
 *:2380/members) cat "$MATRYOSHKA_ROOT/listed-$(echo "$*" | sed 's#.*//##; s#:.*##')" 2>/dev/null || exit 7 ;;
 *) while read -r one; do case "$*" in *"//$one:6443/"*) echo ok ;; esac; done < "$MATRYOSHKA_ROOT/answering" ;;
@@ -97,7 +99,7 @@ async function start(
   await put(PENDING, noted.map((line) => `${line}\n`).join(''));
   const library = LIBRARIES.map((path) => read(`roles/${path}`)).join('\n');
   const etcd = `ETCD_HERE='${etcdHere}' ETCD_SERVERS= ETCD_PEERS='${etcdHere && others}' ETCD_ENDPOINTS= ETCD_IMAGE=none`;
-  const vars = `IP=10.0.0.1 OTHERS='${others}' IS_MASTER='${isMaster}' ${etcd}`;
+  const vars = `BALANCER_ADDRESS=127.0.0.1:8443 IP=10.0.0.1 OTHERS='${others}' IS_MASTER='${isMaster}' ${etcd}`;
   const body = `${read('files/prelude.sh')}\n${library}\nROLE=repair\n${read('roles/repair/files/start.sh')}`;
   return bash(['-s'], `main() {\n${vars}\n( ${body}\n) || true\n}\nmain 2>&1 </dev/null\n`);
 }
@@ -121,7 +123,18 @@ describe('what was put back', () => {
     expect(await start(['pod kube-scheduler'])).toContain('changed: kube-scheduler runs as it was made');
     expect(await done()).toEqual(['protect repair-kube-scheduler']);
     expect(await text(SCHEDULER)).toBe('s');
+    expect(await text(`/var/lib/matryoshka/set-aside${SCHEDULER}`)).toBe('theirs');
     expect(await text(PENDING)).toBe('');
+  });
+
+  it('is run by: a balancer, through which an API server answers', async () => {
+    await put(MADE, `${await text(MADE)}balancer unit matryoshka-balancer.service\n`);
+    expect(await start(['unit matryoshka-balancer'], '', '')).not.toContain('no API server');
+    await put('/bin/journalctl', '#!/bin/sh\necho cannot read haproxy.cfg\n', 0o755);
+    await put('/deaf', '');
+    expect(await start(['unit matryoshka-balancer'], '', '')).toContain(
+      'no API server answers through the balancer: cannot read haproxy.cfg',
+    );
   });
 
   it('is run by no member here, where the authority of an etcd on hosts of its own was put back', async () => {

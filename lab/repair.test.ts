@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, chown, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -19,7 +20,7 @@ const APISERVER_KEY = '/etc/kubernetes/pki/apiserver.key';
 const DROP_IN = `${unitFile('kubelet.service')}.d/x.conf`;
 const PENDING = '/var/lib/matryoshka/repair';
 
-const { compare, putBack, verify } = repairRole({ bash, run });
+const { compare, putBack, verify, inOrder } = repairRole({ bash, run });
 const pending = async () => (existsSync(at(PENDING)) ? (await text(PENDING)).trim().split('\n') : []);
 
 beforeEach(async () => {
@@ -35,6 +36,28 @@ describe('what is kept to be put back', () => {
     const kept = await Promise.all(copies.map((name) => text(`/etc/matryoshka/kept/${name}`)));
     expect(kept).toEqual(expect.arrayContaining(['version = 3\n', 'a', 'ca', 'kubelet']));
     expect(kept.filter((content) => /key|secret/.test(content))).toEqual([]);
+  });
+
+  it.each([
+    'token: abc',
+    '{"password":"abc"}',
+    'value: http://me:abc@10.0.0.9:3128',
+    '    - --proxy-password=abc',
+    'clientSecret: abc',
+  ])('is not a manifest with `%s`, nor what an earlier version kept of such', async (line) => {
+    const kept = async () => {
+      const names = await readdir(at('/etc/matryoshka/kept'));
+      return Promise.all(names.map((name) => text(`/etc/matryoshka/kept/${name}`)));
+    };
+    const content = `spec:\n${line}\n`;
+    await run('begin');
+    await put(APISERVER, content, 0o600);
+    // As an earlier version has kept it.
+    await put(`/etc/matryoshka/kept/${createHash('sha256').update(content).digest('hex')}`, content);
+    await put('/etc/kubernetes/manifests/etcd.yaml', '--initial-cluster-token=x --token-ttl=0\n');
+    await run('end');
+    expect((await kept()).filter((content) => content.includes(line))).toEqual([]);
+    expect(await kept()).toContain('--initial-cluster-token=x --token-ttl=0\n');
   });
 
   it('is what comes later as well, at once', async () => {
@@ -111,6 +134,31 @@ describe('put back', () => {
     expect(await pending()).toEqual(['unit kubelet']);
   });
 
+  it('is a file in a folder that is gone as well, which others may read again', async () => {
+    await rm(at('/etc/containerd'), { recursive: true });
+    await putBack();
+    expect((await stat(at('/etc/containerd'))).mode & 0o777).toBe(0o755);
+  });
+
+  it('is an edited file, which stays for root alone under /var/lib/matryoshka', async () => {
+    const aside = `/var/lib/matryoshka/set-aside${CONFIG}`;
+    for (const content of ['theirs', 'theirs', 'other']) {
+      await put(CONFIG, content);
+      await putBack();
+    }
+    expect([await text(aside), await text(`${aside}~`)]).toEqual(['theirs', 'other']);
+    expect((await stat(at(aside))).mode & 0o777).toBe(0o600);
+    expect(existsSync(at(`${aside}~~`))).toBe(false);
+  });
+
+  it('is the list of what was made before any task asks it', async () => {
+    await put(MADE, 'cluster mine\n');
+    await put(CONFIG, 'theirs');
+    expect(await inOrder()).not.toContain('failed');
+    expect(await text(CONFIG)).toBe('version = 3\n');
+    expect(await text(MADE)).toContain(`runtime file ${CONFIG}`);
+  });
+
   it('is a binary by the script of its role, which fetches it by its sum', async () => {
     await put('/etc/matryoshka/installed/kubelet', 'sum');
     await put(KUBELET, 'newer');
@@ -158,6 +206,7 @@ describe('what cannot be made again', () => {
     await put(CONFIG, 'theirs');
     await drift();
     expect(await compare()).not.toHaveProperty('repairs');
+    expect(await inOrder()).toBe('');
     expect(await verify()).toMatch(`cannot be made again: ${says}; nothing was changed on this host`);
   });
 

@@ -4,6 +4,8 @@ list=$(base64 -d <<< "$DIFFERS")
 config=$state/repair.yaml
 issue() { # PHASE FILE…
   local phase=$1 file; shift
+  for file; do no_folder "$file"; done
+  for file; do keep_replaced "$file"; done
   rm -rf "$exchanging.new"
   for file; do
     mkdir -p "$exchanging.new${file%/*}"; echo "$file" >> "$exchanging.new/list"

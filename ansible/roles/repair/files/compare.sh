@@ -3,16 +3,19 @@
 # Without a seal nobody knows what was made, and one that is taken now would be of what somebody has made of it.
 [ -e "$R/etc/matryoshka/joined" ] && [ -e "$seal" ] || enough
 list=$(differing) || fail 'what differs from what was made cannot be told'
-scripts= beyond=
+scripts= beyond= made=
 while IFS=$'\t' read -r kind thing how; do
   [ -n "$kind" ] || continue
   does=$(remedy "$kind" "$thing" "$how" "$list")
   case $does in
     none) beyond=yes ;;
+    copy) [ "$thing" != /etc/matryoshka/made ] || made=yes ;;
     hosts) scripts="$scripts host/endpoint.sh" ;;
     */*) scripts="$scripts $does" ;;
   esac
 done <<< "$list"
 result differs "$(base64 -w0 <<< "$list")"
 result scripts "$scripts"
-[ -n "$beyond" ] || { [ -z "$list" ] && [ ! -s "$pending" ]; } || result repairs yes
+[ -z "$beyond" ] || { result leaves yes; enough; }
+[ -z "$made" ] || result made yes
+{ [ -z "$list" ] && [ ! -s "$pending" ]; } || result repairs yes

@@ -2,16 +2,6 @@
 [ -z "$ONLY_DEAD" ] || ! healthy || enough
 list=$(base64 -d <<< "$DIFFERS")
 
-as_sealed() { chmod "$(sealed "$1" 4)" "$2" && chown "$(sealed "$1" 5)" "$2"; } # PATH FILE
-put_copy() { # PATH
-  # The kubelet and systemd pass over a name that begins with a dot.
-  local new=$R${1%/*}/.${1##*/}.matryoshka copy
-  copy=$(copy_of "$1") || fail "there is no copy of $1"
-  [ -L "$R$1" ] || [ ! -d "$R$1" ] || fail "a folder stands where $1 was; move it away and ask again"
-  mkdir -p "$R${1%/*}"
-  cp "$copy" "$new" && as_sealed "$1" "$new" && mv -fT "$new" "$R$1" || fail "$1 cannot be put back"
-  changed "$1 is as it was made"
-}
 # The mark by which a role knows that it has nothing to bring.
 forget() { # PATH
   case $1 in

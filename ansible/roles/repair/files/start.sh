@@ -3,6 +3,7 @@
 rm -f "$pending.why"
 [ ! -e "$R$kubernetes/manifests/etcd.yaml" ] || etcd_has_data || fail 'there is no data of etcd in /var/lib/etcd; replace the host'
 systemctl daemon-reload
+lead_on() { for try in $(seq 50); do curl -sk -m 2 -o /dev/null "https://$BALANCER_ADDRESS/readyz" && return; sleep 0.2; done; return 1; }
 for unit in containerd kubelet matryoshka-etcd matryoshka-balancer matryoshka-watch; do
   is_made unit $unit.service || continue
   systemctl is-enabled -q $unit 2>/dev/null || { systemctl enable -q $unit 2>/dev/null && changed "$unit.service is enabled"; }
@@ -10,6 +11,8 @@ for unit in containerd kubelet matryoshka-etcd matryoshka-balancer matryoshka-wa
   systemctl reset-failed $unit 2>/dev/null
   systemctl $does $unit || fail "$unit does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
   changed "$unit.service: $does"
+  # It may run and lead nowhere, for want of what it reads.
+  [ $unit != matryoshka-balancer ] || lead_on || fail "no API server answers through the balancer: $(journalctl -u $unit -n 3 --no-pager -o cat)"
 done
 done_with 'unit .*'
 [ -n "$IS_MASTER" ] || exit 0
@@ -81,6 +84,7 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   copy=$(copy_of $of_pod) || copy=$R$of_pod
   cp "$copy" "$new" && chmod "$(sealed $of_pod 4)" "$new" && chown "$(sealed $of_pod 5)" "$new" || fail "there is no manifest of $pod"
   sync "$new"
+  keep_replaced $of_pod
   # Protected: whatever becomes of this run, the pod gets its manifest back.
   R=$R "$R/usr/local/sbin/matryoshka-fence" protect "repair-$pod" bash -c "$(declare -f runs exchange); exchange $pod '$new'" ||
     fail "$of_pod cannot be put back"
