@@ -9,8 +9,8 @@ export const ofHooks: readonly Mutant[] = [
   {
     name: 'an operation with hooks is asked without the right to them',
     file: 'src/webhook/validate/hook-use.ts',
-    from: 'return comes || usesSecretAnew(change)',
-    to: 'return comes',
+    from: 'hookComes(old?.spec ?? {}, next.spec) || usesSecretAnew(change)',
+    to: 'hookComes(old?.spec ?? {}, next.spec)',
     witness: unit('src/webhook/validate/hook-use.test.ts', 'an operation that is asked'),
   },
   {
