@@ -1,6 +1,6 @@
-import { copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 
 /**
  * Makes dist/: one file a program, and the node that runs them. Bundled, not minified: a start costs a third of the
@@ -14,6 +14,17 @@ const banner = `import { createRequire as __createRequire } from 'node:module';
 const require = __createRequire(import.meta.url);
 const __filename = import.meta.filename, __dirname = import.meta.dirname;`;
 
+/** Packages of gRPC read .proto files two folders above their own: the bundle has them beside it. */
+const protosBeside: Plugin = {
+  name: 'protos-beside',
+  setup({ onLoad }) {
+    onLoad({ filter: /(@grpc\/reflection|grpc-health-check)\/build\/src\/.*\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replaceAll('../../proto', './proto'),
+      loader: 'js',
+    }));
+  },
+};
+
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 const common = {
@@ -26,6 +37,7 @@ const common = {
   logLevel: 'warning',
   // Native parts: cpu-features is optional to ssh2; koffi stands beside the bundle.
   external: ['cpu-features', 'koffi', '*.node'],
+  plugins: [protosBeside],
 } as const;
 await build({ ...common, entryPoints: [join(root, 'src/main.ts')], outfile: join(dist, 'matryoshka.js') });
 await build({
@@ -38,3 +50,10 @@ for (const part of ['koffi', '@koromix/koffi-linux-x64']) {
   cpSync(join(root, 'node_modules', part), join(dist, 'node_modules', part), { recursive: true });
 }
 cpSync(join(root, 'node_modules/@fastify/swagger-ui/static'), join(dist, 'static'), { recursive: true });
+for (const from of [
+  'src/gateway/proto',
+  'node_modules/@grpc/reflection/build/proto',
+  'node_modules/grpc-health-check/proto',
+]) {
+  cpSync(join(root, from), join(dist, 'proto'), { recursive: true });
+}

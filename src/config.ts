@@ -118,6 +118,17 @@ export const serverConfig = z.object({
     .describe('ServiceAccount of the Job, in the operator’s namespace'),
 });
 
+export const workspaceServerConfig = z.object({
+  ...common,
+  kubeconfig: inCluster.kubeconfig,
+  port: port.default(6387).describe('Port of the gRPC server'),
+  probePort: inCluster.probePort,
+  certDir: z.string().default('/etc/matryoshka/tls').describe('Directory with tls.crt and tls.key'),
+  audiences: list
+    .default([])
+    .describe('Audiences of tokens that it takes besides the API server’s own, comma-separated'),
+});
+
 export const artifactsConfig = z.object({
   ...common,
   directory: z.string().default('/var/lib/matryoshka/artifacts').describe('Directory to serve'),
@@ -187,6 +198,7 @@ export const bootstrapConfig = z.object({
 
 export type ControllerConfig = z.infer<typeof controllerConfig>;
 export type ServerConfig = z.infer<typeof serverConfig>;
+export type WorkspaceServerConfig = z.infer<typeof workspaceServerConfig>;
 
 const kebab = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 

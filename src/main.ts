@@ -13,6 +13,7 @@ import {
   optionsOf,
   pullConfig,
   serverConfig,
+  workspaceServerConfig,
 } from './config.ts';
 
 /** The programs that run until they are told to stop; each is imported only when it is the one. */
@@ -69,6 +70,13 @@ serve(
   'Serve the REST API and the admission webhook',
   serverConfig,
   async (config, log) => (await import('./programs/server.ts')).serverProgram(config, log),
+  (config) => config.logLevel,
+);
+serve(
+  'workspace-server',
+  'Serve Workspaces over gRPC',
+  workspaceServerConfig,
+  async (config, log) => (await import('./programs/workspace-server.ts')).workspaceServerProgram(config, log),
   (config) => config.logLevel,
 );
 

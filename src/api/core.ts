@@ -14,6 +14,7 @@ export const CONFIG_MAPS = core('ConfigMap', 'configmaps');
 export const PODS = core('Pod', 'pods');
 export const EVENTS = core('Event', 'events');
 export const SERVICES = core('Service', 'services');
+export const VOLUME_CLAIMS = core('PersistentVolumeClaim', 'persistentvolumeclaims');
 export const NODES: Resource = { ...core('Node', 'nodes'), namespaced: false };
 export const JOBS: Resource = {
   group: 'batch',
@@ -37,6 +38,8 @@ export interface Secret extends KubeObject {
 }
 
 export interface Event extends KubeObject {
+  type?: string;
+  lastTimestamp?: string;
   reason?: string;
   message?: string;
 }
@@ -67,6 +70,7 @@ export interface Pod extends KubeObject {
   spec?: { nodeName?: string };
   status?: {
     phase?: string;
+    podIP?: string;
     reason?: string;
     message?: string;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];

@@ -1,6 +1,6 @@
 import type { KubeObject } from '#api/meta.ts';
 import type { JsonSchema } from '#api/structural-schema.ts';
-import type { Neighbour, Right } from './neighbours.ts';
+import type { Neighbour, NeighbourServer, Right } from './neighbours.ts';
 
 /** All that a neighbour needs in a cluster, a namespace of its own included; to remove it is to delete these. */
 
@@ -11,6 +11,8 @@ const PORT = 8081;
 type Installed = KubeObject & JsonSchema;
 
 export const namespaceOf = ({ name }: Pick<Neighbour, 'name'>): string => `matryoshka-${name}`;
+export const serverNameOf = (neighbour: Pick<Neighbour, 'name'>): string =>
+  `${namespaceOf(neighbour)}-server`;
 
 /** Elected by a Lease of its namespace; Events go wherever the object is that they tell of. */
 const ELECTION: Right = {
@@ -26,20 +28,31 @@ const probe = (path: string, periodSeconds: number, timeoutSeconds: number, fail
   ...{ periodSeconds, timeoutSeconds, failureThreshold },
 });
 
-const deployment = (neighbour: Neighbour): Installed => {
-  const namespace = namespaceOf(neighbour);
-  const labels = { app: namespace };
-  const field = (path: string) => ({ valueFrom: { fieldRef: { fieldPath: path } } });
+const field = (path: string) => ({ valueFrom: { fieldRef: { fieldPath: path } } });
+
+/** One of its programs. */
+interface Program {
+  /** Of Deployment, ServiceAccount, ClusterRole and, of a server, Service. */
+  name: string;
+  namespace: string;
+  container: { name: string; args: readonly string[]; env: readonly object[] };
+  /** Of a server, over TLS. */
+  port?: number;
+}
+
+const deployment = ({ name, namespace, container: own, port }: Program): Installed => {
+  const labels = { app: name };
+  const isServer = port !== undefined;
   const container = {
-    name: 'controller',
+    name: own.name,
     image: 'matryoshka/operator',
     imagePullPolicy: 'IfNotPresent',
-    args: ['controller', `--controllers=${neighbour.name}`],
-    env: [
-      { name: 'MATRYOSHKA_IDENTITY', ...field('metadata.name') },
-      { name: 'MATRYOSHKA_NAMESPACE', ...field('metadata.namespace') },
+    args: own.args,
+    env: own.env,
+    ports: [
+      { name: 'probes', containerPort: PORT },
+      ...(isServer ? [{ name: 'grpc', containerPort: port }] : []),
     ],
-    ports: [{ name: 'probes', containerPort: PORT }],
     startupProbe: probe('/livez', 2, 10, 90),
     readinessProbe: probe('/readyz', 2, 10, 15),
     livenessProbe: probe('/livez', 20, 15, 6),
@@ -49,18 +62,22 @@ const deployment = (neighbour: Neighbour): Installed => {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
+    ...(isServer
+      ? { volumeMounts: [{ name: 'tls', mountPath: '/etc/matryoshka/tls', readOnly: true }] }
+      : {}),
   };
   const pod = {
-    serviceAccountName: namespace,
+    serviceAccountName: name,
     // Links to Services would come as MATRYOSHKA_…_PORT, which are names of settings of ours.
     enableServiceLinks: false,
     securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [container],
+    ...(isServer ? { volumes: [{ name: 'tls', secret: { secretName: `${name}-tls` } }] } : {}),
   };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name: namespace, namespace, labels },
+    metadata: { name, namespace, labels },
     spec: {
       replicas: 1,
       selector: { matchLabels: labels },
@@ -69,25 +86,57 @@ const deployment = (neighbour: Neighbour): Installed => {
   };
 };
 
-/** In the order in which they are applied. */
-export function installationOf(neighbour: Neighbour): JsonSchema[] {
-  const name = namespaceOf(neighbour);
-  const subjects = [{ kind: 'ServiceAccount', name, namespace: name }];
+/** The account of a program, and its rights. */
+function account(name: string, namespace: string, rights: readonly Right[], own: readonly Right[] = []) {
+  const subjects = [{ kind: 'ServiceAccount', name, namespace }];
   const role = (kind: 'Role' | 'ClusterRole', rules: readonly Right[]): Installed[] => {
-    const metadata = kind === 'Role' ? { name, namespace: name } : { name };
+    const metadata = kind === 'Role' ? { name, namespace } : { name };
     const apiVersion = `${RBAC}/v1`;
     return [
       { apiVersion, kind, metadata, rules },
       { apiVersion, kind: `${kind}Binding`, metadata, roleRef: { apiGroup: RBAC, kind, name }, subjects },
     ];
   };
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+    ...role('ClusterRole', rights),
+    ...(own.length > 0 ? role('Role', own) : []),
+  ];
+}
+
+function serverOf(neighbour: Neighbour, { command, port, rights }: NeighbourServer): Installed[] {
+  const [name, namespace] = [serverNameOf(neighbour), namespaceOf(neighbour)];
+  const container = {
+    name: 'server',
+    args: [command],
+    env: [{ name: 'MATRYOSHKA_PORT', value: `${port}` }],
+  };
+  const service = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace },
+    spec: { selector: { app: name }, ports: [{ name: 'grpc', port, targetPort: 'grpc' }] },
+  };
+  return [...account(name, namespace, rights), service, deployment({ name, namespace, container, port })];
+}
+
+/** In the order in which they are applied. */
+export function installationOf(neighbour: Neighbour): JsonSchema[] {
+  const name = namespaceOf(neighbour);
+  const container = {
+    name: 'controller',
+    args: ['controller', `--controllers=${neighbour.name}`],
+    env: [
+      { name: 'MATRYOSHKA_IDENTITY', ...field('metadata.name') },
+      { name: 'MATRYOSHKA_NAMESPACE', ...field('metadata.namespace') },
+    ],
+  };
   const restricted = { 'pod-security.kubernetes.io/enforce': 'restricted' };
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: restricted } },
     ...neighbour.crds.map((crd) => crd()),
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: name } },
-    ...role('ClusterRole', [...neighbour.rights, TELLING]),
-    ...role('Role', [ELECTION]),
-    deployment(neighbour),
+    ...account(name, name, [...neighbour.rights, TELLING], [ELECTION]),
+    deployment({ name, namespace: name, container }),
+    ...(neighbour.server ? serverOf(neighbour, neighbour.server) : []),
   ];
 }

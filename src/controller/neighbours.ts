@@ -1,6 +1,7 @@
 import type { JsonSchema } from '#api/structural-schema.ts';
 import type { ControllerModule } from './host.ts';
 import { localService } from './local-service/module.ts';
+import { workspace } from './workspace/module.ts';
 
 /** A rule of an RBAC role (rbac.authorization.k8s.io/v1 PolicyRule). */
 export interface Right {
@@ -19,6 +20,16 @@ export interface Neighbour {
   crds: readonly (() => JsonSchema)[];
   /** All that it may do besides being elected: its ClusterRole. */
   rights: readonly Right[];
+  /** What serves its callers, apart from its controller: a program with an account and rights of its own. */
+  server?: NeighbourServer;
 }
 
-export const neighbours: readonly Neighbour[] = [localService];
+export interface NeighbourServer {
+  /** The subcommand of `matryoshka`. */
+  command: string;
+  /** Of a Service of the server's name, over TLS by the Secret `<its name>-tls`. */
+  port: number;
+  rights: readonly Right[];
+}
+
+export const neighbours: readonly Neighbour[] = [localService, workspace];

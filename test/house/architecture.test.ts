@@ -26,6 +26,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ansibleinit: ['protocol', 'precheck', 'ssh', 'api', 'base'],
   certificates: [],
   controller: ['certificates', 'operations', 'protocol', 'installer', 'runtime', 'api', 'base'],
+  gateway: ['access', ...CLIENT, 'runtime/cache', 'api', 'base'],
   server: ['access', 'operations', 'protocol', 'rest', ...CLIENT, 'api', 'base'],
   webhook: ['access', 'operations', ...CLIENT, 'api', 'base'],
   bootstrap: ['artifacts', 'certificates', 'protocol', 'ssh', ...CLIENT, 'api', 'base'],

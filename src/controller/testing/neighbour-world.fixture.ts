@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { EVENTS, type Event } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
-import { createClient } from '#runtime/client/client.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
 import { createRecorder } from '#runtime/events/recorder.ts';
 import { createManager } from '#runtime/process/manager.ts';
 import { type TestNamespace, useNamespace } from '#runtime/testing/test-namespace.ts';
@@ -35,6 +35,8 @@ const resourceOf = ({ apiVersion = '', kind = '', metadata }: KubeObject): Resou
 export interface NeighbourWorld extends TestNamespace {
   /** Events in the namespace, as `Warning Reason: message`. */
   told(): Promise<string[]>;
+  /** A client with the rights of an account of its installation, to be closed. */
+  clientAs(account: string): Promise<Client>;
 }
 
 /**
@@ -45,6 +47,15 @@ export function useNeighbour(neighbour: Neighbour): NeighbourWorld {
   const test = useNamespace(neighbour.name);
   const ending = new AbortController();
   let end: (() => Promise<void>) | undefined;
+
+  async function clientAs(account: string): Promise<Client> {
+    const path = `/api/v1/namespaces/${namespaceOf(neighbour)}/serviceaccounts/${account}/token`;
+    const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+    const { token } = tokenAnswer.parse(await test.client.request('POST', path, asked)).status;
+    const headers = () => ({ authorization: `Bearer ${token}` });
+    const { endpoint } = test;
+    return createClient({ ...endpoint, tls: () => endpoint.tls(), headers }, { userAgent: account });
+  }
 
   beforeAll(async () => {
     for (const object of installationOf(neighbour).map((one) => objectSchema.parse(one))) {
@@ -59,12 +70,7 @@ export function useNeighbour(neighbour: Neighbour): NeighbourWorld {
       );
     }
     const account = namespaceOf(neighbour);
-    const path = `/api/v1/namespaces/${account}/serviceaccounts/${account}/token`;
-    const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
-    const { token } = tokenAnswer.parse(await test.client.request('POST', path, asked)).status;
-    const headers = () => ({ authorization: `Bearer ${token}` });
-    const { endpoint } = test;
-    const client = createClient({ ...endpoint, tls: () => endpoint.tls(), headers }, { userAgent: account });
+    const client = await clientAs(account);
     const log = createLogger('silent');
     const recorder = createRecorder({ client, component: account, log });
     const host = quietHost({ client, namespace: account, recorder, workers: 4 });
@@ -79,6 +85,7 @@ export function useNeighbour(neighbour: Neighbour): NeighbourWorld {
   afterAll(() => end?.());
 
   return Object.assign(test, {
+    clientAs,
     async told() {
       const { items } = await test.client.list<Event & { type?: string }>(EVENTS, {
         namespace: test.namespace,

@@ -1,0 +1,176 @@
+import type { Deed } from '#access/deeds.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { marks, WORKSPACES, type Workspace } from '#api/workspace.ts';
+import { type Clock, sleep } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isAlreadyExists, isConflict, isInvalid, isNotFound, isUncertain } from '#runtime/wire/api-error.ts';
+import { CallError } from './call-error.ts';
+import { infoOf, keyFrom, NOT_EXIST, SUCCESS, toldOf, workspaceFrom } from './messages.ts';
+import type { Waiting } from './waiting.ts';
+
+/** One call of an authenticated person. */
+export interface Call {
+  /** Of no other call. */
+  id: string;
+  message: unknown;
+  /** Aborts with the CallError that the call then ends with: its deadline, its caller's cancellation, the server's end. */
+  signal: AbortSignal;
+  /** When the signal aborts at the latest, by the clock's wall time. */
+  endsAtMs: number;
+  allow(verb: Deed['verb'], key: ObjectKey): Promise<void>;
+}
+
+export type Methods = Readonly<Record<string, (call: Call) => Promise<unknown>>>;
+
+export interface MethodDeps {
+  client: Client;
+  clock: Clock;
+  log: Logger;
+  waiting: Waiting;
+}
+
+/** How much longer than its call a Workspace may stand that the server did not come to remove. */
+const REMOVED_LATE_MS = 60_000;
+const UNDO_TRIES = 5;
+const UNDO_PAUSE_MS = 1_000;
+const UNDO_MS = 10_000;
+const MERGE = { type: 'merge' } as const;
+
+/** The methods of CloudIdeService, by name. Errors are CallErrors, or those of the API server. */
+export function cloudIdeMethods({ client, clock, log, waiting }: MethodDeps): Methods {
+  const get = async (key: ObjectKey, signal: AbortSignal): Promise<Workspace> => {
+    const found = await client.find<Workspace>(WORKSPACES, key, { signal });
+    if (found) return found;
+    throw new CallError('NOT_FOUND', `there is no workspace "${key.name}" in namespace "${key.namespace}"`);
+  };
+
+  /** Undoes what a call did, whatever became of the call. What others did meanwhile stays. */
+  async function undo(what: ObjectKey, act: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        await act(AbortSignal.timeout(UNDO_MS));
+        return;
+      } catch (error) {
+        if (isNotFound(error) || isConflict(error) || isInvalid(error)) return;
+        log.warn({ ...what, error: messageOf(error) }, 'what a call did cannot be undone');
+        if (tried === UNDO_TRIES) return;
+        await sleep(UNDO_PAUSE_MS * tried, undefined, clock);
+      }
+    }
+  }
+
+  /** Waits, and takes the marks of waiting away: from then on it stays. */
+  async function settled(written: Workspace, call: Call): Promise<Workspace> {
+    const running = await waiting.untilRunning(written, call.signal);
+    const { uid, namespace = '', name = '' } = running.metadata;
+    const metadata = { uid, annotations: { [marks.awaitedUntil]: null, [marks.askedBy]: null } };
+    const { signal } = call;
+    await client.patch<Workspace>(WORKSPACES, { namespace, name }, { metadata }, { ...MERGE, signal });
+    return running;
+  }
+
+  async function create(key: ObjectKey, object: Workspace, { id, signal }: Call): Promise<Workspace> {
+    try {
+      return await client.create<Workspace>(WORKSPACES, object, { signal });
+    } catch (error) {
+      if (!signal.aborted && !isAlreadyExists(error) && !isUncertain(error)) throw error;
+      // It may have been made all the same, by this very call.
+      const found = await client.find<Workspace>(WORKSPACES, key).catch(() => undefined);
+      if (found?.metadata.annotations?.[marks.askedBy] === id) return found;
+      throw isAlreadyExists(error)
+        ? new CallError('ALREADY_EXISTS', `workspace "${key.name}" exists in namespace "${key.namespace}"`)
+        : error;
+    }
+  }
+
+  return {
+    async createSpaceAndWaitForRunning(call) {
+      const { key, spec } = workspaceFrom(call.message);
+      await call.allow('create', key);
+      const until = new Date(call.endsAtMs + REMOVED_LATE_MS).toISOString();
+      const annotations = { [marks.awaitedUntil]: until, [marks.askedBy]: call.id };
+      const made = await create(key, { metadata: { ...key, annotations }, spec }, call);
+      try {
+        return infoOf(await settled(made, call));
+      } catch (error) {
+        const preconditions = { uid: made.metadata.uid };
+        await undo(key, (signal) => client.delete(WORKSPACES, key, { preconditions, signal }));
+        throw error;
+      }
+    },
+
+    async startSpaceAndWaitForRunning(call) {
+      const key = keyFrom(call.message);
+      await call.allow('update', key);
+      const found = await get(key, call.signal);
+      // One that another call has just started is waited for by this one as well, and stopped by the last that gives up.
+      const isOurs =
+        found.spec.running === false || found.metadata.annotations?.[marks.askedBy] !== undefined;
+      if (!isOurs) return infoOf(await waiting.untilRunning(found, call.signal));
+      const { uid } = found.metadata;
+      const start = { metadata: { uid, annotations: { [marks.askedBy]: call.id } }, spec: { running: true } };
+      const started = await client.patch<Workspace>(WORKSPACES, key, start, {
+        ...MERGE,
+        signal: call.signal,
+      });
+      try {
+        return infoOf(await settled(started, call));
+      } catch (error) {
+        const path = `/metadata/annotations/${marks.askedBy.replace('/', '~1')}`;
+        const stop = [
+          { op: 'test', path: '/metadata/uid', value: uid },
+          { op: 'test', path, value: call.id },
+          { op: 'replace', path: '/spec/running', value: false },
+          { op: 'remove', path },
+        ];
+        await undo(key, (signal) => client.patch(WORKSPACES, key, stop, { type: 'json', signal }));
+        throw error;
+      }
+    },
+
+    async stopSpace({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('update', key);
+      const { uid } = (await get(key, signal)).metadata;
+      await client.patch(
+        WORKSPACES,
+        key,
+        { metadata: { uid }, spec: { running: false } },
+        { ...MERGE, signal },
+      );
+      return SUCCESS;
+    },
+
+    async keepSpace({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('update', key);
+      const { uid } = (await get(key, signal)).metadata;
+      const annotations = { [marks.activeAt]: clock.now().toISOString() };
+      await client.patch(WORKSPACES, key, { metadata: { uid, annotations } }, { ...MERGE, signal });
+      return SUCCESS;
+    },
+
+    async deleteSpace({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('delete', key);
+      await get(key, signal);
+      await client.delete(WORKSPACES, key, { signal });
+      return SUCCESS;
+    },
+
+    async getPodSpaceStatus({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('get', key);
+      const found = await client.find<Workspace>(WORKSPACES, key, { signal });
+      return found ? toldOf(found) : NOT_EXIST;
+    },
+
+    async getPodSpaceInfo({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('get', key);
+      return infoOf(await get(key, signal));
+    },
+  };
+}
