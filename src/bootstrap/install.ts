@@ -12,7 +12,7 @@ import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
 import { type Manifest, resourceOf } from './manifests.ts';
 import { isNamespace, NAMESPACE, objectsOf, type Values } from './objects.ts';
-import { deploymentsReady } from './rollout.ts';
+import { deploymentsIn, deploymentsReady } from './rollout.ts';
 
 const FIELD_MANAGER = 'matryoshka-bootstrap';
 const LOOK_MS = 500;
@@ -34,13 +34,7 @@ export async function install(
   const objects = objectsOf(wanted.manifests, { ...wanted, authority });
   for (const object of objects.filter((one) => !isNamespace(one))) await applyPatiently(client, object);
   print('manifests applied; waiting for the deployments');
-  const deployments = wanted.manifests.filter(({ kind }) => kind === 'Deployment');
-  await deploymentsReady(
-    client,
-    NAMESPACE,
-    deployments.map(({ metadata }) => metadata.name),
-    print,
-  );
+  await deploymentsReady(client, NAMESPACE, deploymentsIn(wanted.manifests, NAMESPACE), print);
   return authority;
 }
 

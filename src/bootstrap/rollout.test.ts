@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '#api/core.ts';
-import { whyNotReady } from './rollout.ts';
+import { readManifests } from './manifests.ts';
+import { deploymentsIn, whyNotReady } from './rollout.ts';
 
 const pod = (created: string, status: NonNullable<Pod['status']>): Pod => ({
   metadata: { name: `p-${created}`, labels: { app: 'server' }, creationTimestamp: created },
@@ -33,4 +35,11 @@ describe('a rollout that waits', () => {
     ],
     ['the younger of two', [pod('1', { phase: 'Running' }), pod('2', { phase: 'Pending' })], 'Pending'],
   ])('says that it waits for %s', (_, pods, said) => expect(whyNotReady(pods, 'server')).toBe(said));
+});
+
+it('awaits no Deployment of a neighbour, which is in a namespace of its own', () => {
+  const of = (folder: string) => readManifests(join(import.meta.dirname, '../../deploy', folder));
+  const own = deploymentsIn(of('manifests'), 'matryoshka-system');
+  expect(own).toContain('matryoshka-controller');
+  expect(deploymentsIn([...of('manifests'), ...of('neighbours')], 'matryoshka-system')).toEqual(own);
 });

@@ -24,6 +24,12 @@ interface Deployment extends KubeObject {
   spec?: { replicas?: number };
 }
 
+/** Names of Deployments there; neighbours have namespaces of their own, and may wait for what a person gives them. */
+export const deploymentsIn = (objects: readonly KubeObject[], namespace: string): string[] =>
+  objects.flatMap(({ kind, metadata: { name, namespace: of } }) =>
+    kind === 'Deployment' && of === namespace && name !== undefined ? [name] : [],
+  );
+
 /** Awaits what `kubectl rollout status` awaits, and says every 5 s what for and why. Throws after three minutes. */
 export async function deploymentsReady(
   client: Client,
