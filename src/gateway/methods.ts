@@ -36,6 +36,8 @@ const REMOVED_LATE_MS = 60_000;
 const UNDO_TRIES = 5;
 const UNDO_PAUSE_MS = 1_000;
 const UNDO_MS = 10_000;
+/** Told more often than this, it is not written again. */
+const KEPT_MS = 20_000;
 const MERGE = { type: 'merge' } as const;
 
 /** The methods of CloudIdeService, by name. Errors are CallErrors, or those of the API server. */
@@ -146,8 +148,10 @@ export function cloudIdeMethods({ client, clock, log, waiting }: MethodDeps): Me
     async keepSpace({ message, signal, allow }) {
       const key = keyFrom(message);
       await allow('update', key);
-      const { uid } = (await get(key, signal)).metadata;
-      const annotations = { [marks.activeAt]: clock.now().toISOString() };
+      const { uid, annotations: there = {} } = (await get(key, signal)).metadata;
+      const now = clock.now();
+      if (Math.abs(now.getTime() - Date.parse(there[marks.activeAt] ?? '')) < KEPT_MS) return SUCCESS;
+      const annotations = { [marks.activeAt]: now.toISOString() };
       await client.patch(WORKSPACES, key, { metadata: { uid, annotations } }, { ...MERGE, signal });
       return SUCCESS;
     },

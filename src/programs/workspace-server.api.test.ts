@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import { PODS, type Pod, VOLUME_CLAIMS } from '#api/core.ts';
-import { WORKSPACES, type Workspace } from '#api/workspace.ts';
+import { marks, WORKSPACES, type Workspace } from '#api/workspace.ts';
 import { useWorkspaces } from './testing/workspace-world.fixture.ts';
 
 const test = useWorkspaces();
@@ -89,5 +89,30 @@ describe('a workspace over gRPC', () => {
       status: 'True',
       reason: 'Running',
     });
+  });
+
+  it('is kept by whoever uses it, by one write at a time', async () => {
+    await create('kept');
+    await test.client.patch(
+      WORKSPACES,
+      test.key('kept'),
+      { spec: { idleStopMinutes: 1 } },
+      { type: 'merge' },
+    );
+    for (const _time of [1, 2, 3])
+      expect(await test.call('keepSpace', query('kept'))).toMatchObject({ value: { status: 200 } });
+    const used = (await find('kept'))?.metadata.annotations?.[marks.activeAt] ?? '';
+    expect(Date.now() - Date.parse(used)).toBeLessThan(20_000);
+    // It ran for long, as far as its status says.
+    const conditions = ((await find('kept'))?.status?.conditions ?? []).map((one) => ({
+      ...one,
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    }));
+    const by = { type: 'merge', subresource: 'status' } as const;
+    await test.client.patch(WORKSPACES, test.key('kept'), { status: { conditions } }, by);
+    const longAgo = { metadata: { annotations: { [marks.activeAt]: '2026-01-01T01:00:00Z' } } };
+    expect((await find('kept'))?.spec.running).toBe(true);
+    await test.client.patch(WORKSPACES, test.key('kept'), longAgo, { type: 'merge' });
+    await until(async () => (await find('kept'))?.spec.running).toBe(false);
   });
 });
