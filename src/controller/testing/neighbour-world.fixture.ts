@@ -2,6 +2,7 @@ import { afterAll, beforeAll, vi } from 'vitest';
 import { z } from 'zod';
 import { EVENTS, type Event } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { createRecorder } from '#runtime/events/recorder.ts';
@@ -41,9 +42,9 @@ export interface NeighbourWorld extends TestNamespace {
 
 /**
  * A neighbour at work on the run's API server, with the rights of its installation and no others; to be called at the
- * top of a test file of the `api` project.
+ * top of a test file of the `api` project. `clock` is its controllers'.
  */
-export function useNeighbour(neighbour: Neighbour): NeighbourWorld {
+export function useNeighbour(neighbour: Neighbour, clock: Clock = systemClock): NeighbourWorld {
   const test = useNamespace(neighbour.name);
   const ending = new AbortController();
   let end: (() => Promise<void>) | undefined;
@@ -73,7 +74,7 @@ export function useNeighbour(neighbour: Neighbour): NeighbourWorld {
     const client = await clientAs(account);
     const log = createLogger('silent');
     const recorder = createRecorder({ client, component: account, log });
-    const host = quietHost({ client, namespace: account, recorder, workers: 4 });
+    const host = quietHost({ client, clock, namespace: account, recorder, workers: 4 });
     const controllers = neighbour.module(host);
     const ended = createManager({ caches: host.informers, controllers, recorder, log }).run(ending.signal);
     end = async () => {

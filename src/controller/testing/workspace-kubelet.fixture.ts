@@ -1,9 +1,16 @@
 import { PODS, type Pod } from '#api/core.ts';
 import { CLOUD_IDE } from '#api/workspace.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { keyOf } from '#runtime/cache/object-key.ts';
 import type { Client } from '#runtime/client/client.ts';
+
+/** A clock by which every pod has waited for long already. */
+export const lateClock: Clock = {
+  ...systemClock,
+  now: () => new Date(systemClock.now().getTime() + 25_000),
+};
 
 /** What becomes of pods, by the last part of their image's name; of another, nothing. */
 const STATES: Readonly<Record<string, object>> = {

@@ -9,7 +9,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { WORKSPACES, type Workspace, type WorkspaceSpec, workspaceSpecSchema } from '#api/workspace.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { useNeighbour } from '../testing/neighbour-world.fixture.ts';
-import { runKubelet } from '../testing/workspace-kubelet.fixture.ts';
+import { lateClock, runKubelet } from '../testing/workspace-kubelet.fixture.ts';
 import { workspace } from './module.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../../deploy/neighbours/examples/workspace.yaml');
@@ -21,7 +21,7 @@ const LIMIT_RANGES: Resource = {
   plural: 'limitranges',
   namespaced: true,
 };
-const test = useNeighbour(workspace);
+const test = useNeighbour(workspace, lateClock);
 let stopKubelet: (() => Promise<void>) | undefined;
 beforeAll(async () => {
   const name = `${test.namespace}-node`;
@@ -165,11 +165,15 @@ describe('a Workspace', () => {
       lastTimestamp: '2026-01-01T00:00:00Z',
     };
     await test.client.create(EVENTS, event);
-    await until(async () => (await ready('waits'))?.message, 60_000).toContain(
-      'FailedMount: the disk is elsewhere',
+    await test.client.patch(
+      WORKSPACES,
+      test.key('waits'),
+      { metadata: { labels: { look: 'again' } } },
+      { type: 'merge' },
     );
+    await until(async () => (await ready('waits'))?.message).toContain('FailedMount: the disk is elsewhere');
     await remove('waits');
-  }, 90_000);
+  });
 });
 
 describe('a Workspace that cannot be', () => {

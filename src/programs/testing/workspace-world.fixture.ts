@@ -9,7 +9,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { serverNameOf } from '#controller/installation.ts';
 import { type NeighbourWorld, useNeighbour } from '#controller/testing/neighbour-world.fixture.ts';
-import { runKubelet } from '#controller/testing/workspace-kubelet.fixture.ts';
+import { lateClock, runKubelet } from '#controller/testing/workspace-kubelet.fixture.ts';
 import { workspace } from '#controller/workspace/module.ts';
 import { cloudIdeService } from '#gateway/service-definition.ts';
 import { workspaceGateway } from '#gateway/workspace-gateway.ts';
@@ -57,7 +57,7 @@ const codeName = (code: number): string =>
  * at the top of a test file of the `api` project. `observed` wraps the server's client.
  */
 export function useWorkspaces(observed: (client: Client) => Client = (client) => client): WorkspaceWorld {
-  const test = useNeighbour(workspace);
+  const test = useNeighbour(workspace, lateClock);
   const undo: (() => Promise<unknown>)[] = [];
   let [port, dir, everything] = [0, '', ''];
   let ca = '';
