@@ -33,6 +33,8 @@ export interface MethodDeps {
 
 /** How much longer than its call a Workspace may stand that the server did not come to remove. */
 const REMOVED_LATE_MS = 60_000;
+/** Before another look at one that somebody wrote meanwhile. */
+const AGAIN_MS = 100;
 const UNDO_TRIES = 5;
 const UNDO_PAUSE_MS = 1_000;
 const UNDO_MS = 10_000;
@@ -87,6 +89,24 @@ export function cloudIdeMethods({ client, clock, log, waiting }: MethodDeps): Me
     }
   }
 
+  /** Starts one as it was read, with the call's mark; undefined where somebody was there first. */
+  async function start({ metadata }: Workspace, { id, signal }: Call): Promise<Workspace | undefined> {
+    const { uid, resourceVersion, namespace = '', name = '' } = metadata;
+    const marked = { uid, resourceVersion, annotations: { [marks.askedBy]: id } };
+    try {
+      return await client.patch<Workspace>(
+        WORKSPACES,
+        { namespace, name },
+        { metadata: marked, spec: { running: true } },
+        { ...MERGE, signal },
+      );
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      await sleep(AGAIN_MS, undefined, clock);
+      return undefined;
+    }
+  }
+
   return {
     async createSpaceAndWaitForRunning(call) {
       const { key, spec } = workspaceFrom(call.message);
@@ -106,30 +126,26 @@ export function cloudIdeMethods({ client, clock, log, waiting }: MethodDeps): Me
     async startSpaceAndWaitForRunning(call) {
       const key = keyFrom(call.message);
       await call.allow('update', key);
-      const found = await get(key, call.signal);
-      // One that another call has just started is waited for by this one as well, and stopped by the last that gives up.
-      const isOurs =
-        found.spec.running === false || found.metadata.annotations?.[marks.askedBy] !== undefined;
-      if (!isOurs) return infoOf(await waiting.untilRunning(found, call.signal));
-      const { uid } = found.metadata;
-      const start = { metadata: { uid, annotations: { [marks.askedBy]: call.id } }, spec: { running: true } };
-      const started = await client.patch<Workspace>(WORKSPACES, key, start, {
-        ...MERGE,
-        signal: call.signal,
-      });
+      const path = `/metadata/annotations/${marks.askedBy.replace('/', '~1')}`;
+      // By its mark alone, which stands there too where the answer to the write was lost.
+      const stop = [
+        { op: 'test', path, value: call.id },
+        { op: 'replace', path: '/spec/running', value: false },
+        { op: 'remove', path },
+      ];
+      let found = await get(key, call.signal);
       try {
-        return infoOf(await settled(started, call));
+        while (found.spec.running === false) {
+          const started = await start(found, call);
+          if (started) return infoOf(await settled(started, call));
+          found = await get(key, call.signal);
+        }
       } catch (error) {
-        const path = `/metadata/annotations/${marks.askedBy.replace('/', '~1')}`;
-        const stop = [
-          { op: 'test', path: '/metadata/uid', value: uid },
-          { op: 'test', path, value: call.id },
-          { op: 'replace', path: '/spec/running', value: false },
-          { op: 'remove', path },
-        ];
         await undo(key, (signal) => client.patch(WORKSPACES, key, stop, { type: 'json', signal }));
         throw error;
       }
+      // What somebody else has started is waited for, and not this call's to stop.
+      return infoOf(await waiting.untilRunning(found, call.signal));
     },
 
     async stopSpace({ message, signal, allow }) {

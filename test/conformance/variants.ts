@@ -85,8 +85,8 @@ export function variantsOf({ schema, required }: Property): Variant[] {
 /** A copy of `whole` with another value at `path`. */
 export function withValue(whole: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {
   if (name === undefined) return value;
-  if (Array.isArray(whole)) {
-    const list: unknown[] = [...whole];
+  if (Array.isArray(whole) || (whole === undefined && /^\d+$/.test(name))) {
+    const list: unknown[] = Array.isArray(whole) ? [...whole] : [];
     const made = withValue(list[Number(name)], rest, value);
     list.splice(Number(name), 1, ...(made === undefined ? [] : [made]));
     return list;

@@ -6,8 +6,8 @@ import type { Informer } from '#runtime/cache/informer.ts';
 import { keyOf } from '#runtime/cache/object-key.ts';
 import { scopedClient } from '#runtime/client/scoped-client.ts';
 import { type Controller, createController } from '#runtime/controller/controller.ts';
-import { watching } from '#runtime/controller/sources.ts';
-import { isAlreadyExists, isApiError } from '#runtime/wire/api-error.ts';
+import { generationChanged, watching } from '#runtime/controller/sources.ts';
+import { isApiError } from '#runtime/wire/api-error.ts';
 import type { ControllerHost } from '../host.ts';
 import { planServices } from './plan.ts';
 import { changedTo } from './service.ts';
@@ -39,6 +39,8 @@ export function localServiceController(deps: LocalServiceDeps): Controller {
   return createController<LocalService>({
     name: 'localservice',
     for: localServices,
+    // Its own status wakes nobody.
+    predicates: [generationChanged],
     watches: [
       watching(nodes, () => localServices.list().map(keyOf)),
       // Its own, and those whose names it may want: what others give up is taken.
@@ -60,22 +62,30 @@ export function localServiceController(deps: LocalServiceDeps): Controller {
       const client = scopedClient(deps.client, context);
       const plan = planServices(local, {
         nodes: nodes.list().filter((node) => isOn(node, local.spec.nodeSelector)),
-        mine: services.byIndex(BY_OWNER, local.metadata.uid ?? ''),
+        // Whoever writes our uid into a Service of another namespace has none of ours.
+        mine: services
+          .byIndex(BY_OWNER, local.metadata.uid ?? '')
+          .filter(({ metadata }) => metadata.namespace === key.namespace),
         serviceNamed: (name) => services.get({ ...key, name }),
       });
 
       const refused: string[] = [];
       /** What the API server refuses for one node keeps no other from its Service. Answers how many were written. */
       const each = async <T>(items: readonly T[], write: (item: T) => Promise<unknown>): Promise<number> => {
-        const wrote = await pMap(items, (item) => write(item).then(() => 1, passedBy), {
-          concurrency: AT_ONCE,
-        });
+        const how = { concurrency: AT_ONCE, stopOnError: false };
+        const wrote = await pMap(items, (item) => write(item).then(() => 1, passedBy), how).catch(
+          (error: unknown) => {
+            // All were tried; the first tells why the key comes back.
+            throw error instanceof AggregateError ? error.errors[0] : error;
+          },
+        );
         return wrote.reduce((sum, one) => sum + one, 0);
       };
       const passedBy = (error: unknown): number => {
-        if (isApiError(error, 'Invalid', 'Forbidden')) refused.push(error.message);
-        // Made by somebody meanwhile: its event wakes the key.
-        else if (!isAlreadyExists(error)) throw error;
+        // A webhook that gives no code denies by a bad request.
+        if (isApiError(error, 'Invalid', 'Forbidden', 'BadRequest')) refused.push(error.message);
+        // Made, changed or removed by somebody meanwhile: its event wakes the key.
+        else if (!isApiError(error, 'AlreadyExists', 'NotFound', 'Conflict')) throw error;
         return 0;
       };
       const removed = await each(plan.remove, ({ metadata: { name = '', uid } }) =>

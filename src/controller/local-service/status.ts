@@ -41,7 +41,7 @@ function readiness({ plan: { taken }, refused }: Done, nodes: number): Stated {
       `Service ${names} exists and is not ours: remove it, or rename the LocalService`,
     );
   }
-  if (refused.length > 0) return no('Refused', some([...new Set(refused)]));
+  if (refused.length > 0) return no('Refused', some([...new Set(refused)].sort()));
   if (nodes === 0) return no('NoNodes', 'no node has the labels of spec.nodeSelector');
   return {
     type: 'Ready',
