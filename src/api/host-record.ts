@@ -37,6 +37,10 @@ export const hostRecordSpecSchema = z.object({
 
 export const hostRecordStatusSchema = z.object({
   state: z.enum(HOST_STATES).optional(),
+  leavingBy: z
+    .object({ sequence: z.int(), attempt: z.int() })
+    .optional()
+    .meta({ description: 'Operation and attempt that was the first to take the host out.' }),
   touched: z.boolean().optional().meta({
     description: 'Whether a run may have changed the host; one that was never touched needs no reset.',
   }),

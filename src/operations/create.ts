@@ -1,10 +1,10 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
-import { joins, leaves, type PlannedHost } from '#protocol/order.ts';
+import { joins, type PlannedHost } from '#protocol/order.ts';
 import { isApart, issueCertificates } from './etcd.ts';
 import { APPLY_MANIFESTS, manifestsOf } from './manifests.ts';
-import { named, type Operation } from './operation.ts';
+import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan.ts';
 
 const masterJoins = (host: PlannedHost): boolean => joins(host) && isMaster(host.member);
@@ -36,7 +36,7 @@ export const create: Operation = {
     unnamed: () => 'leave',
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
-      { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
+      resetHosts,
       { name: 'Prepare hosts, start the control plane', works: joins, pace: 'all', cut: 'between' },
       { ...issueCertificates, works: (host, all) => masterJoins(host) && all.some(startsApart) },
       { name: 'Start etcd', works: startsApart, pace: 'all', cut: 'between' },

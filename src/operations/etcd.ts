@@ -52,6 +52,7 @@ export const addMembers: StepPlan = { ...ONE, name: 'Add members of etcd', works
  */
 export const leadToEtcd: StepPlan = {
   ...ONE,
+  takesOut: true,
   name: 'Lead API servers to etcd',
   works: (host) => isMaster(host.member) && !hasEtcd(host.member) && stays(host),
 };
@@ -59,6 +60,7 @@ export const leadToEtcd: StepPlan = {
 /** So that as many as can be are left to agree; of those that leave, whoever leads hands over before. */
 export const removeMembers: StepPlan = {
   ...ONE,
+  takesOut: true,
   name: 'Remove members of etcd',
   works: (host, all) => canAsk(host) && all.some((one) => hasEtcd(one.member) && leaves(one)),
 };

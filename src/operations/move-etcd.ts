@@ -5,7 +5,7 @@ import { joins, leaves, stays } from '#protocol/order.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
 import { masterStays } from './control-planes.ts';
 import { addMembers, checkEtcd, isApart, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
-import { named, type Operation } from './operation.ts';
+import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan.ts';
 import { editRequest, hostList, required, retryField } from './request.ts';
 
@@ -61,12 +61,13 @@ export const moveEtcd = {
       { ...removeMembers, works: (host) => !leaves(host) },
       {
         name: 'Stop etcd on control planes',
+        takesOut: true,
         works: (host) => masterStays(host) && !hasEtcd(host.member),
         pace: 'all',
         cut: 'between',
       },
       { name: 'Await the cluster', works: masterStays, pace: 'one', cut: 'between' },
-      { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
+      resetHosts,
     ],
   },
   check: (situation) => [...onlyChanges(KINDS, situation), ...moves(situation)],

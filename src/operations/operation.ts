@@ -1,9 +1,9 @@
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { type OperationName, type Phase, WORDS, type Words } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
-import type { Brings, RunOrder } from '#protocol/order.ts';
+import { type Brings, leaves, type RunOrder } from '#protocol/order.ts';
 import type { ChangeKind } from './changes.ts';
-import type { Planning, Situation } from './plan.ts';
+import type { Planning, Situation, StepPlan } from './plan.ts';
 import type { EditRequest } from './request.ts';
 
 /**
@@ -69,3 +69,12 @@ export const named = (name: OperationName): Derived => ({
   checks: true,
   target: ({ spec }) => spec,
 });
+
+/** Whatever leaves is cleaned at the end of every operation that takes hosts out. */
+export const resetHosts: StepPlan = {
+  name: 'Reset hosts',
+  takesOut: true,
+  works: leaves,
+  pace: 'all',
+  cut: 'never',
+};

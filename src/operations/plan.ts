@@ -54,6 +54,8 @@ export interface Planning {
 
 /** A step, and the hosts that it works on for this spec; it is left out where there are none. */
 export interface StepPlan extends Omit<Step, 'hosts'> {
+  /** Hosts that leave, or members of etcd on them, are no longer what they were once it has begun. */
+  takesOut?: true;
   works(host: PlannedHost, all: readonly PlannedHost[], spec: Spec): boolean;
 }
 
@@ -155,9 +157,9 @@ export function planOf(
 ): Plan {
   const { planning } = operation;
   const { hosts, release } = plannedHosts(planning, situation);
-  const steps = planning.steps.flatMap(({ works, ...step }): Step[] => {
+  const steps = planning.steps.flatMap(({ works, name, pace, cut }): Step[] => {
     const at = hosts.filter((host) => works(host, hosts, situation.spec)).map(({ member }) => member.ip);
-    return at.length > 0 ? [{ ...step, hosts: at }] : [];
+    return at.length > 0 ? [{ name, pace, cut, hosts: at }] : [];
   });
   const refusals = operation.checks
     ? [

@@ -3,11 +3,11 @@ import { stateOf } from '#api/host-record.ts';
 import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
 import { hasEtcd, isMaster, type Member, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
-import { joins, leaves } from '#protocol/order.ts';
+import { joins } from '#protocol/order.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
 import { leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
 import { addMembers, checkEtcd, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
-import { named, type Operation } from './operation.ts';
+import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan.ts';
 import { type Edit, editRequest, type Present, retryField } from './request.ts';
 
@@ -120,7 +120,7 @@ export const replace = {
       { name: 'Drain and remove nodes', works: masterStays, pace: 'one', cut: 'between' },
       removeMembers,
       { name: 'Await the cluster', works: masterStays, pace: 'one', cut: 'between' },
-      { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
+      resetHosts,
     ],
   },
   check: (situation) => [

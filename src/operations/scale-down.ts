@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { canonicalIp, type HostEntry, LISTS, type ListName } from '#api/host.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
-import { leaves } from '#protocol/order.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
 import { leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
 import { checkEtcd, leadToEtcd, removeMembers } from './etcd.ts';
-import { named, type Operation } from './operation.ts';
+import { named, type Operation, resetHosts } from './operation.ts';
 import { editOfLists, editRequest, hostList, hostsIn, type Present, retryField } from './request.ts';
 
 const KINDS: readonly ChangeKind[] = ['workers removed', 'control planes removed', 'etcd members removed'];
@@ -67,7 +66,7 @@ export const scaleDown = {
       leadHosts,
       { name: 'Drain and remove nodes', works: masterStays, pace: 'one', cut: 'between' },
       removeMembers,
-      { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
+      resetHosts,
     ],
   },
   check: (situation) =>

@@ -1,10 +1,10 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd } from '#api/member.ts';
-import { joins, leaves } from '#protocol/order.ts';
+import { joins } from '#protocol/order.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
 import { leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
 import { addMembers, checkEtcd, issueCertificates, leadToEtcd } from './etcd.ts';
-import { named, type Operation } from './operation.ts';
+import { named, type Operation, resetHosts } from './operation.ts';
 import { editOfLists, editRequest, hostList, retryField } from './request.ts';
 
 const KINDS: readonly ChangeKind[] = ['workers added', 'control planes added', 'etcd members added'];
@@ -42,7 +42,7 @@ export const scaleUp = {
       stateOf(record) === 'Held' && !(hasEtcd(record.spec) && record.status?.touched) ? 'leave' : undefined,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
-      { name: 'Reset hosts', works: leaves, pace: 'all', cut: 'never' },
+      resetHosts,
       { name: 'Prepare hosts', works: joins, pace: 'all', cut: 'between' },
       checkEtcd,
       issueCertificates,

@@ -5,6 +5,7 @@ import type { Operation } from '#operations/operation.ts';
 import { joins, type PlannedHost } from '#protocol/order.ts';
 import type { HostReport, Report } from '#protocol/report.ts';
 import { hooksHaveBegun } from './due-hook.ts';
+import { wasLeftAsItWas } from './leaving.ts';
 import type { Effect, Outcome, Stall } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -186,7 +187,10 @@ export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | und
   const notes = (attempt.report?.hosts ?? []).flatMap((host): Note[] => {
     const [of, record] = [planned.get(host.ip), records.get(host.ip)];
     if (!of || !record || of.action === 'stay') return [];
-    const state = of.action === 'join' && host.ok ? 'Joined' : stateOf(record);
+    const isJoined =
+      (of.action === 'join' && host.ok) ||
+      (attempt.report && wasLeftAsItWas(task, snapshot.operation, record, host, attempt.report));
+    const state = isJoined ? 'Joined' : stateOf(record);
     const status = noteOf(
       snapshot,
       task,

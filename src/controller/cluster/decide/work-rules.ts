@@ -9,6 +9,7 @@ import { cancelled } from './cancelled.ts';
 import { FINISHING, hooksHaveBegun } from './due-hook.ts';
 import { obtainKubeconfig } from './fetch.ts';
 import { leadsTo } from './kubeconfig.ts';
+import { leavingBy } from './leaving.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, textOfBlock, textOfProblems } from './outcome.ts';
 import { afterFailure, hasBegun, settleHosts, touchedBy } from './settle.ts';
@@ -95,9 +96,7 @@ export const start: WorkRule = (snapshot, { operation, status }) => {
   if (joining.length > 0) effects.push({ kind: 'hold', members: joining });
   const leaving = plan.hosts.flatMap(({ action, member }) => {
     const record = action === 'leave' ? held.get(member.ip) : undefined;
-    return record && stateOf(record) === 'Joined'
-      ? [{ ip: member.ip, status: { state: 'Leaving' as const } }]
-      : [];
+    return record && stateOf(record) === 'Joined' ? [{ ip: member.ip, status: leavingBy(status) }] : [];
   });
   if (leaving.length > 0) effects.push({ kind: 'note', hosts: leaving });
   const attempt = runOf(snapshot, plan, {

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import type { HostRecordStatus } from '#api/host-record.ts';
+import { findOperation } from '#operations/index.ts';
+import { planOf } from '#operations/plan.ts';
+import { operation, outcome, recordsOf, resolved } from './testing/given.fixture.ts';
+
+const [stays, leaves] = ['10.0.0.2', '10.0.0.3'];
+const three = { cluster: { masterList: ['1', '2', '3'].map((last) => ({ ip: `10.0.0.${last}` })) } };
+const two = { cluster: { masterList: three.cluster.masterList.slice(0, 2) } };
+const running = { ...operation, name: 'scale-down' as const, word: 'scaling-down' as const, sequence: 4 };
+const ours = { sequence: 4, attempt: 1 };
+
+function given(status: HostRecordStatus, wanted = two, before = three) {
+  const down = findOperation('scale-down');
+  if (!down) throw new Error('no scale-down');
+  const hosts = recordsOf(before, 'Joined', { touched: true }).map((record) =>
+    record.spec.ip === leaves ? { ...record, status: { ...record.status, ...status } } : record,
+  );
+  const offer = { versions: ['v1.34.4'] };
+  const made = planOf(down, { spec: wanted, applied: before, hosts, offer });
+  return {
+    word: 'scaling-down',
+    appliedBy: 3,
+    cluster: { spec: wanted, status: { phase: 'Scaling' as const } },
+    operation: { ...running, spec: { ...resolved, ...wanted } },
+    hosts,
+    plan: {
+      ...made,
+      hosts: [...made.hosts],
+      release: [],
+      steps: [...made.steps],
+      hooks: [],
+      refusals: [],
+      sequence: 4,
+    },
+  };
+}
+
+type Deeds = ('taken' | 'prepared' | 'joined' | 'changed' | 'left' | 'reset')[];
+const failed = (steps: string[] | undefined, did: Deeds = ['taken'], others: Deeds = ['taken']) => ({
+  kind: 'failed' as const,
+  reason: 'InstallFailed',
+  message: 'refused',
+  report: {
+    success: false,
+    message: 'refused',
+    ...(steps ? { steps } : {}),
+    hosts: [
+      { ip: stays ?? '', ok: false, did: others, message: 'refused' },
+      { ip: leaves ?? '', ok: false, did, message: 'not done' },
+    ],
+  },
+});
+const noted = (state: string) =>
+  expect.objectContaining({
+    effects: [
+      {
+        kind: 'note',
+        hosts: expect.arrayContaining([{ ip: leaves, status: expect.objectContaining({ state }) }]),
+      },
+    ],
+  });
+
+it('writes down which attempt was the first to take a host out', () => {
+  const start = { ...given({}), operation: { ...given({}).operation, step: 'starting' } };
+  expect(outcome(start)).toMatchObject({
+    effects: expect.arrayContaining([
+      { kind: 'note', hosts: [{ ip: leaves, status: { state: 'Leaving', leavingBy: ours } }] },
+    ]),
+  });
+});
+
+describe('a host that was to leave, after a run that failed', () => {
+  const leaving: HostRecordStatus = { state: 'Leaving', leavingBy: ours };
+  const refused = ['Take hosts', 'Check etcd'];
+
+  it.each<[string, HostRecordStatus, ReturnType<typeof failed>]>([
+    ['nothing but a check was made', leaving, failed(refused)],
+    ['its pods could not be moved', leaving, failed([...refused, 'Drain and remove nodes'])],
+  ])('is part of the cluster again where %s', (_, status, attempt) => {
+    expect(outcome({ ...given(status), attempt })).toEqual(noted('Joined'));
+  });
+
+  it.each<[string, HostRecordStatus, ReturnType<typeof failed>]>([
+    ['its node was removed', leaving, failed([...refused, 'Drain and remove nodes'], ['taken', 'left'])],
+    ['members of etcd were being removed', leaving, failed([...refused, 'Remove members of etcd'])],
+    ['hosts were led away from it', leaving, failed(refused, ['taken'], ['taken', 'changed'])],
+    [
+      'an earlier attempt began to take it out',
+      { ...leaving, leavingBy: { sequence: 4, attempt: 0 } },
+      failed(refused),
+    ],
+    ['an earlier operation did', { ...leaving, leavingBy: { sequence: 3, attempt: 1 } }, failed(refused)],
+    ['nobody knows who began', { state: 'Leaving' }, failed(refused)],
+    ['the run does not tell its steps', leaving, failed(undefined)],
+  ])('stays one that leaves where %s', (_, status, attempt) => {
+    expect(outcome({ ...given(status), attempt })).toEqual(noted('Leaving'));
+  });
+});
+
+it.each(['scale-down', 'replace', 'move-etcd'] as const)(
+  '%s names each step that takes hosts out',
+  (name) => {
+    const steps = findOperation(name)?.planning.steps ?? [];
+    const takesOut = steps.flatMap((step) => (step.takesOut ? [step.name] : []));
+    expect(takesOut).toEqual(
+      expect.arrayContaining(['Lead API servers to etcd', 'Remove members of etcd', 'Reset hosts']),
+    );
+  },
+);

@@ -1,0 +1,38 @@
+import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
+import { stateOf } from '#api/host-record.ts';
+import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import type { Operation } from '#operations/operation.ts';
+import type { HostReport, Report } from '#protocol/report.ts';
+
+type Attempt = Pick<OperationStatus, 'sequence' | 'attempt'>;
+
+/** A host that an attempt is the first to take out. */
+export const leavingBy = ({ sequence, attempt }: Attempt): HostRecordStatus => ({
+  state: 'Leaving',
+  leavingBy: { sequence, attempt },
+});
+
+/** What the hosts of a run may have done while those that are to leave are still what they were. */
+const HARMLESS = ['taken', 'prepared', 'left'];
+
+/**
+ * Whether a host that a failed run was to take out is what it was before: this attempt is the first that was to, and by
+ * its report the attempt came to nothing that takes a host out. One that an earlier attempt began to take out is not.
+ */
+export function wasLeftAsItWas(
+  { planning }: Operation,
+  attempt: Attempt | undefined,
+  record: HostRecord,
+  host: HostReport,
+  { hosts, steps }: Report,
+): boolean {
+  const by = record.status?.leavingBy;
+  if (stateOf(record) !== 'Leaving' || !attempt || !by || !steps) return false;
+  if (by.sequence !== attempt.sequence || by.attempt !== attempt.attempt) return false;
+  const takesOut = new Set(planning.steps.flatMap((step) => (step.takesOut ? [step.name] : [])));
+  return (
+    !steps.some((step) => takesOut.has(step)) &&
+    host.did.every((deed) => deed === 'taken') &&
+    hosts.every(({ did }) => did.every((deed) => HARMLESS.includes(deed)))
+  );
+}
