@@ -50,7 +50,9 @@ export const controllerConfig = z.object({
     .refine((names) => names.length > 0, 'names none; leave it out for kubernetescluster,certificate')
     .refine((names) => new Set(names).size === names.length, 'names one twice')
     .default(['kubernetescluster', 'certificate'])
-    .describe('Controllers that run, comma-separated; each set of them elects a leader of its own'),
+    .describe(
+      'Controllers that run, comma-separated. Programs with the same set share a leader; name each in one set only',
+    ),
   runnerImage: z.string().default('matryoshka/runner:dev').describe('Image of the Job that runs Ansible'),
   runnerServiceAccount: z.string().default('matryoshka-runner').describe('ServiceAccount of the Job'),
   hookServiceAccount: z

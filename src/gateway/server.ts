@@ -12,6 +12,10 @@ import { answered, cloudIdeService, SERVICE } from './service-definition.ts';
 
 /** The longest that anybody waits, whatever deadline he has. */
 const MAX_WAIT_MS = 600_000;
+/** Calls of one person at once: nobody takes all the places of the others. */
+const MAX_OF_ONE = 2_000;
+/** How long the last answers have to go out before streams that somebody still holds are cut off. */
+const GOODBYE_MS = 2_000;
 /** What is left of a deadline when the server ends a call itself, so that its reason reaches the caller. */
 const marginMs = (leftMs: number): number => Math.min(500, leftMs / 5);
 /** Statuses travel in a header. */
@@ -31,7 +35,7 @@ export interface Gateway {
   server: Server;
   /** From now on calls are let in. */
   open(): void;
-  /** Ends what waits with UNAVAILABLE, and lets nobody in. Resolves when every call is answered. */
+  /** Ends what waits with UNAVAILABLE, and lets nobody in. Resolves when every call is answered; what else is open is cut off 2 s later. */
   close(): Promise<void>;
 }
 
@@ -46,6 +50,19 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const closing = new AbortController();
   const health = new HealthImplementation({ '': 'NOT_SERVING', [SERVICE]: 'NOT_SERVING' });
   let isOpen = false;
+  const answering = new Set<Promise<unknown>>();
+  const pending = new Map<string, number>();
+  const enter = (username: string) => {
+    const others = pending.get(username) ?? 0;
+    if (others >= MAX_OF_ONE)
+      throw new CallError('RESOURCE_EXHAUSTED', `${others} calls of yours wait already; try again later`);
+    pending.set(username, others + 1);
+  };
+  const leave = (username: string) => {
+    const others = (pending.get(username) ?? 1) - 1;
+    if (others > 0) pending.set(username, others);
+    else pending.delete(username);
+  };
 
   async function answer(
     name: string,
@@ -68,9 +85,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     closing.signal.addEventListener('abort', onClosing, { once: true });
     call.once('cancelled', () => end('CANCELLED', 'the caller has gone'));
     let username = '';
+    let hasEntered = false;
     try {
       const person = await callers.personOf(call.metadata);
       username = person.username;
+      enter(username);
+      hasEntered = true;
       const value = await method({
         id: randomUUID(),
         message: call.request,
@@ -89,6 +109,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       log[level]({ method: name, user: username, code: failed.code, error: why }, 'called');
       throw failed;
     } finally {
+      if (hasEntered) leave(username);
       cancelTimer();
       closing.signal.removeEventListener('abort', onClosing);
     }
@@ -97,7 +118,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const handlerOf =
     (name: string, method: Methods[string]): handleUnaryCall<unknown, unknown> =>
     (call, callback) => {
-      answer(name, method, call).then(
+      const running = answer(name, method, call);
+      answering.add(running);
+      running.finally(() => answering.delete(running)).catch(() => {});
+      running.then(
         (value) => callback(null, value),
         (error) => {
           const { code, message } = callErrorOf(error);
@@ -122,7 +146,17 @@ export function createGateway(deps: GatewayDeps): Gateway {
     close() {
       for (const one of ['', SERVICE]) health.setStatus(one, 'NOT_SERVING');
       closing.abort(new Error('closing'));
-      return new Promise((resolve) => server.tryShutdown(() => resolve()));
+      return new Promise((resolve) => {
+        let cut = () => {};
+        server.tryShutdown(() => {
+          cut();
+          resolve();
+        });
+        // A watch of health stays open for as long as its caller likes.
+        void Promise.allSettled(answering).then(() => {
+          cut = clock.after(GOODBYE_MS, () => server.forceShutdown());
+        });
+      });
     },
   };
 }

@@ -1,4 +1,3 @@
-import pMap from 'p-map';
 import { type Node, SERVICES, type Service } from '#api/core.ts';
 import { LOCAL_SERVICES, type LocalService } from '#api/local-service.ts';
 import { canonicalJson } from '#base/canonical.ts';
@@ -6,12 +5,12 @@ import type { Informer } from '#runtime/cache/informer.ts';
 import { keyOf } from '#runtime/cache/object-key.ts';
 import { scopedClient } from '#runtime/client/scoped-client.ts';
 import { type Controller, createController } from '#runtime/controller/controller.ts';
-import { generationChanged, watching } from '#runtime/controller/sources.ts';
-import { isApiError } from '#runtime/wire/api-error.ts';
+import { generationChanged, labelsChanged, watching } from '#runtime/controller/sources.ts';
 import type { ControllerHost } from '../host.ts';
 import { planServices } from './plan.ts';
 import { changedTo } from './service.ts';
 import { outcomeOf } from './status.ts';
+import { eachOnItsOwn } from './write.ts';
 
 export const BY_OWNER = 'owner';
 
@@ -24,8 +23,6 @@ export interface LocalServiceDeps
   services: Informer<Service>;
 }
 
-/** Writes of one LocalService at once: there may be one for each node. */
-const AT_ONCE = 16;
 /** How long what the API server refuses is left alone. */
 const REFUSED_RETRY_MS = 30_000;
 
@@ -42,7 +39,8 @@ export function localServiceController(deps: LocalServiceDeps): Controller {
     // Its own status wakes nobody.
     predicates: [generationChanged],
     watches: [
-      watching(nodes, () => localServices.list().map(keyOf)),
+      // Of a node its labels alone are asked; its heartbeats say nothing here.
+      watching(nodes, () => localServices.list().map(keyOf), labelsChanged),
       // Its own, and those whose names it may want: what others give up is taken.
       watching(services, ({ metadata: { namespace, name = '' } }) =>
         localServices
@@ -69,25 +67,7 @@ export function localServiceController(deps: LocalServiceDeps): Controller {
         serviceNamed: (name) => services.get({ ...key, name }),
       });
 
-      const refused: string[] = [];
-      /** What the API server refuses for one node keeps no other from its Service. Answers how many were written. */
-      const each = async <T>(items: readonly T[], write: (item: T) => Promise<unknown>): Promise<number> => {
-        const how = { concurrency: AT_ONCE, stopOnError: false };
-        const wrote = await pMap(items, (item) => write(item).then(() => 1, passedBy), how).catch(
-          (error: unknown) => {
-            // All were tried; the first tells why the key comes back.
-            throw error instanceof AggregateError ? error.errors[0] : error;
-          },
-        );
-        return wrote.reduce((sum, one) => sum + one, 0);
-      };
-      const passedBy = (error: unknown): number => {
-        // A webhook that gives no code denies by a bad request.
-        if (isApiError(error, 'Invalid', 'Forbidden', 'BadRequest')) refused.push(error.message);
-        // Made, changed or removed by somebody meanwhile: its event wakes the key.
-        else if (!isApiError(error, 'AlreadyExists', 'NotFound', 'Conflict')) throw error;
-        return 0;
-      };
+      const { each, refused } = eachOnItsOwn();
       const removed = await each(plan.remove, ({ metadata: { name = '', uid } }) =>
         client.delete(SERVICES, { ...key, name }, { preconditions: { uid } }),
       );

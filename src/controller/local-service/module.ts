@@ -45,7 +45,7 @@ export const localService: Neighbour = {
   module,
   crds: [localServiceCrd],
   rights: [
-    { apiGroups: [group], resources: [plural], verbs: ['get', 'list', 'watch'] },
+    { apiGroups: [group], resources: [plural], verbs: ['list', 'watch'] },
     { apiGroups: [group], resources: [`${plural}/status`], verbs: ['update'] },
     // To own an object is to be allowed to set its owner's finalizers (OwnerReferencesPermissionEnforcement).
     { apiGroups: [group], resources: [`${plural}/finalizers`], verbs: ['update'] },

@@ -25,7 +25,7 @@ export const workspace: Neighbour = {
   module,
   crds: [workspaceCrd],
   rights: [
-    { apiGroups: [group], resources: [plural], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
+    { apiGroups: [group], resources: [plural], verbs: ['list', 'watch', 'patch', 'delete'] },
     { apiGroups: [group], resources: [`${plural}/status`], verbs: ['update'] },
     // To own an object is to be allowed to set its owner's finalizers (OwnerReferencesPermissionEnforcement).
     { apiGroups: [group], resources: [`${plural}/finalizers`], verbs: ['update'] },

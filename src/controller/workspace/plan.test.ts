@@ -14,12 +14,12 @@ const workspace = (
   spec: { image: 'x', port: 1, ...spec },
   status,
 });
-const owned = (uid: string, more: object = {}): WorkspacePod => ({
+const owned = (uid: string, more: object = {}, apiVersion = 'ecs.yun.com/v1'): WorkspacePod => ({
   metadata: {
     name: 'w',
     uid: 'pod',
     creationTimestamp: at(0),
-    ownerReferences: [{ apiVersion: 'x', kind: 'Workspace', name: 'w', uid, controller: true }],
+    ownerReferences: [{ apiVersion, kind: 'Workspace', name: 'w', uid, controller: true }],
     ...more,
   },
 });
@@ -87,6 +87,7 @@ describe('what is written', () => {
     ['of a former one that goes', owned('other'), 'FormerGoing'],
     ['of its own that goes', owned('mine', { deletionTimestamp: at(1) }), 'FormerGoing'],
     ['of somebody else', { metadata: { name: 'w' } }, 'NameTaken'],
+    ['of a Workspace of another group', owned('other', {}, 'x.io/v1'), 'NameTaken'],
   ])('is nothing while there is a pod %s', (_whose, pod, reason) => {
     expect(planOf(workspace(), { pod, claim: undefined }, now)).toMatchObject({
       pod: undefined,

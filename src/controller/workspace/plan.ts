@@ -30,7 +30,10 @@ export const ENDED_MS = 10_000;
 export const isMine = ({ metadata }: KubeObject, workspace: Workspace): boolean =>
   metadata.ownerReferences?.find(({ controller }) => controller)?.uid === workspace.metadata.uid;
 const isFormers = ({ metadata }: KubeObject): boolean =>
-  metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === WORKSPACES.kind) ?? false;
+  metadata.ownerReferences?.some(
+    ({ apiVersion, controller, kind }) =>
+      controller && kind === WORKSPACES.kind && apiVersion.startsWith(`${WORKSPACES.group}/`),
+  ) ?? false;
 export const isWanted = ({ spec }: Workspace): boolean => spec.running !== false;
 
 function hindranceOf(what: string, there: KubeObject | undefined, workspace: Workspace) {

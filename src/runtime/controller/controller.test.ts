@@ -13,7 +13,7 @@ import {
   createController,
   type ReconcileContext,
 } from './controller.ts';
-import { generationChanged, shows, watching } from './sources.ts';
+import { generationChanged, labelsChanged, shows, watching } from './sources.ts';
 import { TerminalError } from './terminal-error.ts';
 
 const THINGS: Resource = { group: 'x.io', version: 'v1', kind: 'Thing', plural: 'things', namespaced: true };
@@ -326,6 +326,34 @@ it('is led by owners, maps and predicates', async () => {
   expect(await next()).toEqual(['by-p', 'owner']);
   parts.stream.send('MODIFIED', part('11', []));
   expect(await next()).toEqual(['by-p']);
+});
+
+it('is not woken by updates of a watched kind that say nothing to it', async () => {
+  const things = await source(THINGS, [], '5');
+  const parts = await source(PARTS, [], '5');
+  const seen: string[] = [];
+  run({
+    for: things.informer,
+    watches: [watching(parts.informer, () => [{ namespace: 'n', name: 'a' }], labelsChanged)],
+    async reconcile({ name }) {
+      seen.push(name);
+    },
+  });
+  const next = async () => {
+    await clock.advance(0);
+    return seen.splice(0);
+  };
+  const part = (resourceVersion: string, labels: Record<string, string>) => ({
+    metadata: { namespace: 'n', name: 'p', resourceVersion, labels },
+  });
+  parts.stream.send('ADDED', part('6', { on: 'a' }));
+  expect(await next()).toEqual(['a']);
+  parts.stream.send('MODIFIED', part('7', { on: 'a' }));
+  expect(await next()).toEqual([]);
+  parts.stream.send('MODIFIED', part('8', { on: 'b' }));
+  expect(await next()).toEqual(['a']);
+  parts.stream.send('DELETED', part('9', { on: 'b' }));
+  expect(await next()).toEqual(['a']);
 });
 
 it('ends when its workers have ended, whatever they are at', async () => {

@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
+import { canonicalJson } from '#base/canonical.ts';
 import type { Informer } from '../cache/informer.ts';
 import { keyOf } from '../cache/object-key.ts';
 import { matchesSelector } from '../client/label-selector.ts';
@@ -11,19 +12,26 @@ export type Predicate<T> = (change: { before?: T | undefined; after?: T | undefi
 export interface Watch {
   informer: Informer<KubeObject>;
   map(object: KubeObject): readonly ObjectKey[];
+  /** Which of its updates are worth asking `map`; absent: all. What comes or goes always is, and each at a resync. */
+  when?: Predicate<KubeObject>;
 }
 
 /** A watch whose `map` sees the informer's own type. */
 export function watching<T extends KubeObject>(
   informer: Informer<T>,
   map: (object: T) => readonly ObjectKey[],
-): { informer: Informer<T>; map(object: T): readonly ObjectKey[] } {
-  return { informer, map };
+  when?: Predicate<KubeObject>,
+): { informer: Informer<T>; map(object: T): readonly ObjectKey[]; when?: Predicate<KubeObject> } {
+  return { informer, map, ...(when ? { when } : {}) };
 }
 
 /** Passes when the spec changed, not the status (controller-runtime GenerationChangedPredicate). */
 export const generationChanged: Predicate<KubeObject> = ({ before, after }) =>
   !before || !after || before.metadata.generation !== after.metadata.generation;
+
+/** Passes when the labels changed, not what else there is (controller-runtime LabelChangedPredicate). */
+export const labelsChanged: Predicate<KubeObject> = ({ before, after }) =>
+  !before || !after || canonicalJson(before.metadata.labels) !== canonicalJson(after.metadata.labels);
 
 /** Whether an informer will show that object: by its kind, namespace, labels and name. */
 export function shows(
@@ -104,15 +112,18 @@ export function subscribe<T extends KubeObject>(
   const owned = sources.owns.map((informer) =>
     watching(informer, (object) => [ownerKey(object, owner)].filter((key) => key !== undefined)),
   );
-  for (const { informer, map } of [...owned, ...sources.watches]) {
+  const watches: readonly Watch[] = [...owned, ...sources.watches];
+  for (const { informer, map, when = () => true } of watches) {
     const each = (objects: readonly KubeObject[], low: boolean) => {
       for (const object of objects) for (const key of map(object)) enqueue(key, low);
     };
     leave.push(
       informer.addHandler({
         add: (after, { initial }) => each([after], initial),
-        update: (before, after, { initial, resync }) =>
-          each(resync ? [after] : [before, after], initial || resync),
+        update: (before, after, { initial, resync }) => {
+          if (resync) each([after], true);
+          else if (when({ before, after })) each([before, after], initial);
+        },
         delete: (before) => each([before], false),
       }),
     );
