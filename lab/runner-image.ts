@@ -3,6 +3,7 @@ import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Say } from './artifacts/progress.ts';
+import { giveAuthority } from './hosts/authority.ts';
 import { buildImage } from './hosts/image.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -15,9 +16,7 @@ export async function runnerImage(say: Say): Promise<string> {
       if (existsSync(join(root, part))) await cp(join(root, part), join(context, part), { recursive: true });
       else await mkdir(join(context, part));
     }
-    // Where the way to the package registry ends in an authority of its own, the build must know it.
-    const authority = process.env['SSL_CERT_FILE'];
-    if (authority !== undefined && existsSync(authority)) await cp(authority, join(context, 'ca.crt'));
+    await giveAuthority(context);
     return await buildImage('matryoshka-runner:lab', context, say, {
       dockerfile: join(context, 'deploy', 'runner.Dockerfile'),
     });

@@ -43,6 +43,11 @@ export const faults = {
   hangEtcd: ({ name }: LabHost) => docker(['exec', name, 'pkill', '-STOP', '-x', 'etcd']),
   /** Its kubelet may have started it anew meanwhile. */
   freeEtcd: ({ name }: LabHost) => docker(['exec', name, 'sh', '-c', 'pkill -CONT -x etcd || true']),
+  /** Its kubelet ends it and, unlike one that hangs, does not start it anew. */
+  stopEtcd: ({ name }: LabHost) =>
+    docker(['exec', name, 'mv', '/etc/kubernetes/manifests/etcd.yaml', '/var/tmp/etcd.yaml']),
+  startEtcd: ({ name }: LabHost) =>
+    docker(['exec', name, 'mv', '/var/tmp/etcd.yaml', '/etc/kubernetes/manifests/etcd.yaml']),
   pause: ({ name }: LabHost) => docker(['pause', name]),
   unpause: ({ name }: LabHost) => docker(['unpause', name]),
   /** Pods of the host no longer reach a TCP port of other pods; what lies beside the pod network still does. */

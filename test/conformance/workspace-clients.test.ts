@@ -1,24 +1,22 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { grpcurl, pythonWithGrpc } from '#lab/grpc/clients.ts';
+import { grpcurl } from '#lab/grpc/clients.ts';
+import { type PythonClient, pythonClient } from '#lab/grpc/python-client.ts';
 import { useWorkspaces } from '../../src/programs/testing/workspace-world.fixture.ts';
 
 /** Clients that know nothing of us but the .proto file, or not even that, and the authority's certificate. */
-const PROTOS = join(import.meta.dirname, '../../src/gateway/proto');
 const INSTALL_MS = 20 * 60_000;
 const CALL_MS = 60_000;
 const test = useWorkspaces();
-let [curl, python, dir] = ['', '', ''];
+let curl = '';
+let python: PythonClient;
 beforeAll(async () => {
   const say = (line: string) => void process.stderr.write(`${line}\n`);
   curl = await grpcurl(say);
-  python = await pythonWithGrpc(say);
-  dir = await mkdtemp(join(tmpdir(), 'grpc-'));
+  python = await pythonClient(say);
 }, INSTALL_MS);
-afterAll(() => rm(dir, { recursive: true, force: true }));
+afterAll(() => python.close());
 
 const info = (name: string) => ({
   name,
@@ -67,25 +65,29 @@ describe('grpcurl', () => {
 
 describe('a Python client, generated from the .proto file,', () => {
   it('leads a workspace through its life', async () => {
-    const generate = ['-m', 'grpc_tools.protoc', `-I${PROTOS}`, `--python_out=${dir}`];
-    await execa(python, [...generate, `--grpc_python_out=${dir}`, 'cloud-ide.proto'], { timeout: CALL_MS });
-    const program = await readFile(join(import.meta.dirname, 'workspace_client.py'), 'utf8');
-    await writeFile(join(dir, 'client.py'), program);
-    const input = JSON.stringify({
+    const query = { name: 'python', namespace: test.namespace };
+    const server = {
       address: test.address(),
       ca: await readFile(test.caPath(), 'utf8'),
       token: test.token(),
-      info: info('python'),
-    });
-    const { stdout } = await execa(python, ['client.py'], { cwd: dir, input, timeout: CALL_MS });
-    expect(JSON.parse(stdout)).toEqual([
+    };
+    const answers = await python.calls(server, [
+      ['createSpaceAndWaitForRunning', info('python')],
+      ['createSpaceAndWaitForRunning', info('python')],
+      ['getPodSpaceStatus', query],
+      ['deleteSpace', query],
+      ['getPodSpaceStatus', query],
+      ['getPodSpaceStatus', query, 'nobodys'],
+      ['createSpaceAndWaitForRunning', { name: 'x' }],
+    ]);
+    expect(answers).toEqual([
       [`${test.namespace}-node`, '10.20.30.40', 9999],
-      'ALREADY_EXISTS',
+      expect.objectContaining({ code: 'ALREADY_EXISTS' }),
       [1, 'Running'],
       [200, 'success'],
       [0, 'NotExist'],
-      'UNAUTHENTICATED',
-      'INVALID_ARGUMENT',
+      expect.objectContaining({ code: 'UNAUTHENTICATED' }),
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     ]);
   });
 });

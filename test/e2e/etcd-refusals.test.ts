@@ -37,12 +37,20 @@ const membersUp = async () => {
   return healthy.every((answer) => answer.includes('"health":"true"'));
 };
 
-/** Asks while members hang, and answers what the operation failed with; afterwards all is as it was, the spec as well. */
-async function asked(hang: readonly number[], path: string, body: Record<string, unknown>): Promise<string> {
+const hanging = { begin: faults.hangEtcd, end: faults.freeEtcd };
+const stopped = { begin: faults.stopEtcd, end: faults.startEtcd };
+
+/** Asks while members hang, or are stopped; answers what the operation failed with. Afterwards all is as it was, the spec as well. */
+async function asked(
+  { begin, end }: typeof hanging,
+  members: readonly number[],
+  path: string,
+  body: Record<string, unknown>,
+): Promise<string> {
   await seen('every member healthy', membersUp, { everyMs: 1_000, boundMs: WHOLE_MS });
   const operationNow = async () => (await untilCluster(meta, NAME, () => true, 10_000))?.status?.operation;
   const before = (await operationNow())?.id;
-  for (const index of hang) await faults.hangEtcd(host(index));
+  for (const index of members) await begin(host(index));
   try {
     const { status, body: said } = await meta.rest.raw('POST', path, body);
     expect(status, JSON.stringify(said)).toBe(200);
@@ -51,7 +59,7 @@ async function asked(hang: readonly number[], path: string, body: Record<string,
     const failed = await untilCluster(meta, NAME, hasFailed, OPERATION_MS);
     return failed?.status?.message ?? '';
   } finally {
-    for (const index of hang) await faults.freeEtcd(host(index));
+    for (const index of members) await end(host(index));
     await seen('every member healthy again', membersUp, { everyMs: 1_000, boundMs: WHOLE_MS });
     const all = nodes(0, 1, 2, 4).join();
     await seen('every node Ready', async () => (await readyNodesOf(meta, NAME)).join() === all);
@@ -75,19 +83,19 @@ describe('a cluster whose etcd is not whole', () => {
   });
 
   it('loses no control plane while a member that would stay does not answer', async () => {
-    const says = await asked([2], `${PATH}/scaledown`, { masterList: entries(2) });
+    const says = await asked(hanging, [2], `${PATH}/scaledown`, { masterList: entries(2) });
     expect(REFUSED.exec(says)?.slice(1), says).toEqual([host(2).ip, '1', '0', '1']);
   });
 
   it('keeps its etcd where it is while a member does not answer', async () => {
-    const says = await asked([1], `${PATH}/etcd/move`, { etcdList: entries(3) });
+    const says = await asked(hanging, [1], `${PATH}/etcd/move`, { etcdList: entries(3) });
     expect(REFUSED.exec(says)?.slice(1), says).toEqual([host(1).ip, '3', '2', '2']);
     expect((await sh(1, 'ls /etc/kubernetes/manifests')).split('\n')).toContain('etcd.yaml');
   });
 
   it('has nothing replaced while two members of three do not answer', async () => {
     const body = { from: host(1).ip, to: entries(3)[0] };
-    const says = await asked([1, 2], `${PATH}/replace`, body);
+    const says = await asked(stopped, [1, 2], `${PATH}/replace`, body);
     expect(says).toMatch(/etcd.*nothing was changed/s);
   });
 

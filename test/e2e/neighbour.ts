@@ -8,6 +8,20 @@ import { kubectl } from '#lab/kubectl.ts';
 import { operatorImages } from '#lab/operator-images.ts';
 
 const ROLLOUT_S = 120;
+const SAVE_MS = 300_000;
+
+/** Puts an image of this machine under that name into the containerd of nodes. */
+export async function loadImage(present: string, name: string, hosts: readonly LabHost[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'matryoshka-image-'));
+  try {
+    const path = join(folder, 'image.tar');
+    await docker(['tag', present, name]);
+    await docker(['save', '-o', path, name], SAVE_MS);
+    await loadImages(hosts, { path, stamp: `e2e-${Date.now()}`, tags: [name] }, () => {});
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 /** What is written of a neighbour in deploy/neighbours, installed as its page says, in a cluster of these hosts. */
 export async function installNeighbour(
@@ -17,15 +31,7 @@ export async function installNeighbour(
 ): Promise<{ image: string }> {
   const image = 'docker.io/matryoshka/operator:e2e';
   const { operator } = await operatorImages(() => {});
-  const folder = await mkdtemp(join(tmpdir(), 'matryoshka-neighbour-'));
-  try {
-    const path = join(folder, 'operator.tar');
-    await docker(['tag', operator, image]);
-    await docker(['save', '-o', path, image], 120_000);
-    await loadImages(hosts, { path, stamp: `neighbour-${Date.now()}`, tags: [image] }, () => {});
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await loadImage(operator, image, hosts);
   const text = await readFile(join(import.meta.dirname, `../../deploy/neighbours/${name}.yaml`), 'utf8');
   const input = text.replaceAll('image: matryoshka/operator', `image: ${image}`);
   await kubectl(kubeconfigPath, ['apply', '-f', '-'], { input });
