@@ -54,7 +54,7 @@ const CURL = `#!/bin/bash
 case "$*" in
 *//127.0.0.1:8443/*) [ ! -e "$MATRYOSHKA_ROOT/deaf" ] || exit 7 ;;
 *//127.0.0.1:6443/*) [ ! -e "$MATRYOSHKA_ROOT${APISERVER}" ] || echo ok ;;
-*:2380/members) cat "$MATRYOSHKA_ROOT/listed-$(echo "$*" | sed 's#.*//##; s#:.*##')" 2>/dev/null || exit 7 ;;
+*--http1.1*:2380/members) cat "$MATRYOSHKA_ROOT/listed-$(echo "$*" | sed 's#.*//##; s#:.*##')" 2>/dev/null || exit 7 ;;
 *) while read -r one; do case "$*" in *"//$one:6443/"*) echo ok ;; esac; done < "$MATRYOSHKA_ROOT/answering" ;;
 esac
 `;

@@ -39,11 +39,11 @@ others_answer() { # NAME
   done
 }
 # It begins as a member that those on other control planes list as a started one: each that answers must, and one must
-# answer. That of the peers' port needs no quorum.
+# answer. That of the peers' port needs no quorum; it agrees to HTTP/2, and then speaks HTTP/1 all the same.
 etcd_is_known() {
   local address answer known= pki=$R$kubernetes/pki/etcd
   for address in $ETCD_PEERS; do
-    answer=$(curl -sf -m 5 --noproxy '*' --cert "$pki/peer.crt" --key "$pki/peer.key" --cacert "$pki/ca.crt" \
+    answer=$(curl -sf --http1.1 -m 5 --noproxy '*' --cert "$pki/peer.crt" --key "$pki/peer.key" --cacert "$pki/ca.crt" \
       "https://$(in_url "$address"):2380/members") || continue
     grep -o '{[^{}]*}' <<< "$answer" | grep -F "\"https://$(in_url "$IP"):2380\"" | grep '"name":"[^"]' | grep -qv '"isLearner":true' ||
       { later "etcd of this control plane is not started: the member at $address does not list it" 'replace this host'; return; }
