@@ -1,5 +1,6 @@
 import type { KubeObject } from '#api/meta.ts';
 import type { JsonSchema } from '#api/structural-schema.ts';
+import { policyOf } from './limits.ts';
 import type { Neighbour, NeighbourServer, Right } from './neighbours.ts';
 
 /** All that a neighbour needs in a cluster, a namespace of its own included; to remove it is to delete these. */
@@ -135,6 +136,8 @@ export function installationOf(neighbour: Neighbour): JsonSchema[] {
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: restricted } },
     ...neighbour.crds.map((crd) => crd()),
+    // Before the account that they hold.
+    ...(neighbour.limits ?? []).flatMap((limit) => policyOf(limit, { name, namespace: name })),
     ...account(name, name, [...neighbour.rights, TELLING], [ELECTION]),
     deployment({ name, namespace: name, container }),
     ...(neighbour.server ? serverOf(neighbour, neighbour.server) : []),

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '#api/structural-schema.ts';
 import type { ControllerModule } from './host.ts';
+import type { Limit } from './limits.ts';
 import { localService } from './local-service/module.ts';
 import { workspace } from './workspace/module.ts';
 
@@ -20,6 +21,8 @@ export interface Neighbour {
   crds: readonly (() => JsonSchema)[];
   /** All that it may do besides being elected: its ClusterRole. */
   rights: readonly Right[];
+  /** Which of that its controller is held to, as far as the API server can tell. */
+  limits?: readonly Limit[];
   /** What serves its callers, apart from its controller: a program with an account and rights of its own. */
   server?: NeighbourServer;
 }

@@ -1,7 +1,8 @@
 import { NODES, type Node, PODS, type Pod, SERVICES, type Service } from '#api/core.ts';
-import { LOCAL_SERVICES, type LocalService, localServiceCrd } from '#api/local-service.ts';
+import { LOCAL_SERVICES, type LocalService, localServiceCrd, RACK_LABEL } from '#api/local-service.ts';
 import type { ObjectMeta } from '#api/meta.ts';
 import type { ControllerModule } from '../host.ts';
+import { changesOnlyLabel, isOwned } from '../limits.ts';
 import type { Neighbour } from '../neighbours.ts';
 import { BY_OWNER, localServiceController } from './controller.ts';
 import { rackController } from './pods.ts';
@@ -38,7 +39,7 @@ const module: ControllerModule = (host) => {
   ];
 };
 
-const { group, plural } = LOCAL_SERVICES;
+const { group, kind, plural } = LOCAL_SERVICES;
 export const localService: Neighbour = {
   name: 'localservice',
   summary: 'LocalService: a Service for each node, which leads to the pods there',
@@ -52,5 +53,21 @@ export const localService: Neighbour = {
     { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch', 'create', 'update', 'delete'] },
     { apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch'] },
     { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch'] },
+  ],
+  limits: [
+    {
+      apiGroup: '',
+      resource: 'pods',
+      operations: ['CREATE', 'UPDATE'],
+      expression: `oldObject != null && ${changesOnlyLabel(RACK_LABEL)}`,
+      message: `the controller of LocalServices writes nothing of a pod but label ${RACK_LABEL}`,
+    },
+    {
+      apiGroup: '',
+      resource: 'services',
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+      expression: `(object == null || ${isOwned('object', group, kind)}) && (oldObject == null || ${isOwned('oldObject', group, kind)})`,
+      message: 'the controller of LocalServices writes no Service that belongs to none of them',
+    },
   ],
 };

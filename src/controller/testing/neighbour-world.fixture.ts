@@ -12,7 +12,9 @@ import { installationOf, namespaceOf } from '../installation.ts';
 import type { Neighbour } from '../neighbours.ts';
 import { quietHost } from './quiet-host.fixture.ts';
 
-const PLURALS: Readonly<Record<string, string>> = { CustomResourceDefinition: 'customresourcedefinitions' };
+const PLURALS: Readonly<Record<string, string>> = {
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
+};
 const objectSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),

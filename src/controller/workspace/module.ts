@@ -2,6 +2,7 @@ import { PODS, VOLUME_CLAIMS } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { CLOUD_IDE, WORKSPACES, type Workspace, workspaceCrd } from '#api/workspace.ts';
 import type { ControllerModule } from '../host.ts';
+import { isOwned } from '../limits.ts';
 import type { Neighbour } from '../neighbours.ts';
 import { workspaceController } from './controller.ts';
 import type { WorkspacePod } from './pod.ts';
@@ -18,7 +19,18 @@ const module: ControllerModule = (host) => {
   return [workspaceController({ ...host, workspaces, pods, claims })];
 };
 
-const { group, plural } = WORKSPACES;
+/** CEL of the pods that it makes (pod.ts): whatever it is told, no Secret, no token and no part of the node is in one. */
+const IS_HARMLESS = [
+  'object.spec.?automountServiceAccountToken.orValue(true) == false',
+  'object.spec.?serviceAccountName.orValue("default") == "default"',
+  'object.spec.volumes.all(v, has(v.emptyDir) || (has(v.persistentVolumeClaim) && v.persistentVolumeClaim.claimName == object.metadata.name))',
+  '!has(object.spec.initContainers)',
+  'object.spec.containers.all(c, !has(c.envFrom) && (!has(c.env) || c.env.all(e, !has(e.valueFrom))))',
+  'object.spec.?hostNetwork.orValue(false) == false',
+  'object.spec.?hostPID.orValue(false) == false',
+].join(' && ');
+
+const { group, kind, plural } = WORKSPACES;
 export const workspace: Neighbour = {
   name: 'workspace',
   summary: 'Workspace: a development environment in a pod, called over gRPC',
@@ -32,6 +44,27 @@ export const workspace: Neighbour = {
     { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
     { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get', 'list', 'watch', 'create'] },
     { apiGroups: [''], resources: ['events'], verbs: ['list'] },
+  ],
+  limits: [
+    {
+      apiGroup: '',
+      resource: 'pods',
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+      expression: [
+        '(oldObject == null || object == null)',
+        `(object == null || (${isOwned('object', group, kind)} && ${IS_HARMLESS}))`,
+        `(oldObject == null || ${isOwned('oldObject', group, kind)})`,
+      ].join(' && '),
+      message:
+        'the controller of Workspaces makes and deletes no pods but theirs, which mount their own volume and have no token',
+    },
+    {
+      apiGroup: '',
+      resource: 'persistentvolumeclaims',
+      operations: ['CREATE'],
+      expression: isOwned('object', group, kind),
+      message: 'the controller of Workspaces makes no volumes but theirs',
+    },
   ],
   server: {
     command: 'workspace-server',
