@@ -25,12 +25,17 @@ function createLeaseServer() {
       throw refuse('Conflict', 409);
     }
     version += 1;
-    stored = { ...structuredClone(body), metadata: { ...body.metadata, resourceVersion: String(version) } };
+    const creationTimestamp = stored?.metadata.creationTimestamp ?? clock.now().toISOString();
+    const metadata = { ...body.metadata, creationTimestamp, resourceVersion: String(version) };
+    stored = { ...structuredClone(body), metadata };
     return structuredClone(stored);
   };
   return {
     holder: () => stored?.spec?.holderIdentity,
     version: () => version,
+    remove() {
+      stored = undefined;
+    },
     set: (spec: Lease['spec']) => {
       version += 1;
       stored = {
@@ -100,6 +105,26 @@ it('passes from a dead leader within 15 s, and never to two at once', async () =
   }
   expect(tookMs).toBeLessThanOrEqual(15_000);
   expect(a.lost.reason).toBeInstanceOf(LeadershipLost);
+});
+
+it('has a later term than every leader before, also when the Lease was deleted meanwhile', async () => {
+  const a = elect('a');
+  await clock.advance(2000);
+  const first = a.term();
+  expect(a.term()).toEqual({ since: Math.floor(clock.now().getTime() / 1000) - 2, number: 1 });
+  const b = elect('b');
+  await clock.advance(2000);
+  expect(b.term()).toBeUndefined();
+  await a.stop();
+  await clock.advance(5000);
+  const second = b.term();
+  expect(second).toEqual({ since: first?.since, number: 2 });
+  await b.stop();
+  expect(b.term()).toBeUndefined();
+  server.remove();
+  const c = elect('c');
+  await clock.advance(2000);
+  expect(c.term()?.since).toBeGreaterThan(second?.since ?? Number.NaN);
 });
 
 it('knows at once, after a sleep past its lease, that it may not write', async () => {

@@ -11,6 +11,13 @@ export class LeadershipLost extends Error {
   override name = 'LeadershipLost';
 }
 
+/** One leadership: of two of the same Lease's name the later one has the later `since`, or the same and the larger `number`. */
+export interface Term {
+  /** When the Lease was made, by the API server's clock, in seconds since 1970: one that was deleted begins anew. */
+  since: number;
+  number: number;
+}
+
 export interface Election {
   start(): void;
   /** Resolves when the lease is ours; rejects with the signal's reason. */
@@ -20,6 +27,8 @@ export interface Election {
    * resumed gets false before any of its timers has run.
    */
   isLeading(): boolean;
+  /** The present leadership, for whatever else but the API server must tell it from former ones; undefined without it. */
+  term(): Term | undefined;
   /** Aborts with LeadershipLost. */
   readonly lost: AbortSignal;
   /** Ends it; gives the lease back where it is ours. To be called when all work under it has ended. */
@@ -155,6 +164,12 @@ export function createElection(options: ElectionOptions): Election {
     },
     whenLeading: (signal) => orAborted(leading.promise, signal),
     isLeading,
+    term() {
+      if (!isLeading() || !seen) return undefined;
+      const { metadata, spec } = seen.lease;
+      const since = Math.floor(Date.parse(metadata.creationTimestamp ?? '') / 1000);
+      return Number.isNaN(since) ? undefined : { since, number: spec?.leaseTransitions ?? 0 };
+    },
     lost: lost.signal,
     async stop() {
       const mine = isLeading();

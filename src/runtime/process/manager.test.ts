@@ -51,6 +51,7 @@ const election = (): Election => ({
       void leading.promise.then(resolve);
       signal.addEventListener('abort', () => reject(signal.reason));
     }),
+  term: () => undefined,
   isLeading: () => true,
   lost: lost.signal,
   stop: async () => void steps.push('lease back'),
