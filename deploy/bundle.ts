@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
@@ -57,3 +57,7 @@ for (const from of [
 ]) {
   cpSync(join(root, from), join(dist, 'proto'), { recursive: true });
 }
+// One by one: links among them lead to what playbooks have too, and a copy of a folder keeps links.
+const onHosts = join(root, 'src/bridges/host');
+mkdirSync(join(dist, 'host'));
+for (const name of readdirSync(onHosts)) copyFileSync(join(onHosts, name), join(dist, 'host', name));

@@ -5,6 +5,7 @@ COPY dist/node /usr/local/bin/node
 COPY dist/matryoshka.js /opt/matryoshka/matryoshka.js
 COPY dist/static /opt/matryoshka/static
 COPY dist/proto /opt/matryoshka/proto
+COPY dist/host /opt/matryoshka/host
 USER 10001:10001
 # glibc keeps an arena a thread, and what start-up freed stays in them.
 ENV NODE_ENV=production MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072

@@ -19,7 +19,7 @@ export async function operatorImages(say: Say): Promise<{ operator: string; runn
   );
   const context = await mkdtemp(join(tmpdir(), 'matryoshka-operator-'));
   try {
-    for (const part of ['node', 'matryoshka.js', 'static', 'proto']) {
+    for (const part of ['node', 'matryoshka.js', 'static', 'proto', 'host']) {
       await cp(join(root, 'dist', part), join(context, 'dist', part), { recursive: true });
     }
     await cp(join(root, 'deploy/operator.Dockerfile'), join(context, 'Dockerfile'));

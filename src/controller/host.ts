@@ -5,6 +5,7 @@ import { createInformer, type Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import type { Controller } from '#runtime/controller/controller.ts';
 import type { Recorder } from '#runtime/events/recorder.ts';
+import type { Election } from '#runtime/leader/leader.ts';
 import type { Metrics } from '#runtime/process/metrics.ts';
 
 /** What the process gives to every controller. */
@@ -16,6 +17,8 @@ export interface ControllerHostOptions extends Pick<InstallerHost, 'clock'> {
   recorder: Recorder;
   /** Objects of a kind that are reconciled at once. */
   workers: number;
+  /** Of the process, which is elected; undefined while it does not lead. Absent: alone in the world. */
+  term?: Election['term'];
   metrics?: Pick<Metrics, 'controller' | 'informer'>;
 }
 

@@ -138,6 +138,7 @@ export function installationOf(neighbour: Neighbour): JsonSchema[] {
     ...neighbour.crds.map((crd) => crd()),
     // Before the account that they hold.
     ...(neighbour.limits ?? []).flatMap((limit) => policyOf(limit, { name, namespace: name })),
+    ...(neighbour.others ?? []),
     ...account(name, name, [...neighbour.rights, TELLING], [ELECTION]),
     deployment({ name, namespace: name, container }),
     ...(neighbour.server ? serverOf(neighbour, neighbour.server) : []),

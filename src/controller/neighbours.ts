@@ -1,13 +1,17 @@
+import type { KubeObject } from '#api/meta.ts';
 import type { JsonSchema } from '#api/structural-schema.ts';
 import type { ControllerModule } from './host.ts';
 import type { Limit } from './limits.ts';
 import { localService } from './local-service/module.ts';
+import { network } from './network/module.ts';
 import { workspace } from './workspace/module.ts';
 
 /** A rule of an RBAC role (rbac.authorization.k8s.io/v1 PolicyRule). */
 export interface Right {
   apiGroups: readonly string[];
   resources: readonly string[];
+  /** These and no others of the kind. */
+  resourceNames?: readonly string[];
   verbs: readonly string[];
 }
 
@@ -23,6 +27,8 @@ export interface Neighbour {
   rights: readonly Right[];
   /** Which of that its controller is held to, as far as the API server can tell. */
   limits?: readonly Limit[];
+  /** What else stands in the cluster for it: roles that people bind, policies of admission. */
+  others?: readonly (KubeObject & JsonSchema)[];
   /** What serves its callers, apart from its controller: a program with an account and rights of its own. */
   server?: NeighbourServer;
 }
@@ -35,4 +41,4 @@ export interface NeighbourServer {
   rights: readonly Right[];
 }
 
-export const neighbours: readonly Neighbour[] = [localService, workspace];
+export const neighbours: readonly Neighbour[] = [localService, network, workspace];

@@ -55,7 +55,10 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
     observe: metrics.election(lease),
   });
   const leading = scopedClient(client, { mayWrite: election.isLeading });
-  const host = createControllerHost({ client: leading, namespace, clock, log, recorder, workers, metrics });
+  const { term } = election;
+  const host = createControllerHost({
+    ...{ client: leading, namespace, clock, log, recorder, workers, metrics, term },
+  });
   const controllers = modulesOf(config.controllers, () => ({
     offer: { versions: offeredVersions(config.siteDir), hooks: config.allowHooks },
     health: healthOf(config),

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,8 +25,14 @@ ${sudo === 'grants' ? '' : `echo 'sudo: ${sudo.says}' >&2; exit ${sudo.code}`}
 shift 5; BECAME=root exec "$@"
 `;
 
-/** An SSH server on the loopback that lets everybody in and runs command lines as this process's own user. */
-export async function sshHost(sudo: Sudo): Promise<SshHost> {
+/**
+ * An SSH server on the loopback that lets everybody in and runs command lines as this process's own user: where `shell`
+ * says, else among few tools.
+ */
+export async function sshHost(
+  sudo: Sudo,
+  shell?: (command: string) => ChildProcessWithoutNullStreams,
+): Promise<SshHost> {
   const bin = await mkdtemp(join(tmpdir(), 'ssh-host-'));
   const log = join(bin, 'calls');
   await appendFile(log, '');
@@ -44,7 +50,7 @@ export async function sshHost(sudo: Sudo): Promise<SshHost> {
       accept().on('exec', (acceptExec, _reject, { command }) => {
         asked.push(command);
         const channel = acceptExec();
-        const child = spawn('/bin/sh', ['-c', command], { env: { PATH: bin } });
+        const child = shell?.(command) ?? spawn('/bin/sh', ['-c', command], { env: { PATH: bin } });
         // A command need not read what it is sent.
         child.stdin.on('error', () => {});
         channel.pipe(child.stdin);

@@ -1,0 +1,34 @@
+import { HostTrouble, type Seen, type Standing, type Trouble } from './provider.ts';
+
+/** What host/bridges.sh and the fence say (ansible/README.md, The fence). */
+
+const REFUSALS: Readonly<Record<number, Trouble>> = {
+  81: 'HostConflict',
+  82: 'StaleRun',
+  83: 'HostBusy',
+  84: 'HostConflict',
+  86: 'ToolMissing',
+  87: 'NameTaken',
+};
+const MAX_WORD = 300;
+
+/** The trouble behind an exit code that is not 0. */
+export function troubleOf(where: string, { code, stderr }: { code: number; stderr: string }): HostTrouble {
+  const last = stderr.trim().split('\n').at(-1)?.replaceAll(/\p{C}/gu, ' ').trim().slice(0, MAX_WORD);
+  return new HostTrouble(REFUSALS[code] ?? 'HostFailed', `${where}: ${last || `exit code ${code}`}`);
+}
+
+/** Lines of `look`, fields with tabs between them. Throws HostTrouble upon a line that it does not know. */
+export function seenIn(where: string, stdout: string): Seen {
+  const bridges: Standing[] = [];
+  const foreign: { link: string; to: string }[] = [];
+  for (const line of stdout.split('\n').filter((text) => text !== '')) {
+    const [kind, name, text, whole] = line.split('\t');
+    if (kind === 'bridge' && name && text !== undefined && whole !== undefined) {
+      const addresses = text.split(',').filter((address) => address !== '');
+      bridges.push({ name, addresses, whole: whole === 'yes' });
+    } else if (kind === 'foreign' && name && text) foreign.push({ link: name, to: text });
+    else throw new HostTrouble('HostFailed', `${where} says what nobody asked: ${line.slice(0, MAX_WORD)}`);
+  }
+  return { bridges, foreign };
+}

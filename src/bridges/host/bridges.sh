@@ -1,0 +1,96 @@
+# Bridges of Networks on this host. Stands behind prelude.sh and variables: VERB is one of those at the end, RUN the fence's
+# run, whose first word is the owner; BRIDGE, ID, CIDR and ADDRESS (gateway/prefix) say what bridge.
+# Ours is a bridge or table that the manifest lists; the bridge's alias must be empty, or `matryoshka:` and the Network's uid.
+# Everything else is somebody's, whatever its name is.
+ROLE=network
+owner=${RUN%% *} sums=$state/network forwarding=net.ipv4.ip_forward
+
+is_there() { ip link show dev "$1" > /dev/null 2>&1; }
+alias_of() { ip link show dev "$1" 2>/dev/null | sed -n 's/^ *alias //p'; }
+has_table() { nft list table ip "$1" > /dev/null 2>&1; }
+sum_of() { nft list table ip "$1" 2>/dev/null | sha256sum; }
+addresses_of() { ip -o -4 addr show dev "$1" 2>/dev/null | awk '{ print $4 }'; }
+made_links() { sed -n "s/^$ROLE link //p" "$manifest" 2>/dev/null; }
+is_ours() {
+  is_made link "$1" && ip -o link show dev "$1" type bridge 2>/dev/null | grep -q . || return 1
+  case $(alias_of "$1") in '' | matryoshka:*) ;; *) return 1 ;; esac
+}
+rewrite() { cat > "$manifest.new" && sync "$manifest.new" && mv -f "$manifest.new" "$manifest"; }
+only_ours() {
+  local by; by=$(made_by)
+  [ -z "$by" ] || [ "$by" = "$owner" ] || { echo "HostConflict: $manifest lists what cluster $by has made here" >&2; exit 81; }
+}
+free() { # name id
+  ! is_there "$1" || { is_ours "$1" && case $(alias_of "$1") in '' | "matryoshka:$2") true ;; *) false ;; esac; } ||
+    { echo "link $1 is there, and was not made for this Network; remove it if nobody needs it" >&2; exit 87; }
+  ! has_table "$1" || is_made table "ip $1" ||
+    { echo "table ip $1 is there, and was not made for this Network; remove it if nobody needs it" >&2; exit 87; }
+}
+
+# A line for each bridge that the manifest lists, whether it is there or not, and for each address and route of somebody's.
+look() {
+  local bridge whole to link address
+  for bridge in $(made_links); do
+    whole=no
+    is_ours "$bridge" && [ -n "$(alias_of "$bridge")" ] && ip -o link show dev "$bridge" | grep -q '[<,]UP[,>]' &&
+      [ "$(sysctl -n $forwarding)" = 1 ] && [ "$(cat "$sums/$bridge" 2>/dev/null)" = "$(sum_of "$bridge")" ] && whole=yes
+    printf 'bridge\t%s\t%s\t%s\n' "$bridge" "$(addresses_of "$bridge" | paste -sd, -)" "$whole"
+  done
+  ip -o -4 addr show | while read -r _ link _ address _; do is_ours "$link" || printf 'foreign\t%s\t%s\n' "$link" "$address"; done
+  # A route may begin with its type, as in "blackhole 10.0.0.0/8".
+  ip -o -4 route show | awk '{ to = $1 ~ /^[a-z]+$/ && $1 != "default" ? $2 : $1; dev = "-"; for (i = 1; i < NF; i++) if ($i == "dev") dev = $(i + 1); if (to != "default") print to, dev }' |
+    while read -r to link; do is_ours "$link" || printf 'foreign\t%s\t%s\n' "$link" "$to"; done
+}
+
+# Makes the bridge, or what of it is missing or another. Ports that somebody has put into it stay.
+put_bridge() {
+  only_ours; free "$BRIDGE" "$ID"
+  local address was; was=$(sysctl -n $forwarding) || exit 1
+  [ -s "$manifest" ] || { mkdir -p "${manifest%/*}" && echo "cluster $owner" | rewrite; } || exit 1
+  grep -q "^$ROLE sysctl $forwarding=" "$manifest" || [ "$was" = 1 ] || own sysctl "$forwarding=$was"
+  own link "$BRIDGE" table "ip $BRIDGE"
+  is_there "$BRIDGE" || ip link add name "$BRIDGE" type bridge || exit 1
+  [ -n "$(alias_of "$BRIDGE")" ] || ip link set dev "$BRIDGE" alias "matryoshka:$ID" || exit 1
+  for address in $(addresses_of "$BRIDGE"); do
+    [ "$address" = "$ADDRESS" ] || ip addr del "$address" dev "$BRIDGE" || exit 1
+  done
+  addresses_of "$BRIDGE" | grep -qxF "$ADDRESS" || ip addr add "$ADDRESS" dev "$BRIDGE" || exit 1
+  ip link set dev "$BRIDGE" up || exit 1
+  [ "$was" = 1 ] || sysctl -q -w $forwarding=1 || exit 1
+  # One transaction: at no moment are there no rules.
+  nft -f - <<RULES || exit 1
+table ip $BRIDGE
+delete table ip $BRIDGE
+table ip $BRIDGE {
+  chain postrouting {
+    type nat hook postrouting priority 100; policy accept;
+    ip saddr $CIDR oifname != "$BRIDGE" masquerade
+  }
+}
+RULES
+  mkdir -p "$sums" && sum_of "$BRIDGE" > "$sums/$BRIDGE"
+}
+
+remove_bridge() {
+  only_ours
+  ! is_ours "$BRIDGE" || ip link delete dev "$BRIDGE" || exit 1
+  ! is_made table "ip $BRIDGE" || ! has_table "$BRIDGE" || nft delete table ip "$BRIDGE" || exit 1
+  rm -f "$sums/$BRIDGE"
+  [ ! -e "$manifest" ] || grep -vxF -e "$ROLE link $BRIDGE" -e "$ROLE table ip $BRIDGE" "$manifest" | rewrite
+}
+
+# Where nothing of ours is left the host is anybody's again. The fence goes last.
+leave() {
+  local was
+  only_ours
+  [ -z "$(made_links)" ] || exit 0
+  was=$(sed -n "s/^$ROLE sysctl //p" "$manifest" 2>/dev/null)
+  [ -z "$was" ] || sysctl -q -w "$was" || exit 1
+  rm -f "$manifest"
+  # shellcheck disable=SC2086
+  "$R/usr/local/sbin/matryoshka-fence" release $RUN > /dev/null || exit 1
+  rm -f "$R/usr/local/sbin/matryoshka-fence"
+  rm -rf "$state"
+}
+
+case $VERB in look) look ;; put) put_bridge ;; remove) remove_bridge ;; leave) leave ;; *) fail "no such verb: $VERB" ;; esac

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { bridgeNameOf } from './bridge-name.ts';
+import type { Bridge, Provider, Session } from './provider.ts';
+import { sshProvider } from './ssh-provider.ts';
+import { type BridgeHost, bridgeHost, lackOfHosts } from './testing/bridge-host.ts';
+
+/** Real bridges, rules and fence, in a network namespace of the kernel's, over SSH. */
+const lack = await lackOfHosts();
+const NAME = bridgeNameOf('uid-1');
+const BRIDGE: Bridge = { name: NAME, id: 'uid-1', cidr: '10.9.0.0/24', address: '10.9.0.1/24' };
+const OTHER: Bridge = {
+  name: bridgeNameOf('uid-2'),
+  id: 'uid-2',
+  cidr: '10.10.0.0/16',
+  address: '10.10.3.1/16',
+};
+const WHOLE = { name: NAME, addresses: ['10.9.0.1/24'], whole: true };
+
+let host: BridgeHost;
+let mine: Provider;
+let untouched = '';
+const everything = () =>
+  host.sh(
+    'ip -o -4 addr show; ip link show type bridge; ip route show; nft list ruleset; sysctl net.ipv4.ip_forward',
+  );
+const ofProcess = (term: number, owner = 'networks-a') =>
+  sshProvider({
+    clock: systemClock,
+    holder: async () => ({ owner, since: 1000, term }),
+    process: `process-${term}`,
+  });
+
+describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine lacks ${lack})` : ''}`, () => {
+  beforeEach(async () => {
+    host = await bridgeHost();
+    untouched = await everything();
+    mine = ofProcess(1);
+  });
+  afterEach(() => host[Symbol.asyncDispose]());
+
+  async function by<T>(one: Provider, work: (session: Session) => Promise<T>): Promise<T> {
+    const ground = await one.reach(host.place);
+    try {
+      return await ground.session(work);
+    } finally {
+      ground.close();
+    }
+  }
+  const look = () => by(mine, async ({ seen }) => seen);
+  const put = (bridge: Bridge) => by(mine, (session) => session.put(bridge));
+  const remove = (name: string) => by(mine, (session) => session.remove(name));
+
+  it('make a bridge that answers on its gateway, translates and forwards; made again it changes nothing', async () => {
+    await put(BRIDGE);
+    expect((await look()).bridges).toEqual([WHOLE]);
+    expect(await host.sh('ip route get 10.9.0.1')).toMatch(/^local 10\.9\.0\.1/);
+    expect(await host.sh(`nft list table ip ${NAME}`)).toContain('10.9.0.0/24');
+    expect(await host.sh('sysctl -n net.ipv4.ip_forward')).toBe('1');
+    const made = await everything();
+    await put(BRIDGE);
+    expect(await everything()).toBe(made);
+  });
+
+  it('leave no trace but the name of the last owner', async () => {
+    await put(BRIDGE);
+    await put(OTHER);
+    await remove(BRIDGE.name);
+    expect((await look()).bridges.map(({ name }) => name)).toEqual([OTHER.name]);
+    await remove(OTHER.name);
+    expect(await everything()).toBe(untouched);
+    expect(JSON.parse(await host.text('etc/matryoshka/owner.json'))).toMatchObject({ released: true });
+    await expect(host.text('etc/matryoshka/made')).rejects.toThrow(/ENOENT/);
+    expect(await host.sh('ls $MATRYOSHKA_ROOT/usr/local/sbin $MATRYOSHKA_ROOT/run')).not.toContain(
+      'matryoshka',
+    );
+  });
+
+  it('take on another address without losing what is plugged in', async () => {
+    await put(BRIDGE);
+    await host.sh(`ip link add port type veth peer name plug; ip link set port master ${NAME}`);
+    await put({ ...BRIDGE, cidr: '10.11.0.0/24', address: '10.11.0.9/24' });
+    expect((await look()).bridges).toEqual([{ ...WHOLE, addresses: ['10.11.0.9/24'] }]);
+    expect(await host.sh(`ip -o link show master ${NAME}`)).toContain('port');
+    expect(await host.sh('nft list ruleset')).not.toContain('10.9.0.0');
+  });
+
+  it.each([
+    ['the bridge', `ip link delete ${NAME}`, { addresses: [], whole: false }],
+    ['its address', `ip addr flush dev ${NAME}`, { addresses: [] }],
+    ['that it is up', `ip link set ${NAME} down`, { whole: false }],
+    ['the table', `nft delete table ip ${NAME}`, { whole: false }],
+    ['a rule', `nft flush chain ip ${NAME} postrouting`, { whole: false }],
+    ['forwarding', 'sysctl -qw net.ipv4.ip_forward=0', { whole: false }],
+  ])('are seen and put right when somebody takes away %s', async (_what, command, found) => {
+    await put(BRIDGE);
+    await host.sh(command);
+    expect((await look()).bridges).toMatchObject([found]);
+    await put(BRIDGE);
+    expect((await look()).bridges).toEqual([WHOLE]);
+  });
+
+  it.each([
+    ['a bridge', `ip link add ${NAME} type bridge`],
+    [
+      'a bridge with our alias',
+      `ip link add ${NAME} type bridge; ip link set ${NAME} alias matryoshka:uid-1`,
+    ],
+    ['a table', `nft add table ip ${NAME}`],
+  ])('neither change nor remove %s of that name that somebody else made', async (_what, command) => {
+    await host.sh(command);
+    const theirs = await everything();
+    await expect(put(BRIDGE)).rejects.toMatchObject({ reason: 'NameTaken' });
+    await remove(NAME);
+    expect(await everything()).toBe(theirs);
+    expect(JSON.parse(await host.text('etc/matryoshka/owner.json'))).toMatchObject({ released: true });
+  });
+
+  it('are refused on a host of somebody else, by whatever name it has', async () => {
+    await by(ofProcess(1, 'c-demo'), (session) => session.put(BRIDGE));
+    const theirs = await everything();
+    await expect(put(OTHER)).rejects.toMatchObject({ reason: 'HostConflict', message: /cluster c-demo/ });
+    expect(await everything()).toBe(theirs);
+  });
+
+  it('are refused to a process after which another came', async () => {
+    await put(BRIDGE);
+    await by(ofProcess(2), (session) => session.put(OTHER));
+    await expect(remove(NAME)).rejects.toMatchObject({ reason: 'StaleRun' });
+    expect((await host.sh('ip -o link show type bridge')).split('\n')).toHaveLength(2);
+  });
+
+  it('end what an earlier process left at work', async () => {
+    let late: unknown;
+    await by(mine, async (session) => {
+      await by(ofProcess(2), (later) => later.put(OTHER));
+      late = await session.put(BRIDGE).catch((error: unknown) => error);
+    }).catch(() => {});
+    expect(late).toMatchObject({ reason: 'StaleRun' });
+    expect(await host.sh('ip -o link show type bridge')).not.toContain(NAME);
+  });
+
+  it('tell addresses and routes of others', async () => {
+    await put(BRIDGE);
+    await host.sh('ip route add 10.20.0.0/16 via 192.0.2.1; ip route add blackhole 10.30.0.0/16');
+    const { foreign } = await look();
+    expect(foreign).toEqual(
+      expect.arrayContaining([
+        { link: 'uplink', to: '192.0.2.10/24' },
+        { link: 'uplink', to: '10.20.0.0/16' },
+        { link: '-', to: '10.30.0.0/16' },
+      ]),
+    );
+    expect(foreign.map(({ to }) => to).join()).not.toContain('10.9.');
+  });
+
+  it('are one session after the other on a host', async () => {
+    const log: string[] = [];
+    await Promise.all(
+      ['a', 'b', 'c'].map((name) =>
+        by(mine, async (session) => {
+          log.push(`+${name}`);
+          await session.put(BRIDGE);
+          log.push(`-${name}`);
+        }),
+      ),
+    );
+    for (let at = 0; at < log.length; at += 2) expect(log[at + 1]).toBe(`-${log[at]?.slice(1)}`);
+    expect(log).toHaveLength(6);
+  });
+});

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '#base/clock.ts';
+import { connect, type SshConnection, SshError } from '#ssh/connection.ts';
+import { pinsOf } from '#ssh/known-hosts.ts';
+import { quoted } from '#ssh/quoted.ts';
+import { seenIn, troubleOf } from './host-words.ts';
+import { HostTrouble, type Place, type Provider, type Session } from './provider.ts';
+import { createTurns } from './turns.ts';
+
+/** The fence's run, as far as the process knows it: who owns the hosts, since when, and which process this is. */
+export interface Holder {
+  /** Id of the installation; one host has one owner. */
+  owner: string;
+  /** Of later processes it is later, by `since` and then by `term`. */
+  since: number;
+  term: number;
+}
+
+export interface SshProviderOptions {
+  clock: Clock;
+  /** Asked before each session; rejects with HostTrouble where this process may not take hosts. */
+  holder(): Promise<Holder>;
+  /** Unlike any other process's: letters, digits, `-`. */
+  process: string;
+}
+
+const CONNECT_MS = 10_000;
+/** `take` awaits nothing of ours: nothing here is protected. */
+const COMMAND_MS = 30_000;
+/** A host that does not answer is not asked again before, by nobody. */
+const AWAY_MS = 15_000;
+/** Sessions of one process, at most: each is later than those before it. */
+const SESSIONS = 1_000_000_000;
+
+const textOf = (name: string): string => readFileSync(join(import.meta.dirname, 'host', name), 'utf8');
+const assignments = (values: Readonly<Record<string, string>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${name}=${quoted(value)}\n`)
+    .join('');
+
+/** Linux bridges, made on hosts over SSH; every command that changes something passes the fence there. */
+export function sshProvider({ clock, holder, process }: SshProviderOptions): Provider {
+  const [fence, prelude] = [textOf('fence'), textOf('prelude.sh')];
+  const [taking, bridging] = [textOf('take.sh'), textOf('bridges.sh')];
+  const turns = createTurns();
+  const away = new Map<string, { untilMs: number; why: HostTrouble }>();
+  let sessions = 0;
+
+  async function open(place: Place): Promise<SshConnection> {
+    const { ip: host, pinned, ...rest } = place;
+    const key = `${place.ip} ${place.port}`;
+    const gone = away.get(key);
+    if (gone && clock.monotonicMs() < gone.untilMs) throw gone.why;
+    away.delete(key);
+    try {
+      const knownHosts = knows(place) ? place.knownHosts : [place.knownHosts, pinned].join('\n');
+      return await connect({ host, ...rest, knownHosts, timeoutMs: CONNECT_MS });
+    } catch (error) {
+      const why = asTrouble(error);
+      if (why.reason === 'Unreachable') away.set(key, { untilMs: clock.monotonicMs() + AWAY_MS, why });
+      throw why;
+    }
+  }
+
+  return {
+    async reach(place) {
+      const connection = await open(place);
+      const where = place.ip;
+      const ask = async (command: string, input: string): Promise<string> => {
+        const result = await connection.run(command, { input, timeoutMs: COMMAND_MS }).catch((error) => {
+          throw asTrouble(error);
+        });
+        if (result.code !== 0) throw troubleOf(where, result);
+        return result.stdout;
+      };
+      return {
+        hostKeyLine: connection.hostKeyLine,
+        close: () => connection.close(),
+        session: (work) =>
+          turns.of(place.ip, async () => {
+            const { owner, since, term } = await holder();
+            sessions += 1;
+            const run = `${owner} ${since} ${term * SESSIONS + sessions} ${process}`;
+            await ask('/bin/sh -s', assignments({ FENCE: fence, RUN: run }) + taking);
+            const command = `"\${MATRYOSHKA_ROOT:-}/usr/local/sbin/matryoshka-fence" ${run} -c 'exec bash -s'`;
+            const verb = (values: Readonly<Record<string, string>>) =>
+              ask(command, `${assignments({ RUN: run, ...values })}${prelude}\n${bridging}`);
+            const seen = seenIn(where, await verb({ VERB: 'look' }));
+            const names = new Set(seen.bridges.map(({ name }) => name));
+            // What was begun and failed stands in the host's own list, which keeps the host.
+            const leave = async () => void (names.size === 0 && (await verb({ VERB: 'leave' })));
+            const session: Session = {
+              seen,
+              async put({ name, id, cidr, address }) {
+                await verb({ VERB: 'put', BRIDGE: name, ID: id, CIDR: cidr, ADDRESS: address });
+                names.add(name);
+              },
+              async remove(name) {
+                await verb({ VERB: 'remove', BRIDGE: name });
+                names.delete(name);
+              },
+            };
+            const answer = await work(session).catch(async (error: unknown) => {
+              await leave().catch(() => {});
+              throw error;
+            });
+            await leave();
+            return answer;
+          }),
+      };
+    },
+  };
+}
+
+/** Whether somebody has said which key the host has. A line that cannot be used is for whoever connects to name. */
+function knows({ knownHosts, ip, port, pinned }: Place): boolean {
+  try {
+    return pinned === undefined || pinsOf(knownHosts, ip, port).pinned.size > 0;
+  } catch {
+    return true;
+  }
+}
+
+const asTrouble = (error: unknown): HostTrouble => {
+  if (error instanceof HostTrouble) return error;
+  if (error instanceof SshError) return new HostTrouble(error.reason, error.message);
+  throw error;
+};

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { sshHost } from '#ssh/testing/ssh-host.ts';
+import type { Place } from '../provider.ts';
+
+export interface BridgeHost extends AsyncDisposable {
+  readonly place: Place;
+  /** Runs a command line there; answers its output. */
+  sh(command: string): Promise<string>;
+  /** A file of the host. */
+  text(path: string): Promise<string>;
+}
+
+/** Why this machine can have no such host; undefined where it can. */
+export async function lackOfHosts(): Promise<string | undefined> {
+  const tools = 'command -v unshare nsenter ip nft bash flock && unshare -n true';
+  const found = await execa('sh', ['-c', tools], { reject: false });
+  return found.exitCode === 0 ? undefined : 'network namespaces, ip and nft, as root';
+}
+
+/**
+ * A host with a network of its own: a network namespace of the kernel's, a folder for its files, an SSH server into both.
+ * Bridges there are real, and go with it.
+ */
+export async function bridgeHost(): Promise<BridgeHost> {
+  const root = await mkdtemp(join(tmpdir(), 'bridge-host-'));
+  const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo; exec sleep infinity'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  // Before its first word it is in the network of this machine.
+  await once(holder.stdout, 'data');
+  const env = { ...process.env, MATRYOSHKA_ROOT: root, MATRYOSHKA_FENCE_ROOT: root };
+  const inside = (command: string): readonly [string, string[]] => [
+    'nsenter',
+    [`--net=/proc/${holder.pid}/ns/net`, '/bin/sh', '-c', command],
+  ];
+  const ssh = await sshHost('grants', (command) => spawn(...inside(command), { env }));
+  const sh = async (command: string) => (await execa(...inside(command), { env })).stdout;
+  await sh(
+    'ip link set lo up; ip link add uplink type veth peer name beyond; ip link set beyond up; ip link set uplink up; ' +
+      'ip addr add 192.0.2.10/24 dev uplink; sysctl -qw net.ipv4.ip_forward=0',
+  );
+  const { host: ip, port, user, password, knownHosts } = ssh.target('root');
+  return {
+    place: { ip, port, user, password, knownHosts },
+    sh,
+    text: (path) => readFile(join(root, path), 'utf8'),
+    async [Symbol.asyncDispose]() {
+      await ssh[Symbol.asyncDispose]();
+      holder.kill('SIGKILL');
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { HostTrouble, type Provider, type Seen, type Standing, type Trouble } from '../provider.ts';
+import { createTurns } from '../turns.ts';
+
+/** A host that exists in memory alone. */
+export interface MemoryHost {
+  readonly bridges: Map<string, Standing & { id: string; cidr: string }>;
+  foreign: Seen['foreign'];
+  hostKeyLine: string;
+  /** How whoever comes is refused: when reaching it, or when taking it. */
+  away?: Trouble | undefined;
+  refuses?: Trouble | undefined;
+}
+
+export interface MemoryProvider extends Provider {
+  /** The host of that address, made at first sight. */
+  host(ip: string): MemoryHost;
+  /** What was done, in order: `put 192.0.2.1 10.9.0.1/24`. */
+  readonly done: string[];
+}
+
+/** Networks without hosts, for tests of whoever asks for them. */
+export function memoryProvider(): MemoryProvider {
+  const hosts = new Map<string, MemoryHost>();
+  const turns = createTurns();
+  const done: string[] = [];
+  const host = (ip: string): MemoryHost => {
+    const known = hosts.get(ip);
+    if (known) return known;
+    const fresh: MemoryHost = { bridges: new Map(), foreign: [], hostKeyLine: `${ip} ssh-ed25519 AAAA` };
+    hosts.set(ip, fresh);
+    return fresh;
+  };
+  return {
+    host,
+    done,
+    async reach({ ip }) {
+      const place = host(ip);
+      if (place.away) throw new HostTrouble(place.away, `${ip} cannot be reached`);
+      return {
+        hostKeyLine: place.hostKeyLine,
+        close() {},
+        session: (work) =>
+          turns.of(ip, async () => {
+            if (place.refuses) throw new HostTrouble(place.refuses, `${ip}: refused`);
+            return work({
+              seen: { bridges: [...place.bridges.values()], foreign: place.foreign },
+              async put({ name, id, cidr, address }) {
+                done.push(`put ${ip} ${address}`);
+                place.bridges.set(name, { name, addresses: [address], whole: true, id, cidr });
+              },
+              async remove(name) {
+                done.push(`remove ${ip}`);
+                place.bridges.delete(name);
+              },
+            });
+          }),
+      };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { NETWORKS, type Network, networkCrd } from '#api/network.ts';
+import { shortHash } from '#base/canonical.ts';
+import { HostTrouble, type Provider } from '#bridges/provider.ts';
+import { sshProvider } from '#bridges/ssh-provider.ts';
+import type { ControllerHost, ControllerModule } from '../host.ts';
+import type { Neighbour } from '../neighbours.ts';
+import { networkController } from './controller.ts';
+import { servedNamespace, useOfSecrets } from './rights.ts';
+
+const RESYNC_MS = 60_000;
+const NAMESPACES = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
+/** The namespace whose uid is taken for the whole installation's: every cluster has it, and it stays. */
+const SYSTEM = 'kube-system';
+
+/** Hosts belong to the installation in this cluster, whatever process of it leads. */
+function overSsh({ client, clock, term }: ControllerHost): Provider {
+  let owner: string | undefined;
+  const alone = { since: Math.floor(clock.now().getTime() / 1000), number: 0 };
+  return sshProvider({
+    clock,
+    process: randomUUID(),
+    async holder() {
+      const present = term ? term() : alone;
+      if (!present) throw new HostTrouble('NotLeading', 'this process does not lead any more');
+      owner ??= `networks-${shortHash((await client.get(NAMESPACES, { namespace: '', name: SYSTEM })).metadata.uid ?? '')}`;
+      return { owner, since: present.since, term: present.number };
+    },
+  });
+}
+
+/** Bridges on hosts: the kind Network. */
+export const networkModule =
+  (options: { provider?: Provider; resyncMs?: number } = {}): ControllerModule =>
+  (host) => [
+    networkController({
+      ...host,
+      networks: host.informer<Network>(NETWORKS),
+      provider: options.provider ?? overSsh(host),
+      resyncMs: options.resyncMs ?? RESYNC_MS,
+      random: Math.random,
+    }),
+  ];
+
+const { group, plural } = NETWORKS;
+export const network: Neighbour = {
+  name: 'network',
+  summary: 'Network: a bridge with a gateway on hosts, made over SSH',
+  module: networkModule(),
+  crds: [networkCrd],
+  rights: [
+    { apiGroups: [group], resources: [plural], verbs: ['get', 'list', 'watch', 'patch'] },
+    { apiGroups: [group], resources: [`${plural}/status`], verbs: ['update'] },
+    { apiGroups: [''], resources: ['namespaces'], resourceNames: [SYSTEM], verbs: ['get'] },
+  ],
+  others: [servedNamespace, ...useOfSecrets],
+};
