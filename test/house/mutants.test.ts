@@ -8,6 +8,7 @@ import { ofControlPlanes } from '../mutants/of-control-planes.ts';
 import { ofHealth } from '../mutants/of-health.ts';
 import { ofHooks } from '../mutants/of-hooks.ts';
 import { ofItsEdges } from '../mutants/of-its-edges.ts';
+import { ofNetworks } from '../mutants/of-networks.ts';
 import { ofRemediation } from '../mutants/of-remediation.ts';
 import { ofTheController } from '../mutants/of-the-controller.ts';
 import { ofTheQueue } from '../mutants/of-the-queue.ts';
@@ -21,6 +22,7 @@ const mutants = [
   ...ofHooks,
   ...ofTheQueue,
   ...ofRemediation,
+  ...ofNetworks,
 ];
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 

@@ -7,6 +7,7 @@ import { ofControlPlanes } from './of-control-planes.ts';
 import { ofHealth } from './of-health.ts';
 import { ofHooks } from './of-hooks.ts';
 import { ofItsEdges } from './of-its-edges.ts';
+import { ofNetworks } from './of-networks.ts';
 import { ofRemediation } from './of-remediation.ts';
 import { ofTheController } from './of-the-controller.ts';
 import { ofTheQueue } from './of-the-queue.ts';
@@ -27,6 +28,7 @@ const mutants = [
   ...ofHooks,
   ...ofTheQueue,
   ...ofRemediation,
+  ...ofNetworks,
 ].filter(({ name }) => name.includes(wanted));
 
 const say = (...columns: string[]) => process.stdout.write(`${columns.join('\t')}\n`);

@@ -4,19 +4,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { findCondition } from '#api/conditions.ts';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
 import { ABANDON, NETWORKS, type Network, type NetworkSpec } from '#api/network.ts';
 import { bridgeNameOf } from '#bridges/bridge-name.ts';
-import { useNetworks } from './network-world.fixture.ts';
+import { serve, useNetworks } from './network-world.fixture.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../../deploy/neighbours/examples/network.yaml');
-const ROLE_BINDINGS: Resource = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: 'RoleBinding',
-  plural: 'rolebindings',
-  namespaced: true,
-};
 const { test, provider } = useNetworks();
 
 const ssh = (name: string, texts: Record<string, string> = { 'ssh-privatekey': 'K' }) =>
@@ -43,16 +35,7 @@ const bridgesOn = (n: number) => [...provider.host(`192.0.2.${n}`).bridges.value
 const addressesOn = (n: number) => bridgesOn(n).flatMap(({ addresses }) => addresses);
 
 beforeAll(async () => {
-  const binding: KubeObject & Record<string, unknown> = {
-    metadata: test.key('served'),
-    roleRef: {
-      apiGroup: ROLE_BINDINGS.group,
-      kind: 'ClusterRole',
-      name: 'matryoshka-network-served-namespace',
-    },
-    subjects: [{ kind: 'ServiceAccount', name: 'matryoshka-network', namespace: 'matryoshka-network' }],
-  };
-  await test.client.create(ROLE_BINDINGS, binding);
+  await serve(test);
   await ssh('key');
 });
 

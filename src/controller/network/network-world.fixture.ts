@@ -1,10 +1,18 @@
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { type MemoryProvider, memoryProvider } from '#bridges/testing/memory-provider.ts';
 import type { InformerView } from '#installer/installer.ts';
+import type { TestNamespace } from '#runtime/testing/test-namespace.ts';
 import type { ControllerModule } from '../host.ts';
 import { type NeighbourWorld, useNeighbour } from '../testing/neighbour-world.fixture.ts';
 import { network, networkModule } from './module.ts';
 
+const ROLE_BINDINGS: Resource = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+  namespaced: true,
+};
 /** How often these look at their hosts. */
 const RESYNC_MS = 500;
 
@@ -26,4 +34,18 @@ export function useNetworks(): {
     });
   const test = useNeighbour({ ...network, module });
   return { test, provider };
+}
+
+/** Lets the controller read the Secrets of a test's namespace, as an administrator does. */
+export async function serve({ client, key }: TestNamespace): Promise<void> {
+  const binding: KubeObject & Record<string, unknown> = {
+    metadata: key('served'),
+    roleRef: {
+      apiGroup: ROLE_BINDINGS.group,
+      kind: 'ClusterRole',
+      name: 'matryoshka-network-served-namespace',
+    },
+    subjects: [{ kind: 'ServiceAccount', name: 'matryoshka-network', namespace: 'matryoshka-network' }],
+  };
+  await client.create(ROLE_BINDINGS, binding);
 }

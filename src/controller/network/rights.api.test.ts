@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { NETWORKS, type Network, type NetworkSpec } from '#api/network.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
-import { useNetworks } from './network-world.fixture.ts';
+import { serve, useNetworks } from './network-world.fixture.ts';
 
 /** Who may have the controller use a Secret, and which Secrets it reads; and what of a Network is no network. */
 const rbac = (kind: string): Resource => ({
@@ -100,16 +100,7 @@ describe('the Secret of a Network', () => {
       reason: 'NamespaceNotServed',
       message: expect.stringContaining('matryoshka-network-served-namespace'),
     });
-    const binding: KubeObject & Record<string, unknown> = {
-      metadata: test.key('served'),
-      roleRef: {
-        apiGroup: 'rbac.authorization.k8s.io',
-        kind: 'ClusterRole',
-        name: 'matryoshka-network-served-namespace',
-      },
-      subjects: [{ kind: 'ServiceAccount', name: 'matryoshka-network', namespace: 'matryoshka-network' }],
-    };
-    await test.client.create(rbac('RoleBinding'), binding);
+    await serve(test);
     await until(() => ready('unserved')).toMatchObject({ status: 'True' });
   });
 

@@ -1,0 +1,92 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const FOLDER = 'src/controller/network';
+const api = (file: string, test: string): Witness => ({ project: 'api', file: `${FOLDER}/${file}`, test });
+const life = (kind: string) =>
+  api('faults.api.test.ts', `a life ends the same whichever write the controller ${kind}`);
+const onHosts = (test: string): Witness => ({
+  project: 'unit',
+  file: 'src/bridges/ssh-provider.test.ts',
+  test,
+});
+
+/** Networks: what is on record before hosts are changed, whose hosts, links and addresses are, and what stays behind. */
+export const ofNetworks: readonly Mutant[] = [
+  {
+    name: 'a host of a Network is changed before it is on record',
+    file: `${FOLDER}/write.ts`,
+    from: 'return client.updateStatus<Network>(NETWORKS, { ...bound, status: { ...bound.status, hosts: records } });',
+    to: 'return client.get<Network>(NETWORKS, keyOf(bound));',
+    witness: life('dies before'),
+  },
+  {
+    name: 'a Network is bound to no finalizer',
+    file: `${FOLDER}/write.ts`,
+    from: 'isBound || deletionTimestamp',
+    to: 'isBound || deletionTimestamp || true',
+    witness: life('dies before'),
+  },
+  {
+    name: 'a Network whose host cannot be cleaned goes all the same',
+    file: `${FOLDER}/round.ts`,
+    from: 'if (abandoned.includes(ip)) {',
+    to: 'if (abandoned.length > 0) {',
+    witness: api('module.api.test.ts', 'holds a deletion until it is clean, or is let go by name'),
+  },
+  {
+    name: 'a drift of a Network on its host is passed over',
+    file: `${FOLDER}/settle.ts`,
+    from: 'if (there?.whole && ',
+    to: 'if (there && ',
+    witness: api('module.api.test.ts', 'is put right when somebody removes or changes the bridge'),
+  },
+  {
+    name: 'addresses of a Network that the host has already are made all the same',
+    file: `${FOLDER}/settle.ts`,
+    from: 'if (occupant !== undefined)',
+    to: 'if (occupant === bridge.id)',
+    witness: api('module.api.test.ts', 'are not made where the host has them already'),
+  },
+  {
+    name: 'an older Network takes addresses away from who has them',
+    file: `${FOLDER}/claims.ts`,
+    from: '[without(one, made(network)), two] as const',
+    to: '[one, two] as const',
+    witness: { project: 'unit', file: `${FOLDER}/claims.test.ts`, test: 'and is not disturbed by that one' },
+  },
+  {
+    name: 'the Secret of a Network is anybody’s to use upon an edit',
+    file: `${FOLDER}/rights.ts`,
+    from: '(oldObject == null || object.spec != oldObject.spec)',
+    to: 'oldObject == null',
+    witness: api('rights.api.test.ts', 'is not used on other hosts'),
+  },
+  {
+    name: 'a link of a Network’s name that somebody made is taken for ours',
+    file: 'src/bridges/host/bridges.sh',
+    from: 'is_made link "$1" && ip -o link show',
+    to: 'ip -o link show',
+    witness: onHosts('neither change nor remove'),
+  },
+  {
+    name: 'a table of a Network’s name that somebody made is replaced',
+    file: 'src/bridges/host/bridges.sh',
+    from: '! has_table "$1" || is_made table "ip $1" ||',
+    to: 'true ||',
+    witness: onHosts('neither change nor remove a table'),
+  },
+  {
+    name: 'a host without Networks stays theirs',
+    file: 'src/bridges/ssh-provider.ts',
+    from: 'names.size === 0 && ',
+    to: 'names.size < 0 && ',
+    witness: onHosts('leave no trace'),
+  },
+  {
+    name: 'the forwarding that a Network switched on stays on',
+    file: 'src/bridges/host/bridges.sh',
+    from: '[ -z "$was" ] || sysctl -q -w "$was" || exit 1\n  rm',
+    to: 'rm',
+    witness: onHosts('leave no trace'),
+  },
+];
