@@ -5,7 +5,7 @@ it.each([
   [81, 'HostConflict: this host belongs to cluster c, not networks-a', 'HostConflict'],
   [82, 'StaleRun: this host is at 2.1, this run is 1.1', 'StaleRun'],
   [83, 'HostBusy: hold.c has not ended', 'HostBusy'],
-  [84, 'HostConflict: /etc/matryoshka/owner.json is damaged', 'HostConflict'],
+  [84, 'HostConflict: /etc/matryoshka/owner.json is damaged', 'HostFailed'],
   [86, 'there is no nft here; install nftables', 'ToolMissing'],
   [87, 'link mxn-x is there', 'NameTaken'],
   [1, 'RTNETLINK answers: Operation not permitted', 'HostFailed'],

@@ -2,11 +2,11 @@ import { HostTrouble, type Seen, type Standing, type Trouble } from './provider.
 
 /** What host/bridges.sh and the fence say (ansible/README.md, The fence). */
 
+/** 84 among the others: whose a host is with a damaged owner file, a person must say. */
 const REFUSALS: Readonly<Record<number, Trouble>> = {
   81: 'HostConflict',
   82: 'StaleRun',
   83: 'HostBusy',
-  84: 'HostConflict',
   86: 'ToolMissing',
   87: 'NameTaken',
 };

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { bridgeNameOf } from './bridge-name.ts';
@@ -7,6 +8,7 @@ import { type BridgeHost, bridgeHost, lackOfHosts } from './testing/bridge-host.
 
 /** Real bridges, rules and fence, in a network namespace of the kernel's, over SSH. */
 const lack = await lackOfHosts();
+const ANSIBLE = join(import.meta.dirname, '../../ansible');
 const NAME = bridgeNameOf('uid-1');
 const BRIDGE: Bridge = { name: NAME, id: 'uid-1', cidr: '10.9.0.0/24', address: '10.9.0.1/24' };
 const OTHER: Bridge = {
@@ -94,6 +96,10 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
       [`ip link delete ${NAME}`, { addresses: [], whole: false }],
       [`ip addr flush dev ${NAME}`, { addresses: [] }],
       [`ip addr add 10.9.9.9/32 dev ${NAME}`, { addresses: ['10.9.0.1/24', '10.9.9.9/32'] }],
+      [
+        `ip addr flush dev ${NAME}; for n in 7 8; do ip addr add 10.8.0.$n/24 dev ${NAME}; done`,
+        { addresses: ['10.8.0.7/24', '10.8.0.8/24'] },
+      ],
       [`ip link set ${NAME} down`, { whole: false }],
       [`nft delete table ip ${NAME}`, { whole: false }],
       [`nft flush chain ip ${NAME} postrouting`, { whole: false }],
@@ -146,6 +152,14 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     }).catch(() => {});
     expect(late).toMatchObject({ reason: 'StaleRun' });
     expect(await host.sh('ip -o link show type bridge')).not.toContain(NAME);
+  });
+
+  it('are wiped by a cluster that reclaims the host, by the list of what was made', async () => {
+    await put(BRIDGE);
+    await host.sh(
+      `bash -c 'cd "$0"; . files/prelude.sh; ROLE=network; . roles/network/files/undo.sh' ${ANSIBLE}`,
+    );
+    expect(await everything()).toBe(untouched);
   });
 
   it('tell addresses and routes of others', async () => {

@@ -2,8 +2,7 @@ import type { Mutant, Witness } from './mutant.ts';
 
 const FOLDER = 'src/controller/network';
 const api = (file: string, test: string): Witness => ({ project: 'api', file: `${FOLDER}/${file}`, test });
-const life = (kind: string) =>
-  api('faults.api.test.ts', `a life ends the same whichever write the controller ${kind}`);
+const life = api('faults.api.test.ts', 'a life ends the same whichever write the controller');
 const onHosts = (test: string): Witness => ({
   project: 'unit',
   file: 'src/bridges/ssh-provider.test.ts',
@@ -17,14 +16,14 @@ export const ofNetworks: readonly Mutant[] = [
     file: `${FOLDER}/write.ts`,
     from: 'return client.updateStatus<Network>(NETWORKS, { ...bound, status: { ...bound.status, hosts: records } });',
     to: 'return client.get<Network>(NETWORKS, keyOf(bound));',
-    witness: life('dies before'),
+    witness: life,
   },
   {
     name: 'a Network is bound to no finalizer',
     file: `${FOLDER}/write.ts`,
     from: 'isBound || deletionTimestamp',
     to: 'isBound || deletionTimestamp || true',
-    witness: life('dies before'),
+    witness: life,
   },
   {
     name: 'a Network whose host cannot be cleaned goes all the same',
@@ -73,7 +72,7 @@ export const ofNetworks: readonly Mutant[] = [
     file: 'src/bridges/host/bridges.sh',
     from: '! has_table "$1" || is_made table "ip $1" ||',
     to: 'true ||',
-    witness: onHosts('neither change nor remove a table'),
+    witness: onHosts('neither change nor remove'),
   },
   {
     name: 'a host without Networks stays theirs',

@@ -52,7 +52,8 @@ put_bridge() {
   is_there "$BRIDGE" || ip link add name "$BRIDGE" type bridge || exit 1
   [ -n "$(alias_of "$BRIDGE")" ] || ip link set dev "$BRIDGE" alias "matryoshka:$ID" || exit 1
   for address in $(addresses_of "$BRIDGE"); do
-    [ "$address" = "$ADDRESS" ] || ip addr del "$address" dev "$BRIDGE" || exit 1
+    # It may have gone with another of its network, whose second it was.
+    [ "$address" = "$ADDRESS" ] || ip addr del "$address" dev "$BRIDGE" 2>/dev/null || ! addresses_of "$BRIDGE" | grep -qxF "$address" || exit 1
   done
   addresses_of "$BRIDGE" | grep -qxF "$ADDRESS" || ip addr add "$ADDRESS" dev "$BRIDGE" || exit 1
   ip link set dev "$BRIDGE" up || exit 1

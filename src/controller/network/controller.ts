@@ -1,5 +1,5 @@
 import { findCondition } from '#api/conditions.ts';
-import { NETWORK_FINALIZER, NETWORKS, type Network } from '#api/network.ts';
+import { NETWORKS, type Network } from '#api/network.ts';
 import { itemBackoff } from '#base/backoff.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { bridgeNameOf } from '#bridges/bridge-name.ts';
@@ -14,7 +14,7 @@ import { hindranceOf } from './claims.ts';
 import { createCredentialStore } from './credentials.ts';
 import { plannedHosts, reachAll, settleAll } from './round.ts';
 import { outcomeOf } from './status.ts';
-import { asks, goneBridges, letGo, taken } from './write.ts';
+import { asks, goneBridges, isLetGo, letGo, taken } from './write.ts';
 
 export interface NetworkDeps
   extends Pick<ControllerHost, 'client' | 'clock' | 'log' | 'recorder' | 'metrics'> {
@@ -52,11 +52,7 @@ export function networkController(deps: NetworkDeps): Controller {
     observe: deps.metrics?.controller('network', workers),
     async reconcile(key, context) {
       const seen = networks.get(key);
-      if (
-        !seen ||
-        (seen.metadata.deletionTimestamp && !seen.metadata.finalizers?.includes(NETWORK_FINALIZER))
-      )
-        return undefined;
+      if (!seen || isLetGo(seen)) return undefined;
       const { uid = '' } = seen.metadata;
       const client = scopedClient(deps.client, context);
       const hindrance = seen.metadata.deletionTimestamp ? undefined : hindranceOf(seen, networks.list());
@@ -84,6 +80,7 @@ export function networkController(deps: NetworkDeps): Controller {
         if (isDone) {
           await letGo(client, network);
           credentials.forget(network);
+          failures.forget(uid);
           return undefined;
         }
         if (canonicalJson(status) !== canonicalJson(network.status))

@@ -171,6 +171,17 @@ describe('a host that cannot be worked on', () => {
     expect(addressesOn(51)).toEqual([]);
   });
 
+  it('is cleaned with the Secret that was read last, where that goes first, as with its namespace', async () => {
+    await ssh('short-lived');
+    await make('orphaned', 63, { credentialsSecret: 'short-lived' });
+    await until(() => addressesOn(63)).toHaveLength(1);
+    await test.client.delete(SECRETS, test.key('short-lived'));
+    await until(() => ready('orphaned')).toMatchObject({ reason: 'CredentialsMissing' });
+    await remove('orphaned');
+    await until(() => find('orphaned')).toBeUndefined();
+    expect(addressesOn(63)).toEqual([]);
+  });
+
   it('holds a deletion until it is clean, or is let go by name', async () => {
     for (const name of ['waits', 'leaves']) await make(name, name === 'waits' ? 60 : 61);
     await until(() => [...addressesOn(60), ...addressesOn(61)]).toHaveLength(2);

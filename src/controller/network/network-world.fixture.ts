@@ -17,15 +17,15 @@ const ROLE_BINDINGS: Resource = {
 const RESYNC_MS = 500;
 
 /**
- * Networks of one namespace, with hosts in memory, by the rights of the installation: those of other test files, which have
+ * Networks of one namespace, with hosts in memory, or real ones, by the rights of the installation: those of other test files, which have
  * hosts of their own, are left to these.
  */
-export function useNetworks(): {
+export function useNetworks({ overSsh = false } = {}): {
   test: NeighbourWorld;
   provider: MemoryProvider;
 } {
   const provider = memoryProvider();
-  const all = networkModule({ provider, resyncMs: RESYNC_MS });
+  const all = networkModule({ ...(overSsh ? {} : { provider }), resyncMs: RESYNC_MS });
   const module: ControllerModule = (host) =>
     all({
       ...host,

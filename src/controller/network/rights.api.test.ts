@@ -81,20 +81,22 @@ describe('the Secret of a Network', () => {
   });
 
   it('is not used on other hosts, or otherwise, for whoever may not get it', async () => {
+    await make('hers', { credentialsSecret: 'key' }, alice);
     for (const spec of [{ hosts: [{ ip: '198.51.100.7' }] }, { gateway: '10.9.0.2' }])
-      await expect(change('alices', spec, bob)).rejects.toThrow(/may not get secrets "key"/);
+      await expect(change('hers', spec, bob)).rejects.toThrow(/may not get secrets "key"/);
     await expect(make('empty', { hosts: [] }, bob)).resolves.toBeDefined();
     await expect(change('empty', { hosts: SPEC.hosts, credentialsSecret: 'key' }, bob)).rejects.toThrow(
       /may not get secrets "key"/,
     );
     // Nothing of the spec is another, or nothing is used any more.
     const metadata = { labels: { some: 'label' } };
-    await bob.patch(NETWORKS, test.key('alices'), { metadata }, { type: 'merge' });
-    await change('alices', { hosts: null }, bob);
+    await bob.patch(NETWORKS, test.key('hers'), { metadata }, { type: 'merge' });
+    await change('hers', { hosts: null }, bob);
   });
 
   it('is read by the controller in namespaces that somebody let it serve alone', async () => {
-    await make('unserved', { credentialsSecret: 'key' });
+    const apart = { cidr: '10.7.0.0/24', gateway: '10.7.0.1' };
+    await make('unserved', { ...apart, credentialsSecret: 'key' });
     await until(() => ready('unserved')).toMatchObject({
       status: 'False',
       reason: 'NamespaceNotServed',

@@ -10,6 +10,10 @@ import type { PlannedHost } from './round.ts';
 export const asks = ({ metadata, spec }: Network): string =>
   canonicalJson([spec, metadata.deletionTimestamp, metadata.annotations?.[ABANDON]]);
 
+/** Whether it goes, and nothing of it is left to be undone. */
+export const isLetGo = ({ metadata }: Network): boolean =>
+  metadata.deletionTimestamp !== undefined && !metadata.finalizers?.includes(NETWORK_FINALIZER);
+
 /** The Network bound to its finalizer, with these hosts on record: from then on they are remembered until they are clean. */
 export async function taken(
   client: Client,
