@@ -53,5 +53,16 @@ export const network: Neighbour = {
     { apiGroups: [group], resources: [`${plural}/status`], verbs: ['update'] },
     { apiGroups: [''], resources: ['namespaces'], resourceNames: [SYSTEM], verbs: ['get'] },
   ],
+  limits: [
+    {
+      apiGroup: group,
+      resource: plural,
+      operations: ['UPDATE'],
+      expression: ['spec', 'metadata.?labels', 'metadata.?annotations', 'metadata.?ownerReferences']
+        .map((path) => `object.${path} == oldObject.${path}`)
+        .join(' && '),
+      message: 'the controller of Networks writes nothing of a Network but its finalizers and status',
+    },
+  ],
   others: [servedNamespace, ...useOfSecrets],
 };

@@ -123,6 +123,23 @@ describe('the Secret of a Network', () => {
   });
 });
 
+it('the controller changes nothing of a Network but finalizers and status, whoever has its token', async () => {
+  await make('held', { hosts: [], cidr: '10.6.0.0/24', gateway: '10.6.0.1' });
+  const client = await test.clientAs('matryoshka-network');
+  try {
+    const patch = (body: object) =>
+      client.patch(NETWORKS, test.key('held'), body, { type: 'merge', dryRun: true });
+    const why = /nothing of a Network but its finalizers and status/;
+    // Policies are in force some moments after they are there.
+    await vi.waitFor(() => expect(patch({ spec: { gateway: '10.6.0.2' } })).rejects.toThrow(why), 60_000);
+    for (const metadata of [{ labels: { a: 'b' } }, { annotations: { a: 'b' } }])
+      await expect(patch({ metadata })).rejects.toThrow(why);
+    await expect(patch({ metadata: { finalizers: ['some.io/other'] } })).resolves.toBeDefined();
+  } finally {
+    await client.close();
+  }
+});
+
 describe('bad input', () => {
   it.each<[string, object, RegExp]>([
     ['no network', { cidr: '10.9.0' }, /spec\.cidr.*must be an IPv4 network/],
