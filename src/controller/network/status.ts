@@ -45,7 +45,7 @@ export function outcomeOf(
   return {
     status: {
       ...(generation === undefined ? {} : { observedGeneration: generation }),
-      ...(hosts.length > 0 ? { bridge } : {}),
+      ...(hosts.some(({ address }) => address !== undefined) ? { bridge } : {}),
       hosts,
       conditions: withCondition(network.status?.conditions ?? [], ready, now, generation),
     },
