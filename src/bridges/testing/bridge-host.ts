@@ -28,8 +28,9 @@ export async function lackOfHosts(): Promise<string | undefined> {
  */
 export async function bridgeHost(): Promise<BridgeHost> {
   const root = await mkdtemp(join(tmpdir(), 'bridge-host-'));
-  const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo; exec sleep infinity'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+  // It ends with its standard input, so also with this process.
+  const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo; exec cat'], {
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
   // Before its first word it is in the network of this machine.
   await once(holder.stdout, 'data');
@@ -51,7 +52,7 @@ export async function bridgeHost(): Promise<BridgeHost> {
     text: (path) => readFile(join(root, path), 'utf8'),
     async [Symbol.asyncDispose]() {
       await ssh[Symbol.asyncDispose]();
-      holder.kill('SIGKILL');
+      holder.stdin.end();
       await rm(root, { recursive: true, force: true });
     },
   };
