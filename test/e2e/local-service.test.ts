@@ -7,8 +7,8 @@ import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { installNeighbour } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
-import { installNeighbour } from './neighbour.ts';
 
 /** docs/localservice.md on a cluster that we made: each node's Service is answered by that node's pod. */
 const NAME = 'local';

@@ -5,8 +5,8 @@ import { keyPath } from '#lab/hosts/places.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { installNeighbour } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
-import { installNeighbour } from './neighbour.ts';
 import { tracesOn } from './traces.ts';
 
 /** docs/network.md on hosts with systemd: bridges that answer, come back, and leave no trace. */

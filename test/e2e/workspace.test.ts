@@ -11,8 +11,8 @@ import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
-import { installNeighbour, loadImage } from './neighbour.ts';
 
 /** docs/workspace.md on a cluster that we made: a stock Python client asks for an editor, and a browser opens it. */
 const NAME = 'desk';

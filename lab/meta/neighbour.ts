@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { docker } from '#lab/hosts/docker.ts';
-import { loadImages } from '#lab/hosts/load-images.ts';
-import type { LabHost } from '#lab/hosts/places.ts';
-import { kubectl } from '#lab/kubectl.ts';
-import { operatorImages } from '#lab/operator-images.ts';
+import { docker } from '../hosts/docker.ts';
+import { loadImages } from '../hosts/load-images.ts';
+import type { LabHost } from '../hosts/places.ts';
+import { kubectl } from '../kubectl.ts';
+import { operatorImages } from '../operator-images.ts';
 
 const ROLLOUT_S = 120;
 const SAVE_MS = 300_000;
@@ -29,7 +29,7 @@ export async function installNeighbour(
   kubeconfigPath: string,
   hosts: readonly LabHost[],
 ): Promise<{ image: string }> {
-  const image = 'docker.io/matryoshka/operator:e2e';
+  const image = 'docker.io/matryoshka/operator:neighbour';
   const { operator } = await operatorImages(() => {});
   await loadImage(operator, image, hosts);
   const text = await readFile(join(import.meta.dirname, `../../deploy/neighbours/${name}.yaml`), 'utf8');
