@@ -49,8 +49,9 @@ answers() { [ "$1" != '-' ] && etcd --endpoints "$(at "$1")" endpoint health > /
 # Cluster API's control plane: every member that stays answers, none is a learner, a quorum is left.
 check_etcd() {
   local all address id name learner sick= voters=0 well=0 out
-  for try in $(seq 10); do all=$(members) && break; sleep 1; done
-  [ -n "$all" ] || fail 'the members of etcd cannot be listed; nothing was changed'
+  # What its client says of each try is no help to anybody.
+  for try in $(seq 10); do all=$(members 2> /dev/null) && break; sleep 1; done
+  [ -n "$all" ] || fail 'the members of etcd cannot be listed, since too few of them answer: start or restore them first; nothing was changed'
   while read -r address id name learner; do
     case " $1 " in *" $address "*) continue ;; esac
     if [ "$learner" = true ]; then
