@@ -19,6 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   protocol: ['api', 'base'],
   operations: ['protocol', 'api', 'base'],
   rest: ['operations', 'protocol', 'api', 'base'],
+  routing: ['api', 'base'],
   ssh: ['base'],
   artifacts: ['base'],
   bridges: ['ssh', 'base'],
@@ -26,8 +27,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   installer: ['protocol', ...CLIENT, 'runtime/cache', 'api', 'base'],
   ansibleinit: ['protocol', 'precheck', 'ssh', 'api', 'base'],
   certificates: [],
-  controller: ['bridges', 'certificates', 'operations', 'protocol', 'installer', 'runtime', 'api', 'base'],
-  gateway: ['access', ...CLIENT, 'runtime/cache', 'api', 'base'],
+  controller: [
+    'bridges',
+    'certificates',
+    'routing',
+    'operations',
+    'protocol',
+    'installer',
+    'runtime',
+    'api',
+    'base',
+  ],
+  gateway: ['access', 'certificates', 'routing', ...CLIENT, 'runtime/cache', 'api', 'base'],
   server: ['access', 'operations', 'protocol', 'rest', ...CLIENT, 'api', 'base'],
   webhook: ['access', 'operations', ...CLIENT, 'api', 'base'],
   bootstrap: ['artifacts', 'certificates', 'protocol', 'ssh', ...CLIENT, 'api', 'base'],
@@ -61,7 +72,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 /** What else a test beside its file may import. */
 const TESTS_ALSO = ['lab/apiserver', 'lab/fault-proxy', 'base', 'api'];
 /** Rooms without input or output: they import no part of node. */
-const PURE = ['api', 'protocol', 'operations'];
+const PURE = ['api', 'protocol', 'operations', 'routing'];
 /** Where a cluster's life is decided, and its health judged: they look at nothing but what they are given. */
 const DECIDES = ['controller/cluster/decide/', 'controller/cluster/health/judge/'];
 

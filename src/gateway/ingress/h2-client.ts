@@ -1,0 +1,111 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { Exchange } from './exchange.ts';
+import { fieldsFrom, headersOf } from './h2-fields.ts';
+import { type Fields, framingOf, MessageError } from './http1/fields.ts';
+import { checkAuthority, checkTarget, type RequestHead } from './http1/heads.ts';
+import type { Answer, Client } from './parties.ts';
+import { type Traffic, unreadable } from './traffic.ts';
+
+const OF_HTTP1 = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'];
+
+/** What a stream of HTTP/2 asks for. Throws MessageError: nothing may mean more in HTTP/1.1 than it did here. */
+function headFrom(headers: IncomingHttpHeaders, hasBody: boolean): RequestHead {
+  const fields = fieldsFrom(headers);
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const { host } = headers;
+  const authority = text(headers[':authority']) || text(host);
+  if (authority === '') throw new MessageError(400, 'the host is missing');
+  if (host !== undefined && host !== authority) throw new MessageError(400, 'the host is told twice');
+  for (const name of OF_HTTP1)
+    if (headers[name] !== undefined) throw new MessageError(400, `HTTP/2 has no field ${name}`);
+  const method = text(headers[':method']);
+  const { length } = framingOf(fields, false);
+  return {
+    method,
+    ...checkTarget(method, text(headers[':path'])),
+    authority: checkAuthority(authority),
+    version: '2',
+    fields,
+    // An endpoint of HTTP/1.1 must be told where the body ends.
+    framing: { length: hasBody ? (length ?? 'chunked') : length, connection: [], upgrade: undefined },
+  };
+}
+
+/** One request of an HTTP/2 connection. */
+class H2Client implements Client {
+  readonly remoteAddress: string;
+  readonly isSecure = true;
+  readonly upgrade = undefined;
+  readonly #stream: ServerHttp2Stream;
+  #trailer: Fields = [];
+
+  constructor(stream: ServerHttp2Stream, remoteAddress: string) {
+    this.#stream = stream;
+    this.remoteAddress = remoteAddress;
+  }
+
+  #isOpen(): boolean {
+    return !this.#stream.destroyed && !this.#stream.closed;
+  }
+  interim(status: number, fields: Fields): void {
+    if (this.#isOpen()) this.#stream.additionalHeaders({ ':status': status, ...headersOf(fields) });
+  }
+  respond({ status, fields, length }: Answer): void {
+    if (!this.#isOpen()) return;
+    const counted = typeof length === 'number' ? { 'content-length': `${length}` } : {};
+    const headers = { ':status': status, ...headersOf(fields), ...counted };
+    this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(headersOf(this.#trailer)));
+    this.#stream.respond(headers, length === 'none' ? { endStream: true } : { waitForTrailers: true });
+  }
+  write(part: Buffer): boolean {
+    return this.#isOpen() && !this.#stream.writableEnded ? this.#stream.write(part) : true;
+  }
+  flush(): void {}
+  end(trailer: Fields = []): void {
+    this.#trailer = trailer;
+    if (this.#isOpen() && !this.#stream.writableEnded) this.#stream.end();
+    // What of its request is still to come is for nobody.
+    this.#stream.resume();
+  }
+  abort(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+  pause(): void {
+    this.#stream.pause();
+  }
+  resume(): void {
+    this.#stream.resume();
+  }
+}
+
+/** Serves one stream. */
+export function serveStream(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flags: number,
+  remoteAddress: string,
+  traffic: Traffic,
+): void {
+  const hasBody = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0;
+  const client = new H2Client(stream, remoteAddress);
+  stream.on('error', () => {});
+  try {
+    const exchange = new Exchange(traffic, headFrom(headers, hasBody), client);
+    let trailer: Fields | undefined;
+    stream.on('data', (part: Buffer) => exchange.part(part));
+    stream.on('trailers', (fields) => {
+      trailer = fieldsFrom(fields);
+    });
+    stream.on('end', () => {
+      if (hasBody) exchange.requestEnd(trailer);
+    });
+    stream.on('drain', () => exchange.drained());
+    stream.on('aborted', () => exchange.gone());
+    stream.on('close', () => exchange.gone());
+    exchange.begin(hasBody);
+  } catch (error) {
+    const status = error instanceof MessageError ? error.status : 500;
+    traffic.served(unreadable(client, status));
+    client.respond({ status, fields: [], length: 'none' });
+  }
+}

@@ -1,0 +1,181 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import type { Deadlines, Timed } from './deadlines.ts';
+import { fieldsFrom, headersOf } from './h2-fields.ts';
+import { type Fields, goesOn } from './http1/fields.ts';
+import type { RequestHead } from './http1/heads.ts';
+import type { Limits } from './limits.ts';
+import type { BackendEvents, BackendStream } from './parties.ts';
+
+/** What becomes of a wish for a stream; `failed` says that nothing was sent. */
+export interface StreamWish {
+  connected(stream: BackendStream): void;
+  connectFailed(error: Error): void;
+}
+
+/** HTTP/2 without TLS to endpoints, one connection each, kept while streams use it and for some seconds after. */
+export interface H2Pool {
+  /** `isDone`: the request has no body. Answers how to wish for it no more. */
+  request(
+    endpoint: string,
+    head: RequestHead,
+    fields: Fields,
+    isDone: boolean,
+    events: BackendEvents,
+    wish: StreamWish,
+  ): () => void;
+  keepOnly(endpoints: ReadonlySet<string>): void;
+  close(): void;
+}
+
+interface Kept extends Timed {
+  session: ClientHttp2Session;
+  streams: number;
+}
+
+export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limits: Limits }): H2Pool {
+  const all = new Map<string, Kept>();
+
+  function sessionTo(endpoint: string): Kept {
+    const there = all.get(endpoint);
+    if (there && !there.session.closed && !there.session.destroyed) return there;
+    const session = connect(`http://${endpoint}`, { settings: { enablePush: false } });
+    const kept: Kept = {
+      session,
+      streams: 0,
+      dueMs: Number.POSITIVE_INFINITY,
+      expire: () => session.close(),
+    };
+    const timer = setTimeout(
+      () => session.destroy(new Error(`no connection within ${limits.connectMs} ms`)),
+      limits.connectMs,
+    );
+    session.once('connect', () => clearTimeout(timer));
+    session.on('error', () => {});
+    session.on('goaway', () => {
+      if (all.get(endpoint) === kept) all.delete(endpoint);
+    });
+    session.once('close', () => {
+      clearTimeout(timer);
+      deadlines.remove(kept);
+      if (all.get(endpoint) === kept) all.delete(endpoint);
+    });
+    deadlines.add(kept);
+    all.set(endpoint, kept);
+    return kept;
+  }
+
+  return {
+    request(endpoint, head, fields, isDone, events, wish) {
+      const kept = sessionTo(endpoint);
+      const { session } = kept;
+      const begin = () => {
+        session.off('close', failed);
+        kept.streams += 1;
+        kept.dueMs = Number.POSITIVE_INFINITY;
+        const { length } = head.framing;
+        const stream = session.request(
+          {
+            ':method': head.method,
+            ':path': head.target,
+            ':authority': head.authority,
+            ':scheme': 'http',
+            ...headersOf(fields),
+            ...(typeof length === 'number' ? { 'content-length': `${length}` } : {}),
+          },
+          { endStream: isDone, waitForTrailers: !isDone },
+        );
+        stream.once('close', () => {
+          kept.streams -= 1;
+          if (kept.streams === 0) kept.dueMs = deadlines.nowMs + limits.endpointIdleMs;
+        });
+        wish.connected(streamTo(stream, isDone, events));
+      };
+      const failed = () => {
+        session.off('connect', begin);
+        wish.connectFailed(new Error('no connection'));
+      };
+      if (!session.connecting) {
+        begin();
+        return () => {};
+      }
+      session.once('connect', begin).once('close', failed);
+      return () => void session.off('connect', begin).off('close', failed);
+    },
+    keepOnly(endpoints) {
+      for (const [endpoint, { session }] of [...all]) if (!endpoints.has(endpoint)) session.close();
+    },
+    close() {
+      for (const { session } of [...all.values()]) session.close();
+    },
+  };
+}
+
+/** Turns the events of a stream into those of an answer. */
+function streamTo(stream: ClientHttp2Stream, isDone: boolean, events: BackendEvents): BackendStream {
+  let trailer: Fields | undefined;
+  let sent: Fields = [];
+  let isAnswered = false;
+  let isOver = false;
+  const fail = (error: Error) => {
+    if (isOver) return;
+    isOver = true;
+    stream.destroy();
+    events.failed(error);
+  };
+  const taken = (act: () => void) => {
+    try {
+      act();
+    } catch (error) {
+      fail(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+  stream.on('headers', (headers) =>
+    taken(() => events.interim(Number(headers[':status']), fieldsFrom(headers))),
+  );
+  stream.on('response', (headers, flags) =>
+    taken(() => {
+      isAnswered = true;
+      const status = Number(headers[':status']);
+      const all = fieldsFrom(headers);
+      const fields: Fields = [];
+      let length: number | 'open' | 'none' = (flags & 1) === 1 ? 'none' : 'open';
+      for (let at = 0; at < all.length; at += 2) {
+        const [name = '', value = ''] = [all[at], all[at + 1]];
+        if (name === 'content-length' && length === 'open') length = Number(value);
+        if (goesOn(name, [])) fields.push(name, value);
+      }
+      events.answered({ status, fields, length });
+    }),
+  );
+  stream.on('data', (part: Buffer) => {
+    events.data(part);
+    events.pausing();
+  });
+  stream.on('drain', () => events.backendDrained());
+  stream.on('trailers', (headers) =>
+    taken(() => {
+      trailer = fieldsFrom(headers);
+    }),
+  );
+  stream.on('wantTrailers', () => stream.sendTrailers(headersOf(sent)));
+  stream.on('error', fail);
+  stream.on('end', () => {
+    if (isOver || !isAnswered || stream.rstCode !== 0) return;
+    isOver = true;
+    events.answerEnd(trailer);
+  });
+  stream.on('close', () => fail(new Error('the endpoint reset the stream')));
+  return {
+    write: (part) => stream.write(part),
+    end(more) {
+      sent = more ?? [];
+      if (!isDone) stream.end();
+    },
+    abort() {
+      isOver = true;
+      stream.destroy();
+    },
+    pause: () => void stream.pause(),
+    resume: () => void stream.resume(),
+  };
+}

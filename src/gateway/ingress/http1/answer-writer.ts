@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net';
+import type { Answer } from '../parties.ts';
+import { writeLast, writePart } from './body.ts';
+import type { Fields } from './fields.ts';
+import { headOf } from './heads.ts';
+
+/** Writes answers to a client of HTTP/1.1, each head together with the first bytes of its body. */
+export class AnswerWriter {
+  readonly #socket: Socket;
+  /** Of an answer that waits for the first bytes of its body. */
+  #head = '';
+  #isChunked = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  interim(status: number, fields: Fields): void {
+    this.#socket.write(headOf(status, fields, ''), 'latin1');
+  }
+
+  /** `isLast`: the connection ends after it. `isOld`: an HTTP/1.0 client knows no chunks. */
+  respond({ status, fields, length }: Answer, { isLast, isOld }: { isLast: boolean; isOld: boolean }): void {
+    this.#isChunked = length === 'open' && !isOld;
+    const counted = typeof length === 'number' ? `content-length: ${length}\r\n` : '';
+    const framing = this.#isChunked ? 'transfer-encoding: chunked\r\n' : counted;
+    this.#head = headOf(status, fields, isLast ? `${framing}connection: close\r\n` : framing);
+  }
+
+  write(part: Buffer): boolean {
+    if (this.#head === '') return writePart(this.#socket, part, this.#isChunked);
+    this.#socket.cork();
+    this.flush();
+    const isRoom = writePart(this.#socket, part, this.#isChunked);
+    this.#socket.uncork();
+    return isRoom;
+  }
+
+  flush(): void {
+    if (this.#head === '') return;
+    const head = this.#head;
+    this.#head = '';
+    this.#socket.write(head, 'latin1');
+  }
+
+  end(): void {
+    this.flush();
+    if (this.#isChunked) writeLast(this.#socket);
+  }
+}

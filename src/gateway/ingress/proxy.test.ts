@@ -1,0 +1,255 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type RequestOptions, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { endpoint, nobody, rawEndpoint, usePlane } from './testing/plane.fixture.ts';
+
+const test = usePlane({ idleMs: 1_000, connectMs: 500, bodyBytes: 3_000_000, tunnelIdleMs: 400 });
+
+async function ask(host: string, options: RequestOptions = {}, body?: Buffer) {
+  const sent = request({ host: '127.0.0.1', port: test.httpPort, agent: false, ...options });
+  sent.setHeader('host', host);
+  sent.end(body);
+  const [answer] = await once(sent, 'response');
+  const text = await buffer(answer);
+  return { status: answer.statusCode, headers: answer.headers, text: `${text}`, bytes: text };
+}
+const echo = () =>
+  endpoint((request, response) => {
+    response.setHeader('x-seen', JSON.stringify(request.rawHeaders));
+    request.pipe(response);
+  });
+
+describe('a request', () => {
+  it('without a route is 404, without an endpoint 503, without one that answers 502', async () => {
+    test.route('empty', []);
+    test.route('dead', [await nobody(), await nobody()]);
+    expect([(await ask('none')).status, (await ask('empty')).status, (await ask('dead')).status]).toEqual([
+      404, 503, 502,
+    ]);
+  });
+
+  it('goes to another endpoint where one does not answer, its body as well', async () => {
+    test.route('half', [await nobody(), await echo()]);
+    const body = randomBytes(2_000_000);
+    for (let times = 0; times < 4; times += 1) {
+      const { status, bytes } = await ask('half', { method: 'POST' }, body);
+      expect([status, bytes.equals(body)]).toEqual([200, true]);
+    }
+  });
+
+  it('is never sent a second time once bytes of it were sent', async () => {
+    let times = 0;
+    const broken = await rawEndpoint((socket) =>
+      socket.once('data', () => {
+        times += 1;
+        socket.destroy();
+      }),
+    );
+    test.route('broken', [broken, broken.replace('127.0.0.1', '127.0.0.2')]);
+    expect((await ask('broken')).status).toBe(502);
+    expect(times).toBe(1);
+  });
+
+  it('goes to each endpoint in turn, over connections that are kept', async () => {
+    const sockets = new Set<unknown>();
+    const named = (name: string) =>
+      endpoint((request, response) => {
+        sockets.add(request.socket);
+        response.end(name);
+      });
+    test.route('turns', [await named('a'), await named('b'), await named('c')]);
+    const names: string[] = [];
+    for (let times = 0; times < 9; times += 1) names.push((await ask('turns')).text);
+    expect(names.toSorted()).toEqual(['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c']);
+    expect(sockets.size).toBe(3);
+  });
+
+  it('tells the endpoint where it came from, and believes nothing that the client says of it', async () => {
+    test.route('way', [await echo()]);
+    const { headers } = await ask('way:8443', {
+      headers: {
+        'x-forwarded-for': '1.2.3.4',
+        'x-forwarded-proto': 'https',
+        x_forwarded_host: 'evil',
+        forwarded: 'for=1.2.3.4',
+        'x-real-ip': '1.2.3.4',
+        connection: 'close, x-secret',
+        'x-secret': 'of this hop',
+        'keep-alive': 'timeout=5',
+        te: 'trailers',
+        'proxy-authorization': 'Basic x',
+        'x-kept': 'yes',
+      },
+    });
+    const seen: string[] = JSON.parse(`${headers['x-seen']}`);
+    expect(seen).toEqual([
+      ...['host', 'way:8443', 'x-kept', 'yes', 'x-forwarded-for', '127.0.0.1'],
+      ...['x-forwarded-host', 'way:8443', 'x-forwarded-port', '8443', 'x-forwarded-proto', 'http'],
+    ]);
+  });
+
+  it('longer than may be is 413, told before or found out', async () => {
+    test.route('long', [await echo()]);
+    const body = Buffer.alloc(3_000_001);
+    expect((await ask('long', { method: 'POST', headers: { 'content-length': body.length } })).status).toBe(
+      413,
+    );
+    const chunk = `${body.length.toString(16)}\r\n`;
+    const head = 'POST / HTTP/1.1\r\nHost: long\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const { text } = await test.raw(Buffer.concat([Buffer.from(head + chunk), body]));
+    // The endpoint may have begun to answer: then the connection ends.
+    expect(text).toMatch(/^(HTTP\/1.1 (413|200) |$)/);
+    expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
+  });
+
+  it('that no endpoint answers in time is 504, and what breaks off is seen to break off', async () => {
+    const silent = await rawEndpoint(() => {});
+    const half = await rawEndpoint((socket) =>
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')),
+    );
+    test.route('silent', [silent]);
+    test.route('half-answer', [half]);
+    expect((await ask('silent')).status).toBe(504);
+    await expect(ask('half-answer')).rejects.toThrow(/aborted|hang up/);
+  });
+
+  it.each([
+    ['both lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a bare LF', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n'],
+    ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n'],
+    ['a protocol that nobody asked for', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n'],
+  ])('whose answer has %s is 502', async (_what, text) => {
+    test.route('wrong', [await rawEndpoint((socket) => socket.once('data', () => socket.write(text)))]);
+    expect((await ask('wrong')).status).toBe(502);
+  });
+
+  it('does not get what an endpoint sent beyond the answer to the one before', async () => {
+    const ok = (text: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+    const where = await rawEndpoint((socket) =>
+      socket.on('data', () => socket.write(ok('mine') + ok('evil'))),
+    );
+    test.route('more', [where]);
+    for (let times = 0; times < 3; times += 1) expect((await ask('more')).text).toBe('mine');
+  });
+
+  it('gets the answer’s status, fields and body as they are', async () => {
+    const where = await endpoint((request, response) => {
+      const status = Number(request.url?.slice(1));
+      response.writeHead(status, { 'set-cookie': ['a=1', 'b=2'], 'content-length': status === 200 ? 5 : 0 });
+      response.end(status === 200 ? 'hello' : undefined);
+    });
+    test.route('status', [where]);
+    for (const status of [200, 204, 304, 404, 500])
+      expect((await ask('status', { path: `/${status}` })).status).toBe(status);
+    expect((await ask('status', { path: '/200' })).headers['set-cookie']).toEqual(['a=1', 'b=2']);
+    expect(await ask('status', { path: '/200', method: 'HEAD' })).toMatchObject({
+      headers: { 'content-length': '5' },
+      text: '',
+    });
+  });
+
+  it('many that no rule matches, sent together, are all answered', async () => {
+    const one = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+    const { text } = await test.raw(`${one.repeat(20_000)}GET / HTTP/1.0\r\nHost: x\r\n\r\n`);
+    expect(text.match(/HTTP\/1\.1 404/g)).toHaveLength(20_001);
+  });
+});
+
+describe('a body', () => {
+  it('passes as it comes, both ways at once, with nothing waiting for its end', async () => {
+    test.route('stream', [await echo()]);
+    const options = { host: '127.0.0.1', port: test.httpPort, method: 'POST', headers: { host: 'stream' } };
+    const sent = request(options);
+    sent.write('one');
+    const [answer] = await once(sent, 'response');
+    expect(`${(await once(answer, 'data'))[0]}`).toBe('one');
+    sent.write('two');
+    expect(`${(await once(answer, 'data'))[0]}`).toBe('two');
+    sent.end();
+    await once(answer, 'end');
+  });
+
+  it('waits at its sender while its receiver does not read', async () => {
+    let sentBytes = 0;
+    const where = await endpoint((_request, response) => {
+      const part = Buffer.alloc(65_536);
+      const more = () => {
+        while (sentBytes < 500_000_000 && response.write(part)) sentBytes += part.length;
+      };
+      response.on('drain', more);
+      more();
+    });
+    test.route('endless', [where]);
+    const socket = await test.open();
+    socket.write('GET / HTTP/1.1\r\nHost: endless\r\n\r\n');
+    await once(socket, 'readable');
+    // It stands still once the buffers of the sockets are full; then it is late, and is ended.
+    const before = await vi.waitFor(async () => {
+      const seen = sentBytes;
+      await sleep(100);
+      expect(sentBytes).toBe(seen);
+      return seen;
+    }, 5_000);
+    expect(before).toBeLessThan(50_000_000);
+    socket.destroy();
+  });
+
+  it('arrives whole, with a length and without', async () => {
+    test.route('whole', [await echo()]);
+    const body = randomBytes(1_500_000);
+    const sum = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+    for (const headers of [{ 'content-length': `${body.length}` }, { 'transfer-encoding': 'chunked' }])
+      expect(sum((await ask('whole', { method: 'PUT', headers }, body)).bytes)).toBe(sum(body));
+  });
+
+  it('is asked for by the endpoint where the client waits for that', async () => {
+    test.route('continue', [await echo()]);
+    const head = 'POST / HTTP/1.1\r\nHost: continue\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n';
+    const socket = await test.open();
+    socket.write(head);
+    expect(`${(await once(socket, 'data'))[0]}`).toMatch(/^HTTP\/1.1 100 /);
+    socket.write('ab');
+    expect(`${(await once(socket, 'data'))[0]}`).toMatch(/^HTTP\/1.1 200 /);
+    socket.destroy();
+  });
+});
+
+describe('a WebSocket', () => {
+  const HEAD = 'GET /ws HTTP/1.1\r\nHost: ws\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n';
+  it('passes bytes both ways, and ends with either end or when nothing passes', async () => {
+    const where = await rawEndpoint((socket) =>
+      socket.once('data', (head) => {
+        const isAsked = /connection: upgrade\r\nupgrade: websocket/i.test(`${head}`);
+        socket.write(
+          isAsked ? 'HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhi' : '',
+        );
+        socket.on('data', (bytes) => socket.write(`echo ${bytes}`));
+      }),
+    );
+    test.route('ws', [where]);
+    const socket = await test.open();
+    let got = '';
+    socket.on('data', (bytes) => {
+      got += bytes;
+    });
+    socket.write(`${HEAD}\r\n`);
+    await vi.waitFor(() =>
+      expect(got).toMatch(/^HTTP\/1.1 101 [\s\S]*upgrade: websocket[\s\S]*\r\n\r\nhi$/i),
+    );
+    socket.write('there');
+    await vi.waitFor(() => expect(got).toMatch(/hiecho there$/));
+    await once(socket, 'close');
+  });
+  it.each([
+    ['h2c', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'],
+    ['one with a body', 'Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n'],
+  ])('is not what %s asks for: the endpoint is not told of it', async (_what, fields) => {
+    test.route('plain', [await echo()]);
+    const { text } = await test.raw(`GET / HTTP/1.1\r\nHost: plain\r\n${fields}\r\nx`, '\r\n\r\n');
+    expect(text).toMatch(/^HTTP\/1.1 200 /);
+    expect(text).not.toMatch(/"(upgrade|http2-settings)"/i);
+  });
+});

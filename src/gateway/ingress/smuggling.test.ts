@@ -1,0 +1,134 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { endpoint, usePlane } from './testing/plane.fixture.ts';
+
+/** Requests that two readers could read in two ways, as bytes: none may reach an endpoint. */
+const test = usePlane({ headersMs: 300, requestMs: 400, headBytes: 4_096, headerCount: 20 });
+const reached: string[] = [];
+beforeAll(async () => {
+  const where = await endpoint((request, response) => {
+    reached.push(`${request.method} ${request.url}`);
+    request.resume().on('end', () => response.end('reached'));
+  });
+  test.route('h', [where]);
+});
+const HEAD = 'POST / HTTP/1.1\r\nHost: h\r\n';
+/** What the second request of a smuggler would be. */
+const HIDDEN = 'GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n';
+
+describe('refused with its connection closed, and nothing of it reaches an endpoint', () => {
+  it.each<[string, string, number]>([
+    ['both lengths', `${HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${HIDDEN}`, 400],
+    [
+      'both lengths, the other way',
+      `${HEAD}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`,
+      400,
+    ],
+    ['two lengths that differ', `${HEAD}Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcde${HIDDEN}`, 400],
+    ['the same length twice', `${HEAD}Content-Length: 5\r\nContent-Length: 5\r\n\r\nabcde`, 400],
+    ['a list of lengths', `${HEAD}Content-Length: 5, 5\r\n\r\nabcde`, 400],
+    ['a signed length', `${HEAD}Content-Length: +5\r\n\r\nabcde`, 400],
+    ['a negative length', `${HEAD}Content-Length: -1\r\n\r\n`, 400],
+    ['a length in hexadecimal', `${HEAD}Content-Length: 0x5\r\n\r\nabcde`, 400],
+    ['a length beyond all numbers', `${HEAD}Content-Length: 99999999999999999999\r\n\r\n`, 400],
+    ['a length that is empty', `${HEAD}Content-Length:\r\n\r\n`, 400],
+    ['a folded line', `${HEAD}X-A: 1\r\n Content-Length: 5\r\n\r\nabcde`, 400],
+    ['a folded encoding', `${HEAD}Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`, 400],
+    ['a bare LF as a line end', `POST / HTTP/1.1\r\nHost: h\nX: 1\r\n\r\n`, 400],
+    ['bare LFs alone', 'GET / HTTP/1.1\nHost: h\n\n', 400],
+    ['a bare CR in a value', `${HEAD}X: a\rTransfer-Encoding: chunked\r\n\r\n`, 400],
+    ['a NUL in a value', `${HEAD}X: a\0b\r\n\r\n`, 400],
+    ['a space before the colon', `${HEAD}Content-Length : 5\r\n\r\nabcde`, 400],
+    ['a tab before the colon', `${HEAD}Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n`, 400],
+    ['a field without a colon', `${HEAD}Nonsense\r\n\r\n`, 400],
+    ['a field without a name', `${HEAD}: value\r\n\r\n`, 400],
+    ['another encoding', `${HEAD}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 400],
+    ['an encoding that is none', `${HEAD}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`, 400],
+    [
+      'two encodings',
+      `${HEAD}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`,
+      400,
+    ],
+    [
+      'an encoding of HTTP/1.0',
+      `POST / HTTP/1.0\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      400,
+    ],
+    ['a chunk size that is none', `${HEAD}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`, 400],
+    ['a chunk size with a sign', `${HEAD}Transfer-Encoding: chunked\r\n\r\n-1\r\n`, 400],
+    ['a chunk size with a prefix', `${HEAD}Transfer-Encoding: chunked\r\n\r\n0x5\r\nabcde\r\n0\r\n\r\n`, 400],
+    ['a chunk size with a space', `${HEAD}Transfer-Encoding: chunked\r\n\r\n5 \r\nabcde\r\n0\r\n\r\n`, 400],
+    [
+      'a chunk size that wraps around',
+      `${HEAD}Transfer-Encoding: chunked\r\n\r\n100000000000000005\r\n`,
+      400,
+    ],
+    ['a chunk extension', `${HEAD}Transfer-Encoding: chunked\r\n\r\n5;a=b\r\nabcde\r\n0\r\n\r\n`, 400],
+    ['a chunk that ends with LF', `${HEAD}Transfer-Encoding: chunked\r\n\r\n5\nabcde\r\n0\r\n\r\n`, 400],
+    ['a chunk longer than it said', `${HEAD}Transfer-Encoding: chunked\r\n\r\n3\r\nabcde\r\n0\r\n\r\n`, 400],
+    ['a trailer that is no field', `${HEAD}Transfer-Encoding: chunked\r\n\r\n0\r\nnonsense\r\n\r\n`, 400],
+    ['no host', 'GET / HTTP/1.1\r\n\r\n', 400],
+    ['two hosts', `${HEAD}Host: h\r\n\r\n`, 400],
+    ['a host that is none', 'GET / HTTP/1.1\r\nHost: h/x@y\r\n\r\n', 400],
+    ['two hosts in one', 'GET / HTTP/1.1\r\nHost: h, g\r\n\r\n', 400],
+    ['a first line with two spaces', 'GET  / HTTP/1.1\r\nHost: h\r\n\r\n', 400],
+    ['a first line with a tab', 'GET\t/ HTTP/1.1\r\nHost: h\r\n\r\n', 400],
+    ['a first line with more', 'GET / HTTP/1.1 x\r\nHost: h\r\n\r\n', 400],
+    ['a first line without a version', 'GET /\r\nHost: h\r\n\r\n', 400],
+    ['a method that is none', 'G(T / HTTP/1.1\r\nHost: h\r\n\r\n', 400],
+    ['a target that is no path', 'GET x HTTP/1.1\r\nHost: h\r\n\r\n', 400],
+    ['a target with a fragment', 'GET /#x HTTP/1.1\r\nHost: h\r\n\r\n', 400],
+    ['".." in the path', 'GET /a/../admin HTTP/1.1\r\nHost: h\r\n\r\n', 400],
+    ['".." in the path, encoded', 'GET /a/%2e%2E/admin HTTP/1.1\r\nHost: h\r\n\r\n', 400],
+    ['".." between encoded slashes', 'GET /a%2f..%2fadmin HTTP/1.1\r\nHost: h\r\n\r\n', 400],
+    ['a backslash in the path', 'GET /a\\..\\admin HTTP/1.1\r\nHost: h\r\n\r\n', 400],
+    ['another version', 'GET / HTTP/1.2\r\nHost: h\r\n\r\n', 505],
+    ['HTTP/2 without TLS', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505],
+    ['CONNECT', 'CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n', 501],
+    ['too many fields', `${HEAD}${'X: 1\r\n'.repeat(30)}\r\n`, 431],
+    ['a header that is too long', `${HEAD}X: ${'a'.repeat(5_000)}\r\n\r\n`, 431],
+    ['a header without an end', `${HEAD}X: ${'a'.repeat(9_000)}`, 431],
+    ['a header that comes too slowly', 'GET / HTTP/1.1\r\nHost:', 408],
+    ['a body that comes too slowly', `${HEAD}Content-Length: 5\r\n\r\nab`, 408],
+  ])('%s', async (_what, text, status) => {
+    reached.splice(0);
+    const answer = await test.raw(text);
+    expect(answer.text.split('\r\n')[0]).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer.text.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
+    expect(answer.hasEnded).toBe(true);
+    expect(reached.filter((one) => one.includes('hidden') || one.startsWith('GET'))).toEqual([]);
+    expect(test.served.at(-1)).toMatchObject({ status });
+  });
+
+  it('what is no HTTP at all', async () => {
+    const answer = await test.raw(Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 10]));
+    expect(answer.text).toMatch(/^HTTP\/1.1 400 /);
+  });
+});
+
+describe('taken', () => {
+  it.each([
+    [
+      'a chunked body in single bytes',
+      `${HEAD}Transfer-Encoding: Chunked\r\n\r\n5\r\nabcde\r\n0\r\nX: y\r\n\r\n`,
+    ],
+    ['an empty line before the request', `\r\n${HEAD}Content-Length: 2\r\n\r\nab`],
+    ['a target in absolute form', 'GET http://h/x HTTP/1.1\r\nHost: other\r\n\r\n'],
+    ['a name with a dot at its end, and a port', 'GET / HTTP/1.1\r\nHost: H.:8080\r\n\r\n'],
+    ['dots that are no elements', 'GET /a..b/.c/...? HTTP/1.1\r\nHost: h\r\n\r\n'],
+  ])('%s', async (_what, text) => {
+    const socket = await test.open();
+    const got = new Promise<string>((resolve) => socket.once('data', (bytes) => resolve(`${bytes}`)));
+    for (const byte of text) socket.write(byte);
+    expect(await got).toMatch(/^HTTP\/1.1 200 /);
+    socket.destroy();
+  });
+
+  it('requests that come together, one after the other', async () => {
+    reached.splice(0);
+    const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`;
+    const last = 'GET /3 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n';
+    const { text } = await test.raw(one('/1') + one('/2') + last);
+    expect(reached).toEqual(['GET /1', 'GET /2', 'GET /3']);
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(3);
+  });
+});

@@ -1,0 +1,96 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { type Counts, noCounts, sumOf } from './counts.ts';
+import type { DataPlane, PlaneUpdate } from './data-plane.ts';
+import { fromWorker, type ToWorker, type WorkerStart } from './worker-messages.ts';
+
+/** How long a process that ended is not followed by another: it may end at once again. */
+const AGAIN_MS = 1_000;
+
+export interface WorkersOptions {
+  count: number;
+  start: Omit<WorkerStart, 'update'>;
+  /** All that is to be served at this moment; undefined while nothing is known. */
+  whole(): PlaneUpdate | undefined;
+  clock: Clock;
+  log: Logger;
+}
+
+/** A data plane of several processes, which this one begins, tells of changes, and replaces when they end. */
+export function createWorkers(options: WorkersOptions): DataPlane & { serving(): number } {
+  const { count, start, whole, clock, log } = options;
+  const listening = new Set<Worker>();
+  const all = new Set<Worker>();
+  const latest = new Map<Worker, Counts>();
+  /** Of processes that ended: counters never go back. */
+  let past = noCounts();
+  let isClosing = false;
+  const first = Promise.withResolvers<{ httpPort: number; httpsPort: number }>();
+
+  const send = (worker: Worker, message: ToWorker) => {
+    if (worker.isConnected()) worker.send(message);
+  };
+
+  function begin(): void {
+    const worker = cluster.fork();
+    all.add(worker);
+    worker.on('message', (given) => {
+      const message = fromWorker.parse(given);
+      if (message.type === 'hello') send(worker, { type: 'start', start: { ...start, update: whole() } });
+      else if (message.type === 'counts') latest.set(worker, message.counts);
+      else if (message.type === 'failed') {
+        log.error({ worker: worker.id, error: message.error }, 'a serving process failed');
+        first.reject(new Error(message.error));
+        worker.kill();
+      } else if (message.type === 'listening') {
+        listening.add(worker);
+        if (listening.size === count) first.resolve(message);
+      }
+    });
+    worker.on('exit', (code, signal) => {
+      all.delete(worker);
+      listening.delete(worker);
+      past = { ...sumOf([past, latest.get(worker) ?? noCounts()]), connections: 0 };
+      latest.delete(worker);
+      if (isClosing) return;
+      log.error({ worker: worker.id, code, signal }, 'a serving process ended; another takes its place');
+      clock.after(AGAIN_MS, () => {
+        if (!isClosing) begin();
+      });
+    });
+  }
+
+  return {
+    listen() {
+      // Requests make garbage that is young; the operator, for which the image is tuned, makes little.
+      cluster.setupPrimary({
+        serialization: 'advanced',
+        execArgv: [...process.execArgv, '--max-semi-space-size=16'],
+      });
+      for (let at = 0; at < count; at += 1) begin();
+      return first.promise;
+    },
+    apply(update) {
+      // One that has not begun gets the whole when it does.
+      for (const worker of all) send(worker, { type: 'update', update });
+    },
+    shed() {
+      for (const worker of all) send(worker, { type: 'shed' });
+    },
+    async close(signal) {
+      isClosing = true;
+      const left = [...all];
+      for (const worker of left) send(worker, { type: 'close', withinMs: 2 ** 31 - 1 });
+      const gone = left.map((worker) => new Promise<void>((resolve) => worker.once('exit', () => resolve())));
+      const late = new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      await Promise.race([Promise.all(gone), late]);
+      for (const worker of all) worker.process.kill('SIGKILL');
+    },
+    counts: () => sumOf([past, ...latest.values()]),
+    serving: () => listening.size,
+  };
+}

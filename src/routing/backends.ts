@@ -1,0 +1,73 @@
+import type { Service } from '#api/core.ts';
+import type { EndpointSlice, IngressBackend } from '#api/networking.ts';
+
+/** How a backend is spoken to: HTTP/1.1, or HTTP/2 without TLS, as gRPC servers want it. */
+export type Protocol = 'http1' | 'h2c';
+
+/** Where requests go. `endpoints` are `address:port`, an IPv6 address in brackets. */
+export interface Backend {
+  protocol: Protocol;
+  endpoints: readonly string[];
+}
+
+/** Source: KEP-3726, standard application protocols; `grpc` is the IANA name that its servers are given. */
+const H2C = new Set(['kubernetes.io/h2c', 'grpc']);
+
+export interface Endpoints {
+  service(namespace: string, name: string): Service | undefined;
+  slices(namespace: string, service: string): readonly EndpointSlice[];
+}
+
+/** A backend of an Ingress by a name of its own: namespace, Service, port. */
+export function backendId(namespace: string, { service }: IngressBackend): string | undefined {
+  if (!service) return undefined;
+  return `${namespace}/${service.name}:${service.port?.name ?? service.port?.number ?? ''}`;
+}
+
+/** The endpoints of a backend, or in a sentence why there cannot be any. */
+export function backendOf(
+  namespace: string,
+  { service, resource }: IngressBackend,
+  found: Endpoints,
+): Backend | { reason: 'BackendNotFound' | 'BackendNotServed'; message: string } {
+  const not = (message: string) => ({ reason: 'BackendNotServed', message }) as const;
+  if (!service) return not(`backend ${resource?.kind} "${resource?.name}": only Services are served`);
+  const there = found.service(namespace, service.name);
+  if (!there) return { reason: 'BackendNotFound', message: `there is no Service "${service.name}"` };
+  // Whoever may write a Service could lead requests anywhere, past policies for pods.
+  if (there.spec?.type === 'ExternalName')
+    return not(`Service "${service.name}" is of type ExternalName, which is not served`);
+  const { name, number } = service.port ?? {};
+  const port = there.spec?.ports?.find((one) =>
+    name === undefined ? one.port === number : one.name === name,
+  );
+  if (!port)
+    return {
+      reason: 'BackendNotFound',
+      message: `Service "${service.name}" has no port ${name === undefined ? number : `"${name}"`}`,
+    };
+  const slices = found.slices(namespace, service.name);
+  return {
+    protocol: H2C.has(port.appProtocol ?? '') ? 'h2c' : 'http1',
+    endpoints: endpointsOf(slices, port.name ?? ''),
+  };
+}
+
+/** Those that are ready; where there are none, those that still serve while they end. */
+function endpointsOf(slices: readonly EndpointSlice[], portName: string): string[] {
+  const ready = new Set<string>();
+  const ending = new Set<string>();
+  for (const { addressType, endpoints, ports } of slices) {
+    if (addressType !== 'IPv4' && addressType !== 'IPv6') continue;
+    const port = ports?.find(({ name, protocol = 'TCP' }) => (name ?? '') === portName && protocol === 'TCP');
+    if (port?.port === undefined) continue;
+    for (const { addresses, conditions = {} } of endpoints ?? []) {
+      const [address] = addresses;
+      if (address === undefined) continue;
+      const where = addressType === 'IPv6' ? `[${address}]:${port.port}` : `${address}:${port.port}`;
+      if (conditions.ready !== false) ready.add(where);
+      else if (conditions.serving === true && conditions.terminating === true) ending.add(where);
+    }
+  }
+  return [...(ready.size > 0 ? ready : ending)].sort();
+}

@@ -1,0 +1,61 @@
+import type { Ingress } from '#api/networking.ts';
+import { ANY_HOST, hostOf } from './hosts.ts';
+
+/** Something that an Ingress asks for and does not get: an Event on it. */
+export interface Refusal {
+  ingress: Ingress;
+  reason: 'HostTaken' | 'PathTaken' | 'BackendNotFound' | 'BackendNotServed';
+  message: string;
+}
+
+const ageOf = ({ metadata }: Ingress): string => metadata.creationTimestamp ?? '9999';
+const nameOf = ({ metadata }: Ingress): string => `${metadata.namespace}/${metadata.name}`;
+
+/** Oldest first; of the same second by namespace and name, so that every replica decides alike. */
+export const byAge = (ingresses: readonly Ingress[]): Ingress[] =>
+  ingresses.toSorted((a, b) => {
+    const [one, other] = [`${ageOf(a)} ${nameOf(a)}`, `${ageOf(b)} ${nameOf(b)}`];
+    return one < other ? -1 : one > other ? 1 : 0;
+  });
+
+/** The hosts that an Ingress names; ANY_HOST where it has a default backend or a rule without a host. */
+export function hostsOf({ spec }: Ingress): string[] {
+  const hosts = (spec?.rules ?? []).map(({ host }) => hostOf(host ?? ''));
+  return [...new Set(spec?.defaultBackend ? [...hosts, ANY_HOST] : hosts)];
+}
+
+/** Who holds a host: the namespace of the oldest Ingress that names it, and that Ingress's name. */
+export interface Holder {
+  namespace: string;
+  name: string;
+}
+
+/**
+ * Gives every host to one namespace: a wildcard and the names that it covers are hosts of their own. Answers the
+ * holders by host, and a refusal for each Ingress and host that is another namespace's.
+ */
+export function claimHosts(oldestFirst: readonly Ingress[]): {
+  holders: ReadonlyMap<string, Holder>;
+  refusals: Refusal[];
+} {
+  const holders = new Map<string, Holder>();
+  const refusals: Refusal[] = [];
+  for (const ingress of oldestFirst) {
+    const { namespace = '', name = '' } = ingress.metadata;
+    for (const host of hostsOf(ingress)) {
+      const holder = holders.get(host);
+      if (!holder) holders.set(host, { namespace, name });
+      else if (holder.namespace !== namespace) refusals.push({ ingress, ...taken(host) });
+    }
+  }
+  return { holders, refusals };
+}
+
+/** Names nobody: who else is in the cluster is not for everybody to know. */
+function taken(host: string): Pick<Refusal, 'reason' | 'message'> {
+  const what = host === ANY_HOST ? 'requests for hosts that no Ingress names' : `host "${host}"`;
+  return {
+    reason: 'HostTaken',
+    message: `${what} belong${host === ANY_HOST ? '' : 's'} to an older Ingress of another namespace; choose another host`,
+  };
+}

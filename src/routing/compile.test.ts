@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import type { Service } from '#api/core.ts';
+import type { EndpointSlice, Ingress, IngressClass, IngressRule } from '#api/networking.ts';
+import { CONTROLLER_NAME } from './classes.ts';
+import { compileRoutes, type RoutingWorld } from './compile.ts';
+import { tableOfRoutes } from './table.ts';
+
+const klass = (name: string, more: Partial<IngressClass['metadata']> = {}, controller = CONTROLLER_NAME) => ({
+  metadata: { name, ...more },
+  spec: { controller },
+});
+const to = (name: string, port: { number?: number; name?: string } = { number: 80 }) => ({
+  service: { name, port },
+});
+const rule = (host: string | undefined, service = 'web', path = '/', pathType = 'Prefix'): IngressRule => ({
+  ...(host === undefined ? {} : { host }),
+  http: { paths: [{ path, pathType, backend: to(service) }] },
+});
+/** `age`: the larger, the older. */
+function ingress(name: string, spec: Ingress['spec'], { namespace = 'a', age = 0 } = {}): Ingress {
+  const creationTimestamp = new Date(Date.UTC(2026, 0, 31 - age)).toISOString();
+  return { metadata: { namespace, name, creationTimestamp }, spec: { ingressClassName: 'ours', ...spec } };
+}
+const services: Service[] = [
+  { metadata: { name: 'web' }, spec: { ports: [{ port: 80, name: 'http' }] } },
+  { metadata: { name: 'grpc' }, spec: { ports: [{ port: 80, appProtocol: 'kubernetes.io/h2c' }] } },
+  { metadata: { name: 'out' }, spec: { type: 'ExternalName', ports: [{ port: 80 }] } },
+];
+const slice = (conditions: object[], more: Partial<EndpointSlice> = {}): EndpointSlice => ({
+  metadata: { name: 's' },
+  addressType: 'IPv4',
+  ports: [{ name: 'http', port: 8080 }],
+  endpoints: conditions.map((condition, at) => ({ addresses: [`10.0.0.${at + 1}`], conditions: condition })),
+  ...more,
+});
+const world = (ingresses: Ingress[], more: Partial<RoutingWorld> = {}): RoutingWorld => ({
+  ingresses,
+  classes: [klass('ours')],
+  service: (_namespace, name) => services.find(({ metadata }) => metadata.name === name),
+  slices: () => [slice([{ ready: true }])],
+  ...more,
+});
+const compiled = (ingresses: Ingress[], more: Partial<RoutingWorld> = {}) => {
+  const routes = compileRoutes(world(ingresses, more));
+  const table = tableOfRoutes(routes);
+  return {
+    ...routes,
+    find: (host: string, path = '/') => table.find(host, path)?.name,
+    told: routes.refusals.map(({ ingress, reason }) => `${ingress.metadata.name} ${reason}`),
+  };
+};
+
+describe('an Ingress is ours', () => {
+  it.each<[string, Partial<Ingress['metadata']>, Ingress['spec'], IngressClass[], boolean]>([
+    ['by its class', {}, { ingressClassName: 'ours' }, [klass('ours')], true],
+    ['not by one that is not there', {}, { ingressClassName: 'ours' }, [], false],
+    ['not by another controller’s', {}, { ingressClassName: 'x' }, [klass('x', {}, 'k8s.io/x')], false],
+    [
+      'by the old annotation',
+      { annotations: { 'kubernetes.io/ingress.class': 'ours' } },
+      {},
+      [klass('ours')],
+      true,
+    ],
+    ['not without a class', {}, {}, [klass('ours')], false],
+    [
+      'without a class where ours is the default',
+      {},
+      {},
+      [klass('ours', { annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } })],
+      true,
+    ],
+  ])('%s', (_how, metadata, spec, classes, isServed) => {
+    const one: Ingress = {
+      metadata: { namespace: 'a', name: 'i', ...metadata },
+      spec: { ...spec, rules: [rule('h')] },
+    };
+    expect(compiled([one], { classes }).find('h')).toBe(isServed ? 'a/web:80' : undefined);
+  });
+});
+
+describe('a host', () => {
+  const other = { namespace: 'b' };
+  it('belongs to the namespace of the oldest Ingress that names it, with all of its paths', () => {
+    const { find, told, refusals } = compiled([
+      ingress('young', { rules: [rule('h.example', 'web', '/mine')] }, other),
+      ingress('old', { rules: [rule('H.Example')] }, { age: 1 }),
+    ]);
+    expect([find('h.example'), find('h.example', '/mine')]).toEqual(['a/web:80', 'a/web:80']);
+    expect(told).toEqual(['young HostTaken']);
+    expect(refusals[0]?.message).not.toContain('"a"');
+  });
+  it('of the same age belongs to the first by name', () => {
+    const both = [ingress('y', { rules: [rule('h')] }, other), ingress('x', { rules: [rule('h')] })];
+    expect(compiled(both).told).toEqual(['y HostTaken']);
+    expect(compiled(both.toReversed()).told).toEqual(['y HostTaken']);
+  });
+  it('is another than the wildcard that covers it', () => {
+    const { find, told } = compiled([
+      ingress('wild', { rules: [rule('*.example')] }, { age: 1 }),
+      ingress('exact', { rules: [rule('h.example')] }, other),
+    ]);
+    expect([find('h.example'), find('x.example'), told]).toEqual(['b/web:80', 'a/web:80', []]);
+  });
+  it('that is none is a host too: default backends and rules without one', () => {
+    const { find, told } = compiled([
+      ingress('old', { defaultBackend: to('web') }, { age: 1 }),
+      ingress('young', { defaultBackend: to('grpc'), rules: [rule('h', 'web', '/a')] }, other),
+    ]);
+    // The younger one's default backend is for its own host alone.
+    expect([find('x'), find('h', '/b'), told]).toEqual(['a/web:80', 'b/grpc:80', ['young HostTaken']]);
+  });
+  it('of several Ingresses of a namespace has the paths of all; of two alike the older one’s', () => {
+    const { find, told } = compiled([
+      ingress('old', { rules: [rule('h', 'web', '/a')] }, { age: 1 }),
+      ingress('young', { rules: [rule('h', 'grpc', '/a/'), rule('h', 'grpc', '/b')] }),
+    ]);
+    expect([find('h', '/a'), find('h', '/b'), told]).toEqual(['a/web:80', 'a/grpc:80', ['young PathTaken']]);
+  });
+});
+
+describe('a backend', () => {
+  const endpoints = (slices: EndpointSlice[], backend = to('web')) =>
+    compiled([ingress('i', { defaultBackend: backend })], { slices: () => slices })
+      .backends.values()
+      .next().value;
+  it.each<[string, object[], string[]]>([
+    ['ready ones', [{ ready: true }, { ready: false }, {}], ['10.0.0.1:8080', '10.0.0.3:8080']],
+    [
+      'those that end and serve, where none is ready',
+      [
+        { ready: false, serving: true, terminating: true },
+        { ready: false, serving: false, terminating: true },
+      ],
+      ['10.0.0.1:8080'],
+    ],
+    ['none of them', [{ ready: false }], []],
+  ])('has %s', (_what, conditions, expected) => {
+    expect(endpoints([slice(conditions)])?.endpoints).toEqual(expected);
+  });
+  it('is found by name and number of its port, over several slices, in IPv6 too', () => {
+    const six = slice([{}], { addressType: 'IPv6', endpoints: [{ addresses: ['fd00::1'] }] });
+    const name = slice([{}], { addressType: 'FQDN', endpoints: [{ addresses: ['x.example'] }] });
+    const found = endpoints([slice([{}]), six, name], to('web', { name: 'http' }));
+    expect(found).toEqual({ protocol: 'http1', endpoints: ['10.0.0.1:8080', '[fd00::1]:8080'] });
+  });
+  it('speaks HTTP/2 where its port says so', () => {
+    expect(endpoints([slice([{}], { ports: [{ name: '', port: 9 }] })], to('grpc'))?.protocol).toBe('h2c');
+  });
+  it.each<[string, Ingress['spec'], string]>([
+    ['no Service', { defaultBackend: to('none') }, 'BackendNotFound'],
+    ['no such port', { defaultBackend: to('web', { number: 81 }) }, 'BackendNotFound'],
+    ['a name outside', { defaultBackend: to('out') }, 'BackendNotServed'],
+    ['a resource', { defaultBackend: { resource: { kind: 'Bucket', name: 'b' } } }, 'BackendNotServed'],
+  ])('that is %s is told, and has no endpoints', (_what, spec, reason) => {
+    const { told, backends } = compiled([ingress('i', spec)]);
+    expect(told).toEqual([`i ${reason}`]);
+    expect([...backends.values()]).toEqual([{ protocol: 'http1', endpoints: [] }]);
+  });
+});
+
+describe('a certificate', () => {
+  const certificates = (tls: NonNullable<Ingress['spec']>['tls'] & {}, host = 'h.example') =>
+    Object.fromEntries(compiled([ingress('i', { tls, rules: [rule(host)] })]).certificates);
+  it.each<[string, NonNullable<Ingress['spec']>['tls'] & {}, Record<string, string>]>([
+    ['by name', [{ hosts: ['H.example'], secretName: 's' }], { 'h.example': 'a/s' }],
+    ['by wildcard', [{ hosts: ['*.example'], secretName: 's' }], { 'h.example': 'a/s' }],
+    [
+      'by name before wildcard',
+      [
+        { hosts: ['*.example'], secretName: 'w' },
+        { hosts: ['h.example'], secretName: 's' },
+      ],
+      { 'h.example': 'a/s' },
+    ],
+    ['for all hosts', [{ secretName: 's' }], { 'h.example': 'a/s' }],
+    ['not for other hosts', [{ hosts: ['x.example'], secretName: 's' }], {}],
+    ['not without a Secret', [{ hosts: ['h.example'] }], {}],
+  ])('is taken %s', (_how, tls, expected) => {
+    expect(certificates(tls)).toEqual(expected);
+  });
+  it('for a host of another namespace is not taken: whoever holds it shows his own', () => {
+    const tls = [{ hosts: ['h'], secretName: 's' }];
+    const both = compiled([
+      ingress('old', { rules: [rule('h')] }, { age: 1 }),
+      ingress('young', { tls, rules: [rule('h')] }, { namespace: 'b' }),
+    ]);
+    expect([...both.certificates]).toEqual([]);
+  });
+});

@@ -1,0 +1,125 @@
+import type { Ingress, IngressBackend, IngressClass } from '#api/networking.ts';
+import { type Backend, backendId, backendOf, type Endpoints } from './backends.ts';
+import { byAge, claimHosts, type Holder, hostsOf, type Refusal } from './claims.ts';
+import { isOursBy } from './classes.ts';
+import { ANY_HOST, hostOf, wildcardOf } from './hosts.ts';
+
+/** A path of a host. `prefix` matches by elements; the name of a backend is its key in `backends`. */
+export interface PathRule {
+  path: string;
+  match: 'exact' | 'prefix';
+  backend: string;
+}
+export interface HostRules {
+  paths: readonly PathRule[];
+  /** Of requests that no path matches. */
+  otherwise?: string;
+}
+
+/** All that Ingresses ask for, as plain data: it passes between processes as JSON. */
+export interface Routes {
+  hosts: ReadonlyMap<string, HostRules>;
+  backends: ReadonlyMap<string, Backend>;
+  /** Host of a rule → `namespace/name` of the Secret with its certificate. */
+  certificates: ReadonlyMap<string, string>;
+}
+
+export interface RoutingWorld extends Endpoints {
+  ingresses: readonly Ingress[];
+  classes: readonly IngressClass[];
+}
+
+export interface Compiled extends Routes {
+  refusals: Refusal[];
+  /** The Ingresses that are ours, oldest first. */
+  served: Ingress[];
+  /** Whose each host is. */
+  holders: ReadonlyMap<string, Holder>;
+}
+
+interface Growing {
+  paths: Map<string, PathRule>;
+  otherwise?: string;
+}
+
+/** The routes of the Ingresses that are ours, and what of them is refused. */
+export function compileRoutes(world: RoutingWorld): Compiled {
+  const served = byAge(world.ingresses.filter(isOursBy(world.classes)));
+  const { holders, refusals } = claimHosts(served);
+  const hosts = new Map<string, Growing>();
+  const backends = new Map<string, Backend>();
+  const certificates = new Map<string, string>();
+
+  for (const ingress of served) {
+    const { namespace = '' } = ingress.metadata;
+    const { rules = [], defaultBackend } = ingress.spec ?? {};
+    const refuse = (reason: Refusal['reason'], message: string) =>
+      void refusals.push({ ingress, reason, message });
+    const backend = (asked: IngressBackend): string => {
+      const id = backendId(namespace, asked) ?? `${namespace}/${asked.resource?.name}:none`;
+      const found = backendOf(namespace, asked, world);
+      if ('reason' in found) refuse(found.reason, found.message);
+      if (!backends.has(id))
+        backends.set(id, 'reason' in found ? { protocol: 'http1', endpoints: [] } : found);
+      return id;
+    };
+    const growing = (host: string): Growing | undefined => {
+      if (holders.get(host)?.namespace !== namespace) return undefined;
+      const there = hosts.get(host) ?? { paths: new Map() };
+      hosts.set(host, there);
+      return there;
+    };
+    for (const { host: named = '', http } of rules) {
+      const host = hostOf(named);
+      const there = growing(host);
+      if (!there) continue;
+      // A rule without paths leads all of its host to the default backend.
+      for (const { path = '/', pathType, backend: asked } of http?.paths ?? []) {
+        const match = pathType === 'Exact' ? 'exact' : 'prefix';
+        const key = `${match} ${match === 'prefix' ? withoutSlash(path) : path}`;
+        if (there.paths.has(key))
+          refuse('PathTaken', `path "${path}" of host "${host}" is in an older rule, which is served`);
+        else there.paths.set(key, { path, match, backend: backend(asked) });
+      }
+    }
+    if (defaultBackend) {
+      const id = backend(defaultBackend);
+      for (const host of hostsOf(ingress)) {
+        const there = growing(host);
+        if (there) there.otherwise ??= id;
+      }
+    }
+    for (const host of hostsOf(ingress)) {
+      const secret = secretFor(ingress, host);
+      if (secret !== undefined && hosts.has(host) && holders.get(host)?.namespace === namespace)
+        if (!certificates.has(host)) certificates.set(host, `${namespace}/${secret}`);
+    }
+  }
+  return {
+    hosts: new Map([...hosts].map(([host, one]) => [host, grown(one)])),
+    backends,
+    certificates,
+    refusals,
+    served,
+    holders,
+  };
+}
+
+const grown = ({ paths, otherwise }: Growing): HostRules => ({
+  paths: [...paths.values()],
+  ...(otherwise === undefined ? {} : { otherwise }),
+});
+
+const withoutSlash = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path);
+
+/** The Secret that an Ingress names for a host of its own: by name, by wildcard, or for all of its hosts. */
+export function secretFor({ spec }: Ingress, host: string): string | undefined {
+  const covers = (one: { hosts?: string[] }, name: string | undefined) =>
+    name !== undefined && (one.hosts ?? []).some((listed) => hostOf(listed) === name);
+  const tls = (spec?.tls ?? []).filter(({ secretName }) => secretName !== undefined && secretName !== '');
+  const found =
+    tls.find((one) => host !== ANY_HOST && covers(one, host)) ??
+    tls.find((one) => covers(one, wildcardOf(host))) ??
+    tls.find(({ hosts = [] }) => hosts.length === 0);
+  return found?.secretName;
+}

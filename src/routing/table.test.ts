@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import type { PathRule } from './compile.ts';
+import { tableOfRoutes } from './table.ts';
+
+const rule = (match: PathRule['match'], path: string): PathRule => ({
+  path,
+  match,
+  backend: `${match} ${path}`,
+});
+const backend = { protocol: 'http1', endpoints: ['10.0.0.1:80'] } as const;
+const tableFor = (hosts: Record<string, { paths: PathRule[]; otherwise?: string }>) => {
+  const names = Object.values(hosts).flatMap(({ paths, otherwise }) => [
+    ...paths.map((path) => path.backend),
+    ...(otherwise === undefined ? [] : [otherwise]),
+  ]);
+  return tableOfRoutes({
+    hosts: new Map(Object.entries(hosts)),
+    backends: new Map(names.map((name) => [name, backend])),
+  });
+};
+
+describe('a path', () => {
+  // Source: the table "Examples" of kubernetes.io/docs/concepts/services-networking/ingress.
+  it.each<[PathRule[], string, string | undefined]>([
+    [[rule('prefix', '/')], '/', 'prefix /'],
+    [[rule('prefix', '/')], '/any/path', 'prefix /'],
+    [[rule('exact', '/foo')], '/foo', 'exact /foo'],
+    [[rule('exact', '/foo')], '/bar', undefined],
+    [[rule('exact', '/foo')], '/foo/', undefined],
+    [[rule('exact', '/foo/')], '/foo', undefined],
+    [[rule('exact', '/foo/')], '/foo/', 'exact /foo/'],
+    [[rule('exact', '/')], '/', 'exact /'],
+    [[rule('exact', '/')], '/a', undefined],
+    [[rule('prefix', '/foo')], '/foo', 'prefix /foo'],
+    [[rule('prefix', '/foo')], '/foo/', 'prefix /foo'],
+    [[rule('prefix', '/foo/')], '/foo', 'prefix /foo/'],
+    [[rule('prefix', '/foo/')], '/foo/', 'prefix /foo/'],
+    [[rule('prefix', '/aaa/bb')], '/aaa/bbb', undefined],
+    [[rule('prefix', '/aaa/bbb')], '/aaa/bbb', 'prefix /aaa/bbb'],
+    [[rule('prefix', '/aaa/bbb/')], '/aaa/bbb', 'prefix /aaa/bbb/'],
+    [[rule('prefix', '/aaa/bbb')], '/aaa/bbb/', 'prefix /aaa/bbb'],
+    [[rule('prefix', '/aaa/bbb')], '/aaa/bbb/ccc', 'prefix /aaa/bbb'],
+    [[rule('prefix', '/aaa/bbb')], '/aaa/bbbxyz', undefined],
+    [[rule('prefix', '/'), rule('prefix', '/aaa')], '/aaa/ccc', 'prefix /aaa'],
+    [
+      [rule('prefix', '/'), rule('prefix', '/aaa'), rule('prefix', '/aaa/bbb')],
+      '/aaa/bbb',
+      'prefix /aaa/bbb',
+    ],
+    [[rule('prefix', '/'), rule('prefix', '/aaa'), rule('prefix', '/aaa/bbb')], '/ccc', 'prefix /'],
+    [[rule('prefix', '/aaa')], '/ccc', undefined],
+    [[rule('prefix', '/foo'), rule('exact', '/foo')], '/foo', 'exact /foo'],
+    [[rule('prefix', '/foo'), rule('exact', '/foo')], '/foo/', 'prefix /foo'],
+    [[rule('prefix', '/foo')], '/FOO', undefined],
+    [[rule('prefix', '/a')], '/a//b', 'prefix /a'],
+    [[rule('exact', '/a/b'), rule('prefix', '/a')], '/a/b/c', 'prefix /a'],
+  ])('of %j: %s finds %s', (paths, path, found) => {
+    expect(tableFor({ 'a.example': { paths } }).find('a.example', path)?.name).toBe(found);
+  });
+});
+
+describe('a host', () => {
+  const table = tableFor({
+    'foo.bar.com': { paths: [rule('prefix', '/exact')] },
+    '*.bar.com': { paths: [rule('prefix', '/')], otherwise: 'rest' },
+    '': { paths: [rule('exact', '/any')], otherwise: 'default' },
+  });
+  it.each([
+    ['foo.bar.com', '/exact', 'prefix /exact'],
+    // The wildcard is no second choice: the host has rules of its own.
+    ['foo.bar.com', '/', undefined],
+    ['other.bar.com', '/', 'prefix /'],
+    ['baz.foo.bar.com', '/', 'default'],
+    ['bar.com', '/any', 'exact /any'],
+    ['nobody.example', '/', 'default'],
+    ['', '/', 'default'],
+  ])('%s with %s finds %s', (host, path, found) => {
+    expect(table.find(host, path)?.name).toBe(found);
+  });
+});
+
+it('finds one of 10,000 hosts in no more steps than one of ten', () => {
+  const many = tableFor(
+    Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, at) => [`h${at}.example`, { paths: [rule('prefix', '/')] }]),
+    ),
+  );
+  expect(many.find('h9999.example', '/x')?.name).toBe('prefix /');
+  expect(many.find('h10000.example', '/x')).toBeUndefined();
+});
