@@ -41,6 +41,9 @@ const inCluster = {
     .describe('Identity of this replica; no other may have the same'),
 };
 
+const whole = (least: number, most: number, initial: number) =>
+  z.coerce.number().int().min(least).max(most).default(initial);
+
 /** Comma-separated. */
 const list = z.string().transform((text) => text.split(',').filter((part) => part !== ''));
 
@@ -76,14 +79,10 @@ export const controllerConfig = z.object({
     .min(1)
     .default(1000)
     .describe('Most calls per second to the Kubernetes API; its own priority and fairness come first'),
-  workers: z.coerce.number().int().min(1).max(64).default(4).describe('Clusters that are reconciled at once'),
-  maxOperations: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100_000)
-    .default(50)
-    .describe('Operations that run at once over all clusters; others wait, fairly across namespaces'),
+  workers: whole(1, 64, 4).describe('Clusters that are reconciled at once'),
+  maxOperations: whole(1, 100_000, 50).describe(
+    'Operations that run at once over all clusters; others wait, fairly across namespaces',
+  ),
   healthIntervalSeconds: z.coerce
     .number()
     .min(0)
@@ -129,6 +128,31 @@ export const workspaceServerConfig = z.object({
   audiences: list
     .default([])
     .describe('Audiences of tokens that it takes besides the API server’s own, comma-separated'),
+});
+
+export const ingressProxyConfig = z.object({
+  ...common,
+  kubeconfig: inCluster.kubeconfig,
+  httpPort: port.default(8080).describe('Port of HTTP'),
+  httpsPort: port.default(8443).describe('Port of HTTPS'),
+  probePort: inCluster.probePort,
+  workers: whole(0, 64, 0).describe('Processes that serve; 0: one for each core, at most 8'),
+  accessLog: SWITCH.default(true).describe('A line of JSON on standard output for each request'),
+  trustedProxies: list
+    .default([])
+    .describe('Networks (CIDR), comma-separated, whose X-Forwarded fields are believed; default: none'),
+  maxBodyBytes: z.coerce.number().int().min(0).default(0).describe('Longest body of a request; 0: any'),
+  requestSeconds: whole(1, 86_400, 300).describe(
+    'Longest time in which a request must be there, body and all',
+  ),
+  idleSeconds: whole(1, 86_400, 60).describe(
+    'Longest time without a byte of a request or an answer that is under way',
+  ),
+  tunnelIdleSeconds: whole(1, 86_400, 3_600).describe('Longest time without a byte of a WebSocket'),
+  shedSeconds: whole(0, 300, 5).describe(
+    'Upon SIGTERM: how long connections are still let in, so that balancers can learn of the end',
+  ),
+  drainSeconds: whole(1, 3_600, 30).describe('After that: how long requests under way may take to end'),
 });
 
 export const artifactsConfig = z.object({
@@ -200,6 +224,7 @@ export const bootstrapConfig = z.object({
 
 export type ControllerConfig = z.infer<typeof controllerConfig>;
 export type ServerConfig = z.infer<typeof serverConfig>;
+export type IngressProxyConfig = z.infer<typeof ingressProxyConfig>;
 export type WorkspaceServerConfig = z.infer<typeof workspaceServerConfig>;
 
 const kebab = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -9,6 +9,7 @@ import {
   checkConfig,
   configFrom,
   controllerConfig,
+  ingressProxyConfig,
   listConfig,
   optionsOf,
   pullConfig,
@@ -77,6 +78,13 @@ serve(
   'Serve Workspaces over gRPC',
   workspaceServerConfig,
   async (config, log) => (await import('./programs/workspace-server.ts')).workspaceServerProgram(config, log),
+  (config) => config.logLevel,
+);
+serve(
+  'ingress-proxy',
+  'Serve requests by what Ingresses say',
+  ingressProxyConfig,
+  async (config, log) => (await import('./programs/ingress-proxy.ts')).ingressProxyProgram(config, log),
   (config) => config.logLevel,
 );
 

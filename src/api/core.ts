@@ -128,5 +128,7 @@ export interface Service extends KubeObject {
     allocateLoadBalancerNodePorts?: boolean | undefined;
     loadBalancerClass?: string | undefined;
     loadBalancerSourceRanges?: string[] | undefined;
+    externalIPs?: string[] | undefined;
   };
+  status?: unknown;
 }

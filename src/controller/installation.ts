@@ -37,13 +37,13 @@ interface Program {
   name: string;
   namespace: string;
   container: { name: string; args: readonly string[]; env: readonly object[] };
-  /** Of a server, over TLS. */
-  port?: number;
+  server?: NeighbourServer;
 }
 
-const deployment = ({ name, namespace, container: own, port }: Program): Installed => {
+const deployment = ({ name, namespace, container: own, server }: Program): Installed => {
   const labels = { app: name };
-  const isServer = port !== undefined;
+  const hasCertificate = server?.hasCertificate ?? false;
+  const outside = server?.outside;
   const container = {
     name: own.name,
     image: 'matryoshka/operator',
@@ -52,18 +52,21 @@ const deployment = ({ name, namespace, container: own, port }: Program): Install
     env: own.env,
     ports: [
       { name: 'probes', containerPort: PORT },
-      ...(isServer ? [{ name: 'grpc', containerPort: port }] : []),
+      ...(server?.ports ?? []).map(({ name, port, target }) => ({ name, containerPort: target ?? port })),
     ],
     startupProbe: probe('/livez', 2, 10, 90),
     readinessProbe: probe('/readyz', 2, 10, 15),
     livenessProbe: probe('/livez', 20, 15, 6),
-    resources: { requests: { cpu: '50m', memory: '96Mi' }, limits: { memory: '512Mi' } },
+    resources: {
+      requests: { cpu: '50m', memory: '96Mi' },
+      limits: { memory: outside?.memoryLimit ?? '512Mi' },
+    },
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
-    ...(isServer
+    ...(hasCertificate
       ? { volumeMounts: [{ name: 'tls', mountPath: '/etc/matryoshka/tls', readOnly: true }] }
       : {}),
   };
@@ -73,19 +76,34 @@ const deployment = ({ name, namespace, container: own, port }: Program): Install
     enableServiceLinks: false,
     securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [container],
-    ...(isServer ? { volumes: [{ name: 'tls', secret: { secretName: `${name}-tls` } }] } : {}),
+    ...(outside ? { terminationGracePeriodSeconds: outside.graceSeconds, ...spread(labels) } : {}),
+    ...(hasCertificate ? { volumes: [{ name: 'tls', secret: { secretName: `${name}-tls` } }] } : {}),
   };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name, namespace, labels },
     spec: {
-      replicas: 1,
+      replicas: outside?.replicas ?? 1,
+      // One that serves is replaced before it goes.
+      ...(outside ? { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } } : {}),
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: pod },
     },
   };
 };
+
+/** Replicas on different nodes, where there are several. */
+const spread = (matchLabels: object) => ({
+  topologySpreadConstraints: [
+    {
+      maxSkew: 1,
+      topologyKey: 'kubernetes.io/hostname',
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels },
+    },
+  ],
+});
 
 /** The account of a program, and its rights. */
 function account(name: string, namespace: string, rights: readonly Right[], own: readonly Right[] = []) {
@@ -105,20 +123,33 @@ function account(name: string, namespace: string, rights: readonly Right[], own:
   ];
 }
 
-function serverOf(neighbour: Neighbour, { command, port, rights }: NeighbourServer): Installed[] {
+function serverOf(neighbour: Neighbour, server: NeighbourServer): Installed[] {
   const [name, namespace] = [serverNameOf(neighbour), namespaceOf(neighbour)];
-  const container = {
-    name: 'server',
-    args: [command],
-    env: [{ name: 'MATRYOSHKA_PORT', value: `${port}` }],
-  };
+  const { args, ports, rights, outside } = server;
+  const selector = { app: name };
   const service = {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name, namespace },
-    spec: { selector: { app: name }, ports: [{ name: 'grpc', port, targetPort: 'grpc' }] },
+    spec: {
+      ...(outside ? { type: 'LoadBalancer' } : {}),
+      selector,
+      ports: ports.map(({ name, port }) => ({ name, port, targetPort: name })),
+    },
   };
-  return [...account(name, namespace, rights), service, deployment({ name, namespace, container, port })];
+  const budget = {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name, namespace },
+    spec: { maxUnavailable: 1, selector: { matchLabels: selector } },
+  };
+  const container = { name: 'server', args, env: [] };
+  return [
+    ...account(name, namespace, rights),
+    service,
+    ...(outside ? [budget] : []),
+    deployment({ name, namespace, container, server }),
+  ];
 }
 
 /** In the order in which they are applied. */

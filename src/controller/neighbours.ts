@@ -1,6 +1,7 @@
 import type { KubeObject } from '#api/meta.ts';
 import type { JsonSchema } from '#api/structural-schema.ts';
 import type { ControllerModule } from './host.ts';
+import { ingress } from './ingress/module.ts';
 import type { Limit } from './limits.ts';
 import { localService } from './local-service/module.ts';
 import { network } from './network/module.ts';
@@ -34,11 +35,20 @@ export interface Neighbour {
 }
 
 export interface NeighbourServer {
-  /** The subcommand of `matryoshka`. */
-  command: string;
-  /** Of a Service of the server's name, over TLS by the Secret `<its name>-tls`. */
-  port: number;
+  /** The subcommand of `matryoshka`, and its settings. */
+  args: readonly string[];
+  /** Of a Service of the server's name; `target` is the container's, where that is another. */
+  ports: readonly { name: string; port: number; target?: number }[];
+  /** It serves over TLS by the Secret `<its name>-tls`. */
+  hasCertificate: boolean;
   rights: readonly Right[];
+  /** Of one that is reached from outside of the cluster, by several replicas; absent: one replica for callers inside. */
+  outside?: {
+    replicas: number;
+    memoryLimit: string;
+    /** What a pod may take to end what is under way. */
+    graceSeconds: number;
+  };
 }
 
-export const neighbours: readonly Neighbour[] = [localService, network, workspace];
+export const neighbours: readonly Neighbour[] = [localService, network, workspace, ingress];

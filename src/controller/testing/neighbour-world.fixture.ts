@@ -13,6 +13,7 @@ import type { Neighbour } from '../neighbours.ts';
 import { quietHost } from './quiet-host.fixture.ts';
 
 const PLURALS: Readonly<Record<string, string>> = {
+  IngressClass: 'ingressclasses',
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
 };
 const objectSchema = z.looseObject({
@@ -44,9 +45,13 @@ export interface NeighbourWorld extends TestNamespace {
 
 /**
  * A neighbour at work on the run's API server, with the rights of its installation and no others; to be called at the
- * top of a test file of the `api` project. `clock` is its controllers'.
+ * top of a test file of the `api` project. `clock` is its controllers'; `observed` wraps their client.
  */
-export function useNeighbour(neighbour: Neighbour, clock: Clock = systemClock): NeighbourWorld {
+export function useNeighbour(
+  neighbour: Neighbour,
+  clock: Clock = systemClock,
+  observed: (client: Client) => Client = (client) => client,
+): NeighbourWorld {
   const test = useNamespace(neighbour.name);
   const ending = new AbortController();
   let end: (() => Promise<void>) | undefined;
@@ -73,7 +78,7 @@ export function useNeighbour(neighbour: Neighbour, clock: Clock = systemClock): 
       );
     }
     const account = namespaceOf(neighbour);
-    const client = await clientAs(account);
+    const client = observed(await clientAs(account));
     const log = createLogger('silent');
     const recorder = createRecorder({ client, component: account, log });
     const host = quietHost({ client, clock, namespace: account, recorder, workers: 4 });

@@ -67,8 +67,9 @@ export const workspace: Neighbour = {
     },
   ],
   server: {
-    command: 'workspace-server',
-    port: 6387,
+    args: ['workspace-server'],
+    ports: [{ name: 'grpc', port: 6387 }],
+    hasCertificate: true,
     rights: [
       {
         apiGroups: [group],

@@ -1,0 +1,35 @@
+import type { Ingress } from '#api/networking.ts';
+import type { Refusal } from '#routing/claims.ts';
+import { secretFor } from '#routing/compile.ts';
+
+/** A Warning about an Ingress. */
+export interface Telling {
+  reason: Refusal['reason'] | 'CertificateMissing' | 'CertificateInvalid';
+  message: string;
+}
+
+const INSTEAD = 'its hosts are shown the proxy’s own certificate';
+
+/** What of an Ingress is not served as it asks; each once. `secretNamed` is asked for Secrets of its own namespace. */
+export function problemsOf(
+  ingress: Ingress,
+  heldHosts: readonly string[],
+  refusals: readonly Refusal[],
+  secretNamed: (name: string) => { problem: string | undefined } | undefined,
+): Telling[] {
+  const named = heldHosts.map((host) => secretFor(ingress, host)).filter((name) => name !== undefined);
+  const ofCertificates = [...new Set(named)].flatMap((name): Telling[] => {
+    const secret = secretNamed(name);
+    if (!secret)
+      return [
+        {
+          reason: 'CertificateMissing',
+          message: `there is no Secret "${name}" of type kubernetes.io/tls; ${INSTEAD}`,
+        },
+      ];
+    if (secret.problem === undefined) return [];
+    return [{ reason: 'CertificateInvalid', message: `Secret "${name}": ${secret.problem}; ${INSTEAD}` }];
+  });
+  const all = [...refusals.map(({ reason, message }) => ({ reason, message })), ...ofCertificates];
+  return [...new Map(all.map((one) => [`${one.reason} ${one.message}`, one])).values()];
+}

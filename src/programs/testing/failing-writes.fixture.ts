@@ -1,0 +1,40 @@
+import type { Client } from '#runtime/client/client.ts';
+import { ApiError, type ApiReason } from '#runtime/wire/api-error.ts';
+
+/** Writes of the controller that fail, or whose answers are lost: status and Events come out as without them. */
+export interface Fault {
+  write: 'patch' | 'create';
+  reason: ApiReason;
+  isDone: boolean;
+}
+
+/** A client whose next writes in a namespace fail as planned; `statusWrites` counts those of status there. */
+export function failingWrites(namespace: () => string) {
+  const faults: Fault[] = [];
+  const seen = { statusWrites: 0 };
+  const failing = (client: Client): Client => {
+    const unless = async <T>(write: Fault['write'], act: () => Promise<T>): Promise<T> => {
+      const at = faults.findIndex((one) => one.write === write);
+      const [fault] = at === -1 ? [] : faults.splice(at, 1);
+      if (!fault) return act();
+      if (fault.isDone) await act();
+      throw new ApiError(fault.reason, 'on purpose', { status: 500 });
+    };
+    const caller: Client['caller'] = {
+      ...client.caller,
+      call(asked) {
+        if (!asked.path.includes(`/${namespace()}/`)) return client.caller.call(asked);
+        if (asked.method === 'PATCH' && asked.path.endsWith('/status')) seen.statusWrites += 1;
+        if (asked.method === 'PATCH') return unless('patch', () => client.caller.call(asked));
+        if (asked.method === 'POST') return unless('create', () => client.caller.call(asked));
+        return client.caller.call(asked);
+      },
+    };
+    const create: Client['create'] = (...given) =>
+      given[1].metadata.namespace === namespace()
+        ? unless('create', () => client.create(...given))
+        : client.create(...given);
+    return { ...client, caller, create };
+  };
+  return { faults, seen, failing };
+}
