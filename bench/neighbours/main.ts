@@ -2,14 +2,25 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors.ts';
 import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
-import { readBaseline, row, worsened, writeBaseline } from '../figures.ts';
+import { type Figure, readBaseline, row, worsened, writeBaseline } from '../figures.ts';
+import { measureIngress } from './ingress.ts';
+import { measureIngressChanges } from './ingress-changes.ts';
 import { measureLocalServices } from './local-service.ts';
 
-/** Figures of the systems beside clusters (`make bench-neighbours`). */
+/** Figures of the systems beside clusters (`make bench-neighbours`); PARTS names some of them. */
+const parts = { localservice: measureLocalServices, ingress: measureIngress, changes: measureIngressChanges };
 const baselinePath = join(import.meta.dirname, 'baseline.tsv');
 
 try {
-  const { figures, lines } = await measureLocalServices(say);
+  const wanted = (process.env['PARTS'] ?? Object.keys(parts).join(',')).split(',');
+  const figures: Figure[] = [];
+  const lines: string[] = [];
+  for (const [name, measure] of Object.entries(parts)) {
+    if (!wanted.includes(name)) continue;
+    const measured = await measure(say);
+    figures.push(...measured.figures);
+    lines.push(...measured.lines);
+  }
   const about = `${availableParallelism()} cores`;
   const baseline = await readBaseline(baselinePath);
   const worse = baseline === undefined ? ['no baseline yet'] : worsened(figures, baseline);

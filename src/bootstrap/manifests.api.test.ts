@@ -81,3 +81,11 @@ it('keeps one server while a node is drained or an image is rolled out', () => {
     }),
   ]);
 });
+
+it('the kinds of neighbours are where it applies them', async () => {
+  const neighbours = readManifests(join(import.meta.dirname, '../../deploy/neighbours'));
+  const kinds = new Map(neighbours.map((object) => [`${object.kind}`, resourceOf(object)]));
+  expect([...kinds.keys()]).toContain('IngressClass');
+  for (const resource of kinds.values())
+    await expect(client.list(resource, { limit: 1 })).resolves.toBeDefined();
+});

@@ -35,6 +35,7 @@ export function readManifests(
 }
 
 const PLURALS: Readonly<Record<string, string>> = {
+  IngressClass: 'ingressclasses',
   NetworkPolicy: 'networkpolicies',
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
 };

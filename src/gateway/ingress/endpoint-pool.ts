@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Deadlines } from './deadlines.ts';
 import { EndpointConnection } from './endpoint-connection.ts';
-import type { Limits } from './limits.ts';
+import { type Limits, SOCKET_BYTES } from './limits.ts';
 
 /** What becomes of a wish for a connection; `failed` says that nothing was sent. */
 export interface Wish {
@@ -20,6 +20,9 @@ export interface EndpointPool {
 
 /** Of one endpoint; those beyond end with their answer. */
 const MAX_IDLE = 256;
+
+/** For net.connect, which hands it to the stream. */
+const SOCKET = { noDelay: true, highWaterMark: SOCKET_BYTES };
 
 /** Address and port of an endpoint. */
 function addressOf(endpoint: string): { host: string; port: number } {
@@ -50,7 +53,7 @@ export function createEndpointPool(deps: { deadlines: Deadlines; limits: Limits 
   };
 
   function open(endpoint: string, wish: Wish): () => void {
-    const socket: Socket = connect({ ...addressOf(endpoint), noDelay: true });
+    const socket: Socket = connect({ ...addressOf(endpoint), ...SOCKET });
     const settle = () => {
       clearTimeout(timer);
       socket.off('connect', onConnect).off('error', onError);

@@ -22,6 +22,12 @@ export interface Limits {
   streams: number;
 }
 
+/**
+ * What a socket takes before its other side must wait: several reads of 64 KiB, or each one would stop the reading until it
+ * was written.
+ */
+export const SOCKET_BYTES = 262_144;
+
 export const DEFAULT_LIMITS: Readonly<Limits> = {
   headBytes: 16_384,
   headerCount: 100,

@@ -5,6 +5,7 @@ import type { Certificates } from './certificates.ts';
 import { plainAddress } from './forwarded.ts';
 import { serveStream } from './h2-client.ts';
 import { Http1Client } from './http1-client.ts';
+import { SOCKET_BYTES } from './limits.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Of one process and door; those beyond are closed at once. */
@@ -69,11 +70,14 @@ export function createListeners(
     });
   });
   h2.on('sessionError', () => {});
-  const plain = createServer({ noDelay: true, highWaterMark: 65_536 }, (socket) => serve(socket, false));
+  const plain = createServer({ noDelay: true, highWaterMark: SOCKET_BYTES }, (socket) =>
+    serve(socket, false),
+  );
   const secure = createTlsServer(
     {
       ALPNProtocols: ['h2', 'http/1.1'],
       noDelay: true,
+      highWaterMark: SOCKET_BYTES,
       handshakeTimeout: HANDSHAKE_MS,
       minVersion: 'TLSv1.2',
       // Of clients that name no host.

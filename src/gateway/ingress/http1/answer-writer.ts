@@ -4,6 +4,9 @@ import { writeLast, writePart } from './body.ts';
 import type { Fields } from './fields.ts';
 import { headOf } from './heads.ts';
 
+/** Up to this, a body goes with its head in one buffer. */
+const SMALL_BYTES = 16_384;
+
 /** Writes answers to a client of HTTP/1.1, each head together with the first bytes of its body. */
 export class AnswerWriter {
   readonly #socket: Socket;
@@ -28,9 +31,18 @@ export class AnswerWriter {
   }
 
   write(part: Buffer): boolean {
-    if (this.#head === '') return writePart(this.#socket, part, this.#isChunked);
+    const head = this.#head;
+    if (head === '' || part.length === 0) return writePart(this.#socket, part, this.#isChunked);
+    this.#head = '';
+    if (!this.#isChunked && part.length <= SMALL_BYTES) {
+      // One copy of a short answer costs less than a write of two buffers.
+      const both = Buffer.allocUnsafe(head.length + part.length);
+      both.write(head, 'latin1');
+      both.set(part, head.length);
+      return this.#socket.write(both);
+    }
     this.#socket.cork();
-    this.flush();
+    this.#socket.write(head, 'latin1');
     const isRoom = writePart(this.#socket, part, this.#isChunked);
     this.#socket.uncork();
     return isRoom;

@@ -1,0 +1,91 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const WAIT_MS = 30_000;
+const run = promisify(execFile);
+
+/** A process of its own on some cores, ended with the scope that holds it. */
+export interface Pinned extends AsyncDisposable {
+  readonly child: ChildProcess;
+}
+
+/** Starts it; resolves when it listens at `port` of an address. */
+export async function pinned(
+  cores: string,
+  argv: readonly string[],
+  port: number,
+  host = '127.0.0.1',
+): Promise<Pinned> {
+  const child = spawn('taskset', ['-c', cores, ...argv], { stdio: ['ignore', 'ignore', 'inherit'] });
+  await listening(port, host, () => child.exitCode === null);
+  return {
+    child,
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, 'exit');
+      if (child.exitCode === null && child.kill('SIGTERM')) await Promise.race([ended, sleep(5_000)]);
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+async function listening(port: number, host: string, isAlive: () => boolean): Promise<void> {
+  for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(50)) {
+    if (!isAlive()) break;
+    const socket = connect(port, host);
+    const isOpen = await Promise.race([
+      once(socket, 'connect').then(
+        () => true,
+        () => false,
+      ),
+      sleep(1_000, false),
+    ]);
+    socket.destroy();
+    if (isOpen) return;
+  }
+  throw new Error(`nobody listens at ${host}:${port}`);
+}
+
+/** Resident memory in MiB. */
+export async function memoryOf(pid = 0): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024;
+}
+
+/** Seconds of processor time that a process and its children have used. Source: proc(5), of clock ticks of 10 ms. */
+export async function processorTimeOf(pid = 0): Promise<number> {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
+  const ofChildren = await Promise.all(children.map((child) => processorTimeOf(Number(child))));
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const own = (Number(fields[11]) + Number(fields[12])) / 100;
+  return ofChildren.reduce((sum, one) => sum + one, own);
+}
+
+/** Requests that wrk got answered within some seconds. Throws where one failed. */
+export async function requestsWithin(
+  seconds: number,
+  connections: number,
+  url: string,
+  host: string,
+): Promise<number> {
+  const argv = [
+    '-c',
+    '1',
+    'wrk',
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}`,
+    '--timeout',
+    '30s',
+    '-H',
+    `Host: ${host}`,
+    url,
+  ];
+  const { stdout } = await run('taskset', argv, { timeout: (seconds + 30) * 1_000 });
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url}: ${stdout}`);
+  return Number(/(\d+) requests in/.exec(stdout)?.[1]);
+}
