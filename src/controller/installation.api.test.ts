@@ -47,7 +47,8 @@ it.each(objects)('%s is understood to its last field', async (_title, object) =>
       ...(metadata.namespace === undefined ? {} : { namespace: test.namespace }),
     },
   };
-  const path = `${base}${where}/${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`;
+  const plural = `${kind.toLowerCase().replace(/y$/, 'ie').replace(/s$/, 'se')}s`;
+  const path = `${base}${where}/${plural}`;
   await expect(test.client.request('POST', path, tried, { query })).resolves.toBeDefined();
 });
 
