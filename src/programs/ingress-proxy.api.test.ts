@@ -58,7 +58,7 @@ beforeAll(async () => {
     [
       join(import.meta.dirname, '../main.ts'),
       'ingress-proxy',
-      ...['--workers=2', '--log-level=silent', '--shed-seconds=1', '--drain-seconds=20'],
+      ...['--workers=2', '--log-level=silent', '--shed-seconds=5', '--drain-seconds=20'],
       ...[`--http-port=${http}`, `--https-port=${https}`, `--probe-port=${probes}`],
       `--kubeconfig=${inject('kubeconfigPath')}`,
     ],

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { createServer as createH2Server, type Http2Session } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
@@ -11,6 +12,11 @@ import type { Traffic } from './traffic.ts';
 /** Of one process and door; those beyond are closed at once. */
 const MAX_CONNECTIONS = 20_000;
 const HANDSHAKE_MS = 10_000;
+/**
+ * One of several processes has a queue of its own in the kernel. What the first process would accept for the others would
+ * be nobody's when they close.
+ */
+const OF_WORKER = cluster.isWorker ? { reusePort: true, exclusive: true } : {};
 
 export interface ListenersOptions {
   /** Default: all addresses. */
@@ -100,7 +106,7 @@ export function createListeners(
   const open = (server: Server, port: number) =>
     new Promise<number>((resolve, reject) => {
       server.once('error', reject);
-      server.listen({ port, host: options.host, backlog: 4_096 }, () => {
+      server.listen({ port, host: options.host, backlog: 4_096, ...OF_WORKER }, () => {
         server.off('error', reject);
         const address = server.address();
         resolve(typeof address === 'object' && address !== null ? address.port : port);
