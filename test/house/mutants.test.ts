@@ -7,6 +7,7 @@ import { ofCancelAndPlans } from '../mutants/of-cancel-and-plans.ts';
 import { ofControlPlanes } from '../mutants/of-control-planes.ts';
 import { ofHealth } from '../mutants/of-health.ts';
 import { ofHooks } from '../mutants/of-hooks.ts';
+import { ofIngress } from '../mutants/of-ingress.ts';
 import { ofItsEdges } from '../mutants/of-its-edges.ts';
 import { ofNetworks } from '../mutants/of-networks.ts';
 import { ofRemediation } from '../mutants/of-remediation.ts';
@@ -21,6 +22,7 @@ const mutants = [
   ...ofCancelAndPlans,
   ...ofHooks,
   ...ofTheQueue,
+  ...ofIngress,
   ...ofRemediation,
   ...ofNetworks,
 ];

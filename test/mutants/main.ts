@@ -6,6 +6,7 @@ import { ofCancelAndPlans } from './of-cancel-and-plans.ts';
 import { ofControlPlanes } from './of-control-planes.ts';
 import { ofHealth } from './of-health.ts';
 import { ofHooks } from './of-hooks.ts';
+import { ofIngress } from './of-ingress.ts';
 import { ofItsEdges } from './of-its-edges.ts';
 import { ofNetworks } from './of-networks.ts';
 import { ofRemediation } from './of-remediation.ts';
@@ -27,6 +28,7 @@ const mutants = [
   ...ofCancelAndPlans,
   ...ofHooks,
   ...ofTheQueue,
+  ...ofIngress,
   ...ofRemediation,
   ...ofNetworks,
 ].filter(({ name }) => name.includes(wanted));

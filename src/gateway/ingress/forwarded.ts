@@ -17,8 +17,10 @@ export type Trust = (address: string) => boolean;
 export function trustIn(networks: readonly string[]): Trust {
   const list = new BlockList();
   for (const network of networks) {
-    const [address = '', prefix = ''] = network.split('/');
+    const [address = '', prefix = '', ...more] = network.split('/');
     try {
+      // Number('') is 0, and with that everybody would be trusted.
+      if (!/^[0-9]{1,3}$/.test(prefix) || more.length > 0) throw new RangeError(prefix);
       list.addSubnet(address, Number(prefix), isIPv6(address) ? 'ipv6' : 'ipv4');
     } catch {
       throw new UsageError(`--trusted-proxies: "${network}" is no network; write one such as 10.0.0.0/8`);
