@@ -128,11 +128,18 @@ describe('a request', () => {
 
   it('does not get what an endpoint sent beyond the answer to the one before', async () => {
     const ok = (text: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
-    const where = await rawEndpoint((socket) =>
-      socket.on('data', () => socket.write(ok('mine') + ok('evil'))),
-    );
+    let connections = 0;
+    const where = await rawEndpoint((socket) => {
+      connections += 1;
+      let isFirst = true;
+      socket.on('data', () => {
+        socket.write(isFirst ? `${ok('mine')}HTTP/1.1 200` : ok('evil'));
+        isFirst = false;
+      });
+    });
     test.route('more', [where]);
     for (let times = 0; times < 3; times += 1) expect((await ask('more')).text).toBe('mine');
+    expect(connections).toBe(3);
   });
 
   it('gets the answer’s status, fields and body as they are', async () => {
