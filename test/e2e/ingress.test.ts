@@ -9,8 +9,8 @@ import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import { installNeighbour } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
-import { installNeighbour } from './neighbour.ts';
 
 /** docs/ingress.md on a cluster that we made: pages and a WebSocket over TLS, while pods and replicas come and go. */
 const NAME = 'ingress';
