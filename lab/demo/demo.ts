@@ -14,6 +14,7 @@ import { seen } from '../meta/faults.ts';
 import { type Meta, metaUp } from '../meta/meta.ts';
 import { askService } from '../meta/web.ts';
 import { withLab } from './lease.ts';
+import { pageThroughIngress } from './page.ts';
 import { followHosts } from './progress.ts';
 import { type Timings, timings } from './timings.ts';
 
@@ -70,6 +71,9 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
   await clock.measure('another host takes its place', () => replaced(meta, victim, spare));
   // What comes back is no part of the cluster any more, and is reset with it.
   await docker(['start', victim.name]);
+  await clock.measure('a page of the cluster, through our Ingress', async () => {
+    process.stdout.write(`${await pageThroughIngress(demoKubeconfig, worker)}\n`);
+  });
   if (keep) return;
   await clock.measure('delete', async () => {
     await post(meta, 'DELETE', PATH);

@@ -1,15 +1,19 @@
+import { createHash, X509Certificate } from 'node:crypto';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { nodeNameOf } from '#api/host.ts';
 import { createAuthority, createServerCertificate } from '#certificates/certificates.ts';
+import { openBrowser } from '#lab/browser/browser.ts';
+import { EDITOR_PORT, editorImage } from '#lab/editor/image.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
-import { installNeighbour } from '#lab/meta/neighbour.ts';
+import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
 
 /** docs/ingress.md on a cluster that we made: pages and a WebSocket over TLS, while pods and replicas come and go. */
@@ -17,6 +21,8 @@ const NAME = 'ingress';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 480_000;
 const HOST = 'shop.example.com';
+const EDITOR = 'editor.example.com';
+const EDITOR_IMAGE = 'docker.io/matryoshka/editor:e2e';
 const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/ingress.yaml');
 const PROXY = ['-n', 'matryoshka-ingress'];
 const DEPLOYMENT = 'deployment/matryoshka-ingress-server';
@@ -24,6 +30,8 @@ const DEPLOYMENT = 'deployment/matryoshka-ingress-server';
 let meta: Meta;
 let made = '';
 let port = '';
+/** Base64 of the SHA-256 of the certificate's public key, for a browser that knows no authority of ours. */
+let publicKey = '';
 beforeAll(async () => {
   meta = await metaUp(inject('labHosts'), () => {});
 });
@@ -66,6 +74,75 @@ const shop = (image: string) => ({
   },
 });
 
+const editorPod = (nodeName: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'editor', labels: { app: 'editor' } },
+  spec: {
+    nodeName,
+    containers: [
+      {
+        name: 'editor',
+        image: EDITOR_IMAGE,
+        imagePullPolicy: 'IfNotPresent',
+        env: [{ name: 'HOME', value: '/workspace' }],
+        readinessProbe: { tcpSocket: { port: EDITOR_PORT }, periodSeconds: 1 },
+        volumeMounts: [{ name: 'workspace', mountPath: '/workspace' }],
+      },
+    ],
+    securityContext: { runAsUser: 1000, fsGroup: 1000 },
+    volumes: [{ name: 'workspace', emptyDir: {} }],
+  },
+});
+const editorService = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'editor' },
+  spec: { selector: { app: 'editor' }, ports: [{ name: 'http', port: 80, targetPort: EDITOR_PORT }] },
+};
+const editorIngress = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'Ingress',
+  metadata: { name: 'editor' },
+  spec: {
+    ingressClassName: 'matryoshka',
+    tls: [{ hosts: [EDITOR], secretName: 'shop-tls' }],
+    rules: [
+      {
+        host: EDITOR,
+        http: {
+          paths: [
+            {
+              path: '/',
+              pathType: 'Prefix',
+              backend: { service: { name: 'editor', port: { name: 'http' } } },
+            },
+          ],
+        },
+      },
+    ],
+  },
+};
+
+/** In the page: a shell in the pod, which is asked for a sum over a WebSocket. */
+const SHELL = `(async () => {
+  const token = document.cookie.match(/_xsrf=([^;]+)/)?.[1] ?? '';
+  const made = await fetch('/api/terminals', { method: 'POST', headers: { 'X-XSRFToken': token } });
+  const { name } = await made.json();
+  const socket = new WebSocket('wss://' + location.host + '/terminals/websocket/' + name);
+  return new Promise((resolve, reject) => {
+    let said = '';
+    setTimeout(() => reject(new Error('no answer: ' + said)), 30_000);
+    socket.onerror = () => reject(new Error('the WebSocket failed'));
+    socket.onmessage = ({ data }) => {
+      const [kind, text] = JSON.parse(data);
+      if (kind === 'setup') socket.send(JSON.stringify(['stdin', 'echo sum-$((20 + 22))\\n']));
+      said += kind === 'stdout' ? text : '';
+      if (said.includes('sum-42')) resolve(said);
+    };
+  });
+})()`;
+
 /** What curl prints, asked from a host over TLS with the name that the certificate is for; '' upon failure. */
 const curl = (from: number, more = '') =>
   sh(
@@ -84,7 +161,9 @@ describe('Ingress on a cluster', () => {
     const { image } = await installNeighbour('ingress', made, [host(0), host(1)]);
     await rollout();
     const authority = await createAuthority();
-    const { cert, key } = await createServerCertificate(authority, [HOST], []);
+    const { cert, key } = await createServerCertificate(authority, [HOST, EDITOR], []);
+    const spki = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' });
+    publicKey = createHash('sha256').update(spki).digest('base64');
     for (const [name, text] of [
       ['tls.crt', cert],
       ['tls.key', key],
@@ -116,6 +195,28 @@ describe('Ingress on a cluster', () => {
   it('passes a WebSocket', async () => {
     const asked = "--http1.1 -i -N -H 'Connection: Upgrade' -H 'Upgrade: websocket'";
     expect(await curl(1, asked)).toMatch(/^HTTP\/1.1 101 [\s\S]*through$/);
+  });
+
+  it('leads a browser to an editor, over TLS and WebSockets', async () => {
+    await loadImage(await editorImage(() => {}), EDITOR_IMAGE, [host(1)]);
+    const items = [editorPod(nodeNameOf({ ip: host(1).ip })), editorService, editorIngress];
+    await inside(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    await inside(['wait', '--for=condition=Ready', 'pod/editor', '--timeout=120s']);
+    const { context, close } = await openBrowser(() => {}, {
+      names: { [EDITOR]: host(0).ip },
+      trusts: [publicKey],
+    });
+    try {
+      const page = await context.newPage();
+      await seen('the editor, in the browser', async () => {
+        const answer = await page.goto(`https://${EDITOR}:${port}/lab`, { timeout: 60_000 });
+        return answer?.status() === 200;
+      });
+      await page.locator('#jp-top-panel').waitFor({ timeout: 60_000 });
+      expect(await page.evaluate(SHELL)).toContain('sum-42');
+    } finally {
+      await close();
+    }
   });
 
   it('has the addresses of its Service as status', async () => {

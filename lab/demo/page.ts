@@ -1,0 +1,60 @@
+import { execa } from 'execa';
+import type { LabHost } from '../hosts/places.ts';
+import { kubectl } from '../kubectl.ts';
+import { seen } from '../meta/faults.ts';
+import { installNeighbour } from '../meta/neighbour.ts';
+
+const HOST = 'web.demo.example';
+const PROXY = ['-n', 'matryoshka-ingress'];
+const SERVER = 'matryoshka-ingress-server';
+const ROLLOUT_S = 120;
+
+/** For the Service that the demonstration has asked before. */
+const ingress = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'Ingress',
+  metadata: { name: 'web' },
+  spec: {
+    ingressClassName: 'matryoshka',
+    rules: [
+      {
+        host: HOST,
+        http: {
+          paths: [
+            { path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } },
+          ],
+        },
+      },
+    ],
+  },
+};
+
+/** Puts our Ingress into a cluster, on its worker, and answers what a page gives through it, and over TLS. */
+export async function pageThroughIngress(kubeconfig: string, worker: LabHost): Promise<string> {
+  await installNeighbour('ingress', kubeconfig, [worker]);
+  const rollout = [...PROXY, 'rollout', 'status', `deployment/${SERVER}`, `--timeout=${ROLLOUT_S}s`];
+  await kubectl(kubeconfig, rollout, { timeoutMs: (ROLLOUT_S + 10) * 1_000 });
+  await kubectl(kubeconfig, ['apply', '-f', '-'], { input: JSON.stringify(ingress) });
+  const pages: string[] = [];
+  for (const scheme of ['http', 'https']) {
+    const ofScheme = `jsonpath={.spec.ports[?(@.name=="${scheme}")].nodePort}`;
+    const port = (await kubectl(kubeconfig, [...PROXY, 'get', 'service', SERVER, '-o', ofScheme])).trim();
+    const url = `${scheme}://${HOST}:${port}/health`;
+    const how = [
+      '-sSk',
+      '-m',
+      '2',
+      '--resolve',
+      `${HOST}:${port}:${worker.ip}`,
+      '-w',
+      ' (HTTP %{http_code})',
+    ];
+    await seen(`${url} to answer`, async () => {
+      const { stdout } = await execa('curl', [...how, url], { reject: false });
+      if (!stdout.endsWith('(HTTP 200)')) return false;
+      pages.push(`GET ${url} → ${stdout}`);
+      return true;
+    });
+  }
+  return pages.join('\n');
+}
