@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Service } from '#api/core.ts';
-import type { IngressAddress } from '#api/networking.ts';
+import type { Ingress, IngressAddress } from '#api/networking.ts';
 
 const balanced = z.object({
   status: z.object({
@@ -16,3 +16,10 @@ export function addressesOf(service: Service | undefined): IngressAddress[] {
   const given = (service?.spec?.externalIPs ?? []).map((ip) => ({ ip }));
   return [...(found.success ? found.data.status.loadBalancer.ingress : []), ...given];
 }
+
+/** What its status says now; ports, which we do not tell, apart. */
+export const presentOf = ({ status }: Ingress): IngressAddress[] =>
+  (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }) => ({
+    ...(ip === undefined ? {} : { ip }),
+    ...(hostname === undefined ? {} : { hostname }),
+  }));

@@ -1,9 +1,8 @@
 import { type Secret, type Service, secretText } from '#api/core.ts';
 import type { ObjectKey } from '#api/meta.ts';
-import { INGRESSES, type Ingress, type IngressAddress, type IngressClass } from '#api/networking.ts';
+import { INGRESSES, type Ingress, type IngressClass } from '#api/networking.ts';
 import { canonicalJson } from '#base/canonical.ts';
-import { hostsOf, type Refusal } from '#routing/claims.ts';
-import { compileRoutes } from '#routing/compile.ts';
+import { hostsOf } from '#routing/claims.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import { keyOf } from '#runtime/cache/object-key.ts';
 import { scopedClient } from '#runtime/client/scoped-client.ts';
@@ -11,8 +10,10 @@ import { type Controller, createController } from '#runtime/controller/controlle
 import { watching } from '#runtime/controller/sources.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
 import type { ControllerHost } from '../host.ts';
-import { addressesOf } from './addresses.ts';
-import { problemsOf, type Telling } from './problems.ts';
+import { addressesOf, presentOf } from './addresses.ts';
+import { problemsOf } from './problems.ts';
+import { createTeller } from './teller.ts';
+import { uidOf, verdictsBy } from './verdicts.ts';
 
 /** Key of what the cache keeps of a Secret: why its certificate cannot be shown; absent: it can. */
 export const PROBLEM = 'problem';
@@ -32,44 +33,11 @@ export interface IngressDeps
   secrets: Informer<Secret>;
 }
 
-interface Known {
-  refusals: ReadonlyMap<string, Refusal[]>;
-  served: ReadonlySet<string>;
-  holds(ingress: Ingress, host: string): boolean;
-}
-const uidOf = ({ metadata }: Ingress): string => metadata.uid ?? '';
-
 /** Tells each Ingress where it is served, and what of it is not. Its routes are the proxies' own affair. */
 export function ingressController(deps: IngressDeps): Controller {
-  const { clock, log, ingresses, classes, services, secrets, recorder, proxy, workers } = deps;
-  /** What was told last, by uid: each is told once. */
-  const told = new Map<string, string>();
-  let known: Known | undefined;
-  const forget = () => {
-    known = undefined;
-  };
-  for (const informer of [ingresses, classes, services])
-    informer.addHandler({ add: forget, update: forget, delete: forget });
-
-  ingresses.addHandler({ delete: (gone) => void told.delete(uidOf(gone)) });
-
-  /** Computed once for all Ingresses, until something changes. */
-  function look(): Known {
-    if (known) return known;
-    const { refusals, served, holders } = compileRoutes({
-      ingresses: ingresses.list(),
-      classes: classes.list(),
-      service: (namespace, name) => services.get({ namespace, name }),
-      slices: () => [],
-    });
-    known = {
-      refusals: Map.groupBy(refusals, ({ ingress }) => uidOf(ingress)),
-      served: new Set(served.map(uidOf)),
-      holds: ({ metadata }, host) => holders.get(host)?.namespace === metadata.namespace,
-    };
-    return known;
-  }
-
+  const { clock, log, ingresses, classes, services, secrets, proxy, workers } = deps;
+  const look = verdictsBy(deps);
+  const tell = createTeller(deps, ingresses);
   const all = () => ingresses.list().map(keyOf);
   const inNamespace = (namespace = '') => ingresses.list(namespace).map(keyOf);
 
@@ -106,13 +74,7 @@ export function ingressController(deps: IngressDeps): Controller {
           return secret ? { problem: secretText(secret, PROBLEM) } : undefined;
         }),
       );
-      const present: IngressAddress[] = (ingress.status?.loadBalancer?.ingress ?? []).map(
-        ({ ip, hostname }) => ({
-          ...(ip === undefined ? {} : { ip }),
-          ...(hostname === undefined ? {} : { hostname }),
-        }),
-      );
-      if (canonicalJson(present) === canonicalJson(wanted)) return;
+      if (canonicalJson(presentOf(ingress)) === canonicalJson(wanted)) return;
       try {
         await scopedClient(deps.client, context).patch<Ingress>(
           INGRESSES,
@@ -127,13 +89,4 @@ export function ingressController(deps: IngressDeps): Controller {
       }
     },
   });
-
-  function tell(ingress: Ingress, problems: readonly Telling[]): void {
-    const uid = uidOf(ingress);
-    const before = new Set((told.get(uid) ?? '').split('\n'));
-    for (const { reason, message } of problems)
-      if (!before.has(`${reason} ${message}`)) recorder.event(ingress, 'Warning', reason, message);
-    if (problems.length === 0) told.delete(uid);
-    else told.set(uid, problems.map(({ reason, message }) => `${reason} ${message}`).join('\n'));
-  }
 }
