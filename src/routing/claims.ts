@@ -4,7 +4,7 @@ import { ANY_HOST, hostOf } from './hosts.ts';
 /** Something that an Ingress asks for and does not get: an Event on it. */
 export interface Refusal {
   ingress: Ingress;
-  reason: 'HostTaken' | 'PathTaken' | 'BackendNotFound' | 'BackendNotServed';
+  reason: 'HostTaken' | 'PathTaken' | 'PathTooLong' | 'BackendNotFound' | 'BackendNotServed';
   message: string;
 }
 

@@ -117,6 +117,15 @@ describe('a host', () => {
     ]);
     expect([find('h', '/a'), find('h', '/b'), told]).toEqual(['a/web:80', 'a/grpc:80', ['young PathTaken']]);
   });
+  it.each(['/a'.repeat(65), `/${'a'.repeat(4_096)}`])(
+    'has no path that costs more than it is worth',
+    (path) => {
+      const { find, told } = compiled([
+        ingress('i', { rules: [rule('h', 'web', path), rule('h', 'web', '/b')] }),
+      ]);
+      expect([find('h', path), find('h', '/b'), told]).toEqual([undefined, 'a/web:80', ['i PathTooLong']]);
+    },
+  );
 });
 
 describe('a backend', () => {

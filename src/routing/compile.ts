@@ -37,6 +37,12 @@ export interface Compiled extends Routes {
   holders: ReadonlyMap<string, Holder>;
 }
 
+/** Each element costs memory in every process that serves; no request of that length is read at all. */
+const MAX_PATH = 4_096;
+const MAX_ELEMENTS = 64;
+const isTooLong = (path: string): boolean =>
+  path.length > MAX_PATH || path.split('/').length > MAX_ELEMENTS + 1;
+
 interface Growing {
   paths: Map<string, PathRule>;
   otherwise?: string;
@@ -75,6 +81,11 @@ export function compileRoutes(world: RoutingWorld): Compiled {
       if (!there) continue;
       // A rule without paths leads all of its host to the default backend.
       for (const { path = '/', pathType, backend: asked } of http?.paths ?? []) {
+        if (isTooLong(path)) {
+          const message = `path "${path.slice(0, 64)}…" of host "${host}" has more than ${MAX_PATH} characters, or ${MAX_ELEMENTS} elements`;
+          refuse('PathTooLong', message);
+          continue;
+        }
         const match = pathType === 'Exact' ? 'exact' : 'prefix';
         const key = `${match} ${match === 'prefix' ? withoutSlash(path) : path}`;
         if (there.paths.has(key))

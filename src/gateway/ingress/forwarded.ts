@@ -29,21 +29,17 @@ export function trustIn(networks: readonly string[]): Trust {
   return (address) => networks.length > 0 && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-const WAY = new Set([
-  'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-proto',
-  'x-real-ip',
-]);
+/** What we tell of the way ourselves, upon what a trusted peer said of it. */
+const TOLD = new Set(['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto']);
+/** Whatever else frameworks believe of the way is named like these: X-Forwarded-Ssl, -Scheme, -Prefix. */
+const WAY = /^(x-forwarded-.*|forwarded|x-real-ip)$/;
 
 /** An IPv4 client of a socket for both families. */
 export const plainAddress = (address: string): string =>
   address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
 
 /** One that servers of the CGI family read as the same as another name is none that goes on. */
-const isWay = (name: string): boolean => WAY.has(name.includes('_') ? name.replaceAll('_', '-') : name);
+const isWay = (name: string): boolean => WAY.test(name.includes('_') ? name.replaceAll('_', '-') : name);
 
 /** The fields that an endpoint gets, host and lengths apart. */
 export function forwardedFields(head: RequestHead, peer: Peer, trust: Trust): Fields {
@@ -55,7 +51,9 @@ export function forwardedFields(head: RequestHead, peer: Peer, trust: Trust): Fi
     const [name = '', value = ''] = [fields[at], fields[at + 1]];
     if (name === 'host') continue;
     if (isWay(name)) {
-      if (isTrusted) told.set(name, told.has(name) ? `${told.get(name)}, ${value}` : value);
+      if (!isTrusted) continue;
+      if (TOLD.has(name)) told.set(name, told.has(name) ? `${told.get(name)}, ${value}` : value);
+      else if (name.startsWith('x-forwarded-')) kept.push(name, value);
     } else if (goesOn(name, framing.connection)) kept.push(name, value);
     else if (name === 'te' && listed(value).includes('trailers') && head.version === '2')
       kept.push('te', 'trailers');
