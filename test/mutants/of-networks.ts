@@ -56,9 +56,23 @@ export const ofNetworks: readonly Mutant[] = [
   {
     name: 'the Secret of a Network is anybody’s to use upon an edit',
     file: `${FOLDER}/rights.ts`,
-    from: '(oldObject == null || object.spec != oldObject.spec)',
-    to: 'oldObject == null',
+    from: 'object.spec != oldObject.spec && (',
+    to: 'oldObject == null && (',
     witness: api('rights.api.test.ts', 'is not used on other hosts'),
+  },
+  {
+    name: 'the Secret of a Network is anybody’s to exchange together with its hosts',
+    file: `${FOLDER}/rights.ts`,
+    from: '|| variables.secret != ',
+    to: '|| variables.secret < ',
+    witness: api('rights.api.test.ts', 'is not used on other hosts'),
+  },
+  {
+    name: 'the status of a Network is anybody’s to write',
+    file: `${FOLDER}/rights.ts`,
+    from: "['UPDATE'],",
+    to: "['CREATE'],",
+    witness: api('rights.api.test.ts', 'nobody but the controller says in the status'),
   },
   {
     name: 'a link of a Network’s name that somebody made is taken for ours',

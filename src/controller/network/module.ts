@@ -6,7 +6,7 @@ import { sshProvider } from '#bridges/ssh-provider.ts';
 import type { ControllerHost, ControllerModule } from '../host.ts';
 import type { Neighbour } from '../neighbours.ts';
 import { networkController } from './controller.ts';
-import { servedNamespace, useOfSecrets } from './rights.ts';
+import { admission, servedNamespace } from './rights.ts';
 
 const RESYNC_MS = 60_000;
 const NAMESPACES = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
@@ -64,5 +64,5 @@ export const network: Neighbour = {
       message: 'the controller of Networks writes nothing of a Network but its finalizers and status',
     },
   ],
-  others: [servedNamespace, ...useOfSecrets],
+  others: [servedNamespace, ...admission],
 };

@@ -88,6 +88,13 @@ describe('the Secret of a Network', () => {
     await expect(change('empty', { hosts: SPEC.hosts, credentialsSecret: 'key' }, bob)).rejects.toThrow(
       /may not get secrets "key"/,
     );
+    // Hosts that are not named any more are cleaned with it.
+    await expect(change('hers', { hosts: null, credentialsSecret: 'other' }, bob)).rejects.toThrow(
+      /may not get secrets "other"/,
+    );
+    await expect(change('hers', { hosts: null, credentialsSecret: null }, bob)).rejects.toThrow(
+      /may not get secrets "hers-ssh"/,
+    );
     // Nothing of the spec is another, or nothing is used any more.
     const metadata = { labels: { some: 'label' } };
     await bob.patch(NETWORKS, test.key('hers'), { metadata }, { type: 'merge' });
@@ -135,6 +142,28 @@ it('the controller changes nothing of a Network but finalizers and status, whoev
     for (const metadata of [{ labels: { a: 'b' } }, { annotations: { a: 'b' } }])
       await expect(patch({ metadata })).rejects.toThrow(why);
     await expect(patch({ metadata: { finalizers: ['some.io/other'] } })).resolves.toBeDefined();
+  } finally {
+    await client.close();
+  }
+});
+
+it('nobody but the controller says in the status where it goes with a Secret', async () => {
+  await make('told', { hosts: [], cidr: '10.5.0.0/24', gateway: '10.5.0.1' });
+  const client = await test.clientAs('matryoshka-network');
+  try {
+    const status = { hosts: [{ ip: '198.51.100.7', reached: true }] };
+    const tell = async (by: Client) => {
+      const found = await test.client.get<Network>(NETWORKS, test.key('told'));
+      return by.updateStatus<Network>(
+        NETWORKS,
+        { ...found, status: { ...found.status, ...status } },
+        { dryRun: true },
+      );
+    };
+    const why = /only the controller of Networks writes their status/;
+    // Policies are in force some moments after they are there.
+    await vi.waitFor(() => expect(tell(test.client)).rejects.toThrow(why), 60_000);
+    await until(() => tell(client).then(() => 'let in', String)).toBe('let in');
   } finally {
     await client.close();
   }

@@ -16,52 +16,76 @@ export const servedNamespace: KubeObject & JsonSchema = {
 
 const secretIn = (object: string) =>
   `(has(${object}.spec.credentialsSecret) ? ${object}.spec.credentialsSecret : ${object}.metadata.name + '-ssh')`;
+const hasHosts = 'has(object.spec.hosts) && object.spec.hosts.size() > 0';
+
+/** A ValidatingAdmissionPolicy and what puts it in force, in every namespace. */
+const policyOf = (
+  name: string,
+  operations: readonly ('CREATE' | 'UPDATE')[],
+  resource: string,
+  rules: object,
+): (KubeObject & JsonSchema)[] => [
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name },
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [
+          {
+            apiGroups: [NETWORKS.group],
+            apiVersions: ['*'],
+            operations: [...operations],
+            resources: [resource],
+          },
+        ],
+      },
+      ...rules,
+    },
+  },
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  },
+];
 
 /**
  * Whoever has the controller use a Secret must be allowed to get that very Secret (docs/contract.md, Credentials and
- * access): when a Network with hosts is made, and at every change of its spec.
+ * access): when a Network with hosts is made, at every change of its spec while it has some, and whenever it is another
+ * Secret, since hosts that are not named any more are cleaned with it.
  */
-const policy: KubeObject & JsonSchema = {
-  apiVersion: 'admissionregistration.k8s.io/v1',
-  kind: 'ValidatingAdmissionPolicy',
-  metadata: { name: NAME },
-  spec: {
-    failurePolicy: 'Fail',
-    matchConstraints: {
-      resourceRules: [
-        {
-          apiGroups: [NETWORKS.group],
-          apiVersions: ['*'],
-          operations: ['CREATE', 'UPDATE'],
-          resources: [NETWORKS.plural],
-        },
-      ],
+const useOfSecret = policyOf(NAME, ['CREATE', 'UPDATE'], NETWORKS.plural, {
+  variables: [
+    { name: 'secret', expression: secretIn('object') },
+    {
+      name: 'uses',
+      expression: `oldObject == null ? ${hasHosts} : object.spec != oldObject.spec && (${hasHosts} || variables.secret != ${secretIn('oldObject')})`,
     },
-    variables: [
-      { name: 'secret', expression: secretIn('object') },
-      {
-        name: 'uses',
-        expression:
-          'has(object.spec.hosts) && object.spec.hosts.size() > 0 && (oldObject == null || object.spec != oldObject.spec)',
-      },
-    ],
-    validations: [
-      {
-        expression:
-          "!variables.uses || authorizer.group('').resource('secrets').namespace(object.metadata.namespace).name(variables.secret).check('get').allowed()",
-        messageExpression:
-          "'user \"' + request.userInfo.username + '\" may not get secrets \"' + variables.secret + '\" in namespace \"' + object.metadata.namespace + '\", with which spec.hosts are reached'",
-        reason: 'Forbidden',
-      },
-    ],
-  },
-};
+  ],
+  validations: [
+    {
+      expression:
+        "!variables.uses || authorizer.group('').resource('secrets').namespace(object.metadata.namespace).name(variables.secret).check('get').allowed()",
+      messageExpression:
+        "'user \"' + request.userInfo.username + '\" may not get secrets \"' + variables.secret + '\" in namespace \"' + object.metadata.namespace + '\", with which its hosts are reached'",
+      reason: 'Forbidden',
+    },
+  ],
+});
 
-const binding: KubeObject & JsonSchema = {
-  apiVersion: 'admissionregistration.k8s.io/v1',
-  kind: 'ValidatingAdmissionPolicyBinding',
-  metadata: { name: NAME },
-  spec: { policyName: NAME, validationActions: ['Deny'] },
-};
+/** Status says where the controller goes to clean, and by which host key: nobody else's word is taken for it. */
+const writeOfStatus = policyOf(`${NAME}-status`, ['UPDATE'], `${NETWORKS.plural}/status`, {
+  validations: [
+    {
+      expression: `request.userInfo.username == 'system:serviceaccount:${NAME}:${NAME}'`,
+      message:
+        'only the controller of Networks writes their status, by which it goes to hosts with their Secrets',
+      reason: 'Forbidden',
+    },
+  ],
+});
 
-export const useOfSecrets = [policy, binding];
+export const admission = [...useOfSecret, ...writeOfStatus];
