@@ -191,6 +191,21 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(known.hostKeyLine).toBe(first.hostKeyLine);
   });
 
+  it('name a host that is lost once it was reached, and go on with the others', async () => {
+    await using other = await bridgeHost();
+    const grounds = [await mine.reach(host.place), await mine.reach(other.place)];
+    await host.hangUp();
+    // The first may find out by trying; by then it is known to be closed.
+    for (const ground of [grounds[0], grounds[0]])
+      await expect(ground?.session((session) => session.put(BRIDGE))).rejects.toMatchObject({
+        name: 'HostTrouble',
+        reason: 'Unreachable',
+      });
+    await grounds[1]?.session((session) => session.put(BRIDGE));
+    expect(await other.sh('ip -o link show type bridge')).toContain(NAME);
+    for (const ground of grounds) ground.close();
+  });
+
   it('leave a host alone for a while that does not answer, and no other', async () => {
     const gone = { ...host.place, port: 1 };
     const why = await mine.reach(gone).catch((error: unknown) => error);

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { connect, SshError } from './connection.ts';
+import { sshHost } from './testing/ssh-host.ts';
 
 const sockets: Socket[] = [];
 const closed = Promise.withResolvers<void>();
@@ -27,4 +28,19 @@ it('gives up once, and quietly, on a host that takes a connection and says nothi
   expect(failure).toMatchObject({ reason: 'Unreachable' });
   // The socket's end is told after the time-out; unheard, it would end this process.
   await closed.promise;
+});
+
+it('says that a host is out of reach whose connection has ended before a command, or ends during it', async () => {
+  await using host = await sshHost('grants');
+  const { run, close } = await connect(host.target('root'));
+  const during = run('sleep 60', { timeoutMs: 10_000 }).catch((error: unknown) => error);
+  await expect.poll(() => host.asked).toHaveLength(1);
+  await host.hangUp();
+  expect(await during).toMatchObject({ name: 'SshError', reason: 'Unreachable' });
+  await expect(run('true', { timeoutMs: 10_000 })).rejects.toMatchObject({
+    name: 'SshError',
+    reason: 'Unreachable',
+    message: expect.stringContaining('runs no command'),
+  });
+  close();
 });

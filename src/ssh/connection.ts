@@ -1,6 +1,7 @@
 import { type Socket, connect as tcpConnect } from 'node:net';
 import { Readable } from 'node:stream';
-import { Client, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
+import { Client, type ClientChannel, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
+import { messageOf } from '#base/errors.ts';
 import { gate } from './gate.ts';
 import { keyTypeOf, knownHostLine, type Pins, pinsOf } from './known-hosts.ts';
 import { bySudo, refusalOfSudo } from './sudo.ts';
@@ -160,12 +161,7 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
     try {
       client.connect(config);
     } catch (error) {
-      reject(
-        new SshError(
-          'KeyInvalid',
-          `the SSH key is unusable: ${error instanceof Error ? error.message : error}`,
-        ),
-      );
+      reject(new SshError('KeyInvalid', `the SSH key is unusable: ${messageOf(error)}`));
     }
   });
 }
@@ -174,7 +170,7 @@ function readPins({ knownHosts, host, port }: SshTarget): Pins {
   try {
     return pinsOf(knownHosts, host, port);
   } catch (error) {
-    throw new SshError('PinsUnreadable', error instanceof Error ? error.message : String(error));
+    throw new SshError('PinsUnreadable', messageOf(error));
   }
 }
 
@@ -217,11 +213,12 @@ function run(
       reject(new SshError('Unreachable', `${where} did not finish a command within ${timeoutMs / 1000} s`));
       client.destroy();
     }, timeoutMs);
-    client.exec(command, (error, channel) => {
-      if (error) {
-        clearTimeout(timer);
-        return reject(new SshError('Unreachable', `${where} runs no command: ${error.message}`));
-      }
+    const fail = (error: unknown) => {
+      clearTimeout(timer);
+      reject(new SshError('Unreachable', `${where} runs no command: ${messageOf(error)}`));
+    };
+    const started = (error: Error | undefined, channel: ClientChannel) => {
+      if (error) return fail(error);
       const output = { stdout: '', stderr: '' };
       let code: number | undefined;
       const collect = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {
@@ -240,6 +237,12 @@ function run(
       });
       if (input instanceof Readable) input.pipe(channel);
       else channel.end(input ?? '');
-    });
+    };
+    // It throws where the connection has ended since it was opened.
+    try {
+      client.exec(command, started);
+    } catch (error) {
+      fail(error);
+    }
   });
 }

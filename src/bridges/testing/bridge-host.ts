@@ -13,6 +13,8 @@ export interface BridgeHost extends AsyncDisposable {
   sh(command: string): Promise<string>;
   /** A file of the host. */
   text(path: string): Promise<string>;
+  /** Ends every connection to it. */
+  hangUp(): Promise<void>;
 }
 
 /** Why this machine can have no such host; undefined where it can. */
@@ -49,6 +51,7 @@ export async function bridgeHost(): Promise<BridgeHost> {
   return {
     place: { ip, port, user, password, knownHosts },
     sh,
+    hangUp: ssh.hangUp,
     text: (path) => readFile(join(root, path), 'utf8'),
     async [Symbol.asyncDispose]() {
       await ssh[Symbol.asyncDispose]();

@@ -39,26 +39,34 @@ export function plannedHosts({ metadata, spec, status }: Network): PlannedHost[]
 /** A host that was reached, or why not. */
 export type Reached = PlannedHost & ({ ground: Ground } | { trouble: HostTrouble | Lack });
 
-/** Connects to hosts, and changes nothing there. A host that leaves and was never reached need not be. */
-export function reachAll(
+/**
+ * Connects to hosts, and changes nothing there. A host that leaves and was never reached need not be. Where it rejects, which
+ * is for no fault of a host's, no connection is left open.
+ */
+export async function reachAll(
   provider: Provider,
   hosts: readonly PlannedHost[],
   credentials: Credentials | Lack,
 ): Promise<Reached[]> {
-  return pMap(
-    hosts.filter(({ record, stays }) => stays || record.reached),
-    async (host): Promise<Reached> => {
-      if (isLack(credentials)) return { ...host, trouble: credentials };
-      try {
-        const ground = await provider.reach(placeOf(host.record, credentials));
-        const record = { ...host.record, reached: true, hostKey: ground.hostKeyLine };
-        return { ...host, record, ground };
-      } catch (error) {
-        return { ...host, trouble: asTrouble(error) };
-      }
-    },
-    { concurrency: AT_ONCE },
-  );
+  const open: Ground[] = [];
+  const reach = async (host: PlannedHost): Promise<Reached> => {
+    if (isLack(credentials)) return { ...host, trouble: credentials };
+    try {
+      const ground = await provider.reach(placeOf(host.record, credentials));
+      open.push(ground);
+      const record = { ...host.record, reached: true, hostKey: ground.hostKeyLine };
+      return { ...host, record, ground };
+    } catch (error) {
+      return { ...host, trouble: asTrouble(error) };
+    }
+  };
+  const concerned = hosts.filter(({ record, stays }) => stays || record.reached);
+  try {
+    return await each(concerned, reach);
+  } catch (error) {
+    for (const ground of open) ground.close();
+    throw error;
+  }
 }
 
 /** Makes or removes the bridge on each; what fails on one keeps no other. */
@@ -68,19 +76,35 @@ export function settleAll(
   bridge: Bridge,
   isGone: (name: string) => Promise<boolean>,
 ): Promise<Settled[]> {
-  return pMap(
+  return each(hosts, async (host): Promise<Settled> => {
+    if (!('ground' in host)) return failed(network, host, host.trouble);
+    try {
+      const wanted = { name: bridge.name, bridge: host.stays ? bridge : undefined };
+      return await settle(host.ground, host.record, wanted, isGone);
+    } catch (error) {
+      return failed(network, host, asTrouble(error));
+    }
+  });
+}
+
+/** Does it for each, and tells of the first failure when all have ended: none is cut off in the middle by another's. */
+async function each<T extends PlannedHost, U>(
+  hosts: readonly T[],
+  act: (host: T) => Promise<U>,
+): Promise<U[]> {
+  const ended = await pMap(
     hosts,
-    async (host): Promise<Settled> => {
-      if (!('ground' in host)) return failed(network, host, host.trouble);
-      try {
-        const wanted = { name: bridge.name, bridge: host.stays ? bridge : undefined };
-        return await settle(host.ground, host.record, wanted, isGone);
-      } catch (error) {
-        return failed(network, host, asTrouble(error));
-      }
-    },
+    (host) =>
+      act(host).then(
+        (done) => ({ done }),
+        (error: unknown) => ({ error }),
+      ),
     { concurrency: AT_ONCE },
   );
+  return ended.map((one) => {
+    if ('error' in one) throw one.error;
+    return one.done;
+  });
 }
 
 const asTrouble = (error: unknown): HostTrouble => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { appendFile, chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import ssh2 from 'ssh2';
+import ssh2, { type Connection } from 'ssh2';
 import type { SshTarget } from '../connection.ts';
 
 /** How the host's sudo takes a call: as root may be become without a password, or with this word and exit code. */
@@ -15,6 +15,8 @@ export interface SshHost extends AsyncDisposable {
   readonly asked: readonly string[];
   /** The arguments of each call of sudo. */
   calls(): Promise<string[]>;
+  /** Ends every connection, as a host that goes down; resolves when they are closed. */
+  hangUp(): Promise<void>;
 }
 
 /** sudo(8) as far as it matters here: who wants to be asked for a password is refused. */
@@ -42,8 +44,10 @@ export async function sshHost(
     await chmod(join(bin, 'sudo'), 0o755);
   }
   const asked: string[] = [];
+  const clients = new Set<Connection>();
   const { private: hostKey } = ssh2.utils.generateKeyPairSync('ed25519');
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
+    clients.add(client.on('close', () => clients.delete(client)));
     client.on('authentication', (attempt) => attempt.accept());
     client.on('error', () => {});
     client.on('session', (accept) => {
@@ -72,6 +76,9 @@ export async function sshHost(
     target: (user) => ({ host: '127.0.0.1', port, user, password: 'x', knownHosts: '', timeoutMs: 10_000 }),
     asked,
     calls: async () => (await readFile(log, 'utf8')).split('\n').filter((line) => line !== ''),
+    hangUp: async () => {
+      await Promise.all([...clients].map((client) => once(client.end(), 'close')));
+    },
     async [Symbol.asyncDispose]() {
       server.close();
       await rm(bin, { recursive: true });
