@@ -137,6 +137,19 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(await everything()).toBe(theirs);
   });
 
+  it('do not take a host with things of somebody else that has lost its owner file', async () => {
+    await by(ofProcess(1, 'c-demo'), (session) => session.put(BRIDGE));
+    await host.sh('rm $MATRYOSHKA_ROOT/etc/matryoshka/owner.json');
+    const theirs = await everything();
+    for (const act of [look, () => put(OTHER)])
+      await expect(act()).rejects.toMatchObject({ reason: 'HostConflict', message: /made lists .* c-demo/ });
+    expect(await everything()).toBe(theirs);
+    // It is still for its owner to come back.
+    await expect(host.text('etc/matryoshka/owner.json')).rejects.toThrow(/ENOENT/);
+    await by(ofProcess(1, 'c-demo'), (session) => session.remove(NAME));
+    expect(await everything()).toBe(untouched);
+  });
+
   it('are refused to a process after which another came', async () => {
     await put(BRIDGE);
     await by(ofProcess(2), (session) => session.put(OTHER));

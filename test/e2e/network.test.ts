@@ -40,7 +40,10 @@ const guest = (index: number, address: string, gateway: string) =>
   sh(
     index,
     `set -e; bridge=$(ip -o link show type bridge | sed -n 's/.*: \\(mxn-[^:]*\\):.*/\\1/p')
-     trap 'ip netns delete guest' EXIT; ip netns add guest
+     # The first namespace that has a name mounts their folder.
+     [ -e /run/netns ] && had=yes || had=no
+     trap 'ip netns delete guest || :; [ $had = yes ] || { umount /run/netns; rmdir /run/netns; }' EXIT
+     ip netns add guest
      ip link add plug type veth peer name eth0 netns guest; ip link set plug master "$bridge" up
      ip -n guest addr add ${address} dev eth0; ip -n guest link set eth0 up; ip -n guest route add default via ${gateway}
      ip netns exec guest curl -s -o /dev/null -m 10 -w '%{http_code}' ${meta.artifactsUrl}/`,

@@ -89,6 +89,13 @@ export const ofNetworks: readonly Mutant[] = [
     witness: onHosts('neither change nor remove'),
   },
   {
+    name: 'a host that lost its owner file is taken by Networks, whatever others have made there',
+    file: 'src/bridges/host/take.sh',
+    from: '[ -z "$by" ] || [ "$by" =',
+    to: 'true || [ "$by" =',
+    witness: onHosts('do not take a host with things of somebody else'),
+  },
+  {
     name: 'a host without Networks stays theirs',
     file: 'src/bridges/ssh-provider.ts',
     from: 'names.size === 0 && ',

@@ -5,6 +5,9 @@ export PATH=/usr/local/sbin:/usr/local/bin:$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 for tool in bash ip nft sysctl flock; do
   command -v "$tool" > /dev/null || { echo "there is no $tool here; install bash, iproute2, nftables, procps and util-linux" >&2; exit 86; }
 done
+# Without the owner file the fence takes the host for nobody's: what stands here says whose it is, or was.
+by=$(sed -n '1s/^cluster //p' "$R/etc/matryoshka/made" 2>/dev/null)
+[ -z "$by" ] || [ "$by" = "${RUN%% *}" ] || { echo "HostConflict: /etc/matryoshka/made lists what cluster $by has made here" >&2; exit 81; }
 fence=$R/usr/local/sbin/matryoshka-fence
 mkdir -p "${fence%/*}" || exit 1
 new=$(mktemp "${fence%/*}/.matryoshka-fence.XXXXXX") || exit 1
