@@ -54,6 +54,13 @@ export const ofNetworks: readonly Mutant[] = [
     witness: { project: 'unit', file: `${FOLDER}/claims.test.ts`, test: 'and is not disturbed by that one' },
   },
   {
+    name: 'who names a host for a Network keeps others from it, though he has never reached it',
+    file: `${FOLDER}/claims.ts`,
+    from: '(reached ? [ip] : [])',
+    to: '(ip || reached ? [ip] : [])',
+    witness: { project: 'unit', file: `${FOLDER}/claims.test.ts`, test: 'but not where it has never come' },
+  },
+  {
     name: 'the Secret of a Network is anybody’s to use upon an edit',
     file: `${FOLDER}/rights.ts`,
     from: 'object.spec != oldObject.spec && (',

@@ -4,7 +4,7 @@ import { hindranceOf } from './claims.ts';
 
 const A = '192.0.2.1';
 const B = '192.0.2.2';
-/** `second`: when it was made; `has`: hosts with the address that it has there. */
+/** `second`: when it was made; `has`: hosts that it has reached, with the address that it has there, or none. */
 const network = (
   name: string,
   second: number,
@@ -13,37 +13,56 @@ const network = (
 ): Network => ({
   metadata: { namespace: 'n', name, uid: name, creationTimestamp: `2026-01-01T00:00:0${second}Z` },
   spec: { cidr, gateway, hosts },
-  status: { hosts: Object.entries(has).map(([ip, address]) => ({ ip, address })) },
+  status: {
+    hosts: Object.entries(has).map(([ip, address]) => ({
+      ip,
+      reached: true,
+      ...(address ? { address } : {}),
+    })),
+  },
 });
+const reached = { [A]: '' };
 const within = { cidr: '10.9.0.128/25', gateway: '10.9.0.129' };
 
 it.each<[string, Network, Network, RegExp | undefined]>([
   [
     'the older one gets it',
     network('new', 2),
-    network('old', 1),
+    network('old', 1, {}, reached),
     /overlaps 10\.9\.0\.0\/24 of Network n\/old on host 192\.0\.2\.1/,
   ],
-  ['and has no obstacle in the newer one', network('old', 1), network('new', 2), undefined],
-  ['of one second the uid decides', network('b', 1), network('a', 1), /n\/a/],
-  ['nor the other way round', network('a', 1), network('b', 1), undefined],
-  ['a part of it is enough', network('new', 2, within), network('old', 1), /n\/old/],
+  [
+    'but not where it has never come: to name a host keeps nobody from it',
+    network('new', 2),
+    { ...network('old', 1), status: { hosts: [{ ip: A, message: 'refuses the key or password' }] } },
+    undefined,
+  ],
+  [
+    'nor on a host because it has come to another',
+    network('new', 2),
+    network('old', 1, { hosts: [{ ip: A }, { ip: B }] }, { [B]: '' }),
+    undefined,
+  ],
+  ['and has no obstacle in the newer one', network('old', 1), network('new', 2, {}, reached), undefined],
+  ['of one second the uid decides', network('b', 1), network('a', 1, {}, reached), /n\/a/],
+  ['nor the other way round', network('a', 1), network('b', 1, {}, reached), undefined],
+  ['a part of it is enough', network('new', 2, within), network('old', 1, {}, reached), /n\/old/],
   [
     'on another host it may be used again',
     network('new', 2, { hosts: [{ ip: B }] }),
-    network('old', 1),
+    network('old', 1, {}, reached),
     undefined,
   ],
   [
     'hosts are called by one spelling',
     network('new', 2, { hosts: [{ ip: '2001:db8:0::1' }] }),
-    network('old', 1, { hosts: [{ ip: '2001:DB8::1' }] }),
+    network('old', 1, { hosts: [{ ip: '2001:DB8::1' }] }, { '2001:db8::1': '' }),
     /2001:db8::1/,
   ],
   [
     'other addresses are free',
     network('new', 2, { cidr: '10.10.0.0/16', gateway: '10.10.0.1' }),
-    network('old', 1),
+    network('old', 1, {}, reached),
     undefined,
   ],
   [
@@ -55,7 +74,7 @@ it.each<[string, Network, Network, RegExp | undefined]>([
   [
     'and is not disturbed by that one',
     network('new', 2, {}, { [A]: '10.9.0.1/24' }),
-    network('old', 1),
+    network('old', 1, {}, reached),
     undefined,
   ],
   [
@@ -67,7 +86,7 @@ it.each<[string, Network, Network, RegExp | undefined]>([
   [
     'what one has on a host gives no right on another',
     network('new', 2, { hosts: [{ ip: A }, { ip: B }] }, { [B]: '10.9.0.1/24' }),
-    network('old', 1),
+    network('old', 1, {}, reached),
     /on host 192\.0\.2\.1/,
   ],
 ])('%s', (_why, one, other, says) => {
@@ -81,7 +100,7 @@ it('one that goes wants nothing, and has what it has', () => {
     const one = network('old', 1, {}, has);
     return { ...one, metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:09Z' } };
   };
-  expect(hindranceOf(network('new', 2), [going({})])).toBeUndefined();
+  expect(hindranceOf(network('new', 2), [going(reached)])).toBeUndefined();
   expect(hindranceOf(network('new', 2), [going({ [A]: '10.9.0.1/24' })])).toMatchObject({
     reason: 'CidrOverlap',
   });

@@ -20,6 +20,14 @@ const asked = (network: Network): Claim[] => {
   const cidr = parseCidr(network.spec.cidr);
   return cidr && !network.metadata.deletionTimestamp ? [{ cidr, hosts: new Set(hostsOf(network)) }] : [];
 };
+/** What it asks for where it has come: to name a host keeps nobody from it. */
+const wished = (network: Network): Claim[] => {
+  const known = new Set((network.status?.hosts ?? []).flatMap(({ ip, reached }) => (reached ? [ip] : [])));
+  return asked(network).map(({ cidr, hosts }) => ({
+    cidr,
+    hosts: new Set([...hosts].filter((ip) => known.has(ip))),
+  }));
+};
 const made = ({ status }: Network): Claim[] =>
   (status?.hosts ?? []).flatMap(({ ip, address }) => {
     const cidr = address === undefined ? undefined : networkAround(address);
@@ -37,7 +45,8 @@ const isOlder = (one: Network, other: Network): boolean => {
 
 /**
  * What keeps a Network from being made as it is asked. Two must not have an address in common on a host: who has it there
- * keeps it, and where nobody has it yet the older one gets it.
+ * keeps it, and where nobody has it yet the older one of those that have reached the host gets it; before, whoever is first
+ * on the host itself.
  */
 export function hindranceOf(network: Network, all: readonly Network[]): Hindrance | undefined {
   const flaw = flawOf(network.spec);
@@ -47,7 +56,7 @@ export function hindranceOf(network: Network, all: readonly Network[]): Hindranc
   for (const other of all) {
     if (other.metadata.uid === network.metadata.uid) continue;
     // What it has already, the other one's older wish does not take away.
-    const wishes = isOlder(other, network) ? asked(other) : [];
+    const wishes = isOlder(other, network) ? wished(other) : [];
     for (const [mine, theirs] of asked(network).flatMap((one) => [
       ...made(other).map((two) => [one, two] as const),
       ...wishes.map((two) => [without(one, made(network)), two] as const),
