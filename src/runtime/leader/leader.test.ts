@@ -39,7 +39,7 @@ function createLeaseServer() {
     set: (spec: Lease['spec']) => {
       version += 1;
       stored = {
-        metadata: { namespace: 'n', name: 'l', resourceVersion: String(version) },
+        metadata: { ...stored?.metadata, namespace: 'n', name: 'l', resourceVersion: String(version) },
         ...(spec ? { spec } : {}),
       };
     },
@@ -64,10 +64,14 @@ let clock: ManualClock;
 let server: ReturnType<typeof createLeaseServer>;
 let elections: Election[];
 
-function elect(identity: string, fault: { cut?: boolean; deaf?: boolean } = {}) {
+function elect(
+  identity: string,
+  fault: { cut?: boolean; deaf?: boolean } = {},
+  observe?: (leading: boolean) => void,
+) {
   const lease = { namespace: 'n', name: 'l' };
   const client = clientOver(server.line(fault));
-  const election = createElection({ client, lease, identity, log: createLogger('silent'), clock });
+  const election = createElection({ client, lease, identity, log: createLogger('silent'), clock, observe });
   elections.push(election);
   election.start();
   return election;
@@ -125,6 +129,16 @@ it('has a later term than every leader before, also when the Lease was deleted m
   const c = elect('c');
   await clock.advance(2000);
   expect(c.term()?.since).toBeGreaterThan(second?.since ?? Number.NaN);
+});
+
+it('tells nobody the term of whoever took the Lease from it', async () => {
+  const told: unknown[] = [];
+  const a: Election = elect('a', {}, (leading) => leading || told.push(a.term()));
+  await clock.advance(5000);
+  server.set({ holderIdentity: 'b', leaseDurationSeconds: 12, leaseTransitions: 7 });
+  await clock.advance(5000);
+  expect(a.lost.reason).toBeInstanceOf(LeadershipLost);
+  expect(told).toEqual([undefined]);
 });
 
 it('knows at once, after a sleep past its lease, that it may not write', async () => {

@@ -167,8 +167,10 @@ export function createElection(options: ElectionOptions): Election {
     term() {
       if (!isLeading() || !seen) return undefined;
       const { metadata, spec } = seen.lease;
+      // It was read, and is another's by now: this leadership is about to be lost.
+      if (spec?.holderIdentity !== identity) return undefined;
       const since = Math.floor(Date.parse(metadata.creationTimestamp ?? '') / 1000);
-      return Number.isNaN(since) ? undefined : { since, number: spec?.leaseTransitions ?? 0 };
+      return Number.isNaN(since) ? undefined : { since, number: spec.leaseTransitions ?? 0 };
     },
     lost: lost.signal,
     async stop() {
