@@ -23,6 +23,12 @@ it('a silent failure has its code, and no word is long or controls a terminal', 
   expect(message).not.toContain('\u001b');
 });
 
+it('what nobody asked for is told without what controls a terminal', () => {
+  expect(() => seenIn('h', `\u001b[2J${'x'.repeat(5_000)}\u202e`)).toThrow(
+    /^h says what nobody asked: \[2Jx{290,300}$/,
+  );
+});
+
 it('a look has bridges, whole or not, and what is not ours', () => {
   const lines = [
     'bridge\tmxn-a\t10.9.0.1/24,10.9.1.1/24\tyes',

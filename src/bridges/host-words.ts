@@ -12,9 +12,12 @@ const REFUSALS: Readonly<Record<number, Trouble>> = {
 };
 const MAX_WORD = 300;
 
+/** A word of a host's for people, which neither is long nor controls a terminal. */
+const wordOf = (text: string): string => text.replaceAll(/\p{C}/gu, ' ').trim().slice(0, MAX_WORD);
+
 /** The trouble behind an exit code that is not 0. */
 export function troubleOf(where: string, { code, stderr }: { code: number; stderr: string }): HostTrouble {
-  const last = stderr.trim().split('\n').at(-1)?.replaceAll(/\p{C}/gu, ' ').trim().slice(0, MAX_WORD);
+  const last = wordOf(stderr.trim().split('\n').at(-1) ?? '');
   return new HostTrouble(REFUSALS[code] ?? 'HostFailed', `${where}: ${last || `exit code ${code}`}`);
 }
 
@@ -28,7 +31,7 @@ export function seenIn(where: string, stdout: string): Seen {
       const addresses = text.split(',').filter((address) => address !== '');
       bridges.push({ name, addresses, whole: whole === 'yes' });
     } else if (kind === 'foreign' && name && text) foreign.push({ link: name, to: text });
-    else throw new HostTrouble('HostFailed', `${where} says what nobody asked: ${line.slice(0, MAX_WORD)}`);
+    else throw new HostTrouble('HostFailed', `${where} says what nobody asked: ${wordOf(line)}`);
   }
   return { bridges, foreign };
 }
