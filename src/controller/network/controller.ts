@@ -34,7 +34,7 @@ const RETRY = { baseMs: 5_000, maxMs: 300_000 };
 /** For every Network a bridge on each of its hosts: made where it is missing, changed where it differs, removed when it goes. */
 export function networkController(deps: NetworkDeps): Controller {
   const { clock, log, networks, provider, random, recorder, resyncMs, workers } = deps;
-  const credentials = createCredentialStore();
+  const credentials = createCredentialStore(networks);
   const failures = itemBackoff(RETRY);
   const waitsForAddresses = ({ status }: Network) =>
     findCondition(status?.conditions, 'Ready')?.reason === 'CidrOverlap';
@@ -79,7 +79,6 @@ export function networkController(deps: NetworkDeps): Controller {
         for (const { type, reason, message } of told) recorder.event(network, type, reason, message);
         if (isDone) {
           await letGo(client, network);
-          credentials.forget(network);
           failures.forget(uid);
           return undefined;
         }

@@ -2,6 +2,7 @@ import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import { credentialsSecretName } from '#api/names.ts';
 import type { Network, NetworkHost } from '#api/network.ts';
 import type { Place } from '#bridges/provider.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isForbidden } from '#runtime/wire/api-error.ts';
 
@@ -13,10 +14,10 @@ export interface Lack {
   message: string;
 }
 
+/** What was read last, for as long as its Network is there. */
 export interface CredentialStore {
   /** As they are now. Of a Network that is deleted, whose Secret may go first, those that were good before will do. */
   of(client: Client, network: Network): Promise<Credentials | Lack>;
-  forget(network: Network): void;
 }
 
 export const isLack = (one: Credentials | Lack): one is Lack => 'reason' in one;
@@ -42,8 +43,10 @@ async function read(client: Client, { metadata, spec }: Network): Promise<Creden
   }
 }
 
-export function createCredentialStore(): CredentialStore {
+export function createCredentialStore(networks: Pick<Informer<Network>, 'addHandler'>): CredentialStore {
   const good = new Map<string, Credentials>();
+  // Also of one that went without us, by a finalizer that somebody took off.
+  networks.addHandler({ delete: ({ metadata: { uid = '' } }) => void good.delete(uid) });
   return {
     async of(client, network) {
       const { uid = '', deletionTimestamp } = network.metadata;
@@ -52,7 +55,6 @@ export function createCredentialStore(): CredentialStore {
       good.set(uid, now);
       return now;
     },
-    forget: ({ metadata: { uid = '' } }) => void good.delete(uid),
   };
 }
 
