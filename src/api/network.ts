@@ -77,9 +77,9 @@ const networkSpecSchema = z
       ),
       rule(
         ofCidr(
-          "!['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'].exists(one, cidr(one).containsCIDR(cidr(self.cidr)))",
+          "!['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'].exists(one, cidr(one).containsCIDR(cidr(self.cidr)) || cidr(self.cidr).containsCIDR(cidr(one)))",
         ),
-        'must be addresses of hosts: not 0.0.0.0/8, loopback, link-local or multicast',
+        'must be addresses of hosts, without any of 0.0.0.0/8, loopback, link-local or multicast',
         '.cidr',
       ),
       rule(isGateway, 'must be an IPv4 address such as 10.9.0.1', '.gateway'),

@@ -177,6 +177,13 @@ describe('bad input', () => {
     ['all addresses', { cidr: '0.0.0.0/0' }, /spec\.cidr.*prefix of \/8 to \/30/],
     ['one address', { cidr: '10.9.0.1/32' }, /spec\.cidr.*prefix of \/8 to \/30/],
     ['loopback', { cidr: '127.1.0.0/16', gateway: '127.1.0.1' }, /spec\.cidr.*must be addresses of hosts/],
+    [
+      'link-local',
+      { cidr: '169.254.7.0/24', gateway: '169.254.7.1' },
+      /spec\.cidr.*must be addresses of hosts/,
+    ],
+    ['link-local among others', { cidr: '169.0.0.0/8', gateway: '169.0.0.1' }, /spec\.cidr.*link-local/],
+    ['link-local and one more', { cidr: '169.254.0.0/15', gateway: '169.254.0.1' }, /spec\.cidr.*link-local/],
     ['multicast', { cidr: '239.1.0.0/16', gateway: '239.1.0.1' }, /spec\.cidr.*must be addresses of hosts/],
     ['a gateway that is none', { gateway: 'router' }, /spec\.gateway.*must be an IPv4 address/],
     ['a gateway elsewhere', { gateway: '10.10.0.1' }, /spec\.gateway.*within spec\.cidr/],
@@ -198,6 +205,7 @@ describe('bad input', () => {
     ['10.128.0.0/9', '10.200.255.255'],
     ['10.0.0.0/8', '10.0.0.1'],
     ['192.168.7.252/30', '192.168.7.254'],
+    ['169.252.0.0/15', '169.252.0.1'],
   ])('is no gateway within %s: but %s is one', async (cidr, gateway) => {
     const made = make('good', { cidr, gateway, hosts: [] });
     await expect(made).resolves.toBeDefined();
