@@ -24,7 +24,7 @@ let mine: Provider;
 let untouched = '';
 const everything = () =>
   host.sh(
-    'ip -o -4 addr show; ip link show type bridge; ip route show; nft list ruleset; sysctl net.ipv4.ip_forward',
+    'ip -o -4 addr show; ip link show type bridge; ip route show; nft list ruleset; sysctl net.ipv4.ip_forward net.ipv4.conf.all.accept_redirects',
   );
 const ofProcess = (term: number, owner = 'networks-a') =>
   sshProvider({
@@ -39,6 +39,8 @@ vi.setConfig({ testTimeout: 120_000 });
 describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine lacks ${lack})` : ''}`, () => {
   beforeEach(async () => {
     host = await bridgeHost();
+    // Not what the kernel makes of it together with forwarding.
+    await host.sh('sysctl -qw net.ipv4.conf.all.accept_redirects=0');
     untouched = await everything();
     mine = ofProcess(1);
   });
@@ -187,6 +189,30 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
       ]),
     );
     expect(foreign.map(({ to }) => to).join()).not.toContain('10.9.');
+  });
+
+  it('tell from where somebody works on the host by SSH, unless that is a bridge of ours', async () => {
+    await put(BRIDGE);
+    const peers = ['10.44.0.7', '10.9.0.7'];
+    const program = `
+      const { connect, createServer } = require("node:net");
+      setTimeout(() => process.exit(), 60_000);
+      let open = 0;
+      createServer(() => ++open === 2 && console.log("up")).listen(22, () => {
+        for (const localAddress of "${peers}".split(",")) connect({ port: 22, host: "192.0.2.10", localAddress });
+      });`;
+    // The one far away, by the way that the host has to everybody; the other plugged into the bridge.
+    const pid =
+      await host.sh(`ip route add local 10.44.0.7 dev lo table local; ip route add local 10.9.0.7 dev ${NAME} table local
+      cd $MATRYOSHKA_ROOT; node -e '${program}' > up 2>&1 & until [ -s up ]; do sleep 0.05; done; echo $!`);
+    try {
+      expect(await host.text('up')).toBe('up\n');
+      const { foreign } = await look();
+      expect(foreign).toContainEqual({ link: 'an SSH session', to: '10.44.0.7' });
+      expect(foreign.map(({ to }) => to)).not.toContain('10.9.0.7');
+    } finally {
+      await host.sh(`kill ${pid}`);
+    }
   });
 
   it('are not made where another machine answers under the address', async () => {

@@ -4,6 +4,8 @@
 # Everything else is somebody's, whatever its name is.
 ROLE=network
 owner=${RUN%% *} sums=$state/network forwarding=net.ipv4.ip_forward
+# The kernel changes it with forwarding, either way.
+redirects=net.ipv4.conf.all.accept_redirects
 
 is_there() { ip link show dev "$1" > /dev/null 2>&1; }
 alias_of() { ip link show dev "$1" 2>/dev/null | sed -n 's/^ *alias //p'; }
@@ -27,7 +29,8 @@ free() { # name id
     { echo "table ip $1 is there, and was not made for this Network; remove it if nobody needs it" >&2; exit 87; }
 }
 
-# A line for each bridge that the manifest lists, whether it is there or not, and for each address and route of somebody's.
+# A line for each bridge that the manifest lists, whether it is there or not, and for each address and route of somebody's
+# and each address from which somebody works here.
 look() {
   local bridge whole to link address
   for bridge in $(made_links); do
@@ -40,6 +43,17 @@ look() {
   # A route may begin with its type, as in "blackhole 10.0.0.0/8".
   ip -o -4 route show | awk '{ to = $1 ~ /^[a-z]+$/ && $1 != "default" ? $2 : $1; dev = "-"; for (i = 1; i < NF; i++) if ($i == "dev") dev = $(i + 1); if (to != "default") print to, dev }' |
     while read -r to link; do is_ours "$link" || printf 'foreign\t%s\t%s\n' "$link" "$to"; done
+  visitors
+}
+
+# Who works on this host by SSH, over whatever way but a bridge of ours: replies to such an address must not go into a bridge.
+visitors() {
+  local peer dev
+  ss -Htnp state established | awk '$3 ~ /:22$/ || /\(\("(sshd|dropbear)/ { sub(/:[0-9]+$/, "", $4); gsub(/[][]|::ffff:/, "", $4); if ($4 ~ /^[0-9.]+$/) print $4 }' | sort -u |
+    while read -r peer; do
+      dev=$(ip -o -4 route get "$peer" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')
+      is_ours "$dev" || printf 'foreign\t%s\t%s\n' 'an SSH session' "$peer"
+    done
 }
 
 # Makes the bridge, or what of it is missing or another. Ports that somebody has put into it stay.
@@ -47,7 +61,7 @@ put_bridge() {
   only_ours; free "$BRIDGE" "$ID"
   local address was; was=$(sysctl -n $forwarding) || exit 1
   [ -s "$manifest" ] || { mkdir -p "${manifest%/*}" && echo "cluster $owner" | rewrite; } || exit 1
-  grep -q "^$ROLE sysctl $forwarding=" "$manifest" || [ "$was" = 1 ] || own sysctl "$forwarding=$was"
+  grep -q "^$ROLE sysctl $forwarding=" "$manifest" || [ "$was" = 1 ] || own sysctl "$redirects=$(sysctl -n $redirects)" "$forwarding=$was"
   own link "$BRIDGE" table "ip $BRIDGE"
   is_there "$BRIDGE" || ip link add name "$BRIDGE" type bridge || exit 1
   [ -n "$(alias_of "$BRIDGE")" ] || ip link set dev "$BRIDGE" alias "matryoshka:$ID" || exit 1
@@ -82,11 +96,9 @@ remove_bridge() {
 
 # Where nothing of ours is left the host is anybody's again. The fence goes last.
 leave() {
-  local was
   only_ours
   [ -z "$(made_links)" ] || exit 0
-  was=$(sed -n "s/^$ROLE sysctl //p" "$manifest" 2>/dev/null)
-  [ -z "$was" ] || sysctl -q -w "$was" || exit 1
+  sed -n "s/^$ROLE sysctl //p" "$manifest" 2>/dev/null | tac | while read -r value; do sysctl -q -w "$value" || exit 1; done || exit 1
   rm -f "$manifest"
   # shellcheck disable=SC2086
   "$R/usr/local/sbin/matryoshka-fence" release $RUN > /dev/null || exit 1

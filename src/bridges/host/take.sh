@@ -2,7 +2,7 @@
 # the host's fence only once it has been let in.
 R=${MATRYOSHKA_ROOT:-}
 export PATH=/usr/local/sbin:/usr/local/bin:$PATH:/usr/sbin:/usr/bin:/sbin:/bin
-for tool in bash ip nft sysctl flock; do
+for tool in bash ip ss nft sysctl flock; do
   command -v "$tool" > /dev/null || { echo "there is no $tool here; install bash, iproute2, nftables, procps and util-linux" >&2; exit 86; }
 done
 # Without the owner file the fence takes the host for nobody's: what stands here says whose it is, or was.
