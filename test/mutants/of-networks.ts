@@ -28,8 +28,8 @@ export const ofNetworks: readonly Mutant[] = [
   {
     name: 'a Network whose host cannot be cleaned goes all the same',
     file: `${FOLDER}/round.ts`,
-    from: 'if (abandoned.includes(ip)) {',
-    to: 'if (abandoned.length > 0) {',
+    from: 'some((one) => one.trim() === ip)',
+    to: 'some((one) => one.trim() !== ip)',
     witness: api('module.api.test.ts', 'holds a deletion until it is clean, or is let go by name'),
   },
   {

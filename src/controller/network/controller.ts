@@ -61,7 +61,7 @@ export function networkController(deps: NetworkDeps): Controller {
       const concerned = hosts.filter(({ stays }) => !stays || !hindrance);
       const held = hosts.filter((host) => !concerned.includes(host));
 
-      const reached = await reachAll(provider, concerned, await credentials.of(client, seen));
+      const reached = await reachAll(provider, seen, concerned, await credentials.of(client, seen));
       try {
         // Whatever may be changed is on record before it is.
         const network = await taken(client, seen, [...held, ...reached]);
@@ -70,7 +70,7 @@ export function networkController(deps: NetworkDeps): Controller {
         const bridge = { name: bridgeNameOf(uid), id: uid, cidr: seen.spec.cidr, address };
         const settled = [
           ...held.map(({ record }) => ({ record, tellings: [] })),
-          ...(await settleAll(network, reached, bridge, goneBridges(client, networks))),
+          ...(await settleAll(reached, bridge, goneBridges(client, networks))),
         ];
         const round = { hindrance, settled, bridge: bridge.name };
         const { status, tellings } = outcomeOf(network, round, clock.now());

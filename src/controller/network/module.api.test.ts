@@ -65,7 +65,9 @@ describe('a Network', () => {
 
   it('follows its spec: other addresses, a host more, a host less', async () => {
     await make('moves', 20);
-    await until(() => addressesOn(20)).toEqual(['10.20.0.1/24']);
+    // On record too: what a change had before is told from there.
+    await until(() => ready('moves')).toMatchObject({ status: 'True' });
+    expect(addressesOn(20)).toEqual(['10.20.0.1/24']);
     await change('moves', {
       cidr: '10.20.4.0/22',
       gateway: '10.20.5.9',

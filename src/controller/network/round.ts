@@ -7,6 +7,7 @@ import { type Settled, settle } from './settle.ts';
 
 /** Hosts of one Network at once. */
 const AT_ONCE = 16;
+const LEFT = { reason: 'Abandoned', message: 'it is not tried any more' };
 
 export interface PlannedHost {
   record: NetworkHost;
@@ -37,19 +38,26 @@ export function plannedHosts({ metadata, spec, status }: Network): PlannedHost[]
 }
 
 /** A host that was reached, or why not. */
-export type Reached = PlannedHost & ({ ground: Ground } | { trouble: HostTrouble | Lack });
+export type Reached = PlannedHost & ({ ground: Ground } | { trouble: { reason: string; message: string } });
+
+/** Whether somebody has said that this host may be left as it is, should it leave. */
+const isAbandoned = ({ metadata }: Network, ip: string): boolean =>
+  (metadata.annotations?.[ABANDON] ?? '').split(',').some((one) => one.trim() === ip);
 
 /**
- * Connects to hosts, and changes nothing there. A host that leaves and was never reached need not be. Where it rejects, which
+ * Connects to hosts, and changes nothing there. A host that leaves need not be where it was never reached; one that is
+ * abandoned is not tried any more, since a round in which many do not answer might not come to its end. Where it rejects, which
  * is for no fault of a host's, no connection is left open.
  */
 export async function reachAll(
   provider: Provider,
+  network: Network,
   hosts: readonly PlannedHost[],
   credentials: Credentials | Lack,
 ): Promise<Reached[]> {
   const open: Ground[] = [];
   const reach = async (host: PlannedHost): Promise<Reached> => {
+    if (!host.stays && isAbandoned(network, host.record.ip)) return { ...host, trouble: LEFT };
     if (isLack(credentials)) return { ...host, trouble: credentials };
     try {
       const ground = await provider.reach(placeOf(host.record, credentials));
@@ -71,18 +79,17 @@ export async function reachAll(
 
 /** Makes or removes the bridge on each; what fails on one keeps no other. */
 export function settleAll(
-  network: Network,
   hosts: readonly Reached[],
   bridge: Bridge,
   isGone: (name: string) => Promise<boolean>,
 ): Promise<Settled[]> {
   return each(hosts, async (host): Promise<Settled> => {
-    if (!('ground' in host)) return failed(network, host, host.trouble);
+    if (!('ground' in host)) return failed(host, host.trouble);
     try {
       const wanted = { name: bridge.name, bridge: host.stays ? bridge : undefined };
       return await settle(host.ground, host.record, wanted, isGone);
     } catch (error) {
-      return failed(network, host, asTrouble(error));
+      return failed(host, asTrouble(error));
     }
   });
 }
@@ -113,7 +120,6 @@ const asTrouble = (error: unknown): HostTrouble => {
 };
 
 function failed(
-  { metadata }: Network,
   { record, stays }: PlannedHost,
   { reason, message }: { reason: string; message: string },
 ): Settled {
@@ -125,8 +131,7 @@ function failed(
     const told = `${ip} is let go, since it is another's now: ${message}`;
     return { record: undefined, tellings: [{ type: 'Warning', reason: 'LetGo', message: told }] };
   }
-  const abandoned = (metadata.annotations?.[ABANDON] ?? '').split(',').map((one) => one.trim());
-  if (abandoned.includes(ip)) {
+  if (reason === LEFT.reason) {
     const told = `${ip} is let go with what may be left there: ${message}`;
     return { record: undefined, tellings: [{ type: 'Warning', reason: 'Abandoned', message: told }] };
   }
