@@ -41,7 +41,7 @@ const guest = (index: number, address: string, gateway: string) =>
     index,
     `set -e; bridge=$(ip -o link show type bridge | sed -n 's/.*: \\(mxn-[^:]*\\):.*/\\1/p')
      # The first namespace that has a name mounts their folder.
-     [ -e /run/netns ] && had=yes || had=no
+     mountpoint -q /run/netns && had=yes || had=no
      trap 'ip netns delete guest || :; [ $had = yes ] || { umount /run/netns; rmdir /run/netns; }' EXIT
      ip netns add guest
      ip link add plug type veth peer name eth0 netns guest; ip link set plug master "$bridge" up
