@@ -85,7 +85,8 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
     if (route.backend.protocol === 'h2c') {
       const isDone = this.#isRequestDone && this.#early.length === 0;
       const connected = (stream: BackendStream) => this.#connected(stream);
-      const wish = { connected, connectFailed };
+      const refused = () => this.#isOver || this.#answer(400);
+      const wish = { connected, connectFailed, refused };
       this.#cancelWish = h2.request(endpoint, this.#head, this.#fields, isDone, this, wish);
     } else {
       const connected = (one: EndpointConnection) => this.#write(one);
@@ -144,11 +145,14 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
     if (!this.#isOver) this.#backend?.end(trailer);
   }
   gone(status = 0): void {
+    // The endpoint's connection may serve somebody else by now.
+    if (this.#isOver) return;
     if (this.#status === 0) this.#status = status;
     this.#finish();
     this.#backend?.abort();
   }
   drained(): void {
+    if (this.#isOver) return;
     this.#touch();
     this.#backend?.resume();
   }
@@ -160,8 +164,9 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
   }
   answered(answer: Answer): void {
     this.#touch();
-    this.#status = answer.status;
+    // Throws where the client cannot be told such an answer: then it has none yet.
     this.#client.respond(answer);
+    this.#status = answer.status;
   }
   data(part: Buffer): void {
     if (this.#isOver) return;

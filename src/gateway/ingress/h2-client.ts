@@ -1,6 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Exchange } from './exchange.ts';
-import { fieldsFrom, headersOf } from './h2-fields.ts';
+import { fieldsFrom, headersOf, trailerFrom } from './h2-fields.ts';
 import { type Fields, framingOf, MessageError } from './http1/fields.ts';
 import { checkAuthority, checkTarget, type RequestHead } from './http1/heads.ts';
 import type { Answer, Client } from './parties.ts';
@@ -42,6 +42,7 @@ class H2Client implements Client {
   constructor(stream: ServerHttp2Stream, remoteAddress: string) {
     this.#stream = stream;
     this.remoteAddress = remoteAddress;
+    stream.on('wantTrailers', () => this.#sendTrailer());
   }
 
   #isOpen(): boolean {
@@ -54,8 +55,14 @@ class H2Client implements Client {
     if (!this.#isOpen()) return;
     const counted = typeof length === 'number' ? { 'content-length': `${length}` } : {};
     const headers = { ':status': status, ...headersOf(fields), ...counted };
-    this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(headersOf(this.#trailer)));
     this.#stream.respond(headers, length === 'none' ? { endStream: true } : { waitForTrailers: true });
+  }
+  #sendTrailer(): void {
+    try {
+      this.#stream.sendTrailers(headersOf(this.#trailer));
+    } catch {
+      this.abort();
+    }
   }
   write(part: Buffer): boolean {
     return this.#isOpen() && !this.#stream.writableEnded ? this.#stream.write(part) : true;
@@ -94,7 +101,12 @@ export function serveStream(
     let trailer: Fields | undefined;
     stream.on('data', (part: Buffer) => exchange.part(part));
     stream.on('trailers', (fields) => {
-      trailer = fieldsFrom(fields);
+      try {
+        trailer = trailerFrom(fields);
+      } catch {
+        exchange.gone(400);
+        stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
+      }
     });
     stream.on('end', () => {
       if (hasBody) exchange.requestEnd(trailer);

@@ -1,15 +1,23 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
 import type { Deadlines, Timed } from './deadlines.ts';
-import { fieldsFrom, headersOf } from './h2-fields.ts';
+import { fieldsFrom, headersOf, trailerFrom } from './h2-fields.ts';
 import { type Fields, goesOn } from './http1/fields.ts';
 import type { RequestHead } from './http1/heads.ts';
 import type { Limits } from './limits.ts';
 import type { BackendEvents, BackendStream } from './parties.ts';
 
-/** What becomes of a wish for a stream; `failed` says that nothing was sent. */
+/** What becomes of a wish for a stream; both of the latter say that nothing was sent. */
 export interface StreamWish {
   connected(stream: BackendStream): void;
   connectFailed(error: Error): void;
+  /** HTTP/2 cannot carry such a request to any endpoint. */
+  refused(): void;
 }
 
 /** HTTP/2 without TLS to endpoints, one connection each, kept while streams use it and for some seconds after. */
@@ -70,20 +78,19 @@ export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limi
       const { session } = kept;
       const begin = () => {
         session.off('close', failed);
+        let stream: ClientHttp2Stream;
+        try {
+          stream = session.request(pseudoAndFields(head, fields), {
+            endStream: isDone,
+            waitForTrailers: !isDone,
+          });
+        } catch {
+          // Not before the caller has what it cancels its wish with.
+          queueMicrotask(session.closed || session.destroyed ? failed : wish.refused);
+          return;
+        }
         kept.streams += 1;
         kept.dueMs = Number.POSITIVE_INFINITY;
-        const { length } = head.framing;
-        const stream = session.request(
-          {
-            ':method': head.method,
-            ':path': head.target,
-            ':authority': head.authority,
-            ':scheme': 'http',
-            ...headersOf(fields),
-            ...(typeof length === 'number' ? { 'content-length': `${length}` } : {}),
-          },
-          { endStream: isDone, waitForTrailers: !isDone },
-        );
         stream.once('close', () => {
           kept.streams -= 1;
           if (kept.streams === 0) kept.dueMs = deadlines.nowMs + limits.endpointIdleMs;
@@ -107,6 +114,19 @@ export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limi
     close() {
       for (const { session } of [...all.values()]) session.close();
     },
+  };
+}
+
+/** Of a field that there may be once only, two make node:http2 throw. */
+function pseudoAndFields(head: RequestHead, fields: Fields): OutgoingHttpHeaders {
+  const { length } = head.framing;
+  return {
+    ':method': head.method,
+    ':path': head.target,
+    ':authority': head.authority,
+    ':scheme': 'http',
+    ...headersOf(fields),
+    ...(typeof length === 'number' ? { 'content-length': `${length}` } : {}),
   };
 }
 
@@ -154,14 +174,16 @@ function streamTo(stream: ClientHttp2Stream, isDone: boolean, events: BackendEve
   stream.on('drain', () => events.backendDrained());
   stream.on('trailers', (headers) =>
     taken(() => {
-      trailer = fieldsFrom(headers);
+      trailer = trailerFrom(headers);
     }),
   );
-  stream.on('wantTrailers', () => stream.sendTrailers(headersOf(sent)));
+  stream.on('wantTrailers', () => taken(() => stream.sendTrailers(headersOf(sent))));
   stream.on('error', fail);
   stream.on('end', () => {
     if (isOver || !isAnswered || stream.rstCode !== 0) return;
     isOver = true;
+    // What of the request is still to come is for nobody.
+    if (!stream.writableFinished) stream.close(constants.NGHTTP2_CANCEL);
     events.answerEnd(trailer);
   });
   stream.on('close', () => fail(new Error('the endpoint reset the stream')));

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
-import { type Fields, MessageError, TOKEN, UNCLEAN_VALUE } from './http1/fields.ts';
+import { type Fields, goesOn, MessageError, TOKEN, UNCLEAN_VALUE } from './http1/fields.ts';
 
 /** Fields of HTTP/2 without those that begin with a colon. Throws MessageError where HTTP/1.1 could not carry one. */
 export function fieldsFrom(headers: IncomingHttpHeaders): Fields {
@@ -13,6 +13,17 @@ export function fieldsFrom(headers: IncomingHttpHeaders): Fields {
     }
   }
   return fields;
+}
+
+/** Of a trailer, those that go on to the other end. Throws MessageError as fieldsFrom does. */
+export function trailerFrom(headers: IncomingHttpHeaders): Fields {
+  const fields = fieldsFrom(headers);
+  const kept: Fields = [];
+  for (let at = 0; at < fields.length; at += 2) {
+    const [name = '', value = ''] = [fields[at], fields[at + 1]];
+    if (goesOn(name, [])) kept.push(name, value);
+  }
+  return kept;
 }
 
 /** Fields as node:http2 takes them. */
