@@ -8,10 +8,12 @@ import { forwardedFields, outgoingOf } from './forwarded.ts';
 import type { Fields } from './http1/fields.ts';
 import { type RequestHead, withoutPort } from './http1/heads.ts';
 import type { Answer, BackendEvents, BackendStream, Client, ClientEvents } from './parties.ts';
-import type { Traffic } from './traffic.ts';
+import { type Traffic, textAnswer } from './traffic.ts';
 
 /** Endpoints that are tried for one request; only while nothing was sent to any. */
 const MAX_TRIES = 3;
+/** Answers before the answer (1xx) that an endpoint may give to one request. */
+const MAX_INTERIM = 8;
 
 /** One request and its answer: finds the endpoint, and hands on what either side tells, as it comes. */
 export class Exchange implements ClientEvents, BackendEvents, Timed {
@@ -33,6 +35,9 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
   #status = 0;
   #isOver = false;
   #isHeld = false;
+  #interims = 0;
+  /** What the client had taken when it had enough for now: then taking more counts as well. */
+  #taken = Number.POSITIVE_INFINITY;
   #bytesIn = 0;
   #bytesOut = 0;
 
@@ -52,14 +57,12 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
     const { limits } = this.#traffic;
     const { length } = this.#head.framing;
     if (limits.bodyBytes > 0 && typeof length === 'number' && length > limits.bodyBytes) {
-      this.#answer(413);
-      return;
+      return void this.#answer(413);
     }
     const table = this.#traffic.table();
     this.#route = table?.find(this.#host, this.#head.path);
     if (!this.#route) {
-      this.#answer(table ? 404 : 503);
-      return;
+      return void this.#answer(table ? 404 : 503);
     }
     this.#fields = forwardedFields(this.#head, this.#client, this.#traffic.trust);
     this.#try(503);
@@ -73,8 +76,7 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
     const endpoint =
       this.#tried.length < MAX_TRIES ? turns.next(route.name, route.backend, this.#tried) : undefined;
     if (endpoint === undefined) {
-      this.#answer(otherwise);
-      return;
+      return void this.#answer(otherwise);
     }
     this.#tried.push(endpoint);
     if (!this.#isRequestDone) this.#hold();
@@ -89,23 +91,19 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
       const wish = { connected, connectFailed, refused };
       this.#cancelWish = h2.request(endpoint, this.#head, this.#fields, isDone, this, wish);
     } else {
-      const connected = (one: EndpointConnection) => this.#write(one);
+      const connected = (one: EndpointConnection) => {
+        one.begin(outgoingOf(this.#head, this.#fields, this.#client.upgrade !== undefined), this);
+        this.#connected(one);
+      };
       this.#cancelWish = endpoints.acquire(endpoint, { connected, connectFailed });
     }
-  }
-
-  #write(connection: EndpointConnection): void {
-    connection.begin(outgoingOf(this.#head, this.#fields, this.#client.upgrade !== undefined), this);
-    this.#connected(connection);
   }
 
   #connected(stream: BackendStream): void {
     this.#cancelWish = () => {};
     this.#backend = stream;
-    const early = this.#early;
-    this.#early = [];
     let isRoom = true;
-    for (const part of early) isRoom = stream.write(part);
+    for (const part of this.#early.splice(0)) isRoom = stream.write(part);
     if (this.#isRequestDone) stream.end(this.#trailer);
     else if (isRoom) this.#release();
   }
@@ -129,12 +127,7 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
     this.#bytesIn += part.length;
     const { bodyBytes } = this.#traffic.limits;
     if (bodyBytes > 0 && this.#bytesIn > bodyBytes) {
-      if (this.#status === 0) {
-        this.#answer(413);
-        return;
-      }
-      this.#breakOff();
-      return;
+      return void this.#fail(413);
     }
     if (!this.#backend) this.#early.push(part);
     else if (!this.#backend.write(part)) this.#hold();
@@ -154,13 +147,16 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
   drained(): void {
     if (this.#isOver) return;
     this.#touch();
+    this.#taken = Number.POSITIVE_INFINITY;
     this.#backend?.resume();
   }
 
   // The endpoint's side.
   interim(status: number, fields: Fields): void {
-    this.#touch();
-    if (this.#head.version !== '1.0') this.#client.interim(status, fields);
+    if (this.#isOver) return;
+    this.#interims += 1;
+    if (this.#interims > MAX_INTERIM) this.#fail(502);
+    else if (this.#head.version !== '1.0') this.#client.interim(status, fields);
   }
   answered(answer: Answer): void {
     this.#touch();
@@ -172,7 +168,9 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
     if (this.#isOver) return;
     this.#touch();
     this.#bytesOut += part.length;
-    if (!this.#client.write(part)) this.#backend?.pause();
+    if (this.#client.write(part)) return;
+    this.#taken = this.#client.takenBytes;
+    this.#backend?.pause();
   }
   pausing(): void {
     if (!this.#isOver) this.#client.flush();
@@ -187,9 +185,7 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
     this.#client.end(trailer);
   }
   failed(): void {
-    if (this.#isOver) return;
-    if (this.#status === 0) this.#answer(502);
-    else this.#breakOff();
+    if (!this.#isOver) this.#fail(502);
   }
   upgraded(answer: Answer, backend: Duplex, rest: Buffer): void {
     this.#status = answer.status;
@@ -199,12 +195,19 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
   }
 
   expire(): void {
-    if (this.#status !== 0) {
-      this.#breakOff();
+    const taken = this.#client.takenBytes;
+    if (taken > this.#taken) {
+      this.#taken = taken;
+      this.#touch();
       return;
     }
     // Whose turn it was: the client's while its request was neither done nor held back.
-    this.#answer(this.#isRequestDone || this.#isHeld ? 504 : 408);
+    this.#fail(this.#isRequestDone || this.#isHeld ? 504 : 408);
+  }
+
+  #fail(status: number): void {
+    if (this.#status === 0) this.#answer(status);
+    else this.#breakOff();
   }
 
   /** An answer of our own. */
@@ -214,7 +217,7 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
     this.#backend?.abort();
     const body = Buffer.from(`${status} ${STATUS_CODES[status]}\n`);
     const length = this.#head.method === 'HEAD' ? 'none' : body.length;
-    this.#client.respond({ status, fields: ['content-type', 'text/plain; charset=utf-8'], length });
+    this.#client.respond(textAnswer(status, length));
     if (length !== 'none') this.#client.write(body);
     this.#client.end();
   }
@@ -232,14 +235,10 @@ export class Exchange implements ClientEvents, BackendEvents, Timed {
     this.#early = [];
     this.#traffic.deadlines.remove(this);
     this.#release();
+    const { method, path, version } = this.#head;
+    const { remoteAddress: client, isSecure } = this.#client;
     this.#traffic.served({
-      method: this.#head.method,
-      host: this.#host,
-      path: this.#head.path,
-      version: this.#head.version,
-      client: this.#client.remoteAddress,
-      isSecure: this.#client.isSecure,
-      status: this.#status,
+      ...{ method, host: this.#host, path, version, client, isSecure, status: this.#status },
       backend: this.#route?.name ?? '',
       endpoint: this.#tried.at(-1) ?? '',
       ms: this.#traffic.nowMs() - this.#startMs,

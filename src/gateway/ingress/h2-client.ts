@@ -1,4 +1,5 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { Timed } from './deadlines.ts';
 import { Exchange } from './exchange.ts';
 import { fieldsFrom, headersOf, trailerFrom } from './h2-fields.ts';
 import { type Fields, framingOf, MessageError } from './http1/fields.ts';
@@ -31,16 +32,24 @@ function headFrom(headers: IncomingHttpHeaders, hasBody: boolean): RequestHead {
   };
 }
 
-/** One request of an HTTP/2 connection. */
-class H2Client implements Client {
+/** How long what is still to come of a request is passed over once its answer is complete. */
+const LINGER_MS = 2_000;
+
+/** One request of an HTTP/2 connection. Due once its answer is written: then no exchange looks after it any more. */
+class H2Client implements Client, Timed {
+  dueMs = Number.POSITIVE_INFINITY;
   readonly remoteAddress: string;
   readonly isSecure = true;
   readonly upgrade = undefined;
   readonly #stream: ServerHttp2Stream;
+  readonly #traffic: Traffic;
   #trailer: Fields = [];
+  #written = 0;
+  #taken = 0;
 
-  constructor(stream: ServerHttp2Stream, remoteAddress: string) {
+  constructor(stream: ServerHttp2Stream, remoteAddress: string, traffic: Traffic) {
     this.#stream = stream;
+    this.#traffic = traffic;
     this.remoteAddress = remoteAddress;
     stream.on('wantTrailers', () => this.#sendTrailer());
   }
@@ -60,22 +69,46 @@ class H2Client implements Client {
   #sendTrailer(): void {
     try {
       this.#stream.sendTrailers(headersOf(this.#trailer));
+      if (!this.#stream.readableEnded) this.#dueIn(LINGER_MS);
     } catch {
       this.abort();
     }
   }
   write(part: Buffer): boolean {
-    return this.#isOpen() && !this.#stream.writableEnded ? this.#stream.write(part) : true;
+    if (!this.#isOpen() || this.#stream.writableEnded) return true;
+    this.#written += part.length;
+    return this.#stream.write(part);
+  }
+  get takenBytes(): number {
+    return this.#written - this.#stream.writableLength;
   }
   flush(): void {}
   end(trailer: Fields = []): void {
     this.#trailer = trailer;
-    if (this.#isOpen() && !this.#stream.writableEnded) this.#stream.end();
+    if (!this.#isOpen()) return;
+    const { deadlines, limits } = this.#traffic;
+    this.#taken = this.takenBytes;
+    this.#dueIn(this.#stream.writableEnded ? LINGER_MS : limits.idleMs);
+    deadlines.add(this);
+    this.#stream.once('close', () => deadlines.remove(this));
+    if (!this.#stream.writableEnded) this.#stream.end();
     // What of its request is still to come is for nobody.
     this.#stream.resume();
   }
   abort(): void {
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+  #dueIn(ms: number): void {
+    this.dueMs = this.#traffic.deadlines.nowMs + ms;
+  }
+  /** Nothing of the answer was taken for too long, or what is still to come of the request is for nobody. */
+  expire(): void {
+    const taken = this.takenBytes;
+    const { closed, writableFinished } = this.#stream;
+    if (closed) this.#stream.destroy();
+    else if (taken > this.#taken) this.#dueIn(this.#traffic.limits.idleMs);
+    else this.#stream.close(writableFinished ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
+    this.#taken = taken;
   }
   pause(): void {
     this.#stream.pause();
@@ -94,7 +127,7 @@ export function serveStream(
   traffic: Traffic,
 ): void {
   const hasBody = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0;
-  const client = new H2Client(stream, remoteAddress);
+  const client = new H2Client(stream, remoteAddress, traffic);
   stream.on('error', () => {});
   try {
     const exchange = new Exchange(traffic, headFrom(headers, hasBody), client);
@@ -119,5 +152,6 @@ export function serveStream(
     const status = error instanceof MessageError ? error.status : 500;
     traffic.served(unreadable(client, status));
     client.respond({ status, fields: [], length: 'none' });
+    client.end();
   }
 }

@@ -95,7 +95,7 @@ export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limi
           kept.streams -= 1;
           if (kept.streams === 0) kept.dueMs = deadlines.nowMs + limits.endpointIdleMs;
         });
-        wish.connected(streamTo(stream, isDone, events));
+        wish.connected(streamTo(stream, isDone, head.method === 'HEAD', events));
       };
       const failed = () => {
         session.off('connect', begin);
@@ -131,10 +131,16 @@ function pseudoAndFields(head: RequestHead, fields: Fields): OutgoingHttpHeaders
 }
 
 /** Turns the events of a stream into those of an answer. */
-function streamTo(stream: ClientHttp2Stream, isDone: boolean, events: BackendEvents): BackendStream {
+function streamTo(
+  stream: ClientHttp2Stream,
+  isDone: boolean,
+  isHead: boolean,
+  events: BackendEvents,
+): BackendStream {
   let trailer: Fields | undefined;
   let sent: Fields = [];
   let isAnswered = false;
+  let isBodiless = false;
   let isOver = false;
   const fail = (error: Error) => {
     if (isOver) return;
@@ -158,16 +164,21 @@ function streamTo(stream: ClientHttp2Stream, isDone: boolean, events: BackendEve
       const status = Number(headers[':status']);
       const all = fieldsFrom(headers);
       const fields: Fields = [];
-      let length: number | 'open' | 'none' = (flags & 1) === 1 ? 'none' : 'open';
+      isBodiless = (flags & 1) === 1 || isHead || status === 204 || status === 304;
+      let length: number | 'open' | 'none' = isBodiless ? 'none' : 'open';
       for (let at = 0; at < all.length; at += 2) {
         const [name = '', value = ''] = [all[at], all[at + 1]];
         if (name === 'content-length' && length === 'open') length = Number(value);
-        if (goesOn(name, [])) fields.push(name, value);
+        // What the body would be long, of an answer without one.
+        const isWouldBe = name === 'content-length' && (isHead || status === 304);
+        if (goesOn(name, []) || isWouldBe) fields.push(name, value);
       }
       events.answered({ status, fields, length });
     }),
   );
   stream.on('data', (part: Buffer) => {
+    // HTTP/1.1 would take it for the beginning of the next answer.
+    if (isBodiless) return;
     events.data(part);
     events.pausing();
   });

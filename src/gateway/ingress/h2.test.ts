@@ -21,7 +21,7 @@ import {
 } from './testing/h2-frames.fixture.ts';
 import { endpoint, portOf, rawEndpoint, usePlane } from './testing/plane.fixture.ts';
 
-const test = usePlane({ idleMs: 1_000, connectMs: 500 });
+const test = usePlane({ idleMs: 1_000, connectMs: 500, keepAliveMs: 1_000 });
 const sessions = new Set<ClientHttp2Session>();
 afterAll(() => {
   for (const session of sessions) session.destroy();
@@ -163,4 +163,41 @@ describe('what HTTP/2 cannot carry', () => {
     test.route('odd', [where]);
     expect(await ask(open(), 'odd')).toBe(502);
   });
+});
+
+it('answers that a client does not take are held for the idle time and no longer', async () => {
+  test.route('held', [await endpoint((_asked, answer) => answer.end('x'.repeat(50_000)))]);
+  // SETTINGS_INITIAL_WINDOW_SIZE of 0: no byte of a body may be sent.
+  const closed = Buffer.from([0, 4, 0, 0, 0, 0]);
+  const asked = [frame(HEADERS, END_HEADERS | END_STREAM, 1, requestTo('held'))];
+  const { types } = await sendFrames(test.httpsPort, asked, (type) => type === 3, closed);
+  expect([types.includes(HEADERS), types.includes(DATA), types.at(-1)]).toEqual([true, false, 3]);
+});
+
+it('a request that goes on after its answer is ended without an error', async () => {
+  const stream = open().request({ ':authority': 'none', ':method': 'POST' });
+  const drip = setInterval(() => stream.write('x'), 50);
+  await once(stream.resume(), 'close');
+  clearInterval(drip);
+  expect(stream.rstCode).toBe(0);
+});
+
+it.each([
+  ['HEAD', 200, /content-length: 5\r\n/],
+  ['GET', 204, /^HTTP/],
+  ['GET', 304, /^HTTP/],
+])('an answer of HTTP/2 without a body has no chunks in HTTP/1.1: %s, %i', async (method, status, more) => {
+  const where = await h2Endpoint((stream) => {
+    stream.respond(
+      { ':status': status, ...(status === 200 ? { 'content-length': 5 } : {}) },
+      { endStream: false },
+    );
+    setTimeout(() => stream.end(), 20);
+  });
+  test.route('bodiless', [where], { protocol: 'h2c' });
+  const { text } = await test.raw(`${method} / HTTP/1.1\r\nHost: bodiless\r\nConnection: close\r\n\r\n`);
+  expect(text).toMatch(more);
+  expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(text).not.toMatch(/transfer-encoding/);
+  expect(text.endsWith('\r\n\r\n')).toBe(true);
 });

@@ -8,7 +8,7 @@ import { type BodyReader, requestBody } from './http1/body.ts';
 import { type Fields, MessageError } from './http1/fields.ts';
 import { endOfHead, type RequestHead, requestHead } from './http1/heads.ts';
 import type { Answer, Client } from './parties.ts';
-import { type Traffic, unreadable } from './traffic.ts';
+import { type Traffic, textAnswer, unreadable } from './traffic.ts';
 import { tunnel } from './tunnel.ts';
 
 /** How long a client that we stopped listening to may take to read why. */
@@ -32,6 +32,7 @@ export class Http1Client implements Client, Timed {
   #isWorking = false;
   #requestDueMs = 0;
   #isAnswering = false;
+  #taken = 0;
 
   constructor(socket: Socket, isSecure: boolean, traffic: Traffic) {
     this.#socket = socket;
@@ -160,11 +161,7 @@ export class Http1Client implements Client, Timed {
     // Half an answer cannot be taken back.
     if (this.#isAnswering) return void this.#socket.destroy();
     this.#isKept = false;
-    this.respond({
-      status,
-      fields: ['content-type', 'text/plain; charset=utf-8'],
-      length: message.length + 1,
-    });
+    this.respond(textAnswer(status, message.length + 1));
     this.write(Buffer.from(`${message}\n`));
     this.#close();
   }
@@ -179,12 +176,11 @@ export class Http1Client implements Client, Timed {
     this.#writer.respond(answer, { isLast: !this.#isKept, isOld: this.#isOld });
   }
 
-  write(part: Buffer): boolean {
-    return this.#writer.write(part);
+  write = (part: Buffer) => this.#writer.write(part);
+  get takenBytes(): number {
+    return this.#socket.bytesWritten - this.#socket.writableLength;
   }
-  flush(): void {
-    this.#writer.flush();
-  }
+  flush = () => this.#writer.flush();
 
   end(): void {
     this.#writer.end();
@@ -196,7 +192,8 @@ export class Http1Client implements Client, Timed {
     this.#isAnswering = false;
     this.#state = 'head';
     const { deadlines, limits } = this.#traffic;
-    this.dueMs = deadlines.nowMs + limits.keepAliveMs;
+    this.dueMs = deadlines.nowMs + (this.#socket.writableLength > 0 ? limits.idleMs : limits.keepAliveMs);
+    this.#taken = this.takenBytes;
     if (!this.#held) return;
     this.#firstByte();
     this.#socket.resume();
@@ -209,7 +206,12 @@ export class Http1Client implements Client, Timed {
     this.#state = 'closing';
     this.#held = undefined;
     this.#exchange = undefined;
-    this.dueMs = this.#traffic.deadlines.nowMs + LINGER_MS;
+    const { deadlines, limits } = this.#traffic;
+    this.dueMs = deadlines.nowMs + limits.idleMs;
+    this.#taken = this.takenBytes;
+    this.#socket.once('finish', () => {
+      this.dueMs = deadlines.nowMs + LINGER_MS;
+    });
     this.#socket.end();
     this.#socket.resume();
   }
@@ -218,12 +220,8 @@ export class Http1Client implements Client, Timed {
     this.#exchange = undefined;
     this.#socket.destroy();
   }
-  pause(): void {
-    this.#socket.pause();
-  }
-  resume(): void {
-    this.#socket.resume();
-  }
+  pause = () => void this.#socket.pause();
+  resume = () => void this.#socket.resume();
 
   upgrade = ({ status, fields }: Answer, backend: Duplex, rest: Buffer): void => {
     this.#exchange = undefined;
@@ -238,11 +236,14 @@ export class Http1Client implements Client, Timed {
   };
 
   expire(): void {
-    if (this.#state === 'head' && this.#held) {
-      this.#refuse(new MessageError(408, 'the header came too slowly'));
-      return;
-    }
-    if (this.#state !== 'body') return void this.#socket.destroy();
-    this.#refuse(new MessageError(408, 'the request came too slowly'));
+    const isHead = this.#state === 'head' && this.#held !== undefined && this.#mayTake();
+    if (isHead || this.#state === 'body')
+      return void this.#refuse(new MessageError(408, `the ${isHead ? 'header' : 'request'} came too slowly`));
+    const taken = this.takenBytes;
+    // Whoever takes some of the answer may take his time for the rest.
+    if (this.#state === 'tunnel' || this.#socket.writableLength === 0 || taken <= this.#taken)
+      return void this.#socket.destroy();
+    this.#taken = taken;
+    this.dueMs = this.#traffic.deadlines.nowMs + this.#traffic.limits.idleMs;
   }
 }

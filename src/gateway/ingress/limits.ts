@@ -18,6 +18,8 @@ export interface Limits {
   tunnelIdleMs: number;
   /** How long a connection to an endpoint is kept for another request. */
   endpointIdleMs: number;
+  /** Of clients, at both doors of one process together. */
+  connections: number;
   /** Streams of one HTTP/2 connection at once. */
   streams: number;
 }
@@ -40,5 +42,7 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   tunnelIdleMs: 3_600_000,
   // Below what servers commonly keep them for (Node: 5 s): one that ends in our hands costs a request.
   endpointIdleMs: 4_000,
+  // Two processes with as many over TLS, idle, take well below the 1 GiB of their Pod.
+  connections: 5_000,
   streams: 128,
 };

@@ -1,16 +1,15 @@
 import cluster from 'node:cluster';
-import { createServer as createH2Server, type Http2Session } from 'node:http2';
+import { createServer as createH2Server } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { Certificates } from './certificates.ts';
 import { plainAddress } from './forwarded.ts';
 import { serveStream } from './h2-client.ts';
+import { H2Session } from './h2-session.ts';
 import { Http1Client } from './http1-client.ts';
 import { SOCKET_BYTES } from './limits.ts';
 import type { Traffic } from './traffic.ts';
 
-/** Of one process and door; those beyond are closed at once. */
-const MAX_CONNECTIONS = 20_000;
 const HANDSHAKE_MS = 10_000;
 /**
  * One of several processes has a queue of its own in the kernel. What the first process would accept for the others would
@@ -42,7 +41,8 @@ export function createListeners(
   options: ListenersOptions,
 ): Listeners {
   const clients = new Set<Http1Client>();
-  const sessions = new Set<Http2Session>();
+  const sessions = new Set<H2Session>();
+  let arriving: TLSSocket | undefined;
   let isShedding = false;
   let waiting = () => {};
   const gone = () => {
@@ -68,10 +68,12 @@ export function createListeners(
     maxSessionMemory: 10,
   });
   h2.on('session', (session) => {
-    sessions.add(session);
-    session.setTimeout(traffic.limits.keepAliveMs, () => session.close());
+    if (!arriving) return session.destroy();
+    const held = new H2Session(session, arriving, traffic);
+    sessions.add(held);
+    if (isShedding) held.shed();
     session.once('close', () => {
-      sessions.delete(session);
+      sessions.delete(held);
       gone();
     });
   });
@@ -93,7 +95,10 @@ export function createListeners(
     (socket: TLSSocket) => {
       socket.on('error', () => {});
       if (socket.alpnProtocol !== 'h2') return serve(socket, true);
+      // Of a session nobody tells the socket itself.
+      arriving = socket;
       h2.emit('connection', socket);
+      arriving = undefined;
     },
   );
   h2.on('stream', (stream, headers, flags) => {
@@ -101,7 +106,7 @@ export function createListeners(
     if (socket) serveStream(stream, headers, flags, plainAddress(`${socket.remoteAddress}`), traffic);
   });
   secure.on('tlsClientError', () => {});
-  for (const server of [plain, secure]) server.maxConnections = MAX_CONNECTIONS;
+  share(traffic.limits.connections, plain, secure);
 
   const open = (server: Server, port: number) =>
     new Promise<number>((resolve, reject) => {
@@ -143,4 +148,20 @@ export function createListeners(
       return clients.size + sessions.size;
     },
   };
+}
+
+/** What one of two servers has accepted, the other may not; those beyond are closed at once. */
+function share(most: number, one: Server, other: Server): void {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    from.maxConnections = most;
+    from.on('connection', (socket) => {
+      to.maxConnections -= 1;
+      socket.once('close', () => {
+        to.maxConnections += 1;
+      });
+    });
+  }
 }

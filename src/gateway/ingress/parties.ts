@@ -18,6 +18,8 @@ export interface Client {
   respond(answer: Answer): void;
   /** False: enough for now, until `drained`. */
   write(part: Buffer): boolean;
+  /** What of all that was written has left for it. */
+  readonly takenBytes: number;
   /** Sends what was held back to go together. */
   flush(): void;
   end(trailer?: Fields): void;

@@ -5,6 +5,7 @@ import type { EndpointPool } from './endpoint-pool.ts';
 import type { Peer, Trust } from './forwarded.ts';
 import type { H2Pool } from './h2-endpoint.ts';
 import type { Limits } from './limits.ts';
+import type { Answer } from './parties.ts';
 
 /** One request, once it is over. */
 export interface Served {
@@ -28,6 +29,13 @@ export interface Served {
 export const unreadable = ({ remoteAddress: client, isSecure }: Peer, status: number): Served => ({
   ...{ method: '', host: '', path: '', version: '', client, isSecure, status },
   ...{ backend: '', endpoint: '', ms: 0, bytesIn: 0, bytesOut: 0 },
+});
+
+/** An answer of our own. */
+export const textAnswer = (status: number, length: Answer['length']): Answer => ({
+  status,
+  fields: ['content-type', 'text/plain; charset=utf-8'],
+  length,
 });
 
 /** What all connections of a process share. */

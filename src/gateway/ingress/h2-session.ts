@@ -1,0 +1,51 @@
+import type { ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Timed } from './deadlines.ts';
+import type { Traffic } from './traffic.ts';
+
+/** One HTTP/2 connection of a client, which ends in time whether its client follows or not. */
+export class H2Session implements Timed {
+  dueMs = Number.POSITIVE_INFINITY;
+  readonly #session: ServerHttp2Session;
+  readonly #socket: Socket;
+  readonly #traffic: Traffic;
+  #streams = 0;
+
+  constructor(session: ServerHttp2Session, socket: Socket, traffic: Traffic) {
+    this.#session = session;
+    this.#socket = socket;
+    this.#traffic = traffic;
+    session.on('stream', (stream) => {
+      this.#streams += 1;
+      stream.once('close', () => {
+        this.#streams -= 1;
+      });
+    });
+    session.setTimeout(traffic.limits.keepAliveMs, () => this.close());
+    session.once('close', () => traffic.deadlines.remove(this));
+    traffic.deadlines.add(this);
+  }
+
+  /** The next request is the last one. */
+  shed(): void {
+    this.#session.once('stream', () => this.close());
+  }
+  /** Ends it once the requests that are under way have ended. */
+  close(): void {
+    this.#session.close();
+    if (this.dueMs === Number.POSITIVE_INFINITY) this.#wait();
+  }
+  destroy(): void {
+    this.#session.destroy();
+    this.#socket.destroy();
+  }
+
+  #wait(): void {
+    this.dueMs = this.#traffic.deadlines.nowMs + this.#traffic.limits.idleMs;
+  }
+  /** Each stream has its own time. The socket, because a session's own end waits until the client has read of it. */
+  expire(): void {
+    if (this.#streams > 0) this.#wait();
+    else this.#socket.destroy();
+  }
+}
