@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS } from '#gateway/ingress/limits.ts';
 const [port = '0', hosts = '1', endpoint = ''] = process.argv.slice(2);
 
 const plane = createDataPlane({
-  ...{ clock: systemClock, limits: DEFAULT_LIMITS, trust: () => false },
+  ...{ clock: systemClock, limits: { ...DEFAULT_LIMITS, connections: 20_000 }, trust: () => false },
   ...{ host: '127.0.0.1', httpPort: Number(port), httpsPort: 0 },
   own: await createServerCertificate(await createAuthority(), ['own.invalid'], []),
 });

@@ -42,7 +42,7 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   tunnelIdleMs: 3_600_000,
   // Below what servers commonly keep them for (Node: 5 s): one that ends in our hands costs a request.
   endpointIdleMs: 4_000,
-  // Two processes with as many over TLS, idle, take well below the 1 GiB of their Pod.
+  // Of 10,000 idle ones without TLS a process took some 150 MiB (bench/neighbours); slow readers hold up to SOCKET_BYTES each.
   connections: 5_000,
   streams: 128,
 };
