@@ -143,6 +143,17 @@ const SHELL = `(async () => {
   });
 })()`;
 
+/** Until it is ended: two clients that keep their connection as long as they are let, and one that never does. */
+const asking = () => {
+  const url = `https://${HOST}:${port}/`;
+  const curl = `curl -s -m 5 -o /dev/null -w "%{stderr}%{http_code}\\n" --cacert /tmp/ingress-ca.crt --resolve ${HOST}:${port}:${host(0).ip}`;
+  return `rm -f /tmp/asked-* /tmp/asking
+    for how in http1.1 http2; do
+      setsid ${curl} --$how --rate 10/s '${url}?[1-3000]' > /dev/null 2> /tmp/asked-$how < /dev/null & echo $! >> /tmp/asking
+    done
+    setsid sh -c 'for i in $(seq 1500); do ${curl} ${url}; sleep 0.2; done' > /dev/null 2> /tmp/asked-new < /dev/null & echo $! >> /tmp/asking`;
+};
+
 /** What curl prints, asked from a host over TLS with the name that the certificate is for; '' upon failure. */
 const curl = (from: number, more = '') =>
   sh(
@@ -237,12 +248,17 @@ describe('Ingress on a cluster', () => {
     );
   });
 
-  it('loses no request while its replicas are replaced', async () => {
-    const loop = `for i in $(seq 100); do curl -s -m 5 -o /dev/null -w '%{http_code}\\n' --cacert /tmp/ingress-ca.crt --resolve ${HOST}:${port}:${host(0).ip} https://${HOST}:${port}/; sleep 0.2; done | sort | uniq -c`;
-    const asking = sh(1, loop);
+  it('loses no request while its replicas are replaced, on connections that stay and on new ones', async () => {
+    await sh(1, asking());
     await inside([...PROXY, 'rollout', 'restart', DEPLOYMENT]);
     await rollout();
-    expect((await asking).trim()).toMatch(/^100 200$/);
+    // Said to standard error, which curl keeps back no line of.
+    const said = await sh(
+      1,
+      'kill -- $(sed s/^/-/ /tmp/asking); cd /tmp; for how in asked-*; do echo $how $(sort $how | uniq -c); done; rm asked-* asking',
+    );
+    for (const how of ['http1.1', 'http2', 'new'])
+      expect(said).toMatch(new RegExp(`^asked-${how} \\d{2,} 200$`, 'm'));
   });
 
   it('goes with the cluster', async () => {
