@@ -68,15 +68,15 @@ function ansible(...lines: string[]): void {
   vi.stubEnv('PATH', `${dir}:${process.env['PATH']}`);
 }
 
-/** Plays; cancelled at the first task. `cutOff` is told of in a file, and time goes on by `tick` until the end. */
-async function played(tickMs = 0) {
+/** Plays; cancelled at the first task, unless it is not. `cutOff` is told of in a file, and time goes on by `tick` until the end. */
+async function played(tickMs = 0, isCancelled = true) {
   const cancelled = new AbortController();
   const clock = createManualClock();
   const cuts: (readonly string[])[] = [];
   const files = { inventory: '', knownHosts: '', privateKey: undefined };
   let over = false;
   const onEvent = (one: RunEvent) => {
-    if (one.event === 'start') cancelled.abort();
+    if (one.event === 'start' && isCancelled) cancelled.abort();
   };
   const cutOff = async (ips: readonly string[]) => {
     cuts.push(ips);
@@ -152,6 +152,26 @@ describe('a playbook that is cancelled', () => {
     expect(cuts.length).toBeGreaterThan(1);
     expect(failed.get('127.0.0.1')).toContain('cut off');
     expect([...(did.get('127.0.0.1') ?? [])]).toEqual(['taken']);
+  });
+});
+
+describe('a playbook whose Ansible dies', () => {
+  it('names the step and the host on which a task still ran', async () => {
+    ansible(event('play', 'Join hosts'), event('start', 'Join hosts', at), 'kill -9 $$');
+    const { complete, cutShort, failed, did, steps } = await played(0, false);
+    expect({ complete, cutShort, steps }).toEqual({ complete: false, cutShort: true, steps: ['Join hosts'] });
+    expect(failed.get('127.0.0.1')).toBe('Task: Ansible ended while it ran; how far it came is not known');
+    expect([...(did.get('127.0.0.1') ?? [])]).toEqual(['taken']);
+  });
+
+  it('is none that was cut short where its tasks had ended', async () => {
+    ansible(
+      event('play', 'Join hosts'),
+      event('start', 'Join hosts', at),
+      event('failed', 'Join hosts', { ...at, message: 'no room' }),
+      'exit 2',
+    );
+    expect(await played(0, false)).toMatchObject({ complete: false, cutShort: false });
   });
 });
 

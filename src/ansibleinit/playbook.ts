@@ -9,6 +9,8 @@ import type { Settings } from './settings.ts';
 export interface PlaybookResult {
   /** Whether its last play was reached, which says that everything was done. */
   complete: boolean;
+  /** Whether a task still ran on a host when it ended. */
+  cutShort: boolean;
   /** Addresses of hosts that failed or could not be reached, with the last word about them. */
   failed: Map<string, string>;
   /** What was achieved, by address. */
@@ -25,6 +27,7 @@ export interface PlaybookResult {
 /** Ansible is given this long to end its connections before it is killed. */
 const GRACE_MS = 10_000;
 const CUT = 'it was cut off, as the operation was cancelled';
+const DIED = 'Ansible ended while it ran; how far it came is not known';
 
 /** What may end a playbook before its end. */
 export interface PlaybookEnds {
@@ -133,12 +136,22 @@ export async function runPlaybook(
   const { exitCode } = await child;
   ended.abort();
   await braking;
-  for (const [ip, task] of cancelled.aborted && !complete ? busy : []) {
+  const running = complete ? [] : [...busy];
+  for (const [ip, task] of running) {
     steps.add(progress.play);
     achieved(ip, ['taken']);
-    failed.set(ip, `${task}: ${CUT}`);
+    failed.set(ip, `${task}: ${cancelled.aborted ? CUT : DIED}`);
   }
   const why =
     causes.join('; ') || (complete ? '' : `ansible-playbook ended with code ${exitCode}, and not at its end`);
-  return { complete, failed, did, versions, steps: [...steps], play: progress.play, message: why };
+  return {
+    complete,
+    cutShort: running.length > 0,
+    failed,
+    did,
+    versions,
+    steps: [...steps],
+    play: progress.play,
+    message: why,
+  };
 }

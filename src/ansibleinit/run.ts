@@ -4,7 +4,7 @@ import { messageOf } from '#base/errors.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
 import { manifestFilesIn } from '#protocol/manifests.ts';
-import { CANCELLED, type Report } from '#protocol/report.ts';
+import { CANCELLED, CUT_SHORT, type Report } from '#protocol/report.ts';
 import { announcement, checkedHosts } from './checked-hosts.ts';
 import { cutOffOn } from './cut-off.ts';
 import { type Findings, hostReports } from './host-reports.ts';
@@ -177,7 +177,10 @@ async function play(
   // Of hosts that leave, one that fails does not keep the others; the controller remembers it as unclean.
   const others = [...result.failed.keys()].some((ip) => !leaves.has(ip));
   if (!result.complete || others)
-    throw new Failure(refusalIn(result.message) ?? 'OperationFailed', result.message);
+    throw new Failure(
+      refusalIn(result.message) ?? (result.cutShort ? CUT_SHORT : 'OperationFailed'),
+      result.message,
+    );
 }
 
 async function kubeconfigFrom({ order }: Settings, found: PrecheckResult): Promise<string | undefined> {

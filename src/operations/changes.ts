@@ -1,6 +1,6 @@
 import { LISTS, type ListName } from '#api/host.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
-import { DUTIES, type Duty, membersOf } from '#api/member.ts';
+import { DUTIES, type Duty, hasEtcd, isMaster, membersOf } from '#api/member.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import { comparable } from './spec-hash.ts';
@@ -39,15 +39,24 @@ const LIST_OF: Readonly<Record<Duty, ListName>> = {
 
 const CALLED = { 'control-plane': 'control planes', etcd: 'etcd members', worker: 'workers' } as const;
 
-/** A host that came, went, or has other duties. */
-function dutyChanges(ip: string, before: readonly Duty[], after: readonly Duty[]): Change[] {
+/**
+ * A host that came, went, or has other duties. `goesBack`: hosts of etcd alone that go leave it to members beside the control
+ * planes, which API servers must be led to before.
+ */
+function dutyChanges(
+  ip: string,
+  before: readonly Duty[],
+  after: readonly Duty[],
+  goesBack: boolean,
+): Change[] {
   const differing = DUTIES.filter((duty) => before.includes(duty) !== after.includes(duty));
   const [first] = differing;
   if (!first) return [];
   const field = `spec.cluster.${LIST_OF[first]}`;
   // Of the duties of a host that comes or goes the first one says what it is: etcd goes with its control plane.
   if (before.length === 0) return [{ kind: `${CALLED[first]} added`, field, ip }];
-  if (after.length === 0) return [{ kind: `${CALLED[first]} removed`, field, ip }];
+  if (after.length === 0)
+    return [{ kind: goesBack && first === 'etcd' ? 'etcd moved' : `${CALLED[first]} removed`, field, ip }];
   const stays = before.includes('control-plane') && after.includes('control-plane');
   if (stays && differing.length === 1 && first === 'etcd') return [{ kind: 'etcd moved', field, ip }];
   return [{ kind: 'other', field, ip }];
@@ -64,9 +73,10 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
     .filter((field) => next[field] !== undefined && canonicalJson(old[field]) !== canonicalJson(next[field]))
     .map((field) => ({ kind: 'other', field: `spec.cluster.${field}` }));
   const [before, after] = [membersOf(applied.cluster), membersOf(wanted.cluster)];
+  const goesBack = ![...after.values()].some((member) => hasEtcd(member) && !isMaster(member));
   for (const ip of new Set([...before.keys(), ...after.keys()])) {
     const [known, member] = [before.get(ip), after.get(ip)];
-    changes.push(...dutyChanges(ip, known?.duties ?? [], member?.duties ?? []));
+    changes.push(...dutyChanges(ip, known?.duties ?? [], member?.duties ?? [], goesBack));
     if (!known || !member) continue;
     const field = `spec.cluster[${ip}]`;
     if (known.name !== member.name) changes.push({ kind: 'other', field: `${field}.name`, ip });

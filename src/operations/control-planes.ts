@@ -2,7 +2,7 @@ import { type HostRecord, stateOf } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster, type Member, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
 import { type PlannedHost, stays } from '#protocol/order.ts';
-import { etcdChanges, etcdChangesApart } from './etcd.ts';
+import { etcdChangesApart } from './etcd.ts';
 import type { Situation, StepPlan } from './plan.ts';
 
 /** What operations share that add or remove control planes. */
@@ -33,7 +33,8 @@ export const ofOneThatStays = (
   if (isLed && (leadsAnew(situation) || record.status?.lastRun?.ok === false)) return 'change';
   // An API server that is not led with the others would ask members that are gone.
   if (isMaster(member) && etcdChangesApart(situation)) return 'change';
-  return isMaster(member) || (hasEtcd(member) && etcdChanges(situation)) ? 'stay' : undefined;
+  // Where etcd has hosts of its own, control planes that come are told of them, and those that stay are led there.
+  return isMaster(member) || hasEtcd(member) ? 'stay' : undefined;
 };
 
 /** Before control planes come, and before they go: so no host asks one that is not there. */
@@ -41,5 +42,14 @@ export const leadHosts: StepPlan = {
   name: 'Lead hosts to the API servers',
   works: ({ action }) => action === 'change',
   pace: 'all',
+  cut: 'between',
+};
+
+/** Where a budget holds a pod, every node is as it was; a node that was being emptied when it was cut off stays cordoned. */
+export const drainNodes: StepPlan = {
+  name: 'Drain and remove nodes',
+  takesOut: 'cut off',
+  works: masterStays,
+  pace: 'one',
   cut: 'between',
 };

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { create } from './create.ts';
 import { infer } from './infer.ts';
 import { moveEtcd } from './move-etcd.ts';
+import type { Operation } from './operation.ts';
 import { planOf } from './plan.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
@@ -63,14 +64,28 @@ describe('etcd on hosts of its own', () => {
     expect(of(records(applied).reverse())).toEqual(of(records(applied)));
   });
 
-  it('is not asked, and need not answer, where only a worker or a control plane comes', () => {
-    expect(plan(scaleUp, apart([1], [4, 5, 6]), apart([1], [4, 5, 6], [7])).does).toEqual({
-      [ip(1)]: 'stay',
-      [ip(7)]: 'join',
-    });
+  it('is told to control planes that come, and need not answer where only a worker comes', () => {
+    const etcd = { [ip(4)]: 'stay', [ip(5)]: 'stay', [ip(6)]: 'stay' };
+    const more = plan(scaleUp, apart([1], [4, 5, 6]), apart([1], [4, 5, 6], [7]));
+    expect(more.does).toEqual({ [ip(1)]: 'stay', ...etcd, [ip(7)]: 'join' });
+    expect(more.steps).not.toContain('Check etcd');
     const { does, steps } = plan(scaleUp, apart([1], [4, 5, 6]), apart([1, 2], [4, 5, 6]));
-    expect(does).toEqual({ [ip(1)]: 'change', [ip(2)]: 'join' });
+    expect(does).toEqual({ [ip(1)]: 'change', [ip(2)]: 'join', ...etcd });
     expect(steps).not.toContain('Check etcd');
+  });
+
+  it('is asked about control planes that leave, as a move may have left members beside them', () => {
+    const { steps, at } = plan(scaleDown, apart([1, 2], [4, 5, 6]), apart([1], [4, 5, 6]));
+    expect(steps).toEqual([
+      'Take hosts',
+      'Check etcd',
+      'Lead API servers to etcd',
+      'Lead hosts to the API servers',
+      'Drain and remove nodes',
+      'Remove members of etcd',
+      'Reset hosts',
+    ]);
+    expect(at('Remove members of etcd')).toEqual([1, 4, 5, 6]);
   });
 
   it('has a member replaced: a dead one leaves before its successor comes', () => {
@@ -158,6 +173,73 @@ describe('a move of etcd', () => {
     ['a worker comes as well', spec([1], []), apart([1], [4], [7]), 'cannot be changed'],
   ])('is refused where %s', (_why, from, to, reason) => {
     expect(plan(moveEtcd, from, to).refused.join()).toContain(reason);
+  });
+
+  describe('that was given up halfway', () => {
+    const left = (
+      of: ReturnType<typeof spec>,
+      states: Readonly<Record<number, 'Held' | 'Joined' | 'Leaving'>>,
+    ) =>
+      records(of).map((record) => {
+        const state = states[Number(record.spec.ip.split('.').at(-1))];
+        return state ? { ...record, status: { state, touched: true } } : record;
+      });
+    const refused = (operation: Operation, to: ReturnType<typeof spec>, hosts: ReturnType<typeof left>) =>
+      planOf(operation, { spec: to, applied: to, hosts, offer: { versions: ['v1.34.4'] } });
+    const stacked = spec([1, 2, 3], []);
+    const both = {
+      ...stacked,
+      cluster: { ...stacked.cluster, etcdList: [1, 2, 3, 4, 5, 6].map((last) => ({ ip: ip(last) })) },
+    };
+
+    it.each(['Held', 'Joined', 'Leaving'] as const)(
+      'is taken back by itself alone: new hosts are %s',
+      (state) => {
+        const hosts = left(both, { 4: state, 5: state, 6: state });
+        const back = refused(moveEtcd, stacked, hosts);
+        expect(back.refusals).toEqual([]);
+        const does = back.hosts.map(({ member, action }) => `${member.ip.split('.').at(-1)} ${action}`);
+        expect(does).toEqual(['1 change', '2 change', '3 change', '4 leave', '5 leave', '6 leave']);
+        const order = back.steps.map(({ name }) => name);
+        expect(order.indexOf('Lead API servers to etcd')).toBeLessThan(
+          order.indexOf('Remove members of etcd'),
+        );
+        expect(refused(scaleDown, stacked, hosts).refusals[0]?.reason).toContain('given up halfway');
+        for (const operation of [scaleUp, replace])
+          expect(refused(operation, stacked, hosts).hosts.map(({ member }) => member.ip)).not.toContain(
+            ip(4),
+          );
+      },
+    );
+
+    it('is told as a move where the new hosts have joined', () => {
+      expect(infer(both, stacked)).toMatchObject({
+        kind: 'needs-confirmation',
+        message: expect.stringContaining('"moving-etcd"'),
+      });
+    });
+
+    it('is asked again where the hosts that it was to leave are wanted', () => {
+      const here = apart([1, 2, 3], [4]);
+      const hosts = left(here, { 4: 'Leaving' });
+      expect(refused(moveEtcd, here, hosts).refusals).toEqual([]);
+      expect(refused(moveEtcd, here, left(here, {})).refusals).not.toEqual([]);
+      expect(refused(scaleDown, here, hosts).refusals[0]?.reason).toContain('given up halfway');
+    });
+
+    it.each(['Leaving', 'Held'] as const)('waits for control planes and workers that are %s', (state) => {
+      const before = spec([1, 2, 3], [9]);
+      const to = apart([1, 2, 3], [4], [9]);
+      const of = (host: number) =>
+        planOf(moveEtcd, {
+          spec: to,
+          applied: before,
+          hosts: left(before, { [host]: state }),
+          offer: { versions: ['v1.34.4'] },
+        });
+      expect(of(2).refusals).toMatchObject([{ field: 'spec.cluster.masterList', value: ip(2) }]);
+      expect(of(9).refusals).toMatchObject([{ field: 'spec.cluster.nodeList', value: ip(9) }]);
+    });
   });
 
   it('is asked by a list, an empty one for back', () => {

@@ -1,5 +1,5 @@
-import { stateOf } from '#api/host-record.ts';
-import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
+import { type HostRecord, stateOf } from '#api/host-record.ts';
+import { hasEtcd, isEtcdOnly, isMaster, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
 import { joins, leaves, type PlannedHost, stays } from '#protocol/order.ts';
 import type { Situation, StepPlan } from './plan.ts';
@@ -9,7 +9,10 @@ import type { Situation, StepPlan } from './plan.ts';
 /** A member of etcd on a host that is no control plane. */
 export const isApart = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMaster(member);
 const joinsApart = (host: PlannedHost): boolean => joins(host) && isApart(host);
-const comesOrGoes = (host: PlannedHost): boolean => hasEtcd(host.member) && (joins(host) || leaves(host));
+/** Whatever the lists say of it, a control plane that leaves may have a member beside it: of a move that was given up. */
+const mayTakeOut = (host: PlannedHost): boolean =>
+  leaves(host) && (hasEtcd(host.member) || isMaster(host.member));
+const comesOrGoes = (host: PlannedHost): boolean => (joins(host) && hasEtcd(host.member)) || mayTakeOut(host);
 /** The hosts that etcd can be asked on: control planes as well, since a plan does not say where it runs now. */
 const canAsk = (host: PlannedHost): boolean => stays(host) && (isMaster(host.member) || hasEtcd(host.member));
 
@@ -26,6 +29,30 @@ export const etcdChanges = remembered(({ spec, hosts }: Situation): boolean => {
 export const etcdChangesApart = (situation: Situation): boolean =>
   etcdChanges(situation) &&
   [...membersOf(situation.spec.cluster).values()].some((member) => hasEtcd(member) && !isMaster(member));
+
+const apartIn = ({ spec }: Situation): boolean =>
+  [...membersOf(spec.cluster).values()].some((member) => hasEtcd(member) && !isMaster(member));
+
+const mayRun = (record: HostRecord): boolean =>
+  ['Joined', 'Leaving'].includes(stateOf(record)) ||
+  (stateOf(record) === 'Held' && record.status?.touched === true);
+
+/** A host of its own that a move was to give etcd, while the spec has etcd beside the control planes: only a move takes it out. */
+export const isLeftOfMove = (record: HostRecord, situation: Situation): boolean =>
+  isEtcdOnly(record.spec) && mayRun(record) && !apartIn(situation);
+
+/**
+ * Whether a move of etcd was given up halfway, by the records: hosts of its own that the spec has no use for, or that were
+ * on their way out and are wanted. API servers may ask either side then.
+ */
+export const isHalfMoved = remembered((situation: Situation): boolean => {
+  const wanted = membersOf(situation.spec.cluster);
+  return situation.hosts.some(
+    (record) =>
+      isLeftOfMove(record, situation) ||
+      (isEtcdOnly(record.spec) && wanted.has(record.spec.ip) && stateOf(record) === 'Leaving'),
+  );
+});
 
 const ONE = { pace: 'one', cut: 'between' } as const;
 
@@ -52,7 +79,7 @@ export const addMembers: StepPlan = { ...ONE, name: 'Add members of etcd', works
  */
 export const leadToEtcd: StepPlan = {
   ...ONE,
-  takesOut: true,
+  takesOut: 'begun',
   name: 'Lead API servers to etcd',
   works: (host) => isMaster(host.member) && !hasEtcd(host.member) && stays(host),
 };
@@ -60,7 +87,7 @@ export const leadToEtcd: StepPlan = {
 /** So that as many as can be are left to agree; of those that leave, whoever leads hands over before. */
 export const removeMembers: StepPlan = {
   ...ONE,
-  takesOut: true,
+  takesOut: 'begun',
   name: 'Remove members of etcd',
-  works: (host, all) => canAsk(host) && all.some((one) => hasEtcd(one.member) && leaves(one)),
+  works: (host, all) => canAsk(host) && all.some(mayTakeOut),
 };

@@ -1,21 +1,44 @@
 import { stateOf } from '#api/host-record.ts';
-import { hasEtcd, isMaster } from '#api/member.ts';
+import { hasEtcd, isEtcdOnly, isMaster, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins, leaves, stays } from '#protocol/order.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
 import { masterStays } from './control-planes.ts';
-import { addMembers, checkEtcd, isApart, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
+import {
+  addMembers,
+  checkEtcd,
+  isApart,
+  isHalfMoved,
+  issueCertificates,
+  leadToEtcd,
+  removeMembers,
+} from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan.ts';
 import { editRequest, hostList, required, retryField } from './request.ts';
 
 const KINDS: readonly ChangeKind[] = ['etcd moved', 'etcd members added', 'etcd members removed'];
 
-function moves({ applied, spec }: Situation): Problem[] {
-  if (!applied || changesBetween(applied, spec).some(({ kind }) => kind === 'etcd moved')) return [];
+function moves(situation: Situation): Problem[] {
+  const { applied, spec } = situation;
+  if (!applied || isHalfMoved(situation)) return [];
+  if (changesBetween(applied, spec).some(({ kind }) => kind === 'etcd moved')) return [];
   const reason =
     'leaves etcd where it is; "scaling-up", "scaling-down" and "replacing" change its members there';
   return [{ field: 'spec.cluster.etcdList', reason }];
+}
+
+/** Of hosts with a node those must be part of the cluster that the spec names: no other is joined here. */
+function notYetThere({ applied, spec, hosts }: Situation): Problem[] {
+  if (!applied) return [];
+  const states = new Map(hosts.map((record) => [record.spec.ip, stateOf(record)]));
+  return [...membersOf(spec.cluster).values()].flatMap((member): Problem[] => {
+    const state = states.get(member.ip);
+    if (isEtcdOnly(member) || state === 'Joined') return [];
+    const field = `spec.cluster.${isMaster(member) ? 'masterList' : 'nodeList'}`;
+    const reason = `names ${member.ip}, which is ${state ? `in state ${state}` : 'not known'}, not part of the cluster; finish what adds or removes it first, by "scaling-up" or "scaling-down"`;
+    return [{ field, value: member.ip, reason }];
+  });
 }
 
 /** Moves etcd from the control planes to hosts of its own, or back: members come, API servers follow, others go. */
@@ -55,13 +78,15 @@ export const moveEtcd = {
       issueCertificates,
       {
         ...addMembers,
+        // Where it goes back, control planes have members from here on that only those who leave know of.
+        takesOut: 'begun',
         works: (host) => (joins(host) && isApart(host)) || (stays(host) && hasEtcd(host.member)),
       },
       { ...leadToEtcd, works: masterStays },
       { ...removeMembers, works: (host) => !leaves(host) },
       {
         name: 'Stop etcd on control planes',
-        takesOut: true,
+        takesOut: 'begun',
         works: (host) => masterStays(host) && !hasEtcd(host.member),
         pace: 'all',
         cut: 'between',
@@ -70,5 +95,5 @@ export const moveEtcd = {
       resetHosts,
     ],
   },
-  check: (situation) => [...onlyChanges(KINDS, situation), ...moves(situation)],
+  check: (situation) => [...onlyChanges(KINDS, situation), ...moves(situation), ...notYetThere(situation)],
 } satisfies Operation;

@@ -73,7 +73,7 @@ export const named = (name: OperationName): Derived => ({
 /** Whatever leaves is cleaned at the end of every operation that takes hosts out. */
 export const resetHosts: StepPlan = {
   name: 'Reset hosts',
-  takesOut: true,
+  takesOut: 'begun',
   works: leaves,
   pace: 'all',
   cut: 'never',

@@ -54,8 +54,11 @@ export interface Planning {
 
 /** A step, and the hosts that it works on for this spec; it is left out where there are none. */
 export interface StepPlan extends Omit<Step, 'hosts'> {
-  /** Hosts that leave, or members of etcd on them, are no longer what they were once it has begun. */
-  takesOut?: true;
+  /**
+   * Hosts that leave, or members of etcd on them, are no longer what they were once it has begun; or only where it is cut
+   * off, since it puts things back itself when it refuses.
+   */
+  takesOut?: 'begun' | 'cut off';
   works(host: PlannedHost, all: readonly PlannedHost[], spec: Spec): boolean;
 }
 

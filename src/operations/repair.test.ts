@@ -29,15 +29,22 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
 
 it('passes by hosts that have no seal, and lets each host be away', () => {
   const of = apart([1], [4, 5, 6], [4, 7]);
-  const { hosts } = planOf(repair, {
+  const { hosts, steps } = planOf(repair, {
     spec: of,
     applied: of,
     hosts: records(of),
     offer: { versions: ['v1.34.4'] },
   });
-  expect(hosts.map(({ member, mayBeAway }) => [member.ip, mayBeAway])).toEqual(
+  const put = hosts.filter(({ action }) => action === 'change');
+  expect(put.map(({ member, mayBeAway }) => [member.ip, mayBeAway])).toEqual(
     [1, 4, 7].map((last) => [ip(last), true]),
   );
+  // API servers are compared with where etcd is, so its hosts are known to the run.
+  expect(hosts.filter(({ action }) => action === 'stay').map(({ member }) => member.ip)).toEqual([
+    ip(5),
+    ip(6),
+  ]);
+  expect(steps.find(({ name }) => name === 'Compare hosts')?.hosts).toEqual([1, 4, 7].map(ip));
 });
 
 it('is for hosts that have joined', () => {

@@ -6,7 +6,8 @@ import { named, type Operation } from './operation.ts';
 import type { StepPlan } from './plan.ts';
 import { editRequest, retryField } from './request.ts';
 
-const isWorker = ({ member }: PlannedHost): boolean => !isMaster(member);
+const isPutBack = ({ action }: PlannedHost): boolean => action === 'change';
+const isWorker = (host: PlannedHost): boolean => isPutBack(host) && !isMaster(host.member);
 /** An API server or a member of etcd that is away for a moment needs the others: never two at once, never left halfway. */
 const CONTROL_PLANES = {
   works: ({ member }) => isMaster(member),
@@ -32,8 +33,9 @@ export const repair = {
   }),
   mayChange: [],
   planning: {
+    // Nothing is put back on hosts of etcd alone; API servers are compared with where it is.
     named: (member, record) =>
-      record && stateOf(record) === 'Joined' && !isEtcdOnly(member) ? 'change' : undefined,
+      record && stateOf(record) === 'Joined' ? (isEtcdOnly(member) ? 'stay' : 'change') : undefined,
     unnamed: () => undefined,
     mayBeAway: true,
     steps: [
@@ -41,7 +43,7 @@ export const repair = {
       { ...CONTROL_PLANES, name: 'Put back control planes that do not answer' },
       { ...CONTROL_PLANES, name: 'Put back control planes' },
       { name: 'Put back workers', works: isWorker, pace: { atMost: 10 }, cut: 'between' },
-      { name: 'Compare hosts', works: () => true, pace: 'all', cut: 'between' },
+      { name: 'Compare hosts', works: isPutBack, pace: 'all', cut: 'between' },
     ],
   },
   check: (situation) => onlyChanges([], situation),

@@ -5,8 +5,8 @@ import { hasEtcd, isMaster, type Member, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins } from '#protocol/order.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
-import { leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
-import { addMembers, checkEtcd, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
+import { drainNodes, leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
+import { addMembers, checkEtcd, isLeftOfMove, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan.ts';
 import { type Edit, editRequest, type Present, retryField } from './request.ts';
@@ -105,7 +105,7 @@ export const replace = {
   planning: {
     named: (member, record, situation) =>
       !record || stateOf(record) !== 'Joined' ? 'join' : ofOneThatStays(member, record, situation),
-    unnamed: () => 'leave',
+    unnamed: (record, situation) => (isLeftOfMove(record, situation) ? undefined : 'leave'),
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { name: 'Prepare hosts', works: joins, pace: 'all', cut: 'between' },
@@ -117,7 +117,7 @@ export const replace = {
       leadHosts,
       { name: 'Admit hosts', works: masterStays, pace: 'one', cut: 'between' },
       { name: 'Join hosts', works: joins, pace: 'all', cut: 'between' },
-      { name: 'Drain and remove nodes', works: masterStays, pace: 'one', cut: 'between' },
+      drainNodes,
       removeMembers,
       { name: 'Await the cluster', works: masterStays, pace: 'one', cut: 'between' },
       resetHosts,

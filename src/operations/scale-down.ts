@@ -3,9 +3,10 @@ import { canonicalIp, type HostEntry, LISTS, type ListName } from '#api/host.ts'
 import { stateOf } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
-import { leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
-import { checkEtcd, leadToEtcd, removeMembers } from './etcd.ts';
+import { drainNodes, leadHosts, ofOneThatStays } from './control-planes.ts';
+import { checkEtcd, isHalfMoved, isLeftOfMove, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
+import type { Situation } from './plan.ts';
 import { editOfLists, editRequest, hostList, hostsIn, type Present, retryField } from './request.ts';
 
 const KINDS: readonly ChangeKind[] = ['workers removed', 'control planes removed', 'etcd members removed'];
@@ -18,6 +19,14 @@ function shrinks({ spec, applied }: Present, list: ListName, wanted: readonly Ho
   return present.every((host) => kept.has(addressOf(host)))
     ? [{ field: `spec.cluster.${list}`, reason: 'names every present host; leave out the hosts to remove' }]
     : [];
+}
+
+/** Members would go that API servers may ask by now. */
+function halfMoved(situation: Situation): Problem[] {
+  if (!isHalfMoved(situation)) return [];
+  const reason =
+    'a move of etcd was given up halfway; ask for "moving-etcd" first, with etcd where it is to be';
+  return [{ field: 'spec.cluster.etcdList', reason }];
 }
 
 /** Removes every host that the cluster holds and `spec` no longer names; what could not be reset is tried again. */
@@ -58,22 +67,24 @@ export const scaleDown = {
   planning: {
     named: (member, record, situation) =>
       record && stateOf(record) === 'Joined' ? ofOneThatStays(member, record, situation) : undefined,
-    unnamed: () => 'leave',
+    unnamed: (record, situation) => (isLeftOfMove(record, situation) ? undefined : 'leave'),
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       checkEtcd,
       leadToEtcd,
       leadHosts,
-      { name: 'Drain and remove nodes', works: masterStays, pace: 'one', cut: 'between' },
+      drainNodes,
       removeMembers,
       resetHosts,
     ],
   },
-  check: (situation) =>
-    onlyChanges(KINDS, situation, {
+  check: (situation) => [
+    ...halfMoved(situation),
+    ...onlyChanges(KINDS, situation, {
       'workers added': 'is not a host of the cluster; a scale-down only removes hosts',
       'control planes added': 'is not a host of the cluster; a scale-down only removes hosts',
       'etcd members added': 'is not a host of the cluster; a scale-down only removes hosts',
       labels: 'has other labels or taints; ask for "relabeling" to change those',
     }),
+  ],
 } satisfies Operation;

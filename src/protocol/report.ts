@@ -20,6 +20,8 @@ export type HostReport = z.infer<typeof hostReportSchema>;
 
 /** The reason of a run that ended because its operation was cancelled. */
 export const CANCELLED = 'Cancelled';
+/** The reason of a run whose Ansible ended while a task still ran on a host. */
+export const CUT_SHORT = 'CutShort';
 
 /** The report of a run at its end: to the server, and through it to the controller. */
 export const reportSchema = z.object({

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { randomFrom } from '#base/testing/random.ts';
 import { type HistoryReport, startHistory } from '#lab/history/run.ts';
-import { docker } from '#lab/hosts/docker.ts';
 import { kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults } from '#lab/meta/faults.ts';
 import { type Meta, metaUp } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
+import { membersOn } from './etcd-members.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'cut';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await meta.close();
 });
 
-const { entries, nodes } = byNumber(() => meta);
+const { entries, host, nodes } = byNumber(() => meta);
 const ended = /-(finished|failed)$/;
 const wordOf = (annotations: Readonly<Record<string, string>> = {}) =>
   annotations['app.kubernetes.io/operation'] ?? '';
@@ -67,19 +67,7 @@ async function doneThough(steps: readonly string[], path: string, body: Record<s
   expect(cluster.status).toMatchObject({ phase: 'Running', operation: { attempt: killed + 1 } });
 }
 
-/** Names of etcd's members, as the static pod on a control plane tells them; `learner` behind one that does not vote. */
-async function membersAt(index: number): Promise<string[]> {
-  const script = `pki=/etc/kubernetes/pki/etcd
-id=$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' | grep -xF "$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd')" | head -1)
-ctr -n k8s.io tasks exec --exec-id test-$$ "$id" etcdctl --cacert $pki/ca.crt --cert $pki/server.crt --key $pki/server.key member list -w simple`;
-  const lines = await docker(['exec', meta.hosts[index]?.name ?? '', 'bash', '-c', script]);
-  return lines
-    .trim()
-    .split('\n')
-    .map((line) => line.split(', '))
-    .map(([, , name = '', , , learner]) => `${name}${learner === 'true' ? ' learner' : ''}`)
-    .sort();
-}
+const membersAt = (index: number) => membersOn(host(index));
 
 describe('operations whose runs are killed, on a cluster that is written to and read from', () => {
   it('make it', async () => {

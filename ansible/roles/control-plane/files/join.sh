@@ -1,4 +1,4 @@
-# kubeadm join of a further control plane. Complete: left. Cut short: reset and done again.
+# kubeadm join of a further control plane. Complete: left. Cut short: taken out of etcd, reset and done again.
 umask 077
 mkdir -p "$state"
 if await_joined; then
@@ -6,7 +6,7 @@ if await_joined; then
   exit 0
 fi
 [ -n "$PKI" ] || fail 'the keys of the control plane were not handed over'
-begin_anew
+begin_anew leave_etcd
 mkdir -p /etc/kubernetes/pki
 base64 -d <<< "$PKI" | tar -xzf - --no-same-owner -C /etc/kubernetes/pki || fail 'the keys of the control plane cannot be unpacked'
 prepare_audit_log

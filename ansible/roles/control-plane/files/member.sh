@@ -9,7 +9,7 @@ await_joined() {
   healthy || fail 'the host is a control plane already, but its API server does not become ready'
 }
 
-# begin_anew: an earlier try that was cut short is undone. Somebody's etcd ends the script here.
+# begin_anew [COMMAND]: an earlier try that was cut short is undone, after that command. Somebody's etcd ends the script here.
 begin_anew() {
   own tree /var/lib/etcd
   for tree in /etc/kubernetes /var/lib/kubelet; do
@@ -17,6 +17,7 @@ begin_anew() {
   done
   [ -n "$(ls -A /etc/kubernetes/manifests 2>/dev/null)" ] || [ -e /etc/kubernetes/admin.conf ] ||
     [ -e /etc/kubernetes/bootstrap-kubelet.conf ] || [ -e /var/lib/kubelet/config.yaml ] || ! is_empty /var/lib/etcd || return 0
+  "${1:-true}"
   kubeadm reset -f --cleanup-tmp-dir > "$state/reset.log" 2>&1 || fail "$(tail -5 "$state/reset.log")"
   remove_tree /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found || exit 1
   ! is_made file /etc/cni/net.d/10-flannel.conflist || rm -f /etc/cni/net.d/10-flannel.conflist

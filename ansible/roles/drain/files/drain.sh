@@ -66,7 +66,6 @@ leave() { # HOST NODE drain-or-no
       kubectl -n $namespace delete pods --field-selector "spec.nodeName=$2" --force --grace-period=0 --wait=false > /dev/null 2>&1
     done
   fi
-  did left "$1"
 }
 
 notes=$(mktemp -d)
@@ -81,6 +80,8 @@ if [ -n "$held" ]; then
   fail "pods may not be evicted, and no node was removed: $(awk '{ of = $3; for (i = 4; i <= NF; i++) of = of " " $i
     printf "%s%s on %s (held by %s)", sep, $2, $1, of == "" ? "a disruption budget" : "disruption budget " of; sep = "; " }' <<< "$held"); give them another node, change the budget or delete the pods, then ask again"
 fi
+# From here on none of them is what it was, however far this comes.
+while read -r host _; do [ -z "$host" ] || did left "$host"; done <<< "$own"
 # Not before: a kubelet that may not say that a pod has ended never lets it go.
 names=$(awk -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" 'NF { printf "%s\"%s\":\"%s\"", comma, $2, now; comma = "," }' <<< "$own")
 denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-removed-nodes","namespace":"kube-system"},"data":{'$names'}}'

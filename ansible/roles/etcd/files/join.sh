@@ -32,9 +32,10 @@ promote() {
   for try in $(seq "$LEARNER_SECONDS"); do
     line=$(own_line)
     [ -n "$line" ] && [ "$(awk '{ print $4 }' <<< "$line")" = false ] && break
-    [ -z "$line" ] || out=$(etcd member promote "$(awk '{ print $2 }' <<< "$line")") || sleep 1
+    [ -n "$line" ] && out=$(etcd member promote "$(awk '{ print $2 }' <<< "$line")") || sleep 1
   done
   line=$(own_line)
+  [ -n "$line" ] || fail "the members of etcd do not answer any more, or $NAME is none of them; it may be one"
   if [ "$(awk '{ print $4 }' <<< "$line")" != false ]; then
     etcd member remove "$(awk '{ print $2 }' <<< "$line")" > /dev/null
     fail "$NAME did not catch up with etcd within $LEARNER_SECONDS s and was taken out again: $(tail -1 <<< "${out-}")"

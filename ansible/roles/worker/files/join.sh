@@ -1,4 +1,4 @@
-# kubeadm join of a worker. A join that was cut short is reset and done again.
+# kubeadm join of a worker. A join that was cut short is reset and done again; it may have been one of a control plane.
 [ -z "$HAS_JOINED" ] || { did joined; exit 0; }
 umask 077
 mkdir -p "$state"
@@ -6,6 +6,7 @@ for tree in /etc/kubernetes /var/lib/kubelet; do
   is_made tree $tree || is_made content $tree || fail "$tree was not made by Matryoshka"
 done
 if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ] || [ -e /var/lib/kubelet/config.yaml ]; then
+  leave_etcd
   kubeadm reset -f --cleanup-tmp-dir > "$state/reset.log" 2>&1 || fail "$(tail -5 "$state/reset.log")"
   # shellcheck disable=SC2086
   [ -z "$RESOLV_NAMESERVERS" ] || printf 'nameserver %s\n' $RESOLV_NAMESERVERS > /etc/kubernetes/resolv.conf

@@ -51,6 +51,10 @@ const failed = (steps: string[] | undefined, did: Deeds = ['taken'], others: Dee
     ],
   },
 });
+const cut = (reason: string) => {
+  const attempt = failed(['Take hosts', 'Check etcd', 'Drain and remove nodes']);
+  return { ...attempt, reason, report: { ...attempt.report, reason } };
+};
 const noted = (state: string) =>
   expect.objectContaining({
     effects: [
@@ -93,6 +97,8 @@ describe('a host that was to leave, after a run that failed', () => {
     ['an earlier operation did', { ...leaving, leavingBy: { sequence: 3, attempt: 1 } }, failed(refused)],
     ['nobody knows who began', { state: 'Leaving' }, failed(refused)],
     ['the run does not tell its steps', leaving, failed(undefined)],
+    ['its pods were being moved when it was cancelled', leaving, cut('Cancelled')],
+    ['Ansible died while its pods were being moved', leaving, cut('CutShort')],
   ])('stays one that leaves where %s', (_, status, attempt) => {
     expect(outcome({ ...given(status), attempt })).toEqual(noted('Leaving'));
   });
@@ -102,7 +108,7 @@ it.each(['scale-down', 'replace', 'move-etcd'] as const)(
   '%s names each step that takes hosts out',
   (name) => {
     const steps = findOperation(name)?.planning.steps ?? [];
-    const takesOut = steps.flatMap((step) => (step.takesOut ? [step.name] : []));
+    const takesOut = steps.flatMap((step) => (step.takesOut === 'begun' ? [step.name] : []));
     expect(takesOut).toEqual(
       expect.arrayContaining(['Lead API servers to etcd', 'Remove members of etcd', 'Reset hosts']),
     );

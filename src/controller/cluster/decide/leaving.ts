@@ -2,7 +2,8 @@ import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Operation } from '#operations/operation.ts';
-import type { HostReport, Report } from '#protocol/report.ts';
+import type { StepPlan } from '#operations/plan.ts';
+import { CANCELLED, CUT_SHORT, type HostReport, type Report } from '#protocol/report.ts';
 
 type Attempt = Pick<OperationStatus, 'sequence' | 'attempt'>;
 
@@ -24,12 +25,14 @@ export function wasLeftAsItWas(
   attempt: Attempt | undefined,
   record: HostRecord,
   host: HostReport,
-  { hosts, steps }: Report,
+  { hosts, steps, reason }: Report,
 ): boolean {
   const by = record.status?.leavingBy;
   if (stateOf(record) !== 'Leaving' || !attempt || !by || !steps) return false;
   if (by.sequence !== attempt.sequence || by.attempt !== attempt.attempt) return false;
-  const takesOut = new Set(planning.steps.flatMap((step) => (step.takesOut ? [step.name] : [])));
+  const cutOff = reason === CANCELLED || reason === CUT_SHORT;
+  const counts = (step: StepPlan) => step.takesOut === 'begun' || (step.takesOut === 'cut off' && cutOff);
+  const takesOut = new Set(planning.steps.filter(counts).map(({ name }) => name));
   return (
     !steps.some((step) => takesOut.has(step)) &&
     host.did.every((deed) => deed === 'taken') &&
