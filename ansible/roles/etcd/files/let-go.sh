@@ -18,8 +18,8 @@ gone() { # ADDRESS ID NAME
 # leave_etcd: what a join that was cut short has made of this host in etcd is undone there. Whatever records say, no data
 # goes that a list of members, answered by others, still has; nor where others would be left without a quorum.
 leave_etcd() {
-  local all mine learner
-  [ -e /etc/kubernetes/manifests/etcd.yaml ] || [ -d /var/lib/etcd/member ] || return 0
+  local all mine id name learner
+  [ -e "$R/etc/kubernetes/manifests/etcd.yaml" ] || [ -d "$R/var/lib/etcd/member" ] || return 0
   [ -n "$ETCD_ENDPOINTS" ] ||
     fail 'this host has data of etcd, and no other member is known to be asked about it: nothing was changed; take the host out by "scaling-down" first'
   [ -x "$work/etcd/usr/local/bin/etcdctl" ] || unpack etcd "$ETCD_IMAGE"
