@@ -1,11 +1,22 @@
 # Members of etcd leave it before their data goes: a voter whose data is gone takes its vote with it.
-gone() { # ADDRESS ID NAME
+
+# lives ADDRESS: where nothing listens it is dead at once; one that is slow to answer is asked again.
+lives() {
+  local try
+  for try in 1 2; do timeout 2 bash -c ": < /dev/tcp/$1/2379" 2> /dev/null && answers "$1" && return 0; sleep 1; done
+  return 1
+}
+
+hand_over() { # ADDRESS NAME: where it leads
   local to leader out
   leader=$(etcd --endpoints "$(at "$1")" endpoint status -w fields 2>/dev/null | awk -F' : ' '/^"(MemberID|Leader)"/ { v[$1] = $2 } END { if (v["\"MemberID\""] != "" && v["\"MemberID\""] == v["\"Leader\""]) print "yes" }')
-  if [ "$leader" = yes ]; then
-    to=$(members | awk -v leaving=" $LEAVING " 'index(leaving, " " $1 " ") == 0 && $4 == "false" { print $2; exit }')
-    out=$(etcd --endpoints "$(at "$1")" move-leader "$to") || echo "$3 does not hand over as leader of etcd: $(tail -1 <<< "$out")"
-  fi
+  [ "$leader" = yes ] || return 0
+  to=$(members | awk -v leaving=" $LEAVING " 'index(leaving, " " $1 " ") == 0 && $4 == "false" { print $2; exit }')
+  out=$(etcd --endpoints "$(at "$1")" move-leader "$to") || echo "$2 does not hand over as leader of etcd: $(tail -1 <<< "$out")"
+}
+
+gone() { # ADDRESS ID NAME
+  local out
   # Only a list of members that was answered, and that lacks it, says that it is gone: without a leader nobody answers.
   for try in $(seq 30); do
     out=$(etcd member remove "$2") && { changed "$3 left etcd"; return 0; }
@@ -32,6 +43,7 @@ leave_etcd() {
     read -r _ id name learner <<< "$mine"
     LEAVING=$IP
     [ "$learner" = true ] || check_etcd "$IP" "$IP"
+    hand_over "$IP" "$name"
     gone "$IP" "$id" "$name"
     all=$(members) && ! awk '{ print $1 }' <<< "$all" | grep -qxF "$IP" || fail "$name ($IP) is a member of etcd still; its data is left"
   fi

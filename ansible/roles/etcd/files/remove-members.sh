@@ -5,13 +5,12 @@ all=$(members) || fail 'the members of etcd cannot be listed'
 dead= alive=
 while read -r address id name learner; do
   case " $LEAVING " in *" $address "*) ;; *) continue ;; esac
-  well=
-  for try in 1 2 3 4 5; do answers "$address" && well=yes && break; sleep 1; done
-  if [ -n "$well" ]; then alive="$alive$address $id $name"$'\n'; else dead="$dead$address $id $name"$'\n'; fi
+  if lives "$address"; then alive="$alive$address $id $name"$'\n'; else dead="$dead$address $id $name"$'\n'; fi
 done <<< "$all"
-while read -r address id name; do
-  [ -z "$address" ] || gone "$address" "$id" "$name"
-done <<< "$dead$([ -n "$ONLY_DEAD" ] || printf %s "$alive")"
+while read -r address id name; do [ -z "$address" ] || gone "$address" "$id" "$name"; done <<< "$dead"
+[ -n "$ONLY_DEAD" ] || while read -r address id name; do
+  [ -z "$address" ] || { hand_over "$address" "$name"; gone "$address" "$id" "$name"; }
+done <<< "$alive"
 # Whoever leaves is reset next: those that stay must be able to agree without it.
 [ -z "$dead$alive" ] || check_etcd "$LEAVING" "$JOINING"
 if [ -z "$ONLY_DEAD" ]; then
