@@ -17,7 +17,7 @@ const comesOrGoes = (host: PlannedHost): boolean => (joins(host) && hasEtcd(host
 const canAsk = (host: PlannedHost): boolean => stays(host) && (isMaster(host.member) || hasEtcd(host.member));
 
 /** Whether members of etcd come or go, by the records. */
-export const etcdChanges = remembered(({ spec, hosts }: Situation): boolean => {
+const etcdChanges = remembered(({ spec, hosts }: Situation): boolean => {
   const wanted = new Set([...membersOf(spec.cluster).values()].filter(hasEtcd).map(({ ip }) => ip));
   const present = hosts.filter(
     (record) => ['Joined', 'Leaving', 'Lost'].includes(stateOf(record)) && hasEtcd(record.spec),
