@@ -1,6 +1,7 @@
 import { CONFIG_MAPS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type Spec } from '#api/kubernetes-cluster.ts';
 import type { PinnedFile } from '#api/pinned-file.ts';
+import { canonicalJson } from '#base/canonical.ts';
 
 /** A user as the API server describes him, with all that a SubjectAccessReview needs. */
 export interface User {
@@ -81,6 +82,26 @@ export function onHooks(
   const files = Object.values(hooks ?? {}).flatMap((list) => list ?? []);
   const running: Deed = { ...onClusters('update', namespace, name), verb: 'hook' };
   return files.length === 0 ? [] : [running, ...reading(files, namespace)];
+}
+
+/** What decides whose programs run in a cluster, and who may do what there. */
+const ruling = ({ cluster: { imagesRegistry, kubeadm = {} } }: Pick<Spec, 'cluster'>) => {
+  const { kubelet, patches, registryMirrors, proxy } = kubeadm;
+  return { imagesRegistry, kubelet, patches, registryMirrors, proxy };
+};
+
+/**
+ * What the edit of a spec takes that changes settings by which somebody could open the cluster to himself. Nothing where
+ * these stay, or where there was no object: whoever makes one can read the key to its hosts, whoever edits one may only
+ * have the right to use it.
+ */
+export function onSettings(
+  before: Pick<Spec, 'cluster'> | undefined,
+  after: Pick<Spec, 'cluster'>,
+  { namespace, name }: { namespace: string; name: string },
+): Deed[] {
+  const isSame = !before || canonicalJson(ruling(before)) === canonicalJson(ruling(after));
+  return isSame ? [] : [onKubeconfig(namespace, name)];
 }
 
 /** Reading the ConfigMaps that files come from. */

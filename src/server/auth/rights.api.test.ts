@@ -184,6 +184,31 @@ describe('what is asked of a caller', () => {
     expect(planned.text).toContain('Apply manifests');
   });
 
+  it('the right to the kubeconfig, of whoever asks again with other settings that rule the cluster', async () => {
+    await create('ruled');
+    const before = await world.cluster('ruled');
+    const clusters = { apiGroups: ['ecs.yun.com'], resources: ['kubernetesclusters'], verbs: ['update'] };
+    const keys = { ...clusters, resources: ['kubernetesclusters/credentials'], verbs: ['use', 'create'] };
+    const guest = await world.accountWith([clusters, keys]);
+    const again = (who: string, query: string, body: object) =>
+      world.call(who, 'POST', `${path('ruled')}${query}`, { retry: true, ...body });
+    const patches = [{ target: 'kube-apiserver', merge: {} }];
+    for (const [query, body] of [
+      ['', { kubeadm: { patches } }],
+      ['', { imagesRegistry: 'mine.example.com', privateSSHKey: key }],
+      ['&dryRun=All', { kubeadm: { patches } }],
+    ] as const)
+      expect(await again(guest, query, body)).toMatchObject({
+        status: 403,
+        body: { message: expect.stringContaining('get kubernetesclusters/kubeconfig') },
+      });
+    expect(await world.cluster('ruled')).toEqual(before);
+    expect((await again(alice(), '', { kubeadm: { patches } })).status).toBe(200);
+    // What is there already, or rules nothing, takes no more than to ask again.
+    for (const certSANs of [[], ['a.example.com']])
+      expect((await again(guest, '', { kubeadm: { patches, certSANs } })).status).toBe(200);
+  });
+
   it('the right to hooks, of whoever asks for what would run them', async () => {
     await create('hooked');
     const hooks = { preCreate: [{ configMap: 'addons', key: 'a.yaml', sha256: '0'.repeat(64) }] };

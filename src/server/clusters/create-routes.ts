@@ -1,5 +1,5 @@
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onCredentials, onHooks, onManifests, type User } from '#access/deeds.ts';
+import { onClusters, onCredentials, onHooks, onManifests, onSettings, type User } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
 import { appliedOperation } from '#api/cluster-facts.ts';
 import { LISTS } from '#api/host.ts';
@@ -61,18 +61,20 @@ async function authorize(
   }
 }
 
-/** The rights that the object itself takes, whose Secret and files are used again. */
+/** The rights that the object itself takes, whose Secret and files are used again, and whose settings `spec` may change. */
 async function authorizeRetry(
   { auth }: PeopleDeps,
   person: User,
-  cluster: KubernetesCluster,
+  found: KubernetesCluster,
+  spec: KubernetesCluster['spec'],
   wanted: Wanted,
 ): Promise<void> {
   const { namespace, privateKey } = wanted;
   // Somebody who gives the key needs no right to the Secret that was used before.
-  if (privateKey === undefined) await auth.allowSecret(person, secretUseOf(cluster, namespace));
-  for (const deed of [...onManifests(cluster.spec, wanted), ...onHooks(cluster.spec, wanted)])
-    await auth.allow(person, deed);
+  if (privateKey === undefined) await auth.allowSecret(person, secretUseOf({ ...found, spec }, namespace));
+  // The webhook lets pass whatever the server writes.
+  const deeds = [...onManifests(spec, wanted), ...onHooks(spec, wanted)];
+  for (const deed of [...deeds, ...onSettings(found.spec, spec, wanted)]) await auth.allow(person, deed);
 }
 
 const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Credentials => ({
@@ -125,14 +127,10 @@ function again(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
   const { client } = deps;
   const { name, region, privateKey } = wanted;
   const judge = async (cluster: KubernetesCluster) => {
-    const asked = {
-      ...cluster,
-      spec: { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...wanted.change } },
-    };
-    await authorizeRetry(deps, person, asked, wanted);
+    const spec = retried(cluster, wanted.change);
+    await authorizeRetry(deps, person, cluster, spec, wanted);
     if (appliedOperation(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
     refuseBusy(cluster, true);
-    const spec = retried(cluster, wanted.change);
     validate(spec, deps, wanted.placed);
     const { plan } = wanted;
     if (plan !== undefined)
@@ -171,7 +169,7 @@ async function planned(
   if (found && !body.retry)
     throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
   const spec = found ? retried(found, change) : { cluster: { ...change, region } };
-  if (found) await authorizeRetry(deps, person, { ...found, spec }, wanted);
+  if (found) await authorizeRetry(deps, person, found, spec, wanted);
   if (found && appliedOperation(found))
     throw conflict(`cluster "${name}" was created; there is nothing to retry`);
   const plan = await planFor(deps, spec, found);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onHooks, onKubeconfig, onManifests } from '#access/deeds.ts';
+import { onClusters, onHooks, onManifests, onSettings } from '#access/deeds.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -13,7 +13,6 @@ import { hooksUsedAnew } from '../validate/hook-use.ts';
 import { type Change, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
 import { manifestsUsedAnew } from '../validate/manifest-use.ts';
 import { usesSecretAnew } from '../validate/secret-use.ts';
-import { changesRule } from '../validate/settings-use.ts';
 
 const envelope = z.looseObject({
   metadata: z.looseObject({
@@ -88,8 +87,8 @@ async function missingRight(
     const reason = await access.refusal(userInfo, deed);
     if (reason !== undefined) return forbidden('spec.hooks', reason);
   }
-  if (changesRule({ old, next })) {
-    const reason = await access.refusal(userInfo, onKubeconfig(namespace, name));
+  for (const deed of onSettings(old?.spec, next.spec, { namespace, name })) {
+    const reason = await access.refusal(userInfo, deed);
     if (reason !== undefined)
       return forbidden('spec.cluster', `${reason}, which its settings give as well: kubeadm, imagesRegistry`);
   }
