@@ -68,7 +68,7 @@ export const listHosts = route({
   body: NO_BODY,
   answer: hostPage,
   lenient: false,
-  errors: [],
+  errors: [410],
   example: { params: {}, answer: { items: [item] } },
 });
 

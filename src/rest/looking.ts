@@ -54,7 +54,7 @@ export const listClusters = route({
   body: NO_BODY,
   answer: clusterPage,
   lenient: false,
-  errors: [],
+  errors: [410],
   example: { params: {}, answer: { items: [cluster] } },
 });
 

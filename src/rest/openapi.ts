@@ -127,6 +127,7 @@ const WHEN: Readonly<Record<number, string>> = {
   403: 'Not allowed, whether or not the object exists',
   404: 'No such cluster in that namespace and region',
   409: 'The state of the cluster forbids it',
+  410: 'The value of the last page is too old; begin again without it',
   413: 'A body over 1 MiB',
   422: 'A value that cannot be',
   429: 'Too many; try again after Retry-After',

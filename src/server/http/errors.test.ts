@@ -17,6 +17,7 @@ describe('answerTo', () => {
     ['a refusal of admission', new ApiError('Invalid', 'denied', { status: 422, causes }), 422],
     ['a conflict', new ApiError('Conflict', 'x', { status: 409 }), 409],
     ['a name that is taken', new ApiError('AlreadyExists', 'x', { status: 409 }), 409],
+    ['a page that is too old to go on from', new ApiError('Expired', 'x', { status: 410 }), 410],
     ['an API server that is away', new ApiError('Connection', 'refused at 10.0.0.1', { status: 0 }), 503],
     ['a timeout', new ApiError('Timeout', 'x', { status: 0 }), 503],
     ['a bug', new TypeError('x is not a function'), undefined],

@@ -32,6 +32,11 @@ export const unauthorized = (message: string): HttpError => new HttpError(401, m
 export const forbidden = (message: string): HttpError => new HttpError(403, message);
 export const notFound = (message: string): HttpError => new HttpError(404, message);
 export const conflict = (message: string): HttpError => new HttpError(409, message);
+/** The list was read for so long, page by page, that its state is not kept any more. */
+const tooOld = (): HttpError => {
+  const problems = [{ field: 'continue', reason: 'is too old; begin again without it' }];
+  return new HttpError(410, sentence(problems), problems);
+};
 /** The input has the wrong shape. */
 export const malformed = (problems: readonly Problem[]): HttpError =>
   new HttpError(400, sentence(problems), problems);
@@ -65,6 +70,7 @@ function fromApiError(error: ApiError): HttpError {
   if (error.reason === 'Conflict')
     return conflict('the cluster was changed meanwhile; look at it, then try again');
   if (error.reason === 'Forbidden') return forbidden(error.message);
+  if (error.reason === 'Expired') return tooOld();
   if (error.reason === 'RequestEntityTooLarge') return new HttpError(413, 'the object would be too large');
   return new HttpError(503, 'the Kubernetes API does not answer as it should; try again later');
 }
