@@ -171,6 +171,15 @@ describe('the status', () => {
 });
 
 describe('a certificate', () => {
+  const authority = createAuthority();
+  const secret = async (cn: string, namespace = test.namespace, name = 'tls') => {
+    const { cert, key } = await createServerCertificate(await authority, [cn], []);
+    return {
+      metadata: { namespace, name },
+      type: 'kubernetes.io/tls',
+      data: secretData({ 'tls.crt': cert, 'tls.key': key }),
+    };
+  };
   it('is the Secret’s of its own namespace, taken up when it changes; without one the proxy’s own', async () => {
     const [host, plain] = [test.host('tls'), test.host('plain')];
     await test.service('tls', ['tls']);
@@ -183,17 +192,8 @@ describe('a certificate', () => {
       { tls: [{ hosts: [host], secretName: 'tls' }] },
     );
     await until(test.told).toContainEqual(
-      'Warning CertificateMissing: there is no Secret "tls" of type kubernetes.io/tls; its hosts are shown the proxy’s own certificate',
+      'Warning CertificateMissing: there is no Secret "tls" of type kubernetes.io/tls; its hosts are shown another certificate of this namespace, else the proxy’s own',
     );
-    const authority = await createAuthority();
-    const secret = async (cn: string, namespace = test.namespace) => {
-      const { cert, key } = await createServerCertificate(authority, [cn], []);
-      return {
-        metadata: { namespace, name: 'tls' },
-        type: 'kubernetes.io/tls',
-        data: secretData({ 'tls.crt': cert, 'tls.key': key }),
-      };
-    };
     // Of another namespace none is used, whatever its name is.
     await test.client.create(SECRETS, await secret('theirs', await otherNamespace()));
     expect(await test.shownFor(host)).toBe('own.invalid');
@@ -210,6 +210,22 @@ describe('a certificate', () => {
       expect.stringContaining('CertificateInvalid: Secret "tls": tls.key is not the key of tls.crt'),
     );
     expect(await text(host)()).toBe('tls');
+  });
+
+  it('of a wildcard of another namespace is not shown for a host that somebody holds', async () => {
+    const [host, wild] = [test.host('one.shared'), test.host('*.shared')];
+    const other = await otherNamespace();
+    for (const where of [other, test.namespace]) await test.service('shared', ['shared'], where);
+    await test.client.create(SECRETS, await secret('theirs', other, 'shared'));
+    const tls = (name: string) => ({ tls: [{ hosts: [name], secretName: 'shared' }] });
+    await test.ingress('shared', [[wild, '/', 'shared']], tls(wild), other);
+    await until(() => test.shownFor(test.host('two.shared'))).toBe('theirs');
+    expect(await test.shownFor(host)).toBe('theirs');
+    await test.ingress('shared', [[host, '/', 'shared']], tls(host));
+    await until(() => test.shownFor(host)).toBe('own.invalid');
+    await test.client.create(SECRETS, await secret('mine', test.namespace, 'shared'));
+    await until(() => test.shownFor(host)).toBe('mine');
+    expect(await test.shownFor(test.host('two.shared'))).toBe('theirs');
   });
 });
 

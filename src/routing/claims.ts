@@ -1,5 +1,5 @@
 import type { Ingress } from '#api/networking.ts';
-import { ANY_HOST, hostOf } from './hosts.ts';
+import { ANY_HOST, hostOf, wildcardOf } from './hosts.ts';
 
 /** Something that an Ingress asks for and does not get: an Event on it. */
 export interface Refusal {
@@ -49,6 +49,25 @@ export function claimHosts(oldestFirst: readonly Ingress[]): {
     }
   }
   return { holders, refusals };
+}
+
+/**
+ * What clients are shown who name a host, to be looked up by `byHost`: its own certificate of those that can be used
+ * (host → `namespace/name` of the Secret), else one of its holder's for the wildcard that covers it or for any host. Null
+ * where only others have such a one: it is no host of theirs.
+ */
+export function shownFor(
+  holders: ReadonlyMap<string, Holder>,
+  usable: ReadonlyMap<string, string>,
+): Map<string, string | null> {
+  const shown = new Map<string, string | null>(usable);
+  for (const [host, { namespace }] of holders) {
+    if (usable.has(host)) continue;
+    const covering = [wildcardOf(host) ?? ANY_HOST, ANY_HOST].flatMap((name) => usable.get(name) ?? []);
+    const own = covering.find((name) => name.startsWith(`${namespace}/`));
+    if (covering.length > 0) shown.set(host, own ?? null);
+  }
+  return shown;
 }
 
 /** Names nobody: who else is in the cluster is not for everybody to know. */

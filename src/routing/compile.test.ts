@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Service } from '#api/core.ts';
 import type { EndpointSlice, Ingress, IngressClass, IngressRule } from '#api/networking.ts';
+import { shownFor } from './claims.ts';
 import { CONTROLLER_NAME } from './classes.ts';
 import { compileRoutes, type RoutingWorld } from './compile.ts';
+import { byHost } from './hosts.ts';
 import { tableOfRoutes } from './table.ts';
 
 const klass = (name: string, more: Partial<IngressClass['metadata']> = {}, controller = CONTROLLER_NAME) => ({
@@ -195,5 +197,37 @@ describe('a certificate', () => {
       ingress('young', { tls, rules: [rule('h')] }, { namespace: 'b' }),
     ]);
     expect([...both.certificates]).toEqual([]);
+  });
+  // The holders of h.example, of *.example and of any host; the hosts whose certificate can be used.
+  it.each<[string, [string, string, string], string[], string, string | null | undefined]>([
+    ['its own', ['a', 'b', 'c'], ['h.example', '*.example'], 'h.example', 'a/h.example'],
+    ['none of a wildcard of others', ['a', 'b', 'c'], ['*.example', ''], 'h.example', null],
+    ['that of a wildcard of its holder', ['a', 'a', 'c'], ['*.example', ''], 'h.example', 'a/*.example'],
+    [
+      'its holder’s for any host, past a wildcard of others',
+      ['a', 'b', 'a'],
+      ['*.example', ''],
+      'h.example',
+      'a/',
+    ],
+    ['none where nobody has one', ['a', 'b', 'c'], [], 'h.example', undefined],
+    [
+      'the wildcard’s, where rules name only that',
+      ['a', 'b', 'c'],
+      ['*.example', ''],
+      'x.example',
+      'b/*.example',
+    ],
+    ['none for any host of others than the wildcard’s holder', ['a', 'b', 'a'], [''], 'x.example', null],
+    ['that for any host, where no rule names it', ['a', 'b', 'c'], ['*.example', ''], 'x.other', 'c/'],
+  ])('is shown for a host: %s', (_what, [ofHost, ofWildcard, ofAny], hosts, host, expected) => {
+    const of = (namespace: string) => ({ namespace, name: 'i' });
+    const holders = new Map([
+      ['h.example', of(ofHost)],
+      ['*.example', of(ofWildcard)],
+      ['', of(ofAny)],
+    ]);
+    const usable = new Map(hosts.map((one) => [one, `${holders.get(one)?.namespace}/${one}`]));
+    expect(byHost(shownFor(holders, usable), host)).toBe(expected);
   });
 });

@@ -18,5 +18,6 @@ export function byHost<T>(map: ReadonlyMap<string, T>, host: string): T | undefi
   const exact = map.get(host);
   if (exact !== undefined) return exact;
   const wildcard = wildcardOf(host);
-  return (wildcard === undefined ? undefined : map.get(wildcard)) ?? map.get(ANY_HOST);
+  const covering = wildcard === undefined ? undefined : map.get(wildcard);
+  return covering === undefined ? map.get(ANY_HOST) : covering;
 }

@@ -8,7 +8,7 @@ export interface Telling {
   message: string;
 }
 
-const INSTEAD = 'its hosts are shown the proxy’s own certificate';
+const INSTEAD = 'its hosts are shown another certificate of this namespace, else the proxy’s own';
 
 /** What of an Ingress is not served as it asks; each once. `secretNamed` is asked for Secrets of its own namespace. */
 export function problemsOf(

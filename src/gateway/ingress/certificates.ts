@@ -12,15 +12,15 @@ export interface Certificates {
   readonly own: Pair;
   /** The context of a host; of one that has none, or names nothing, our own. */
   contextFor(servername: string): SecureContext;
-  /** Puts others in the place of all: hosts with the name of their pair. */
-  replace(hosts: ReadonlyMap<string, string>, pairs: ReadonlyMap<string, Pair>): void;
+  /** Puts others in the place of all: hosts with the name of their pair, null for our own. */
+  replace(hosts: ReadonlyMap<string, string | null>, pairs: ReadonlyMap<string, Pair>): void;
 }
 
-/** `own` is what clients are shown who ask for a host without a certificate. */
+/** `own` is what clients are shown who ask for a host that has no other. */
 export function createCertificates(own: Pair): Certificates {
   const contextOf = ({ cert, key }: Pair) => createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
   const fallback = contextOf(own);
-  let hosts: ReadonlyMap<string, string> = new Map();
+  let hosts: ReadonlyMap<string, string | null> = new Map();
   let pairs: ReadonlyMap<string, Pair> = new Map();
   /** Made when they are first asked for: there may be thousands. */
   const made = new Map<string, { pair: Pair; context: SecureContext }>();
@@ -28,7 +28,7 @@ export function createCertificates(own: Pair): Certificates {
   return {
     own,
     contextFor(servername) {
-      const name = byHost(hosts, hostOf(servername));
+      const name = byHost(hosts, hostOf(servername)) ?? undefined;
       const pair = name === undefined ? undefined : pairs.get(name);
       if (name === undefined || !pair) return fallback;
       const there = made.get(name);

@@ -13,9 +13,9 @@ import { createTurns, type Served, type Traffic } from './traffic.ts';
 /** All that is to be served, or what of it is another than before; plain data, which passes between processes. */
 export interface PlaneUpdate {
   routes?: RoutesUpdate;
-  /** Host → name of its pair, and the pairs: all of them, where one has changed. */
+  /** Host → name of its pair, null for the proxy's own, and the pairs: all of them, where one has changed. */
   certificates?: {
-    hosts: readonly (readonly [string, string])[];
+    hosts: readonly (readonly [string, string | null])[];
     pairs: readonly (readonly [string, Pair])[];
   };
 }

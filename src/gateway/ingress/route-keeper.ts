@@ -11,7 +11,8 @@ import {
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { problemOfPair } from '#certificates/server-pair.ts';
-import { compileRoutes } from '#routing/compile.ts';
+import { shownFor } from '#routing/claims.ts';
+import { type Compiled, compileRoutes } from '#routing/compile.ts';
 import {
   BY_SERVICE,
   sliceKey,
@@ -89,13 +90,13 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
     return pair;
   }
 
-  function certificatesFor(wanted: ReadonlyMap<string, string>): PlaneUpdate['certificates'] {
+  function certificatesFor({ certificates: wanted, holders }: Compiled): PlaneUpdate['certificates'] {
     const pairs = new Map<string, Pair>();
     for (const name of new Set(wanted.values())) {
       const pair = pairNamed(name);
       if (pair) pairs.set(name, pair);
     }
-    const shown = [...wanted].filter(([, name]) => pairs.has(name));
+    const shown = [...shownFor(holders, new Map([...wanted].filter(([, name]) => pairs.has(name))))];
     const told = JSON.stringify([shown, [...pairs]]);
     if (told === toldPairs) return undefined;
     toldPairs = told;
@@ -112,7 +113,7 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
       slices: (namespace, service) => slices.byIndex(BY_SERVICE, sliceKey(namespace, service)),
     });
     hosts = compiled.hosts.size;
-    const pairs = certificatesFor(compiled.certificates);
+    const pairs = certificatesFor(compiled);
     const routes = maker.next(compiled);
     if (!routes && !pairs && isStarted) return;
     isStarted = true;
