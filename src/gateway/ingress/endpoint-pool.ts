@@ -25,7 +25,7 @@ const MAX_IDLE = 256;
 const SOCKET = { noDelay: true, highWaterMark: SOCKET_BYTES };
 
 /** Address and port of an endpoint. */
-function addressOf(endpoint: string): { host: string; port: number } {
+export function addressOf(endpoint: string): { host: string; port: number } {
   const colon = endpoint.lastIndexOf(':');
   const host = endpoint.slice(0, colon);
   return {

@@ -5,7 +5,9 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
 import type { Deadlines, Timed } from './deadlines.ts';
+import { addressOf } from './endpoint-pool.ts';
 import { fieldsFrom, headersOf, trailerFrom } from './h2-fields.ts';
 import { type Fields, goesOn } from './http1/fields.ts';
 import type { RequestHead } from './http1/heads.ts';
@@ -37,6 +39,8 @@ export interface H2Pool {
 
 interface Kept extends Timed {
   session: ClientHttp2Session;
+  /** What those are told who wait for it when it ends. */
+  failure: Error;
   streams: number;
 }
 
@@ -46,19 +50,27 @@ export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limi
   function sessionTo(endpoint: string): Kept {
     const there = all.get(endpoint);
     if (there && !there.session.closed && !there.session.destroyed) return there;
-    const session = connect(`http://${endpoint}`, { settings: { enablePush: false } });
+    const socket = connectTcp(addressOf(endpoint));
+    const session = connect(`http://${endpoint}`, {
+      createConnection: () => socket,
+      settings: { enablePush: false },
+    });
     const kept: Kept = {
       session,
+      failure: new Error('no connection'),
       streams: 0,
       dueMs: Number.POSITIVE_INFINITY,
       expire: () => session.close(),
     };
+    // A session that is destroyed waits for its connection all the same.
     const timer = setTimeout(
-      () => session.destroy(new Error(`no connection within ${limits.connectMs} ms`)),
+      () => socket.destroy(new Error(`no connection within ${limits.connectMs} ms`)),
       limits.connectMs,
     );
     session.once('connect', () => clearTimeout(timer));
-    session.on('error', () => {});
+    session.on('error', (error) => {
+      kept.failure = error;
+    });
     session.on('goaway', () => {
       if (all.get(endpoint) === kept) all.delete(endpoint);
     });
@@ -99,7 +111,7 @@ export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limi
       };
       const failed = () => {
         session.off('connect', begin);
-        wish.connectFailed(new Error('no connection'));
+        wish.connectFailed(kept.failure);
       };
       if (!session.connecting) {
         begin();
