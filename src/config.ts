@@ -145,7 +145,7 @@ export const ingressProxyConfig = z.object({
   requestSeconds: whole(1, 86_400, 300).describe(
     'Longest time in which a request must be there, body and all',
   ),
-  idleSeconds: whole(1, 86_400, 60).describe('Longest time without a byte of a request under way'),
+  idleSeconds: whole(1, 86_400, 60).describe('Longest time without a byte of a request or answer under way'),
   tunnelIdleSeconds: whole(1, 86_400, 3_600).describe('Longest time without a byte of a WebSocket'),
   shedSeconds: whole(0, 300, 5).describe(
     'Upon SIGTERM: how long connections are still let in, so that balancers can learn of the end',

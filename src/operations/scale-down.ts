@@ -42,7 +42,9 @@ export const scaleDown = {
       nodeList: hostList(
         'The whole new list of workers; left out: unchanged. One list is required without retry.',
       ),
-      masterList: hostList('The whole new list of control planes, 1 or 3 hosts; left out: unchanged.'),
+      masterList: hostList(
+        'The whole new list of control planes, 1 or 3 hosts, or up to 8 where etcd has its own; left out: unchanged.',
+      ),
       etcdList: hostList(
         'The whole new list of hosts of etcd, where it has its own, 1 or 3; left out: unchanged.',
       ),

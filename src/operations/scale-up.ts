@@ -22,7 +22,9 @@ export const scaleUp = {
       nodeList: hostList(
         'The whole new list of workers; left out: unchanged. One list is required without retry.',
       ),
-      masterList: hostList('The whole new list of control planes, 3 or 5 hosts; left out: unchanged.'),
+      masterList: hostList(
+        'The whole new list of control planes, 3 or 5 hosts, or up to 9 where etcd has its own; left out: unchanged.',
+      ),
       etcdList: hostList(
         'The whole new list of hosts of etcd, where it has its own, 3 or 5; left out: unchanged.',
       ),

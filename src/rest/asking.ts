@@ -33,11 +33,15 @@ export const createBody = z
     deployMode: offered('container'),
     podCIDR: cidrsSchema.optional().meta({ description: `Default: 10.244.0.0/16. ${FAMILIES} ${FIXED}` }),
     serviceCIDR: cidrsSchema.optional().meta({ description: `Default: 10.96.0.0/16. ${FAMILIES} ${FIXED}` }),
-    masterList: hostsSchema
-      .optional()
-      .meta({ description: 'Control plane hosts, 1, 3 or 5; required at a creation.' }),
+    masterList: hostsSchema.optional().meta({
+      description:
+        'Control plane hosts: 1, 3 or 5; up to 9 where etcdList names other hosts. Required without retry.',
+    }),
     nodeList: hostsSchema.optional().meta({ description: 'Workers.' }),
-    etcdList: hostsSchema.optional().meta({ description: 'Left out, or equal to masterList.' }),
+    etcdList: hostsSchema.optional().meta({
+      description:
+        'Hosts for etcd: 1, 3 or 5, none of them in masterList. Left out, empty or equal to masterList: etcd on the control planes.',
+    }),
     externalLoadBalancer: endpointSchema
       .optional()
       .meta({ description: 'Host or IP address in front of the API servers.' }),
