@@ -4,7 +4,13 @@ import { ANY_HOST, hostOf, wildcardOf } from './hosts.ts';
 /** Something that an Ingress asks for and does not get: an Event on it. */
 export interface Refusal {
   ingress: Ingress;
-  reason: 'HostTaken' | 'PathTaken' | 'PathTooLong' | 'BackendNotFound' | 'BackendNotServed';
+  reason:
+    | 'HostTaken'
+    | 'PathTaken'
+    | 'DefaultBackendTaken'
+    | 'PathTooLong'
+    | 'BackendNotFound'
+    | 'BackendNotServed';
   message: string;
 }
 

@@ -119,6 +119,22 @@ describe('a host', () => {
     ]);
     expect([find('h', '/a'), find('h', '/b'), told]).toEqual(['a/web:80', 'a/grpc:80', ['young PathTaken']]);
   });
+  it('has the default backend of the oldest Ingress; of another one’s is told for each host', () => {
+    const { find, told, refusals } = compiled([
+      ingress('old', { defaultBackend: to('web'), rules: [rule('h', 'web', '/a')] }, { age: 2 }),
+      ingress('alike', { defaultBackend: to('web'), rules: [rule('h', 'web', '/b')] }, { age: 1 }),
+      ingress('young', {
+        defaultBackend: to('grpc'),
+        rules: [rule('h', 'grpc', '/c'), rule('own', 'grpc', '/c')],
+      }),
+    ]);
+    expect([find('h', '/x'), find('x'), find('own')]).toEqual(['a/web:80', 'a/web:80', 'a/grpc:80']);
+    expect(told).toEqual(['young DefaultBackendTaken', 'young DefaultBackendTaken']);
+    expect(refusals.map(({ message }) => message)).toEqual([
+      'the default backend of host "h" is that of an older Ingress, which is served',
+      'the default backend of hosts that no Ingress names is that of an older Ingress, which is served',
+    ]);
+  });
   it.each(['/a'.repeat(65), `/${'a'.repeat(4_096)}`])(
     'has no path that costs more than it is worth',
     (path) => {

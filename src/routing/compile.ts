@@ -97,7 +97,14 @@ export function compileRoutes(world: RoutingWorld): Compiled {
       const id = backend(defaultBackend);
       for (const host of hostsOf(ingress)) {
         const there = growing(host);
-        if (there) there.otherwise ??= id;
+        if (!there) continue;
+        there.otherwise ??= id;
+        if (there.otherwise === id) continue;
+        const whose = host === ANY_HOST ? 'hosts that no Ingress names' : `host "${host}"`;
+        refuse(
+          'DefaultBackendTaken',
+          `the default backend of ${whose} is that of an older Ingress, which is served`,
+        );
       }
     }
     for (const host of hostsOf(ingress)) {
