@@ -36,7 +36,7 @@ function leave({ members, sick = [], endpoints = `https://${other}:2379` }: Etcd
     ${read('roles/etcd/files/etcd.sh')}
     ${read('roles/etcd/files/let-go.sh')}
     ${stubs}
-    IP=${own} ETCD_ENDPOINTS=${endpoints} ETCD_IMAGE=etcd
+    IP=${own} ETCD_ENDPOINTS=${endpoints} ETCD_IMAGE=etcd JOINING_ETCD= ETCD_ANSWERS_WITHIN=0
     leave_etcd && echo goes on`;
   const { stdout, stderr } = spawnSync('bash', ['-c', script], {
     encoding: 'utf8',

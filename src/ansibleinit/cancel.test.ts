@@ -164,6 +164,16 @@ describe('a playbook whose Ansible dies', () => {
     expect([...(did.get('127.0.0.1') ?? [])]).toEqual(['taken']);
   });
 
+  it('says so where the connection was lost', async () => {
+    ansible(
+      event('play', 'Join hosts'),
+      event('start', 'Join hosts', at),
+      event('unreachable', 'Join hosts', { ...at, message: 'no route' }),
+      'exit 4',
+    );
+    expect(await played(0, false)).toMatchObject({ complete: false, cutShort: true });
+  });
+
   it('is none that was cut short where its tasks had ended', async () => {
     ansible(
       event('play', 'Join hosts'),

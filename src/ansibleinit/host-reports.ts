@@ -12,6 +12,8 @@ export interface Findings {
   versions: Map<string, Record<string, string>>;
   /** Steps that came to a host, in order. */
   steps: string[];
+  /** Whether a task was cut off, so that nobody knows how far it came. */
+  cutShort: boolean;
   /** Hosts that leave and that no play touched. */
   untouched: ReadonlySet<string>;
 }

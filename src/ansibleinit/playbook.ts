@@ -9,7 +9,7 @@ import type { Settings } from './settings.ts';
 export interface PlaybookResult {
   /** Whether its last play was reached, which says that everything was done. */
   complete: boolean;
-  /** Whether a task still ran on a host when it ended. */
+  /** Whether a task was cut off: its host could not be reached any more, or Ansible ended meanwhile. */
   cutShort: boolean;
   /** Addresses of hosts that failed or could not be reached, with the last word about them. */
   failed: Map<string, string>;
@@ -59,6 +59,7 @@ export async function runPlaybook(
   const busy = new Map<string, string>();
   const progress = { play: '', busy };
   let complete = false;
+  let lost = false;
   const causes: string[] = [];
   let first = '';
   const planned = new Set(settings.order.steps.map((step) => step.name));
@@ -118,6 +119,7 @@ export async function runPlaybook(
       if (event.event !== 'skipped' || planned.has(play)) steps.add(play);
     if (event.host !== undefined && event.event === 'start') busy.set(event.host, event.task ?? '');
     else if (event.host !== undefined) busy.delete(event.host);
+    if (event.event === 'unreachable') lost = true;
     if (event.host !== undefined && event.did) achieved(event.host, event.did);
     for (const [ip, deeds] of Object.entries(event.did_for ?? {})) achieved(ip, deeds);
     if (event.host !== undefined && event.versions)
@@ -146,7 +148,7 @@ export async function runPlaybook(
     causes.join('; ') || (complete ? '' : `ansible-playbook ended with code ${exitCode}, and not at its end`);
   return {
     complete,
-    cutShort: running.length > 0,
+    cutShort: lost || running.length > 0,
     failed,
     did,
     versions,

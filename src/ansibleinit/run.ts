@@ -4,7 +4,7 @@ import { messageOf } from '#base/errors.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
 import { manifestFilesIn } from '#protocol/manifests.ts';
-import { CANCELLED, CUT_SHORT, type Report } from '#protocol/report.ts';
+import { CANCELLED, type Report } from '#protocol/report.ts';
 import { announcement, checkedHosts } from './checked-hosts.ts';
 import { cutOffOn } from './cut-off.ts';
 import { type Findings, hostReports } from './host-reports.ts';
@@ -51,6 +51,7 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
     played: new Map(),
     versions: new Map(),
     steps: [],
+    cutShort: false,
     untouched: leftAlone(order, found),
   };
   try {
@@ -84,8 +85,8 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
     const reason = error instanceof Failure ? error.reason : 'OperationFailed';
     const message = messageOf(error);
     say('info', `${reason}: ${message}`);
-    const { steps } = findings;
-    return { success: false, reason, message, hosts: hostReports(order, findings, false), steps };
+    const { steps, cutShort } = findings;
+    return { success: false, reason, message, hosts: hostReports(order, findings, false), steps, cutShort };
   } finally {
     for (const connection of found.connections.values()) connection.close();
   }
@@ -166,6 +167,7 @@ async function play(
   );
   signal.throwIfAborted();
   findings.steps.push(...result.steps);
+  findings.cutShort = result.cutShort;
   for (const [ip, message] of result.failed) failures.set(ip, message);
   for (const [ip, did] of result.did) played.set(ip, did);
   for (const [ip, seen] of result.versions) versions.set(ip, seen);
@@ -177,10 +179,7 @@ async function play(
   // Of hosts that leave, one that fails does not keep the others; the controller remembers it as unclean.
   const others = [...result.failed.keys()].some((ip) => !leaves.has(ip));
   if (!result.complete || others)
-    throw new Failure(
-      refusalIn(result.message) ?? (result.cutShort ? CUT_SHORT : 'OperationFailed'),
-      result.message,
-    );
+    throw new Failure(refusalIn(result.message) ?? 'OperationFailed', result.message);
 }
 
 async function kubeconfigFrom({ order }: Settings, found: PrecheckResult): Promise<string | undefined> {

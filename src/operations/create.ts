@@ -11,12 +11,18 @@ const masterJoins = (host: PlannedHost): boolean => joins(host) && isMaster(host
 /** A member of etcd that the first control plane waits for, on another host. */
 const startsApart = (host: PlannedHost): boolean => joins(host) && isApart(host);
 
-/** Members of an etcd that a former try made are reset together, or not at all: some alone would take its quorum. */
+/**
+ * Members of an etcd that a former try made are reset together, and with every API server that asks them, or not at all:
+ * some alone would take its quorum.
+ */
 function leavesEtcd({ spec, hosts }: Situation): Problem[] {
   const wanted = membersOf(spec.cluster);
   const members = hosts.filter((record) => stateOf(record) === 'Joined' && hasEtcd(record.spec));
   const gone = members.filter((record) => !wanted.has(record.spec.ip));
-  if (gone.length === members.length) return [];
+  const keeps = hosts.some(
+    (record) => stateOf(record) === 'Joined' && isMaster(record.spec) && wanted.has(record.spec.ip),
+  );
+  if (gone.length === members.length && !keeps) return [];
   return gone.map((record): Problem => {
     const list = isMaster(record.spec) ? 'masterList' : 'etcdList';
     const reason = `leaves out ${record.spec.ip}, which the try before made a member of etcd; name it again, and take it out by "scaling-down" once the cluster is created`;

@@ -120,6 +120,11 @@ describe('a second try of a creation', () => {
     expect(tried(apart([1], [4, 5, 6]), apart([1], [4, 5, 7]))).toEqual([`spec.cluster.etcdList: ${ip(6)}`]);
   });
 
+  it('keeps those whom a control plane that stays asks', () => {
+    expect(tried(apart([1], [4]), apart([1], [7]))).toEqual([`spec.cluster.etcdList: ${ip(4)}`]);
+    expect(tried(apart([1], [4]), apart([2], [7]))).toEqual([]);
+  });
+
   it('may leave all of them', () => {
     expect(tried(spec([1, 2, 3], []), spec([4], []))).toEqual([]);
   });

@@ -25,7 +25,7 @@ function shrinks({ spec, applied }: Present, list: ListName, wanted: readonly Ho
 function halfMoved(situation: Situation): Problem[] {
   if (!isHalfMoved(situation)) return [];
   const reason =
-    'a move of etcd was given up halfway; ask for "moving-etcd" first, with etcd where it is to be';
+    'etcd is on its way: a move of it, or a removal of its hosts, was given up halfway; ask for "moving-etcd" first, with etcd where it is to be';
   return [{ field: 'spec.cluster.etcdList', reason }];
 }
 

@@ -20,8 +20,6 @@ export type HostReport = z.infer<typeof hostReportSchema>;
 
 /** The reason of a run that ended because its operation was cancelled. */
 export const CANCELLED = 'Cancelled';
-/** The reason of a run whose Ansible ended while a task still ran on a host. */
-export const CUT_SHORT = 'CutShort';
 
 /** The report of a run at its end: to the server, and through it to the controller. */
 export const reportSchema = z.object({
@@ -35,6 +33,8 @@ export const reportSchema = z.object({
   kubeconfig: z.string().max(262_144).optional(),
   /** Every host of the order, on failure too. */
   hosts: z.array(hostReportSchema).max(5000).default([]),
+  /** A task was cut off: the connection was lost while it ran, or Ansible died. */
+  cutShort: z.boolean().optional(),
   /** Steps that came to a host, in order; absent: not told. */
   steps: z.array(z.string().max(200)).max(100).optional(),
 });

@@ -102,7 +102,7 @@ describe('a cluster whose operations end halfway', () => {
     await done(`${PATH}/etcd/move`, { etcdList: [] });
     expect(await members(0)).toEqual(nodes(0, 1, 2));
     await writes();
-    for (const index of [0, 1, 2]) expect(await serversOf(index)).toBe('https://127.0.0.1:2379\n');
+    for (const index of [0, 1, 2]) expect(await serversOf(index)).toBe('https://127.0.0.1:2379');
     expect(await traces(ETCD)).toEqual([]);
   });
 

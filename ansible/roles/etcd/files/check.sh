@@ -1,3 +1,4 @@
 bring_programs
-check_etcd "$LEAVING" "$JOINING"
+# Where none comes and none that leaves is a member, nothing of etcd changes.
+[ -z "$JOINING" ] && none_of "$LEAVING" || check_etcd "$LEAVING" "$JOINING"
 forget_programs

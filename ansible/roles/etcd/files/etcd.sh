@@ -40,6 +40,12 @@ members() {
   awk -F', ' '/^[0-9a-f]+, / { url = $4; sub(/^https?:\/\//, "", url); sub(/:[0-9]+$/, "", url); gsub(/[][]/, "", url); print url, $1, ($3 == "" ? "-" : $3), $6 }' <<< "$out"
 }
 
+# none_of ADDRESSES: whether an answered list of members has none of these
+none_of() {
+  local all
+  all=$(members 2> /dev/null) && ! awk -v of=" $1 " 'index(of, " " $1 " ") { y = 1 } END { exit !y }' <<< "$all"
+}
+
 # client URL of the member at an address
 at() { case $1 in *:*) echo "https://[$1]:2379" ;; *) echo "https://$1:2379" ;; esac; }
 

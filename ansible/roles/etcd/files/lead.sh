@@ -29,9 +29,11 @@ lead() { # ETCD-SERVERS
     sleep 0.5
   done
 }
+same() { [ "$(tr , '\n' <<< "$1" | sort)" = "$(tr , '\n' <<< "$2" | sort)" ]; } # in whatever order
 has=$(sed -n 's/^ *- --etcd-servers=//p' $manifest)
 [ -n "$has" ] || fail "$manifest names no etcd"
-if [ "$has" != "$ETCD_SERVERS" ] || ! serves "$ETCD_SERVERS"; then
+# Where members come or go it must be seen to answer with those that stay; else one that is not ready is not our business.
+if ! same "$has" "$ETCD_SERVERS" || { [ -n "$AWAIT" ] && ! serves "$has"; }; then
   lead "$ETCD_SERVERS" || { lead "$has"; fail "the API server does not become ready with etcd at $ETCD_SERVERS; it asks $has again"; }
   changed "the API server asks $ETCD_SERVERS"
   # Balancers take it back after two answers a second apart; the next one waits for that.

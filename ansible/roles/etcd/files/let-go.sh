@@ -29,20 +29,21 @@ gone() { # ADDRESS ID NAME
 # leave_etcd: what a join that was cut short has made of this host in etcd is undone there. Whatever records say, no data
 # goes that a list of members, answered by others, still has; nor where others would be left without a quorum.
 leave_etcd() {
-  local all mine id name learner
+  local all mine id name learner end
   [ -e "$R/etc/kubernetes/manifests/etcd.yaml" ] || [ -d "$R/var/lib/etcd/member" ] || return 0
   [ -n "$ETCD_ENDPOINTS" ] ||
     fail 'this host has data of etcd, and no other member is known to be asked about it: nothing was changed; take the host out by "scaling-down" first'
   [ -x "$work/etcd/usr/local/bin/etcdctl" ] || unpack etcd "$ETCD_IMAGE"
   # Of two voters both are needed to agree on anything.
   systemctl is-active -q kubelet || systemctl start kubelet 2> /dev/null
-  for try in $(seq 60); do all=$(members 2> /dev/null) && break; sleep 1; done
+  end=$((SECONDS + ${ETCD_ANSWERS_WITHIN:-120}))
+  until all=$(members 2> /dev/null) || [ $SECONDS -ge $end ]; do sleep 1; done
   [ -n "$all" ] || fail 'this host may be a member of etcd, and the others do not answer: its data is left; start or restore them first'
   mine=$(awk -v ip="$IP" '$1 == ip' <<< "$all")
   if [ -n "$mine" ]; then
     read -r _ id name learner <<< "$mine"
     LEAVING=$IP
-    [ "$learner" = true ] || check_etcd "$IP" "$IP"
+    [ "$learner" = true ] || check_etcd "$IP" "$IP $JOINING_ETCD"
     hand_over "$IP" "$name"
     gone "$IP" "$id" "$name"
     all=$(members) && ! awk '{ print $1 }' <<< "$all" | grep -qxF "$IP" || fail "$name ($IP) is a member of etcd still; its data is left"

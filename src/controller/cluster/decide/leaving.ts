@@ -3,7 +3,7 @@ import { stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { StepPlan } from '#operations/plan.ts';
-import { CANCELLED, CUT_SHORT, type HostReport, type Report } from '#protocol/report.ts';
+import { CANCELLED, type HostReport, type Report } from '#protocol/report.ts';
 
 type Attempt = Pick<OperationStatus, 'sequence' | 'attempt'>;
 
@@ -25,12 +25,12 @@ export function wasLeftAsItWas(
   attempt: Attempt | undefined,
   record: HostRecord,
   host: HostReport,
-  { hosts, steps, reason }: Report,
+  { hosts, steps, reason, cutShort }: Report,
 ): boolean {
   const by = record.status?.leavingBy;
   if (stateOf(record) !== 'Leaving' || !attempt || !by || !steps) return false;
   if (by.sequence !== attempt.sequence || by.attempt !== attempt.attempt) return false;
-  const cutOff = reason === CANCELLED || reason === CUT_SHORT;
+  const cutOff = reason === CANCELLED || cutShort === true;
   const counts = (step: StepPlan) => step.takesOut === 'begun' || (step.takesOut === 'cut off' && cutOff);
   const takesOut = new Set(planning.steps.filter(counts).map(({ name }) => name));
   return (
