@@ -55,6 +55,11 @@ async function writes(): Promise<void> {
     await client.close();
   }
 }
+async function cancelledAt(step: string): Promise<void> {
+  await untilCluster(meta, NAME, (one) => one?.status?.operation?.step === step, OPERATION_MS);
+  await post(`${PATH}/cancel`, {}, 202);
+  await failed(/^Cancelled/);
+}
 const serversOf = (index: number) =>
   sh(index, "sed -n 's/^ *- --etcd-servers=//p' /etc/kubernetes/manifests/kube-apiserver.yaml");
 
@@ -84,14 +89,7 @@ describe('a cluster whose operations end halfway', () => {
 
   it('has a move of etcd taken back that was cancelled when API servers were led', async () => {
     await post(`${PATH}/etcd/move`, { etcdList: entries(ETCD) });
-    await untilCluster(
-      meta,
-      NAME,
-      (one) => one?.status?.operation?.step === 'Lead API servers to etcd',
-      OPERATION_MS,
-    );
-    await post(`${PATH}/cancel`, {}, 202);
-    await failed(/^Cancelled/);
+    await cancelledAt('Lead API servers to etcd');
     // The word of its end follows the object's status.
     const body = { masterList: entries(0), etcdList: [] };
     const refusal = async () => {
@@ -119,6 +117,22 @@ describe('a cluster whose operations end halfway', () => {
     );
     await done(`${PATH}/repair`, {});
     expect(await serversOf(1)).toContain(`${host(ETCD).ip}:2379`);
+  });
+
+  it('has a move of etcd finished, though the host that etcd leaves died when it was cancelled', async () => {
+    await post(`${PATH}/etcd/move`, { etcdList: [] });
+    await cancelledAt('Lead API servers to etcd');
+    await faults.pause(host(ETCD));
+    try {
+      const again = async () =>
+        (await meta.rest.raw('POST', `${PATH}/etcd/move`, { etcdList: [], retry: true })).status;
+      await expect.poll(again, { timeout: 30_000 }).toBe(200);
+      await untilDone(meta, NAME, OPERATION_MS);
+      expect(await members(0)).toEqual(nodes(0, 1, SPARE));
+      await writes();
+    } finally {
+      await faults.unpause(host(ETCD));
+    }
   });
 
   it('goes, and leaves every host as it was', async () => {
