@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,30 +21,39 @@ interface Etcd {
   members?: readonly string[];
   sick?: readonly string[];
   endpoints?: string;
+  leaving?: string;
 }
 
-/** Takes this host out; answers whether it may go on, what it said, and who is a member afterwards. */
-function leave({ members, sick = [], endpoints = `https://${other}:2379` }: Etcd) {
+/** Runs a script beside etcd's functions; answers whether it ended well, what it said, and who is a member afterwards. */
+function run(text: string, { members, sick = [], endpoints = `https://${other}:2379`, leaving = '' }: Etcd) {
   const list = join(root, 'members');
   if (members) writeFileSync(list, members.map((line) => `${line}\n`).join(''));
   const stubs = `
-    sleep() { :; }; systemctl() { :; }; unpack() { :; }; forget_programs() { :; }
+    sleep() { :; }; systemctl() { :; }; unpack() { :; }; bring_programs() { :; }; forget_programs() { :; }
     members() { cat ${list}; }
     answers() { case ' ${sick.join(' ')} ' in *" $1 "*) return 1 ;; esac; }
+    lives() { answers "$1"; }
     etcd() { case "$*" in 'member remove '*) grep -v " $3 " ${list} > ${list}.new; mv ${list}.new ${list} ;; esac; }`;
   const script = `${read('files/prelude.sh')}
     ${read('roles/etcd/files/etcd.sh')}
     ${read('roles/etcd/files/let-go.sh')}
     ${stubs}
     IP=${own} ETCD_ENDPOINTS=${endpoints} ETCD_IMAGE=etcd JOINING_ETCD= ETCD_ANSWERS_WITHIN=0
-    leave_etcd && echo goes on`;
-  const { stdout, stderr } = spawnSync('bash', ['-c', script], {
+    LEAVING='${leaving}' JOINING= ONLY_DEAD=
+    ${text}`;
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', script], {
     encoding: 'utf8',
     env: { ...process.env, MATRYOSHKA_ROOT: root },
   });
-  const left = members ? execFileSync('cat', [list], { encoding: 'utf8' }) : '';
-  return { goesOn: stdout.includes('goes on'), said: stderr, left: left.split('\n').filter(Boolean) };
+  const left = members ? readFileSync(list, 'utf8') : '';
+  return { ok: status === 0, stdout, said: stderr, left: left.split('\n').filter(Boolean) };
 }
+
+/** Takes this host out before its data goes. */
+const leave = (etcd: Etcd) => {
+  const { ok, said, left } = run('leave_etcd', etcd);
+  return { goesOn: ok, said, left };
+};
 
 const first = `${other} a1 one false`;
 
@@ -75,4 +84,36 @@ it.each<[string, Etcd, string]>([
 it('asks nobody where nothing of etcd is on the host', () => {
   rmSync(join(root, 'var/lib/etcd/member'), { recursive: true });
   expect(leave({})).toMatchObject({ goesOn: true, said: '' });
+});
+
+const third = '10.0.0.3 c3 three false';
+const mine = `${own} b2 two false`;
+const check = () => read('roles/etcd/files/check.sh');
+const remove = () => read('roles/etcd/files/remove-members.sh');
+
+it('lets a host leave that is no member, though one of the members does not answer', () => {
+  const etcd = { members: [first, third], sick: [other], leaving: own };
+  expect(run(check(), etcd)).toMatchObject({ ok: true });
+  expect(run(remove(), etcd)).toMatchObject({
+    ok: true,
+    stdout: `result: let_go=${own}\n`,
+    left: [first, third],
+  });
+});
+
+it('lets no member leave while one that would stay does not answer', () => {
+  const etcd = { members: [first, mine, third], sick: [other], leaving: own };
+  expect(run(check(), etcd).ok).toBe(false);
+  expect(run(remove(), etcd)).toMatchObject({ ok: false, stdout: '', left: [first, mine, third] });
+});
+
+it('takes out those that leave, dead ones too, and says that they are gone', () => {
+  const etcd = { members: [first, mine, third], sick: ['10.0.0.3'], leaving: `${own} 10.0.0.3` };
+  const { ok, stdout, left } = run(remove(), etcd);
+  expect([ok, left]).toEqual([true, [first]]);
+  expect(stdout.trim().split('\n')).toEqual([
+    'changed: three left etcd',
+    'changed: two left etcd',
+    `result: let_go=${own} 10.0.0.3`,
+  ]);
 });
