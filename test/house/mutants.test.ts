@@ -5,6 +5,7 @@ import { planFrom } from '../faults/plan.ts';
 import { nameOf, occurrences } from '../mutants/mutant.ts';
 import { ofCancelAndPlans } from '../mutants/of-cancel-and-plans.ts';
 import { ofControlPlanes } from '../mutants/of-control-planes.ts';
+import { ofEtcd } from '../mutants/of-etcd.ts';
 import { ofHealth } from '../mutants/of-health.ts';
 import { ofHooks } from '../mutants/of-hooks.ts';
 import { ofIngress } from '../mutants/of-ingress.ts';
@@ -18,6 +19,7 @@ const mutants = [
   ...ofTheController,
   ...ofItsEdges,
   ...ofControlPlanes,
+  ...ofEtcd,
   ...ofHealth,
   ...ofCancelAndPlans,
   ...ofHooks,

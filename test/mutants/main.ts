@@ -4,6 +4,7 @@ import { copyOfTree } from './copy.ts';
 import { type Mutant, mutated, nameOf, occurrences } from './mutant.ts';
 import { ofCancelAndPlans } from './of-cancel-and-plans.ts';
 import { ofControlPlanes } from './of-control-planes.ts';
+import { ofEtcd } from './of-etcd.ts';
 import { ofHealth } from './of-health.ts';
 import { ofHooks } from './of-hooks.ts';
 import { ofIngress } from './of-ingress.ts';
@@ -24,6 +25,7 @@ const mutants = [
   ...ofTheController,
   ...ofItsEdges,
   ...ofControlPlanes,
+  ...ofEtcd,
   ...ofHealth,
   ...ofCancelAndPlans,
   ...ofHooks,

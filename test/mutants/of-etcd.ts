@@ -1,0 +1,69 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const planned = (test: string): Witness => ({ project: 'unit', file: 'src/operations/etcd.test.ts', test });
+const onHost = (test: string): Witness => ({ project: 'unit', file: 'lab/let-go.test.ts', test });
+const settled = (test: string): Witness => ({
+  project: 'unit',
+  file: 'src/controller/cluster/decide/leaving.test.ts',
+  test,
+});
+
+/** How operations must not treat members of etcd. */
+export const ofEtcd: readonly Mutant[] = [
+  {
+    name: 'a control plane leaves without etcd being asked about it',
+    file: 'src/operations/etcd.ts',
+    from: 'leaves(host) && (hasEtcd(host.member) || isMaster(host.member));',
+    to: 'leaves(host) && hasEtcd(host.member);',
+    witness: planned('is asked about control planes that leave'),
+  },
+  {
+    name: 'any operation takes out what a move has left',
+    file: 'src/operations/etcd.ts',
+    from: 'isEtcdOnly(record.spec) && mayRun(record) && !apartIn(situation);',
+    to: 'isEtcdOnly(record.spec) && mayRun(record) && apartIn(situation) && !mayRun(record);',
+    witness: planned('is taken back by itself alone'),
+  },
+  {
+    name: 'a move joins hosts that are not part of the cluster',
+    file: 'src/operations/move-etcd.ts',
+    from: "if (isEtcdOnly(member) || state === 'Joined') return [];",
+    to: 'if (isEtcdOnly(member) || state) return [];',
+    witness: planned('waits for control planes and workers that are'),
+  },
+  {
+    name: 'a second try of a creation takes away the etcd of a control plane that serves',
+    file: 'src/operations/create.ts',
+    from: 'if (gone.length === members.length && !keeps) return [];',
+    to: 'if (gone.length === members.length) return [];',
+    witness: planned('keeps those whom a control plane that stays asks'),
+  },
+  {
+    name: 'a host whose drain was cut off counts as it was',
+    file: 'src/controller/cluster/decide/leaving.ts',
+    from: 'reason === CANCELLED || cutShort === true',
+    to: 'reason === CANCELLED && cutShort === true',
+    witness: settled('stays one that leaves where'),
+  },
+  {
+    name: 'data of a member goes though the others do not answer',
+    file: 'ansible/roles/etcd/files/let-go.sh',
+    from: "fail 'this host may be a member of etcd, and the others do not answer",
+    to: "echo 'this host may be a member of etcd, and the others do not answer",
+    witness: onHost('keeps its data where'),
+  },
+  {
+    name: 'a member leaves though one that would stay is sick',
+    file: 'ansible/roles/etcd/files/let-go.sh',
+    from: '[ "$learner" = true ] || check_etcd "$IP" "$IP $JOINING_ETCD"',
+    to: ':',
+    witness: onHost('keeps its data where'),
+  },
+  {
+    name: 'who leaves is said to be gone unseen',
+    file: 'ansible/roles/etcd/files/remove-members.sh',
+    from: 'if none_of "$LEAVING"; then',
+    to: 'if true; then',
+    witness: onHost('takes out those that leave'),
+  },
+];
