@@ -36,8 +36,8 @@ const (
 	keys      = 3
 	// A request that hangs is given up, as clients do; client-go has no bound of its own.
 	requestTimeout = 10 * time.Second
-	// Between two requests of a client; more would only measure the machine.
-	pause        = 20 * time.Millisecond
+	// Between two requests of a client: some thirty a second of all, which leaves two cores to the work that is tried.
+	pause        = 150 * time.Millisecond
 	checkTimeout = 2 * time.Minute
 )
 
