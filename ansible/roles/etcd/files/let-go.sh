@@ -46,7 +46,7 @@ leave_etcd() {
     [ "$learner" = true ] || check_etcd "$IP" "$IP $JOINING_ETCD"
     hand_over "$IP" "$name"
     gone "$IP" "$id" "$name"
-    all=$(members) && ! awk '{ print $1 }' <<< "$all" | grep -qxF "$IP" || fail "$name ($IP) is a member of etcd still; its data is left"
+    none_of "$IP" || fail "$name ($IP) is a member of etcd still; its data is left"
   fi
   forget_programs
 }

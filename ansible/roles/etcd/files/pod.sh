@@ -20,6 +20,6 @@ if [ -n "$initial" ] || [ ! -e $manifest ]; then
   changed $manifest
 fi
 # Taken out again it must not go on beside this control plane. Where nobody answers, it may be a member that others count.
-( promote ) || { all=$(members) && ! awk '{ print $1 }' <<< "$all" | grep -qxF "$IP" && rm -f $manifest; exit 1; }
+( promote ) || { none_of "$IP" && rm -f $manifest; exit 1; }
 rm -f "$state/etcd.yaml"
 forget_programs
