@@ -26,9 +26,15 @@ export class H2Session implements Timed {
     traffic.deadlines.add(this);
   }
 
-  /** The next request is the last one. */
+  /**
+   * Ends it with the requests that are under way; without any, with the next one. An idle client may read of an end no
+   * earlier than it asks again, and some (curl 7.88) then hold for lost what they ask. Clients that ask several things at
+   * once have those refused that come late, and repeat them (RFC 9113, 6.8): a first GOAWAY that refuses nothing cannot be
+   * had, as nghttp2 takes no new stream after any that Node lets it send.
+   */
   shed(): void {
-    this.#session.once('stream', () => this.close());
+    if (this.#streams > 0) this.close();
+    else this.#session.once('stream', () => this.close());
   }
   /** Ends it once the requests that are under way have ended. */
   close(): void {

@@ -128,7 +128,7 @@ export function createListeners(
     shed() {
       isShedding = true;
       for (const client of clients) client.shed();
-      for (const session of [...sessions]) session.close();
+      for (const session of sessions) session.shed();
     },
     async close(signal) {
       isShedding = true;

@@ -31,32 +31,57 @@ export const literals = (fields: Record<string, string>): Buffer =>
 export const requestTo = (host: string, method = 'GET'): Buffer =>
   literals({ ':method': method, ':scheme': 'https', ':path': '/', ':authority': host });
 
+export interface Frame {
+  type: number;
+  flags: number;
+  stream: number;
+  body: Buffer;
+}
+
+/** A connection over which frames are sent and read. */
+export async function openFrames(port: number, settings: Buffer = Buffer.alloc(0)) {
+  const options = { port, host: '127.0.0.1', ALPNProtocols: ['h2'], rejectUnauthorized: false };
+  const socket = connect(options);
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0, settings)]));
+  const arriving = (async function* (): AsyncGenerator<Frame, undefined> {
+    let held: Buffer = Buffer.alloc(0);
+    for await (const bytes of socket) {
+      held = Buffer.concat([held, bytes]);
+      while (held.length >= 9 && held.length >= 9 + held.readUIntBE(0, 3)) {
+        const end = 9 + held.readUIntBE(0, 3);
+        const [type, flags, stream] = [held.readUInt8(3), held.readUInt8(4), held.readUInt32BE(5)];
+        yield { type, flags, stream, body: held.subarray(9, end) };
+        held = held.subarray(end);
+      }
+    }
+  })();
+  return {
+    send: (...frames: readonly Buffer[]) => void socket.write(Buffer.concat(frames)),
+    /** The frames that come, up to one that is looked for, or to the connection's end. */
+    async until(isLast: (frame: Frame) => boolean): Promise<{ frames: Frame[]; hasEnded: boolean }> {
+      const frames: Frame[] = [];
+      for (;;) {
+        const { value } = await arriving.next();
+        if (value) frames.push(value);
+        if (!value || isLast(value)) return { frames, hasEnded: !value };
+      }
+    },
+    close: () => void socket.destroy(),
+  };
+}
+
 /** Sends frames over a connection of their own, and answers the frames that came until one of `until` did or it ended. */
 export async function sendFrames(
   port: number,
   frames: readonly Buffer[],
   until: (type: number, flags: number) => boolean,
-  settings = Buffer.alloc(0),
+  settings?: Buffer,
 ): Promise<{ types: number[]; hasEnded: boolean }> {
-  const options = { port, host: '127.0.0.1', ALPNProtocols: ['h2'], rejectUnauthorized: false };
-  const socket = connect(options);
-  socket.on('error', () => {});
-  await once(socket, 'secureConnect');
-  socket.write(
-    Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0, settings), ...frames]),
-  );
-  const types: number[] = [];
-  let held = Buffer.alloc(0);
-  let isDone = false;
-  for await (const bytes of socket) {
-    held = Buffer.concat([held, bytes]);
-    while (held.length >= 9 && held.length >= 9 + held.readUIntBE(0, 3)) {
-      types.push(held.readUInt8(3));
-      isDone ||= until(held.readUInt8(3), held.readUInt8(4));
-      held = held.subarray(9 + held.readUIntBE(0, 3));
-    }
-    if (isDone) break;
-  }
-  socket.destroy();
-  return { types, hasEnded: !isDone };
+  const connection = await openFrames(port, settings);
+  connection.send(...frames);
+  const came = await connection.until(({ type, flags }) => until(type, flags));
+  connection.close();
+  return { types: came.frames.map(({ type }) => type), hasEnded: came.hasEnded };
 }
