@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
 import ssh2 from 'ssh2';
 import { z } from 'zod';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { checks } from '#precheck/index.ts';
 import { limitsOf } from '#precheck/limits.ts';
 import { type PrecheckHost, precheck } from '#precheck/run.ts';
@@ -34,7 +35,7 @@ const answerOf = (index: number): string =>
     .join('\n');
 
 async function serve({ first, step, count, silent }: z.infer<typeof hostsMessage>): Promise<void> {
-  const { private: hostKey } = ssh2.utils.generateKeyPairSync('ed25519');
+  const { private: hostKey } = keyPair();
   for (let index = first; index < count; index += step) {
     const server =
       index < silent

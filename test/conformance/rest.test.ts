@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import ssh2 from 'ssh2';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SECRETS } from '#api/core.ts';
@@ -9,6 +8,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
@@ -98,7 +98,7 @@ const joined = async () => {
   const { items } = await operator.client.list<HostRecord>(HOSTS, { namespace: operator.operatorNamespace });
   return items.filter((record) => stateOf(record) === 'Joined').map(({ spec }) => spec.ip);
 };
-const privateSSHKey = ssh2.utils.generateKeyPairSync('ed25519').private;
+const privateSSHKey = keyPair().private;
 const creation = () => ({ masterList: [host(1)], nodeList: [host(2)], privateSSHKey });
 
 it('a cluster lives its whole life by REST, beside a controller that writes as it likes', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import ssh2 from 'ssh2';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { routes } from '#rest/index.ts';
 
 /** One request as a stranger might send it. */
@@ -12,7 +12,7 @@ export interface FuzzRequest {
   body: string | undefined;
 }
 
-const key = ssh2.utils.generateKeyPairSync('ed25519').private;
+const key = keyPair().private;
 const lists = { masterList: [{ ip: '10.9.0.1' }], nodeList: [{ ip: '10.9.0.2' }] };
 
 const nasty = fc.constantFrom<unknown>(

@@ -1,5 +1,5 @@
-import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { askingQuery, strictAskingQuery } from '#rest/addressing.ts';
 import { routes } from '#rest/index.ts';
 import type { Route } from '#rest/route.ts';
@@ -35,7 +35,7 @@ interface Case {
   dry?: true;
 }
 const host = (last: number) => ({ ip: `10.9.0.${last}` });
-const privateSSHKey = ssh2.utils.generateKeyPairSync('ed25519').private;
+const privateSSHKey = keyPair().private;
 const lists = { masterList: [host(1)], nodeList: [host(2)] };
 const own = ['use the key', 'get Secrets'] as const;
 const REAL: readonly Case[] = [

@@ -1,8 +1,8 @@
-import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
 import { type RestClient, restClient } from '#rest/client.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
@@ -14,7 +14,7 @@ import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 let world: RestWorld;
 let alice: RestClient;
 const host = (last: number, more: object = {}) => ({ ip: `10.7.0.${last}`, ...more });
-const privateSSHKey = ssh2.utils.generateKeyPairSync('ed25519').private;
+const privateSSHKey = keyPair().private;
 const creation = { masterList: [host(1)], nodeList: [host(2), host(3)], privateSSHKey };
 const routeOf = (name: string): Route => {
   const found = routesOfOperations.find(({ operation }) => operation.name === name);

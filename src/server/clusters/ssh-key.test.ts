@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import ssh2 from 'ssh2';
 import { describe, expect, it } from 'vitest';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { readPrivateKey } from './ssh-key.ts';
 
-const { private: ed25519, public: open } = ssh2.utils.generateKeyPairSync('ed25519');
+const { private: ed25519, public: open } = keyPair();
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
   type: 'pkcs1',
   format: 'pem',

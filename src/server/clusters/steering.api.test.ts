@@ -1,14 +1,14 @@
-import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KUBERNETES_CLUSTERS, type OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { runningOperation } from '#api/testing/running-operation.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
 /** Cancel, pause and resume over REST. */
 let world: RestWorld;
 const ID = 'bcdfghjklm';
-const privateSSHKey = ssh2.utils.generateKeyPairSync('ed25519').private;
+const privateSSHKey = keyPair().private;
 beforeAll(async () => {
   world = await restWorld();
 });

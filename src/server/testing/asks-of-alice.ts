@@ -1,10 +1,10 @@
-import ssh2 from 'ssh2';
 import { SECRETS, type Secret } from '#api/core.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import type { RestWorld } from './rest-world.ts';
 
 /** Requests that many tests make, by the person who may do everything in her namespace. */
 export function asksOfAlice(world: () => RestWorld) {
-  const key = ssh2.utils.generateKeyPairSync('ed25519').private;
+  const key = keyPair().private;
   const alice = () => world().tokens.alice;
   const path = (name: string, more = '') =>
     `/region/north/cluster/${name}${more}?namespace=${world().namespace}`;

@@ -4,6 +4,7 @@ import { appendFile, chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ssh2, { type Connection } from 'ssh2';
+import { keyPair } from '#base/testing/key-pair.ts';
 import type { SshTarget } from '../connection.ts';
 
 /** How the host's sudo takes a call: as root may be become without a password, or with this word and exit code. */
@@ -45,7 +46,7 @@ export async function sshHost(
   }
   const asked: string[] = [];
   const clients = new Set<Connection>();
-  const { private: hostKey } = ssh2.utils.generateKeyPairSync('ed25519');
+  const { private: hostKey } = keyPair();
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
     clients.add(client.on('close', () => clients.delete(client)));
     client.on('authentication', (attempt) => attempt.accept());
