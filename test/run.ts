@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
 
@@ -35,12 +35,47 @@ const reportSchema = z.object({
   numPassedTests: z.number(),
   numFailedTests: z.number(),
   success: z.boolean(),
+  testResults: z.array(
+    z.object({
+      name: z.string(),
+      message: z.string().optional(),
+      assertionResults: z.array(
+        z.object({
+          status: z.string(),
+          fullName: z.string(),
+          failureMessages: z.array(z.string()).nullish(),
+        }),
+      ),
+    }),
+  ),
 });
+type Report = z.infer<typeof reportSchema>;
+
+const FAILURE_LETTERS = 2_000;
+const reasonOf = (messages: readonly string[]): string =>
+  messages
+    .flatMap((message) => message.split('\n'))
+    .filter((line) => !line.includes('/node_modules/') && !line.endsWith('at new Promise (<anonymous>)'))
+    .join('\n')
+    .slice(0, FAILURE_LETTERS);
+/** What failed and why, for whoever reads the end of a long log alone. */
+const failuresOf = ({ testResults }: Report): string[] =>
+  testResults.flatMap(({ name, message, assertionResults }) => {
+    const file = relative(process.cwd(), name);
+    const failed = assertionResults.filter(({ status }) => status === 'failed');
+    return [
+      ...(message ? [`${file}\n${message}`] : []),
+      ...failed.map(
+        ({ fullName, failureMessages }) => `${file} > ${fullName}\n${reasonOf(failureMessages ?? [])}`,
+      ),
+    ];
+  });
 
 const scratch = mkdtempSync(join(tmpdir(), 'matryoshka-test-'));
 let passed = 0;
 let failed = 0;
 const rows: string[] = [];
+const failures: string[] = [];
 for (const { name, command, project } of parts) {
   process.stdout.write(`\n== ${name}\n`);
   const began = performance.now();
@@ -60,6 +95,7 @@ for (const { name, command, project } of parts) {
     project !== undefined && existsSync(output)
       ? reportSchema.parse(JSON.parse(readFileSync(output, 'utf8')))
       : undefined;
+  if (report) failures.push(...failuresOf(report));
   passed += report?.numPassedTests ?? (ok ? 1 : 0);
   // A run that failed outside of any test (a set-up, an unhandled rejection) has failed all the same.
   failed += Math.max(report?.numFailedTests ?? 0, ok ? 0 : 1);
@@ -68,5 +104,6 @@ for (const { name, command, project } of parts) {
   );
 }
 rmSync(scratch, { recursive: true, force: true });
+for (const failure of failures) process.stdout.write(`\nFAILED ${failure}\n`);
 process.stdout.write(`\n${rows.join('\n')}\n\n${passed} passed, ${failed} failed\n`);
 process.exitCode = failed === 0 ? 0 : 1;
