@@ -24,6 +24,8 @@ test: setup ## everything but the long e2e and the benches
 	node test/run.ts
 faults: setup ## everything that can go wrong with the controller, and RANDOM=2500 plans of several things; PLAN= replays one
 	PLAN='$(PLAN)' RANDOM='$(RANDOM)' SEED='$(SEED)' node test/faults/main.ts
+newest: setup ## the tests of `make test` that ask an API server, with the newest Kubernetes instead of the oldest that we support
+	MATRYOSHKA_API_SERVER=newest vitest run --project api
 mutants: setup ## break the product in one place at a time: each time a named test must notice (MUTANT=name)
 	MUTANT='$(MUTANT)' node test/mutants/main.ts
 fuzz: setup ## generated requests against the REST API: no 5xx, and nobody gets what his rights do not give (SEED=, REQUESTS=100000)
@@ -44,4 +46,4 @@ bench-operations: setup ## clusters of three control planes: creation, faults, r
 bench-neighbours: setup ## systems beside clusters: LocalServices of 100 nodes; Ingress against nginx (PARTS=localservice,ingress,changes; wants nginx-light, wrk)
 	PARTS='$(or $(PARTS),localservice,ingress,changes)' node bench/neighbours/main.ts
 
-.PHONY: help setup demo lint lab-up lab-down test faults mutants fuzz e2e conformance-cluster bench bench-fleet bench-create bench-operations bench-neighbours
+.PHONY: help setup demo lint lab-up lab-down test faults newest mutants fuzz e2e conformance-cluster bench bench-fleet bench-create bench-operations bench-neighbours
