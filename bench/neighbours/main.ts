@@ -6,9 +6,15 @@ import { type Figure, readBaseline, row, worsened, writeBaseline } from '../figu
 import { measureIngress } from './ingress.ts';
 import { measureIngressChanges } from './ingress-changes.ts';
 import { measureLocalServices } from './local-service.ts';
+import { measureWorkspaces } from './workspace.ts';
 
 /** Figures of the systems beside clusters (`make bench-neighbours`); PARTS names some of them. */
-const parts = { localservice: measureLocalServices, ingress: measureIngress, changes: measureIngressChanges };
+const parts = {
+  localservice: measureLocalServices,
+  workspace: measureWorkspaces,
+  ingress: measureIngress,
+  changes: measureIngressChanges,
+};
 const baselinePath = join(import.meta.dirname, 'baseline.tsv');
 
 try {

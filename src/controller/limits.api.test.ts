@@ -96,9 +96,18 @@ describe('the controller of LocalServices', () => {
 
 describe('the controller of Workspaces', () => {
   const { test, as } = useAccount(workspace);
+  const confined = {
+    ...container,
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+  };
+  const secured = (more: object) => ({
+    ...confined,
+    securityContext: { ...confined.securityContext, ...more },
+  });
   const harmless = {
     automountServiceAccountToken: false,
-    containers: [container],
+    securityContext: { runAsNonRoot: true, runAsUser: 1000 },
+    containers: [confined],
     volumes: [{ name: 'w', persistentVolumeClaim: { claimName: 'mine' } }],
   };
   const mine = () => ({ ...test.key('mine'), ownerReferences: owners(WORKSPACES, 'mine') });
@@ -125,13 +134,20 @@ describe('the controller of Workspaces', () => {
         { volumes: [{ name: 'h', hostPath: { path: '/' } }] },
         { volumes: [{ name: 'w', persistentVolumeClaim: { claimName: 'theirs' } }] },
         { hostNetwork: true },
-        { containers: [{ ...container, envFrom: [{ secretRef: { name: 'keys' } }] }] },
+        { hostIPC: true },
+        { nodeName: 'a-control-plane' },
+        { securityContext: { runAsUser: 1000 } },
+        { securityContext: { runAsNonRoot: true, runAsUser: 0 } },
+        { containers: [container] },
+        { containers: [secured({ capabilities: { drop: ['ALL'], add: ['SYS_MODULE'] } })] },
+        { containers: [secured({ runAsUser: 0, runAsNonRoot: false })] },
+        { containers: [{ ...confined, envFrom: [{ secretRef: { name: 'keys' } }] }] },
         {
           containers: [
-            { ...container, env: [{ name: 'K', valueFrom: { secretKeyRef: { name: 'keys', key: 'k' } } }] },
+            { ...confined, env: [{ name: 'K', valueFrom: { secretKeyRef: { name: 'keys', key: 'k' } } }] },
           ],
         },
-        { initContainers: [{ ...container, name: 'i', envFrom: [{ secretRef: { name: 'keys' } }] }] },
+        { initContainers: [{ ...confined, name: 'i', envFrom: [{ secretRef: { name: 'keys' } }] }] },
       ];
       for (const spec of worse) await refused(() => make(client, { ...harmless, ...spec }), why);
       await make(client, harmless);

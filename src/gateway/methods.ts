@@ -1,79 +1,31 @@
-import type { Deed } from '#access/deeds.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { marks, WORKSPACES, type Workspace } from '#api/workspace.ts';
-import { type Clock, sleep } from '#base/clock.ts';
-import { messageOf } from '#base/errors.ts';
-import type { Logger } from '#base/log.ts';
-import type { Client } from '#runtime/client/client.ts';
-import { isAlreadyExists, isConflict, isInvalid, isNotFound, isUncertain } from '#runtime/wire/api-error.ts';
+import { sleep } from '#base/clock.ts';
+import { isAlreadyExists, isConflict, isUncertain } from '#runtime/wire/api-error.ts';
+import { type AwaitedDeps, awaited, isAwaited, NOT_AWAITED } from './awaited.ts';
+import type { Call } from './call.ts';
 import { CallError } from './call-error.ts';
 import { infoOf, keyFrom, NOT_EXIST, SUCCESS, toldOf, workspaceFrom } from './messages.ts';
-import type { Waiting } from './waiting.ts';
-
-/** One call of an authenticated person. */
-export interface Call {
-  /** Of no other call. */
-  id: string;
-  message: unknown;
-  /** Aborts with the CallError that the call then ends with: its deadline, its caller's cancellation, the server's end. */
-  signal: AbortSignal;
-  /** When the signal aborts at the latest, by the clock's wall time. */
-  endsAtMs: number;
-  allow(verb: Deed['verb'], key: ObjectKey): Promise<void>;
-}
 
 export type Methods = Readonly<Record<string, (call: Call) => Promise<unknown>>>;
-
-export interface MethodDeps {
-  client: Client;
-  clock: Clock;
-  log: Logger;
-  waiting: Waiting;
-}
 
 /** How much longer than its call a Workspace may stand that the server did not come to remove. */
 const REMOVED_LATE_MS = 60_000;
 /** Before another look at one that somebody wrote meanwhile. */
 const AGAIN_MS = 100;
-const UNDO_TRIES = 5;
-const UNDO_PAUSE_MS = 1_000;
-const UNDO_MS = 10_000;
 /** Told more often than this, it is not written again. */
 const KEPT_MS = 20_000;
 const MERGE = { type: 'merge' } as const;
 
 /** The methods of CloudIdeService, by name. Errors are CallErrors, or those of the API server. */
-export function cloudIdeMethods({ client, clock, log, waiting }: MethodDeps): Methods {
+export function cloudIdeMethods(deps: AwaitedDeps): Methods {
+  const { client, clock } = deps;
+  const { settled, undo, unmake } = awaited(deps);
   const get = async (key: ObjectKey, signal: AbortSignal): Promise<Workspace> => {
     const found = await client.find<Workspace>(WORKSPACES, key, { signal });
     if (found) return found;
     throw new CallError('NOT_FOUND', `there is no workspace "${key.name}" in namespace "${key.namespace}"`);
   };
-
-  /** Undoes what a call did, whatever became of the call. What others did meanwhile stays. */
-  async function undo(what: ObjectKey, act: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-    for (let tried = 1; ; tried += 1) {
-      try {
-        await act(AbortSignal.timeout(UNDO_MS));
-        return;
-      } catch (error) {
-        if (isNotFound(error) || isConflict(error) || isInvalid(error)) return;
-        log.warn({ ...what, error: messageOf(error) }, 'what a call did cannot be undone');
-        if (tried === UNDO_TRIES) return;
-        await sleep(UNDO_PAUSE_MS * tried, undefined, clock);
-      }
-    }
-  }
-
-  /** Waits, and takes the marks of waiting away: from then on it stays. */
-  async function settled(written: Workspace, call: Call): Promise<Workspace> {
-    const running = await waiting.untilRunning(written, call.signal);
-    const { uid, namespace = '', name = '' } = running.metadata;
-    const metadata = { uid, annotations: { [marks.awaitedUntil]: null, [marks.askedBy]: null } };
-    const { signal } = call;
-    await client.patch<Workspace>(WORKSPACES, { namespace, name }, { metadata }, { ...MERGE, signal });
-    return running;
-  }
 
   async function create(key: ObjectKey, object: Workspace, { id, signal }: Call): Promise<Workspace> {
     try {
@@ -117,8 +69,7 @@ export function cloudIdeMethods({ client, clock, log, waiting }: MethodDeps): Me
       try {
         return infoOf(await settled(made, call));
       } catch (error) {
-        const preconditions = { uid: made.metadata.uid };
-        await undo(key, (signal) => client.delete(WORKSPACES, key, { preconditions, signal }));
+        await unmake(key, call);
         throw error;
       }
     },
@@ -145,7 +96,7 @@ export function cloudIdeMethods({ client, clock, log, waiting }: MethodDeps): Me
         throw error;
       }
       // What somebody else has started is waited for, and not this call's to stop.
-      return infoOf(await waiting.untilRunning(found, call.signal));
+      return infoOf(await settled(found, call));
     },
 
     async stopSpace({ message, signal, allow }) {
@@ -155,7 +106,7 @@ export function cloudIdeMethods({ client, clock, log, waiting }: MethodDeps): Me
       await client.patch(
         WORKSPACES,
         key,
-        { metadata: { uid }, spec: { running: false } },
+        { metadata: { uid, annotations: NOT_AWAITED }, spec: { running: false } },
         { ...MERGE, signal },
       );
       return SUCCESS;
@@ -164,10 +115,12 @@ export function cloudIdeMethods({ client, clock, log, waiting }: MethodDeps): Me
     async keepSpace({ message, signal, allow }) {
       const key = keyFrom(message);
       await allow('update', key);
-      const { uid, annotations: there = {} } = (await get(key, signal)).metadata;
+      const found = await get(key, signal);
+      const { uid, annotations: there = {} } = found.metadata;
       const now = clock.now();
-      if (Math.abs(now.getTime() - Date.parse(there[marks.activeAt] ?? '')) < KEPT_MS) return SUCCESS;
-      const annotations = { [marks.activeAt]: now.toISOString() };
+      const isTold = Math.abs(now.getTime() - Date.parse(there[marks.activeAt] ?? '')) < KEPT_MS;
+      if (isTold && !isAwaited(found)) return SUCCESS;
+      const annotations = { ...NOT_AWAITED, [marks.activeAt]: now.toISOString() };
       await client.patch(WORKSPACES, key, { metadata: { uid, annotations } }, { ...MERGE, signal });
       return SUCCESS;
     },

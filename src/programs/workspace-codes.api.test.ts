@@ -179,6 +179,37 @@ describe('a workspace that cannot run ends its call, and is gone', () => {
   });
 });
 
+describe('what somebody only waits for', () => {
+  const marksOf = async (name: string) => (await find(name))?.metadata.annotations ?? {};
+
+  it.each([
+    ['started', START],
+    ['stopped', 'stopSpace'],
+    ['used', 'keepSpace'],
+  ])('stays once it was %s by somebody else, though its server died', async (name, method) => {
+    const awaitedUntil = new Date(lateClock.now().getTime() + 600_000).toISOString();
+    const annotations = { [marks.awaitedUntil]: awaitedUntil, [marks.askedBy]: 'one that died' };
+    await test.client.create<Workspace>(WORKSPACES, {
+      metadata: { ...test.key(name), annotations },
+      spec: { image: 'editor', port: 1 },
+    });
+    expect((await test.call(method, query(name))).code).toBe('OK');
+    const { [marks.activeAt]: _used, ...rest } = await marksOf(name);
+    expect(rest).toEqual({});
+  });
+
+  it.each([
+    ['wanted', 'keepSpace', 'DEADLINE_EXCEEDED'],
+    ['halted', 'stopSpace', 'ABORTED'],
+  ])('stays %s where somebody else did that while it was made', async (name, method, code) => {
+    const call = test.call(CREATE, info(name, { image: 'silent' }), { withinMs: 3_000 });
+    await until(() => find(name)).toBeDefined();
+    expect((await test.call(method, query(name))).code).toBe('OK');
+    expect((await call).code).toBe(code);
+    expect((await find(name))?.spec.running).toBe(method === 'keepSpace');
+  });
+});
+
 describe('a start that comes to nothing', () => {
   it('leaves the workspace stopped', async () => {
     await stopped('asleep');

@@ -61,6 +61,12 @@ it('one that cannot be marked as answered is removed', async () => {
   expect(await find('unmarked')).toBeUndefined();
 });
 
+it('one that was marked though the answer was lost is answered, and stays', async () => {
+  lost.push({ write: 'patch', isDone: true });
+  expect((await test.call(CREATE, info('marked'))).code).toBe('OK');
+  expect((await find('marked'))?.metadata.annotations ?? {}).toEqual({});
+});
+
 it('its removal is tried again', async () => {
   lost.push({ write: 'delete', isDone: false }, { write: 'delete', isDone: true });
   expect((await test.call(CREATE, info('stubborn', 'misnamed'))).code).toBe('INVALID_ARGUMENT');

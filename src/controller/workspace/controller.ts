@@ -77,7 +77,7 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
       const due = [ends, idle].flatMap((at) => (at === undefined ? [] : [Math.max(at - now.getTime(), 1)]));
       const again = [
         ...due,
-        ...(refused() || taken() ? [REFUSED_RETRY_MS] : []),
+        ...(refused() || hindrance?.reason === 'NameTaken' ? [REFUSED_RETRY_MS] : []),
         ...(trouble ? [trouble.reason === 'PodFailed' ? ENDED_MS : GRACE_MS] : []),
       ];
       return again.length > 0 ? { requeueAfterMs: Math.min(...again) } : undefined;

@@ -19,13 +19,29 @@ const module: ControllerModule = (host) => {
   return [workspaceController({ ...host, workspaces, pods, claims })];
 };
 
+const IS_CONFINED = [
+  '!has(c.envFrom)',
+  '(!has(c.env) || c.env.all(e, !has(e.valueFrom)))',
+  // With this the API server takes neither `privileged` nor CAP_SYS_ADMIN.
+  'c.?securityContext.?allowPrivilegeEscalation.orValue(true) == false',
+  'c.?securityContext.?capabilities.?drop.orValue([]).exists(one, one == "ALL")',
+  '!has(c.securityContext.capabilities.add)',
+  '!has(c.securityContext.runAsUser)',
+  '!has(c.securityContext.runAsNonRoot)',
+  '!has(c.securityContext.procMount)',
+].join(' && ');
 /** CEL of the pods that it makes (pod.ts): whatever it is told, no Secret, no token and no part of the node is in one. */
 const IS_HARMLESS = [
   'object.spec.?automountServiceAccountToken.orValue(true) == false',
   'object.spec.?serviceAccountName.orValue("default") == "default"',
   'object.spec.volumes.all(v, has(v.emptyDir) || (has(v.persistentVolumeClaim) && v.persistentVolumeClaim.claimName == object.metadata.name))',
   '!has(object.spec.initContainers)',
-  'object.spec.containers.all(c, !has(c.envFrom) && (!has(c.env) || c.env.all(e, !has(e.valueFrom))))',
+  `object.spec.containers.all(c, ${IS_CONFINED})`,
+  'object.spec.?securityContext.?runAsNonRoot.orValue(false)',
+  'object.spec.?securityContext.?runAsUser.orValue(0) != 0',
+  '!has(object.spec.securityContext.windowsOptions)',
+  '!has(object.spec.nodeName)',
+  'object.spec.?hostIPC.orValue(false) == false',
   'object.spec.?hostNetwork.orValue(false) == false',
   'object.spec.?hostPID.orValue(false) == false',
 ].join(' && ');

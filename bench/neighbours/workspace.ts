@@ -1,0 +1,190 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client as Channel, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { NODES } from '#api/core.ts';
+import { WORKSPACES, type Workspace } from '#api/workspace.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { createControllerHost } from '#controller/host.ts';
+import { runKubelet } from '#controller/testing/workspace-kubelet.fixture.ts';
+import { workspace } from '#controller/workspace/module.ts';
+import { cloudIdeService } from '#gateway/service-definition.ts';
+import { workspaceGateway } from '#gateway/workspace-gateway.ts';
+import { createServerCertificates } from '#lab/apiserver/certificates.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
+import { startApiServer } from '#lab/apiserver/start.ts';
+import type { Say } from '#lab/artifacts/progress.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { createManager } from '#runtime/process/manager.ts';
+import { newAccount } from '#server/testing/new-account.ts';
+import { grpcService } from '../../src/programs/grpc-service.ts';
+import { type Figure, median } from '../figures.ts';
+
+const COUNT = 200;
+const ROUNDS = 5;
+const WAIT_MS = 120_000;
+const NAMESPACE = 'workspaces';
+const NODE = 'node-0';
+/** The simulated kubelet runs it. */
+const SPEC = { image: 'editor', port: 8080 };
+
+interface World {
+  client: Client;
+  /** The service's, over TLS; answers the error of a call, if it has one. */
+  call(method: string, message: object): Promise<ServiceError | null>;
+  /** Resolves once a Workspace runs, as the same watch tells that the service has. */
+  running(name: string): Promise<void>;
+}
+
+/** 200 who create a Workspace and wait for it, through the gRPC service and by the Kubernetes API itself, in turn. */
+export async function measureWorkspaces(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
+  await using server = await startApiServer({ say });
+  const endpoint = await loadEndpoint({ kubeconfig: server.kubeconfigPath });
+  const client = createClient(endpoint, { userAgent: 'bench' });
+  const folder = await mkdtemp(join(tmpdir(), 'bench-workspaces-'));
+  const ending = new AbortController();
+  const ends: (() => Promise<unknown>)[] = [];
+  try {
+    await client.create(NAMESPACES, { metadata: { name: NAMESPACE } });
+    await client.create(SERVICE_ACCOUNTS, { metadata: { namespace: NAMESPACE, name: 'default' } });
+    await client.create(NODES, { metadata: { name: NODE } });
+    for (const crd of workspace.crds)
+      await client.create(CUSTOM_RESOURCE_DEFINITIONS, { metadata: {}, ...crd() });
+    await served(client);
+    const verbs = ['get', 'list', 'create', 'update', 'delete'];
+    const rules = [{ apiGroups: [WORKSPACES.group], resources: [WORKSPACES.plural], verbs }];
+    const token = await newAccount(client, endpoint, NAMESPACE, [{ namespace: NAMESPACE, rules }]);
+    const world = await begin(client, token, folder, ending.signal, ends);
+    ends.unshift(runKubelet(client, NAMESPACE, NODE));
+    const runs: { ours: number; peer: number }[] = [];
+    let errors = 0;
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      const peer = await timed(() => all((index) => directly(world, `by-api-${round}-${index}`)));
+      const ours = await timed(async () => {
+        const failed = await all((index) => through(world, `by-grpc-${round}-${index}`));
+        errors += failed.filter((error) => error !== null).length;
+      });
+      // The first round warms up both sides.
+      if (round > 0) runs.push({ ours, peer });
+    }
+    const shares = runs.map(({ ours, peer }) => ((ours - peer) / ours) * 100);
+    return {
+      figures: [
+        { name: `${COUNT} Workspaces at once: errors`, ours: errors, bound: 0 },
+        { name: `… the gRPC service's share of the time (%)`, ours: median(shares), bound: 20 },
+      ],
+      lines: [
+        `${COUNT} Workspaces at once, through the service and without it (s): ${runs
+          .map(({ ours, peer }) => `${ours.toFixed(1)}/${peer.toFixed(1)}`)
+          .join(' ')}`,
+      ],
+    };
+  } finally {
+    ending.abort(new Error('done'));
+    for (const end of ends) await end();
+    await client.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function begin(
+  client: Client,
+  token: string,
+  folder: string,
+  signal: AbortSignal,
+  ends: (() => Promise<unknown>)[],
+): Promise<World> {
+  const log = createLogger('silent');
+  const recorder = { event: () => {}, stop: async () => {} };
+  const host = createControllerHost({
+    ...{ client, clock: systemClock, log, namespace: NAMESPACE, recorder },
+    workers: 4,
+  });
+  const controllers = workspace.module(host);
+  const working = createManager({ caches: host.informers, controllers, log }).run(signal);
+  const { ca, cert, key } = await createServerCertificates();
+  await writeFile(join(folder, 'tls.crt'), cert);
+  await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });
+  const { gateway, workspaces } = workspaceGateway({ client, clock: systemClock, log, audiences: [] });
+  const listening = Promise.withResolvers<number>();
+  const service = grpcService({
+    ...{ gateway, port: 0, host: '127.0.0.1', certDir: folder, log },
+    onListening: listening.resolve,
+  });
+  const serving = createManager({ servers: [service], caches: [workspaces], log }).run(signal);
+  const channel = new Channel(`127.0.0.1:${await listening.promise}`, credentials.createSsl(Buffer.from(ca)));
+  const { running, watching } = await whoRuns(client, signal);
+  ends.push(async () => channel.close());
+  ends.push(() => Promise.all([working, serving, watching]));
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${token}`);
+  return {
+    client,
+    running,
+    call: (method, message) =>
+      new Promise((resolve) => {
+        const definition = cloudIdeService()[method];
+        if (!definition) throw new Error(`there is no method ${method}`);
+        const { path, requestSerialize, responseDeserialize } = definition;
+        const options = { deadline: Date.now() + WAIT_MS };
+        channel.makeUnaryRequest(
+          path,
+          requestSerialize,
+          responseDeserialize,
+          message,
+          metadata,
+          options,
+          (error) => resolve(error),
+        );
+      }),
+  };
+}
+
+/** One watch for all who wait, as the service has. */
+async function whoRuns(client: Client, signal: AbortSignal) {
+  const waiting = new Map<string, () => void>();
+  const informer = createInformer<Workspace>({
+    client,
+    resource: WORKSPACES,
+    log: createLogger('silent'),
+  });
+  const look = ({ metadata, status }: Workspace) => {
+    if (status?.phase === 'Running') waiting.get(metadata.name ?? '')?.();
+  };
+  informer.addHandler({ add: look, update: (_before, after) => look(after) });
+  const watching = informer.run(signal);
+  await informer.whenSynced();
+  const running = (name: string) => new Promise<void>((resolve) => waiting.set(name, resolve));
+  return { running, watching };
+}
+
+const all = <T>(act: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: COUNT }, (_, index) => act(index)));
+
+async function timed(act: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await act();
+  return (performance.now() - began) / 1_000;
+}
+
+async function directly({ client, running }: World, name: string): Promise<void> {
+  const runs = running(name);
+  await client.create<Workspace>(WORKSPACES, { metadata: { namespace: NAMESPACE, name }, spec: SPEC });
+  await runs;
+}
+
+const through = ({ call }: World, name: string): Promise<ServiceError | null> =>
+  call('createSpaceAndWaitForRunning', { name, namespace: NAMESPACE, ...SPEC });
+
+/** A kind is served a moment after its definition was taken, and nothing tells when. */
+async function served(client: Client): Promise<void> {
+  for (let tries = 1; tries <= 200; tries += 1) {
+    if (await client.list(WORKSPACES, { limit: 1 }).catch(() => undefined)) return;
+    await sleep(50);
+  }
+  throw new Error('Workspaces are not served');
+}
