@@ -25,3 +25,22 @@ it('takes nobody for the holder of a token for an audience that the answer does 
     undefined,
   );
 });
+
+it('asks about so many tokens at once, and refuses more until one is answered', async () => {
+  const answers: ((value: unknown) => void)[] = [];
+  const reviews = reviewsBy(
+    clientOver({
+      call: () => new Promise((resolve) => answers.push(resolve)),
+      stream: () => Promise.reject(new Error('no streams')),
+      close: async () => {},
+    }),
+    createLogger('silent'),
+  );
+  const asked = Array.from({ length: 200 }, (_, index) => reviews.userOf(`t${index}`));
+  await expect(reviews.userOf('one more')).rejects.toThrow(/too many tokens .* try again later/);
+  answers[0]?.({ status: { authenticated: false } });
+  expect(await asked[0]).toBeUndefined();
+  const another = reviews.userOf('another');
+  for (const answer of answers) answer({ status: { authenticated: true, user } });
+  expect(await another).toMatchObject(user);
+});

@@ -34,7 +34,11 @@ export interface Reviews {
   may(user: User, deed: Deed): Promise<boolean>;
 }
 
+/** Tokens that are asked about at once: whoever sends any that come to his mind does not hold up all other calls. */
+const MAX_TOKENS = 200;
+
 export function reviewsBy(client: Client, log: Logger): Reviews {
+  let tokens = 0;
   async function review(path: string, kind: string, group: string, spec: unknown): Promise<unknown> {
     try {
       return await client.request('POST', path, { apiVersion: `${group}/v1`, kind, spec });
@@ -50,9 +54,13 @@ export function reviewsBy(client: Client, log: Logger): Reviews {
     async userOf(token, audiences) {
       const group = 'authentication.k8s.io';
       const spec = { token, ...(audiences === undefined ? {} : { audiences }) };
-      const { status } = tokenAnswer.parse(
-        await review(`/apis/${group}/v1/tokenreviews`, 'TokenReview', group, spec),
-      );
+      if (tokens >= MAX_TOKENS) throw new ReviewFailed('too many tokens are looked at now; try again later');
+      tokens += 1;
+      const path = `/apis/${group}/v1/tokenreviews`;
+      const answer = await review(path, 'TokenReview', group, spec).finally(() => {
+        tokens -= 1;
+      });
+      const { status } = tokenAnswer.parse(answer);
       // An API server that knows no audiences answers without; then nothing says whom the token is for.
       const meant = audiences === undefined || status.audiences.some((one) => audiences.includes(one));
       // An empty name would be taken for the impersonator himself, or for nobody, further on.

@@ -40,7 +40,8 @@ const spec = (more: Partial<LocalServiceSpec> = {}): LocalServiceSpec => ({
 });
 const make = (name: string, more: Partial<LocalServiceSpec> = {}): Promise<LocalService> =>
   test.client.create<LocalService>(LOCAL_SERVICES, { metadata: test.key(name), spec: spec(more) });
-const change = (name: string, change: Partial<LocalServiceSpec>): Promise<LocalService> =>
+type Change = { [field in keyof LocalServiceSpec]?: LocalServiceSpec[field] | null };
+const change = (name: string, change: Change): Promise<LocalService> =>
   test.client.patch<LocalService>(LOCAL_SERVICES, test.key(name), { spec: change }, { type: 'merge' });
 const get = (name: string) => test.client.get<LocalService>(LOCAL_SERVICES, test.key(name));
 const servicesOf = async (owner: string): Promise<Service[]> =>
@@ -81,6 +82,16 @@ describe('a LocalService', () => {
     await until(() => namesOf('follow')).toEqual([]);
     await until(() => ready('follow')).toMatchObject({ status: 'False', reason: 'NoNodes' });
     await remove('follow');
+  });
+
+  it('has the default of a field again that was taken out', async () => {
+    await node('d');
+    await make('outside', { type: 'NodePort', externalTrafficPolicy: 'Local' });
+    const policy = async () => (await servicesOf('outside'))[0]?.spec?.externalTrafficPolicy;
+    await until(policy).toBe('Local');
+    await change('outside', { externalTrafficPolicy: null });
+    await until(policy).toBe('Cluster');
+    await remove('outside');
   });
 
   it('is made of the example as it stands', async () => {

@@ -16,9 +16,11 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   type: 'ClusterIP',
   sessionAffinity: 'None',
   internalTrafficPolicy: 'Cluster',
+  // Only where traffic comes from outside; absent on both sides otherwise.
+  externalTrafficPolicy: 'Cluster',
 };
-/** Filled in for some types and families only, or from others: compared where they were asked for. */
-const ASKED_ONLY = ['ipFamilies', 'ipFamilyPolicy', 'externalTrafficPolicy', 'allocateLoadBalancerNodePorts'];
+/** Filled in for some types and families only, by others or from others: compared where they were asked for. */
+const ASKED_ONLY = ['ipFamilies', 'ipFamilyPolicy', 'loadBalancerClass', 'allocateLoadBalancerNodePorts'];
 const COMPARED: readonly (keyof LocalServiceSpec & keyof Spec)[] = [
   'selector',
   'type',

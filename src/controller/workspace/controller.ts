@@ -3,11 +3,13 @@ import type { KubeObject } from '#api/meta.ts';
 import { WORKSPACES, type Workspace } from '#api/workspace.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
+import { keyOf } from '#runtime/cache/object-key.ts';
 import { scopedClient } from '#runtime/client/scoped-client.ts';
 import { type Controller, createController } from '#runtime/controller/controller.ts';
+import { watching } from '#runtime/controller/sources.ts';
 import type { ControllerHost } from '../host.ts';
 import { withNews } from './news.ts';
-import { ENDED_MS, endsAtMs, idleAtMs, planOf } from './plan.ts';
+import { ENDED_MS, endsAtMs, idleAtMs, isWanted, planOf } from './plan.ts';
 import type { WorkspacePod } from './pod.ts';
 import { outcomeOf } from './status.ts';
 import { GRACE_MS, isReady, troubleOf } from './trouble.ts';
@@ -23,6 +25,8 @@ export interface WorkspaceDeps
 
 /** How long what the API server refuses is left alone. */
 const REFUSED_RETRY_MS = 30_000;
+/** How often a pod that no cache shows is looked at until it is gone. */
+const UNSEEN_MS = 5_000;
 
 /** For every Workspace a volume that stays, and a pod while it shall run. */
 export function workspaceController(deps: WorkspaceDeps): Controller {
@@ -33,6 +37,8 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
     for: workspaces,
     // Also those of a former one of that name: the next one waits until they are gone.
     owns: [pods, claims],
+    // And those of others that have its name, for which it waits as well.
+    watches: [watching(pods, (pod) => [keyOf(pod)]), watching(claims, (claim) => [keyOf(claim)])],
     workers,
     clock,
     log,
@@ -57,7 +63,9 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
         return undefined;
       }
 
-      const pod = pods.get(key);
+      // Before it says that nothing runs: a pod that lost its label is in no cache.
+      const isStopping = !isWanted(workspace) && workspace.status?.phase !== 'Stopped';
+      const pod = pods.get(key) ?? (isStopping ? await client.find<WorkspacePod>(PODS, key) : undefined);
       const plan = planOf(workspace, { pod, claim: claims.get(key) }, now);
       const { make, refused, taken } = makerFor(client, workspace);
       if (plan.claim) await make(VOLUME_CLAIMS, plan.claim);
@@ -78,6 +86,7 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
       const again = [
         ...due,
         ...(refused() || hindrance?.reason === 'NameTaken' ? [REFUSED_RETRY_MS] : []),
+        ...(pod && !pods.get(key) ? [UNSEEN_MS] : []),
         ...(trouble ? [trouble.reason === 'PodFailed' ? ENDED_MS : GRACE_MS] : []),
       ];
       return again.length > 0 ? { requeueAfterMs: Math.min(...again) } : undefined;

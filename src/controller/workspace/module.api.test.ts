@@ -138,6 +138,35 @@ describe('a Workspace', () => {
     await remove('again');
   }, 120_000);
 
+  it('takes a name at once when somebody else’s pod of that name goes', async () => {
+    const metadata = { ...test.key('freed'), labels: { kind: 'cloud-ide' } };
+    const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+    const spec = {
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [{ name: 'a', image: 'silent', securityContext }],
+    };
+    await test.client.create<KubeObject & { spec: object }>(PODS, { metadata, spec });
+    await make('freed');
+    await until(() => ready('freed')).toMatchObject({ reason: 'NameTaken' });
+    await test.client.delete(PODS, test.key('freed'), { gracePeriodSeconds: 0 });
+    await until(() => phase('freed')).toBe('Running');
+    await remove('freed');
+  });
+
+  it('says of its pod that it lost its label, and stops it all the same', async () => {
+    await make('bare');
+    await until(() => phase('bare')).toBe('Running');
+    const bare = { metadata: { labels: { kind: null } } };
+    await test.client.patch(PODS, test.key('bare'), bare, { type: 'merge' });
+    await until(() => ready('bare')).toMatchObject({ message: expect.stringContaining('lost its label') });
+    await change('bare', { running: false });
+    await until(async () => (await podOf('bare'))?.metadata.deletionTimestamp).toBeDefined();
+    expect(await phase('bare')).not.toBe('Stopped');
+    await test.client.delete(PODS, test.key('bare'), { gracePeriodSeconds: 0 });
+    await until(() => phase('bare')).toBe('Stopped');
+    await remove('bare');
+  });
+
   it('says what the API server says of its pod', async () => {
     const limits = [{ type: 'Container', max: { memory: '1Gi' } }];
     const range: KubeObject & { spec: object } = { metadata: test.key('range'), spec: { limits } };

@@ -1,5 +1,5 @@
 import type { KubeObject } from '#api/meta.ts';
-import { marks, WORKSPACES, type Workspace } from '#api/workspace.ts';
+import { CLOUD_IDE, marks, WORKSPACES, type Workspace } from '#api/workspace.ts';
 import { claimOf, podOf, type WorkspacePod } from './pod.ts';
 import { ageMs, hasEnded } from './trouble.ts';
 
@@ -34,6 +34,8 @@ const isFormers = ({ metadata }: KubeObject): boolean =>
     ({ apiVersion, controller, kind }) =>
       controller && kind === WORKSPACES.kind && apiVersion.startsWith(`${WORKSPACES.group}/`),
   ) ?? false;
+/** Only what has the label is in the caches. */
+export const isLabelled = ({ metadata }: KubeObject): boolean => metadata.labels?.['kind'] === CLOUD_IDE.kind;
 export const isWanted = ({ spec }: Workspace): boolean => spec.running !== false;
 
 function hindranceOf(what: string, there: KubeObject | undefined, workspace: Workspace) {
@@ -52,6 +54,10 @@ const former = (what: string, name = ''): Hindrance => ({
 export const takenBy = (what: string, name = ''): Hindrance => ({
   reason: 'NameTaken',
   message: `${what} "${name}" is somebody else's: remove it, or give the Workspace another name`,
+});
+export const unlabelled = (what: string, name = ''): Hindrance => ({
+  reason: 'NameTaken',
+  message: `${what} "${name}" is this Workspace's, and lost its label kind=${CLOUD_IDE.kind}: put that back`,
 });
 
 /** What is to be written so that it runs, or is stopped. What others made is never touched. Pure. */

@@ -2,7 +2,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import type { CannotRun, Workspace } from '#api/workspace.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isApiError } from '#runtime/wire/api-error.ts';
-import { type Hindrance, isMine, takenBy } from './plan.ts';
+import { type Hindrance, isLabelled, isMine, takenBy, unlabelled } from './plan.ts';
 
 interface Refused {
   reason: CannotRun;
@@ -42,6 +42,7 @@ export function makerFor(client: Client, workspace: Workspace): Maker {
         const { namespace = '', name = '' } = object.metadata;
         const there = await client.find(resource, { namespace, name });
         if (there && !isMine(there, workspace)) taken = takenBy(resource.kind, name);
+        else if (there && !isLabelled(there)) taken = unlabelled(resource.kind, name);
       }
     },
     refused: () => refused,
