@@ -13,7 +13,7 @@ import { createClient } from '#runtime/client/client.ts';
 import { parseKubeConfig } from '#runtime/kubeconfig/kube-config.ts';
 import { connect, type SshConnection } from '#ssh/connection.ts';
 import { checkOptions } from './check-options.ts';
-import { copyArtifacts, copyImage, HOST_ARTIFACTS } from './host-files.ts';
+import { copyArtifacts, HOST_ARTIFACTS, importImage, type SentImage, sendImage } from './host-files.ts';
 import { install } from './install.ts';
 import { manifestFiles, readManifests } from './manifests.ts';
 import { runHere } from './runner.ts';
@@ -87,7 +87,8 @@ export async function bootstrap(
     const copied = await copyArtifacts(connection, directory, paths, print);
     print(copied === 0 ? 'the host has all artifacts' : `${copied} artifacts copied and checked`);
     const knownHosts = pinned === '' ? `${connection.hostKeyLine}\n` : pinned;
-    const report = await runHere(
+    // Kubernetes is waited for more than it computes.
+    const making = runHere(
       {
         image: options.runnerImage,
         order: (sequence) => orderOf(options, release.kubernetes, sequence),
@@ -98,26 +99,41 @@ export async function bootstrap(
       },
       print,
     );
+    const [made, sent] = await Promise.allSettled([making, sendImages(connection, options, print)]);
+    const [report, images] = [resultOf(made), resultOf(sent)];
     if (report.kubeconfig === undefined) throw new Error('the runner brought no kubeconfig');
     writeFileSync(options.kubeconfigOut, report.kubeconfig, { mode: 0o600 });
-    return await putOperatorIn(connection, options, report.kubeconfig, sums, inventoryVars, print);
+    const given = { sums, inventoryVars, images };
+    return await putOperatorIn(connection, options, report.kubeconfig, given, print);
   } finally {
     connection.close();
   }
+}
+
+async function sendImages(
+  connection: SshConnection,
+  { operatorImage, runnerImage }: BootstrapOptions,
+  print: (line: string) => void,
+): Promise<SentImage[]> {
+  return [
+    await sendImage(connection, operatorImage, 'matryoshka/operator', print),
+    await sendImage(connection, runnerImage, 'matryoshka/runner', print),
+  ];
+}
+
+function resultOf<T>(outcome: PromiseSettledResult<T>): T {
+  if (outcome.status === 'rejected') throw outcome.reason;
+  return outcome.value;
 }
 
 async function putOperatorIn(
   connection: SshConnection,
   options: BootstrapOptions,
   kubeconfig: string,
-  sums: string,
-  inventoryVars: string,
+  { sums, inventoryVars, images }: { sums: string; inventoryVars: string; images: readonly SentImage[] },
   print: (line: string) => void,
 ): Promise<Bootstrapped> {
-  const images = {
-    'matryoshka/operator': await copyImage(connection, options.operatorImage, 'matryoshka/operator', print),
-    'matryoshka/runner': await copyImage(connection, options.runnerImage, 'matryoshka/runner', print),
-  };
+  for (const image of images) await importImage(connection, image);
   const artifactsUrl = `http://${options.host}:${ARTIFACTS_PORT}`;
   const client = createClient(await parseKubeConfig(kubeconfig), { userAgent: 'matryoshka-bootstrap' });
   try {
@@ -129,7 +145,7 @@ async function putOperatorIn(
           ...readManifests(join(root, 'deploy/manifests')),
           ...readManifests(NEIGHBOURS, options.neighbours),
         ],
-        images,
+        images: Object.fromEntries(images.map(({ name, tagged }) => [name, tagged])),
         address: options.host,
         site: {
           'artifacts.json': JSON.stringify(siteArtifacts(artifactsUrl, sums)),

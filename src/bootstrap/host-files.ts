@@ -45,40 +45,48 @@ export async function copyArtifacts(
   return missing.length;
 }
 
-/**
- * Puts an image of the admin machine's Docker among the host's artifacts, where other hosts find it, and into its
- * containerd, pinned: the kubelet removes no such image when a disk fills. Answers the name that it has there. What is
- * there already is left; earlier images of the name are no longer kept.
- */
-export async function copyImage(
+/** What an image of ours is called on the host. Its content names the tag: a new one is rolled out, the same changes nothing. */
+export interface SentImage {
+  name: string;
+  tagged: string;
+}
+const fullName = ({ tagged }: SentImage): string => `docker.io/${tagged}`;
+const archiveOf = (image: SentImage): string => `${HOST_ARTIFACTS}/${imagePath(fullName(image))}`;
+
+/** Puts an image of the admin machine's Docker among the host's artifacts, where other hosts find it, if it is not there. */
+export async function sendImage(
   connection: SshConnection,
   image: string,
   name: string,
   progress: (line: string) => void,
-): Promise<string> {
+): Promise<SentImage> {
   const { stdout: id } = await execa('docker', ['image', 'inspect', '--format', '{{.Id}}', image]);
-  // The content names the tag, so that a new image is rolled out and the same one changes nothing.
   const tagged = `${name}:${createHash('sha256').update(id).digest('hex').slice(0, 12)}`;
-  const full = `docker.io/${tagged}`;
-  const archive = `${HOST_ARTIFACTS}/${imagePath(full)}`;
+  const archive = archiveOf({ name, tagged });
   const there = await connection.run(`test -s ${archive}`, { timeoutMs: 30_000 });
-  if (there.code !== 0) {
-    progress(`copying image ${tagged} to the host`);
-    await execa('docker', ['tag', image, tagged]);
-    const save = execa('docker', ['save', tagged], { encoding: 'buffer', buffer: false });
-    const keep = `umask 022; mkdir -p ${dirname(archive)} && cat >${archive}.part && mv -f ${archive}.part ${archive}`;
-    const [{ code, stderr }] = await Promise.all([
-      connection.run(keep, { input: save.readable(), timeoutMs: COPY_TIMEOUT_MS }),
-      save,
-    ]);
-    if (code !== 0) throw new Error(`image ${tagged} could not be copied: ${stderr.trim()}`);
-  }
+  if (there.code === 0) return { name, tagged };
+  progress(`copying image ${tagged} to the host`);
+  await execa('docker', ['tag', image, tagged]);
+  const save = execa('docker', ['save', tagged], { encoding: 'buffer', buffer: false });
+  const keep = `umask 022; mkdir -p ${dirname(archive)} && cat >${archive}.part && mv -f ${archive}.part ${archive}`;
+  const [{ code, stderr }] = await Promise.all([
+    connection.run(keep, { input: save.readable(), timeoutMs: COPY_TIMEOUT_MS }),
+    save,
+  ]);
+  if (code !== 0) throw new Error(`image ${tagged} could not be copied: ${stderr.trim()}`);
+  return { name, tagged };
+}
+
+/**
+ * Puts what was sent into the host's containerd, pinned: the kubelet removes no such image when a disk fills. Earlier
+ * images of the name are no longer kept.
+ */
+export async function importImage(connection: SshConnection, image: SentImage): Promise<void> {
   const { code, stderr } = await connection.run('/bin/sh -s', {
-    input: importScript(`docker.io/${name}`, full, archive),
+    input: importScript(`docker.io/${image.name}`, fullName(image), archiveOf(image)),
     timeoutMs: COPY_TIMEOUT_MS,
   });
-  if (code !== 0) throw new Error(`image ${tagged} could not be imported: ${stderr.trim()}`);
-  return tagged;
+  if (code !== 0) throw new Error(`image ${image.tagged} could not be imported: ${stderr.trim()}`);
 }
 
 const importScript = (repository: string, image: string, archive: string): string => `set -e
