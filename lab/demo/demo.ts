@@ -72,7 +72,7 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
   // What comes back is no part of the cluster any more, and is reset with it.
   await docker(['start', victim.name]);
   await clock.measure('a page of the cluster, through our Ingress', async () => {
-    process.stdout.write(`${await pageThroughIngress(demoKubeconfig, worker)}\n`);
+    process.stdout.write(`${await pageThroughIngress(meta, demoKubeconfig, worker)}\n`);
   });
   if (keep) return;
   await clock.measure('delete', async () => {

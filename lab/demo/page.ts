@@ -2,7 +2,8 @@ import { execa } from 'execa';
 import type { LabHost } from '../hosts/places.ts';
 import { kubectl } from '../kubectl.ts';
 import { seen } from '../meta/faults.ts';
-import { installNeighbour } from '../meta/neighbour.ts';
+import type { Meta } from '../meta/meta.ts';
+import { applyNeighbour } from '../meta/neighbour.ts';
 
 const HOST = 'web.demo.example';
 const PROXY = ['-n', 'matryoshka-ingress'];
@@ -29,9 +30,15 @@ const ingress = {
   },
 };
 
-/** Puts our Ingress into a cluster, on its worker, and answers what a page gives through it, and over TLS. */
-export async function pageThroughIngress(kubeconfig: string, worker: LabHost): Promise<string> {
-  await installNeighbour('ingress', kubeconfig, [worker]);
+/**
+ * Puts our Ingress into a cluster, and answers what a page gives through it on the worker, and over TLS. Its nodes get the
+ * operator's image from where they were made: the artifacts answer them as a registry.
+ */
+export async function pageThroughIngress(meta: Meta, kubeconfig: string, worker: LabHost): Promise<string> {
+  const ofImage = 'jsonpath={.spec.template.spec.containers[0].image}';
+  const operator = ['-n', 'matryoshka-system', 'get', 'deployment', 'matryoshka-controller', '-o', ofImage];
+  const image = (await kubectl(meta.kubeconfigPath, operator)).trim();
+  await applyNeighbour('ingress', kubeconfig, `docker.io/${image.replace(/^docker\.io\//, '')}`);
   const rollout = [...PROXY, 'rollout', 'status', `deployment/${SERVER}`, `--timeout=${ROLLOUT_S}s`];
   await kubectl(kubeconfig, rollout, { timeoutMs: (ROLLOUT_S + 10) * 1_000 });
   await kubectl(kubeconfig, ['apply', '-f', '-'], { input: JSON.stringify(ingress) });

@@ -23,15 +23,8 @@ export async function loadImage(present: string, name: string, hosts: readonly L
   }
 }
 
-/** What is written of a neighbour in deploy/neighbours, installed as its page says, in a cluster of these hosts. */
-export async function installNeighbour(
-  name: string,
-  kubeconfigPath: string,
-  hosts: readonly LabHost[],
-): Promise<{ image: string }> {
-  const image = 'docker.io/matryoshka/operator:neighbour';
-  const { operator } = await operatorImages(() => {});
-  await loadImage(operator, image, hosts);
+/** What is written of a neighbour in deploy/neighbours, installed as its page says, with an image that nodes can have. */
+export async function applyNeighbour(name: string, kubeconfigPath: string, image: string): Promise<void> {
   const text = await readFile(join(import.meta.dirname, `../../deploy/neighbours/${name}.yaml`), 'utf8');
   const input = text.replaceAll('image: matryoshka/operator', `image: ${image}`);
   await kubectl(kubeconfigPath, ['apply', '-f', '-'], { input });
@@ -41,5 +34,17 @@ export async function installNeighbour(
     ['-n', namespace, 'rollout', 'status', `deployment/${namespace}`, `--timeout=${ROLLOUT_S}s`],
     { timeoutMs: (ROLLOUT_S + 10) * 1_000 },
   );
+}
+
+/** The same in a cluster of these hosts, with the checkout's own image, which is given to them. */
+export async function installNeighbour(
+  name: string,
+  kubeconfigPath: string,
+  hosts: readonly LabHost[],
+): Promise<{ image: string }> {
+  const image = 'docker.io/matryoshka/operator:neighbour';
+  const { operator } = await operatorImages(() => {});
+  await loadImage(operator, image, hosts);
+  await applyNeighbour(name, kubeconfigPath, image);
   return { image };
 }
