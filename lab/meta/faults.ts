@@ -21,7 +21,8 @@ export const faults = {
       name,
       'sh',
       '-c',
-      'pgrep -f "$1" | grep -vx $$ | xargs -r kill -9 && echo done',
+      // Not by a pipe: its parts have this command line as well for a moment, and are gone then.
+      'killed=; for pid in $(pgrep -f "$1"); do [ "$pid" = $$ ] || ! kill -9 "$pid" 2>/dev/null || killed=1; done; [ -z "$killed" ] || echo done',
       'sh',
       commandLine,
     ]).catch(() => '');

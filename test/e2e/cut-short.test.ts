@@ -64,6 +64,9 @@ async function cutAt(steps: readonly string[], path: string, body: Record<string
 async function doneThough(steps: readonly string[], path: string, body: Record<string, unknown>) {
   const killed = await cutAt(steps, path, body);
   const cluster = await untilDone(meta, NAME, OPERATION_MS);
+  // Why one that nobody killed has failed, nothing else tells later.
+  if (cluster.status?.operation?.attempt !== killed + 1)
+    console.log(JSON.stringify((await meta.rest.raw('GET', `${PATH}/logs`)).body).slice(-20_000));
   expect(cluster.status).toMatchObject({ phase: 'Running', operation: { attempt: killed + 1 } });
 }
 
