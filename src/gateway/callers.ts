@@ -3,6 +3,9 @@ import type { Access } from '#access/access.ts';
 import type { Deed, User } from '#access/deeds.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { WORKSPACES } from '#api/workspace.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import type { Clock } from '#base/clock.ts';
+import { ttlCache } from '#base/ttl-cache.ts';
 import { CallError } from './call-error.ts';
 
 /** Who calls, and what he may do with Workspaces by himself: the server does nothing for him that he may not. */
@@ -15,7 +18,12 @@ export interface Callers {
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
-export function callersBy(access: Access): Callers {
+/** A right that is withdrawn holds so long: many calls of one person at once ask for it once. What is refused is asked anew. */
+const REMEMBER_MS = 2_000;
+const REMEMBERED = 1_000;
+
+export function callersBy(access: Access, clock: Clock): Callers {
+  const granted = ttlCache<void>({ clock, forMs: REMEMBER_MS, size: REMEMBERED });
   return {
     async personOf(metadata) {
       const given = metadata.get('authorization');
@@ -31,8 +39,11 @@ export function callersBy(access: Access): Callers {
       const { group, plural: resource } = WORKSPACES;
       // A creation has no name yet, as the API server sees it.
       const which = verb === 'create' ? {} : { name };
-      const refusal = await access.refusal(person, { verb, group, resource, namespace, ...which });
-      if (refusal !== undefined) throw new CallError('PERMISSION_DENIED', refusal);
+      const deed = { verb, group, resource, namespace, ...which };
+      await granted.get(canonicalJson([person, deed]), async () => {
+        const refusal = await access.refusal(person, deed);
+        if (refusal !== undefined) throw new CallError('PERMISSION_DENIED', refusal);
+      });
     },
   };
 }

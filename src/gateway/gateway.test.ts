@@ -1,7 +1,9 @@
 import { Metadata } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
+import type { Access } from '#access/access.ts';
 import { ReviewFailed } from '#access/reviews.ts';
 import type { Workspace } from '#api/workspace.ts';
+import { createManualClock } from '#base/testing/manual-clock.ts';
 import { ApiError, type ApiReason } from '#runtime/wire/api-error.ts';
 import { CallError, callErrorOf } from './call-error.ts';
 import { callersBy } from './callers.ts';
@@ -81,11 +83,12 @@ describe('an error', () => {
 });
 
 describe('a caller', () => {
-  const nobody = callersBy({
+  const access: Access = {
     personOf: async (token) => (token === 'good' ? { username: 'a', groups: [], extra: {} } : undefined),
     refusal: async () => undefined,
     secretRefusal: async () => undefined,
-  });
+  };
+  const nobody = callersBy(access, createManualClock());
   const of = (...values: string[]): Metadata => {
     const metadata = new Metadata();
     for (const value of values) metadata.add('authorization', value);
@@ -104,5 +107,30 @@ describe('a caller', () => {
     [['Bearer a b']],
   ])('is nobody with %j', async (values) => {
     await expect(nobody.personOf(of(...values))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+
+  it('has a right for two seconds once it was asked for, and one that was refused is asked anew', async () => {
+    const clock = createManualClock();
+    const asked: unknown[] = [];
+    let refusal: string | undefined = 'you may not';
+    const refusing = async (...deed: unknown[]) => {
+      asked.push(deed);
+      return refusal;
+    };
+    const callers = callersBy({ ...access, refusal: refusing }, clock);
+    const person = await callers.personOf(of('Bearer good'));
+    const may = (namespace: string) => callers.allow(person, 'create', { namespace, name: 'w' });
+    for (let times = 0; times < 2; times += 1)
+      await expect(may('n')).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(asked).toHaveLength(2);
+    refusal = undefined;
+    await Promise.all([may('n'), may('n')]);
+    await may('n');
+    expect(asked).toHaveLength(3);
+    await may('other');
+    expect(asked).toHaveLength(4);
+    await clock.advance(2_000);
+    refusal = 'you may not any more';
+    await expect(may('n')).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 });

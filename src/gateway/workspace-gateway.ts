@@ -29,7 +29,7 @@ export function workspaceGateway(deps: WorkspaceGatewayDeps): {
     clock,
     log,
     methods: cloudIdeMethods({ client, clock, log, waiting }),
-    callers: callersBy(accessBy(deps)),
+    callers: callersBy(accessBy(deps), clock),
   });
   void workspaces.whenSynced().then(() => gateway.open());
   return { gateway, workspaces };
