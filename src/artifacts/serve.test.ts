@@ -72,6 +72,9 @@ describe('the artifact server', () => {
       String(`content of ${file.slice(1)}`.length),
     ]);
     expect(await raw('GET', file, { range: 'bytes=0-6' })).toMatchObject({ status: 206, body: 'content' });
+    expect((await raw('GET', file, { range: 'bytes=9999-' })).status).toBe(416);
+    expect((await raw('GET', `${file}?from=a-cache`)).status).toBe(200);
+    expect(await raw('GET', '/not-there')).toMatchObject({ status: 404, body: 'not found\n' });
   });
   it.each([
     ['a dotfile', 'GET', '/.made.json'],

@@ -4,6 +4,12 @@ import { READ_BYTES, registryRoutes } from './registry/routes.ts';
 
 /** Limits of a connection: hosts fetch big files, slowly at worst, but they do not hang. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** What is not the same as a file that is not there. */
+const TEXTS: Readonly<Record<number, string>> = {
+  412: 'precondition failed\n',
+  416: 'no such range\n',
+  500: 'cannot be read\n',
+};
 /** A connection that has just been answered when the server closes is waited for so long. */
 const KEEP_ALIVE_MS = 5_000;
 
@@ -23,17 +29,23 @@ export function artifactServer(directory: string): FastifyInstance {
   app.get('/healthz', async () => 'ok');
   registryRoutes(app, directory);
   app.get('/*', async (request, reply) => {
-    const { statusCode, headers, stream, type } = await send(request.raw, request.url, {
-      root: directory,
-      index: false,
-      dotfiles: 'ignore',
-      // A path names a release's file, which never changes; the sum in the inventory decides anyway.
-      cacheControl: false,
-      highWaterMark: READ_BYTES,
-    });
+    const { statusCode, headers, stream, type } = await send(
+      request.raw,
+      request.url.split('?', 1)[0] ?? '',
+      {
+        root: directory,
+        index: false,
+        dotfiles: 'ignore',
+        // A path names a release's file, which never changes; the sum in the inventory decides anyway.
+        cacheControl: false,
+        highWaterMark: READ_BYTES,
+      },
+    );
     if (type === 'file') return reply.code(statusCode).headers(headers).send(stream);
     stream.destroy();
-    return reply.callNotFound();
+    if (statusCode === 416) reply.header('content-range', headers['Content-Range']);
+    const text = TEXTS[statusCode];
+    return text === undefined ? reply.callNotFound() : reply.code(statusCode).type('text/plain').send(text);
   });
   // Never a path of ours.
   app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {

@@ -100,10 +100,10 @@ export async function bootstrap(
       print,
     );
     const [made, sent] = await Promise.allSettled([making, sendImages(connection, options, print)]);
-    const [report, images] = [resultOf(made), resultOf(sent)];
+    const report = resultOf(made);
     if (report.kubeconfig === undefined) throw new Error('the runner brought no kubeconfig');
     writeFileSync(options.kubeconfigOut, report.kubeconfig, { mode: 0o600 });
-    const given = { sums, inventoryVars, images };
+    const given = { sums, inventoryVars, images: resultOf(sent) };
     return await putOperatorIn(connection, options, report.kubeconfig, given, print);
   } finally {
     connection.close();

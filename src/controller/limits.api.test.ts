@@ -10,6 +10,7 @@ import { localService } from './local-service/module.ts';
 import type { Neighbour } from './neighbours.ts';
 import { type NeighbourWorld, useNeighbour } from './testing/neighbour-world.fixture.ts';
 import { workspace } from './workspace/module.ts';
+import { podOf } from './workspace/pod.ts';
 
 /** A controller that somebody has taken over has its token, and may still do no more than the controller does. */
 const image = 'registry.example/x:1';
@@ -106,7 +107,7 @@ describe('the controller of Workspaces', () => {
   });
   const harmless = {
     automountServiceAccountToken: false,
-    securityContext: { runAsNonRoot: true, runAsUser: 1000 },
+    securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [confined],
     volumes: [{ name: 'w', persistentVolumeClaim: { claimName: 'mine' } }],
   };
@@ -141,6 +142,10 @@ describe('the controller of Workspaces', () => {
         { containers: [container] },
         { containers: [secured({ capabilities: { drop: ['ALL'], add: ['SYS_MODULE'] } })] },
         { containers: [secured({ runAsUser: 0, runAsNonRoot: false })] },
+        { containers: [secured({ seccompProfile: { type: 'Unconfined' } })] },
+        { containers: [{ ...confined, ports: [{ containerPort: 443, hostPort: 443 }] }] },
+        { containers: [{ ...confined, readinessProbe: { tcpSocket: { host: '127.0.0.1', port: 2379 } } }] },
+        { containers: [{ ...confined, livenessProbe: { httpGet: { port: 1 } } }] },
         { containers: [{ ...confined, envFrom: [{ secretRef: { name: 'keys' } }] }] },
         {
           containers: [
@@ -151,6 +156,8 @@ describe('the controller of Workspaces', () => {
       ];
       for (const spec of worse) await refused(() => make(client, { ...harmless, ...spec }), why);
       await make(client, harmless);
+      const made = podOf({ metadata: { ...test.key('mine'), uid: 'u' }, spec: { image: 'x', port: 1 } });
+      await client.create<KubeObject>(PODS, made, { dryRun: true });
     });
   });
 

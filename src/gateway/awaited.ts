@@ -18,6 +18,7 @@ export interface AwaitedDeps {
 const UNDO_TRIES = 5;
 const UNDO_PAUSE_MS = 1_000;
 const UNDO_MS = 10_000;
+const SETTLE_MS = 5_000;
 /** Before another look at one that somebody wrote meanwhile. */
 const AGAIN_MS = 100;
 
@@ -73,12 +74,16 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
       if (!isAwaited(running)) return running;
       const { uid, namespace = '', name = '' } = running.metadata;
       const key = { namespace, name };
+      // Not by the call's own signal: cut off, it would leave open whose it is.
+      const within = AbortSignal.timeout(SETTLE_MS);
       try {
         const metadata = { uid, annotations: NOT_AWAITED };
-        await client.patch<Workspace>(WORKSPACES, key, { metadata }, { type: 'merge', signal });
+        await client.patch<Workspace>(WORKSPACES, key, { metadata }, { type: 'merge', signal: within });
       } catch (error) {
-        if (signal.aborted || !isUncertain(error)) throw error;
-        const found = await client.find<Workspace>(WORKSPACES, key, { signal });
+        if (!within.aborted && !isUncertain(error)) throw error;
+        const found = await client.find<Workspace>(WORKSPACES, key, {
+          signal: AbortSignal.timeout(SETTLE_MS),
+        });
         if (!found || found.metadata.uid !== uid || isAwaited(found)) throw error;
       }
       return running;

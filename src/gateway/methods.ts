@@ -44,7 +44,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
   /** Starts one as it was read, with the call's mark; undefined where somebody was there first. */
   async function start({ metadata }: Workspace, { id, signal }: Call): Promise<Workspace | undefined> {
     const { uid, resourceVersion, namespace = '', name = '' } = metadata;
-    const marked = { uid, resourceVersion, annotations: { [marks.askedBy]: id } };
+    const marked = { uid, resourceVersion, annotations: { ...NOT_AWAITED, [marks.askedBy]: id } };
     try {
       return await client.patch<Workspace>(
         WORKSPACES,

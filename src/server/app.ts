@@ -64,10 +64,10 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
   await serveDocs(app);
   app.get('/healthz', async () => 'ok');
 
-  const reviews = reviewsBy(client, log);
-  const auth = authBy(accessBy(deps, reviews));
+  const auth = authBy(accessBy(deps));
   const logs = logStoreIn(client, reportsNamespace, clock);
-  const callers = jobCallersBy({ ...deps, reviews });
+  // Of their own: tokens that strangers make up do not keep Jobs waiting.
+  const callers = jobCallersBy({ ...deps, reviews: reviewsBy(client, log) });
   const ofPeople = { ...deps, auth, logs, closing: closing.signal };
   const ofJobs = { ...deps, logs, callers };
 

@@ -87,8 +87,15 @@ export function isAsWanted(there: Service, wanted: Service): boolean {
 }
 
 /** The Service as it is, with what shall be: the API server keeps addresses and ports that it gave. */
-export const changedTo = (there: Service, wanted: Service): Service => ({
-  ...there,
-  metadata: { ...there.metadata, labels: { ...there.metadata.labels, ...wanted.metadata.labels } },
-  ...(wanted.spec ? { spec: wanted.spec } : {}),
-});
+export function changedTo(there: Service, wanted: Service): Service {
+  const labels = { ...there.metadata.labels, ...wanted.metadata.labels };
+  const { type, loadBalancerClass } = there.spec ?? {};
+  // Whoever filled it in: it cannot be taken out, nor changed.
+  const isKept = type === 'LoadBalancer' && wanted.spec?.type === type && loadBalancerClass !== undefined;
+  const kept = isKept ? { loadBalancerClass } : {};
+  return {
+    ...there,
+    metadata: { ...there.metadata, labels },
+    ...(wanted.spec ? { spec: { ...kept, ...wanted.spec } } : {}),
+  };
+}

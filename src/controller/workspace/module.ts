@@ -29,6 +29,16 @@ const IS_CONFINED = [
   '!has(c.securityContext.runAsUser)',
   '!has(c.securityContext.runAsNonRoot)',
   '!has(c.securityContext.procMount)',
+  '!has(c.securityContext.seLinuxOptions)',
+  '!has(c.securityContext.seccompProfile)',
+  '!has(c.securityContext.appArmorProfile)',
+  '(!has(c.ports) || c.ports.all(p, p.?hostPort.orValue(0) == 0))',
+  // The kubelet would ask others from the node's own network.
+  '!has(c.lifecycle)',
+  '!has(c.livenessProbe)',
+  '!has(c.startupProbe)',
+  'c.?readinessProbe.?tcpSocket.?host.orValue("") == ""',
+  'c.?readinessProbe.?httpGet.?host.orValue("") == ""',
 ].join(' && ');
 /** CEL of the pods that it makes (pod.ts): whatever it is told, no Secret, no token and no part of the node is in one. */
 const IS_HARMLESS = [
@@ -40,6 +50,10 @@ const IS_HARMLESS = [
   'object.spec.?securityContext.?runAsNonRoot.orValue(false)',
   'object.spec.?securityContext.?runAsUser.orValue(0) != 0',
   '!has(object.spec.securityContext.windowsOptions)',
+  '!has(object.spec.securityContext.seLinuxOptions)',
+  '!has(object.spec.securityContext.appArmorProfile)',
+  'object.spec.?securityContext.?seccompProfile.?type.orValue("") == "RuntimeDefault"',
+  '!has(object.spec.resourceClaims)',
   '!has(object.spec.nodeName)',
   'object.spec.?hostIPC.orValue(false) == false',
   'object.spec.?hostNetwork.orValue(false) == false',

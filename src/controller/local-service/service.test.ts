@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import type { Service } from '#api/core.ts';
+import { changedTo, isAsWanted } from './service.ts';
+
+const service = (spec: Service['spec'] & object): Service => ({
+  metadata: { namespace: 'n', name: 's', labels: {} },
+  spec: { type: 'LoadBalancer', ports: [{ port: 80 }], ...spec },
+});
+
+it('keeps the class of a load balancer that somebody has filled in, which cannot be taken out', () => {
+  const there = service({ loadBalancerClass: 'theirs/nlb' });
+  expect(isAsWanted(there, service({}))).toBe(true);
+  const wanted = service({ ports: [{ port: 81 }] });
+  expect(isAsWanted(there, wanted)).toBe(false);
+  expect(changedTo(there, wanted).spec).toEqual({ ...wanted.spec, loadBalancerClass: 'theirs/nlb' });
+  // Where it is no load balancer any more, the API server wants none.
+  expect(changedTo(there, service({ type: 'ClusterIP' })).spec).not.toHaveProperty('loadBalancerClass');
+});
