@@ -172,7 +172,8 @@ describe('a workspace on a cluster', () => {
     const [started] = await python.calls(server, [['startSpaceAndWaitForRunning', query]], 180);
     expect(started).toEqual([expect.any(String), expect.stringMatching(/^10\./), EDITOR_PORT]);
     const later = await opened('notes.txt');
-    expect(await later.locator('.jp-FileEditor .cm-content').textContent()).toContain(TEXT);
+    // The editor is there before its file is.
+    await later.locator('.jp-FileEditor .cm-content', { hasText: TEXT }).waitFor({ timeout: 60_000 });
     await later.close();
   });
 
