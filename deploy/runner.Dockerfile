@@ -14,7 +14,7 @@ RUN python3 -m venv --without-pip /opt/ansible && python3 -m venv /tmp/pip \
 
 FROM debian:trixie-slim
 RUN apt-get update && apt-get install -y --no-install-recommends python3 openssh-client ca-certificates \
-    && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY --from=ansible /opt/ansible /opt/ansible
 # OpenSSH wants a name for the user that it runs as.
 RUN printf 'runner:x:10001:10001::/run/matryoshka:/usr/sbin/nologin\n' >>/etc/passwd && printf 'runner:x:10001:\n' >>/etc/group

@@ -20,7 +20,7 @@ const UNDO_PAUSE_MS = 1_000;
 const UNDO_MS = 10_000;
 const SETTLE_MS = 5_000;
 /** Before another look at one that somebody wrote meanwhile. */
-const AGAIN_MS = 100;
+export const AGAIN_MS = 100;
 
 /** A merge patch of annotations: it is nobody's any more who only waits for it, and stays when that call ends. */
 export const NOT_AWAITED = { [marks.awaitedUntil]: null, [marks.askedBy]: null };

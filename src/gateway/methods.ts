@@ -2,7 +2,7 @@ import type { ObjectKey } from '#api/meta.ts';
 import { marks, WORKSPACES, type Workspace } from '#api/workspace.ts';
 import { sleep } from '#base/clock.ts';
 import { isAlreadyExists, isConflict, isUncertain } from '#runtime/wire/api-error.ts';
-import { type AwaitedDeps, awaited, isAwaited, NOT_AWAITED } from './awaited.ts';
+import { AGAIN_MS, type AwaitedDeps, awaited, isAwaited, NOT_AWAITED } from './awaited.ts';
 import type { Call } from './call.ts';
 import { CallError } from './call-error.ts';
 import { infoOf, keyFrom, NOT_EXIST, SUCCESS, toldOf, workspaceFrom } from './messages.ts';
@@ -11,8 +11,6 @@ export type Methods = Readonly<Record<string, (call: Call) => Promise<unknown>>>
 
 /** How much longer than its call a Workspace may stand that the server did not come to remove. */
 const REMOVED_LATE_MS = 60_000;
-/** Before another look at one that somebody wrote meanwhile. */
-const AGAIN_MS = 100;
 /** Told more often than this, it is not written again. */
 const KEPT_MS = 20_000;
 const MERGE = { type: 'merge' } as const;

@@ -127,6 +127,7 @@ describe('operations whose runs are killed, on a cluster that is written to and 
     end = undefined;
     console.log(JSON.stringify(report));
     expect(report).toMatchObject({ failed: null, linearizable: 'Ok' });
+    expect(report?.operations).toBeGreaterThan(500);
   });
 
   it('take it off its hosts', async () => {
