@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import { LANES } from './test/e2e/lane-count.ts';
+
+const lifeTimeouts = { testTimeout: 900_000, hookTimeout: 900_000 };
 
 /** Projects, by what they need: nothing; an API server with controllers; one without; a whole lab. */
 export default defineConfig({
@@ -35,11 +38,22 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['test/e2e/**/*.test.ts'],
+          include: ['test/e2e/*.test.ts'],
           globalSetup: ['test/e2e/global-setup.ts'],
-          testTimeout: 900_000,
-          hookTimeout: 900_000,
-          fileParallelism: false,
+          ...lifeTimeouts,
+          maxWorkers: LANES,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          // They kill the operator, or the meta cluster's host: nobody else may count on either meanwhile.
+          name: 'e2e-alone',
+          include: ['test/e2e/alone/*.test.ts'],
+          globalSetup: ['test/e2e/global-setup.ts'],
+          ...lifeTimeouts,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -13,6 +13,7 @@ interface Part {
   command: readonly [string, ...string[]];
   /** A vitest project reports its own count; anything else is one check. */
   project?: string;
+  env?: Readonly<Record<string, string>>;
 }
 
 const vitest = (project: string, ...more: string[]): Part => ({
@@ -28,7 +29,7 @@ const parts: readonly Part[] = [
   vitest('unit'),
   vitest('api'),
   vitest('faults'),
-  vitest('e2e', 'test/e2e/life-by-rest.test.ts'),
+  { ...vitest('e2e', 'test/e2e/life-by-rest.test.ts'), env: { LANES: '1' } },
 ];
 
 const reportSchema = z.object({
@@ -76,7 +77,7 @@ let passed = 0;
 let failed = 0;
 const rows: string[] = [];
 const failures: string[] = [];
-for (const { name, command, project } of parts) {
+for (const { name, command, project, env = {} } of parts) {
   process.stdout.write(`\n== ${name}\n`);
   const began = performance.now();
   const output = join(scratch, `${name}.json`);
@@ -88,6 +89,7 @@ for (const { name, command, project } of parts) {
       stdio: 'inherit',
       reject: false,
       preferLocal: true,
+      env,
     },
   );
   const ok = exitCode === 0;

@@ -14,19 +14,21 @@ const signalSsh = ({ name }: LabHost, signal: string) =>
 
 /** Cables that a test may pull. Each does one thing to one of the lab's own hosts. */
 export const faults = {
-  /** Kills processes on a host whose command line has the text, as `kill -9` does; false when there was none. */
-  async kill({ name }: LabHost, commandLine: string): Promise<boolean> {
-    const count = await docker([
-      'exec',
-      name,
-      'sh',
-      '-c',
-      // Not by a pipe: its parts have this command line as well for a moment, and are gone then.
-      'killed=; for pid in $(pgrep -f "$1"); do [ "$pid" = $$ ] || ! kill -9 "$pid" 2>/dev/null || killed=1; done; [ -z "$killed" ] || echo done',
-      'sh',
-      commandLine,
-    ]).catch(() => '');
-    return count.includes('done');
+  /**
+   * Kills processes on a host whose command line has the text, as `kill -9` does, and where it is given only those with
+   * that variable (`NAME=value`); false when there was none.
+   */
+  async kill({ name }: LabHost, commandLine: string, variable = ''): Promise<boolean> {
+    // Not by a pipe: its parts have this command line as well for a moment, and are gone then.
+    const script = `killed=
+      for pid in $(pgrep -f "$1"); do
+        [ "$pid" != $$ ] || continue
+        [ -z "$2" ] || grep -qzxFe "$2" "/proc/$pid/environ" 2>/dev/null || continue
+        ! kill -9 "$pid" 2>/dev/null || killed=1
+      done
+      [ -z "$killed" ] || echo done`;
+    const command = ['exec', name, 'sh', '-c', script, 'sh', commandLine, variable];
+    return (await docker(command).catch(() => '')).includes('done');
   },
   /** Whether a process of that command line runs there. */
   async runs({ name }: LabHost, commandLine: string): Promise<boolean> {

@@ -15,20 +15,23 @@ import { labUp } from '../hosts/up.ts';
 import { operatorImages } from '../operator-images.ts';
 import { type Rest, restClient } from './rest.ts';
 
-/** A meta cluster on the lab's first host, with the operator in it, and hosts to make clusters of. */
-export interface Meta {
+/** A meta cluster on the lab's first host, with the operator in it, and hosts to make clusters of: what can be written down. */
+export interface MetaPlace {
   /** Hosts that belong to nobody. */
   hosts: LabHost[];
   host: LabHost;
   restUrl: string;
   artifactsUrl: string;
   kubeconfigPath: string;
-  client: Client;
-  rest: Rest;
   /** The key with which hosts are reached, as a REST body takes it. */
   privateKey: string;
   token: string;
   ca: string;
+}
+
+export interface Meta extends MetaPlace {
+  client: Client;
+  rest: Rest;
   close(): Promise<void>;
 }
 
@@ -67,30 +70,33 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
     },
     say,
   );
-  const client = createClient(await loadEndpoint({ kubeconfig: kubeconfigPath }), {
-    userAgent: 'matryoshka-lab',
-  });
-  const ca = await readFile(caPath, 'utf8');
+  const client = await clientAt(kubeconfigPath);
   const token = await personToken(client, 'lab-user');
-  const rest = restClient(restUrl, ca, token);
-  const close = async () => {
-    await rest.close();
-    await client.close();
-  };
-  const privateKey = await readFile(keyPath, 'utf8');
-  return {
+  await client.close();
+  return openMeta({
     hosts: others,
     host,
     restUrl,
     artifactsUrl,
     kubeconfigPath,
-    client,
-    rest,
-    privateKey,
+    privateKey: await readFile(keyPath, 'utf8'),
     token,
-    ca,
-    close,
+    ca: await readFile(caPath, 'utf8'),
+  });
+}
+
+const clientAt = async (path: string): Promise<Client> =>
+  createClient(await loadEndpoint({ kubeconfig: path }), { userAgent: 'matryoshka-lab' });
+
+/** Connections to one that is up. */
+export async function openMeta(place: MetaPlace): Promise<Meta> {
+  const client = await clientAt(place.kubeconfigPath);
+  const rest = restClient(place.restUrl, place.ca, place.token);
+  const close = async () => {
+    await rest.close();
+    await client.close();
   };
+  return { ...place, client, rest, close };
 }
 
 const ROLE_BINDINGS: Resource = {

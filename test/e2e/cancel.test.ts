@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'halted';
@@ -16,7 +17,7 @@ let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   traces = await tracesOn(meta);
 });
 afterAll(() => meta.close());

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomFrom } from '#base/testing/random.ts';
 import { type HistoryReport, startHistory } from '#lab/history/run.ts';
 import { kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { membersOn } from './etcd-members.ts';
+import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'cut';
@@ -24,7 +25,7 @@ let end: (() => Promise<HistoryReport>) | undefined;
 
 beforeAll(async () => {
   console.log(`SEED=${seed}`);
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   traces = await tracesOn(meta);
 });
 afterAll(async () => {
@@ -53,7 +54,7 @@ async function cutAt(steps: readonly string[], path: string, body: Record<string
     if (ended.test(wordOf(at?.metadata.annotations))) break;
     const afterMs = Math.floor(random() * WITHIN_MS);
     await sleep(afterMs);
-    const done = await faults.kill(meta.host, 'ansibleinit.js');
+    const done = await faults.kill(meta.host, 'ansibleinit.js', `CLUSTER_NAME=${NAME}`);
     console.log(`${done ? 'killed' : 'came too late'} ${afterMs} ms into "${step}"`);
     if (done) killed += 1;
   }
@@ -133,7 +134,7 @@ describe('operations whose runs are killed, on a cluster that is written to and 
   it('take it off its hosts', async () => {
     expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
     await untilCluster(meta, NAME, (one) => one?.status?.operation?.step === 'Reset hosts', OPERATION_MS);
-    await faults.kill(meta.host, 'ansibleinit.js');
+    await faults.kill(meta.host, 'ansibleinit.js', `CLUSTER_NAME=${NAME}`);
     await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
     for (const index of [0, 1, 2, WORKER, SPARE]) expect(await traces(index), `host ${index}`).toEqual([]);
   });

@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { nodeNameOf } from '#api/host.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { ip6Of } from '#lab/hosts/places.ts';
 import { clientOf, kubeconfigOf, readyNodesOf } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 import { answersAt, type TalkingPod, talkingPod } from './pods-that-talk.ts';
 import { tracesOn } from './traces.ts';
 
@@ -40,7 +41,7 @@ let client: Client;
 let web: TalkingPod;
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   person = byKubectl(meta, NAME);
   traces = await tracesOn(meta);
   await person.giveKeys();

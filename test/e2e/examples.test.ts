@@ -1,14 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { nodeNameOf } from '#api/host.ts';
 import { specSchema } from '#api/kubernetes-cluster.ts';
 import { isEtcdOnly, membersOf } from '#api/member.ts';
 import { readyNodesOf } from '#lab/meta/cluster.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
+import { openLane } from './lanes.ts';
 
 const folder = join(import.meta.dirname, '../../deploy/examples');
 const exampleSchema = z.object({ metadata: z.object({ name: z.string() }), spec: specSchema });
@@ -16,7 +17,7 @@ const CREATION_S = 600;
 
 let meta: Meta;
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   await byKubectl(meta, '').giveKeys('demo-keys');
 });
 afterAll(() => meta.close());

@@ -1,13 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
 import { docker } from '#lab/hosts/docker.ts';
-import { type LabHost, labHosts } from '#lab/hosts/places.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import { play } from '#lab/play.ts';
+import { laneHosts } from './lanes.ts';
 
 /** What playbooks do to hosts that carry other people's things, fail, or go away; played by hand, without operator. */
-const [, master, worker, readOnly, away] = labHosts(5);
-if (!master || !worker || !readOnly || !away) throw new Error('the lab needs 5 hosts');
+const [master, worker, readOnly, away] = laneHosts();
+if (!master || !worker || !readOnly || !away) throw new Error('a lane needs 4 hosts');
 const names = [master, worker, readOnly, away].map(({ name }) => name);
 
 /** Longer than any operation before it. */

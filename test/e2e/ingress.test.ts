@@ -2,7 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { nodeNameOf } from '#api/host.ts';
@@ -12,9 +12,10 @@ import { EDITOR_PORT, editorImage } from '#lab/editor/image.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 
 /** docs/ingress.md on a cluster that we made: pages and a WebSocket over TLS, while pods and replicas come and go. */
 const NAME = 'ingress';
@@ -33,7 +34,7 @@ let port = '';
 /** Base64 of the SHA-256 of the certificate's public key, for a browser that knows no authority of ours. */
 let publicKey = '';
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
 });
 afterAll(() => meta.close());
 

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { createLogger } from '#base/log.ts';
 import { kstatusOf } from '#lab/kstatus/run.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { byKubectl } from './by-kubectl.ts';
+import { openLane } from './lanes.ts';
 
 const NAME = 'watched';
 let meta: Meta;
@@ -13,7 +14,7 @@ const stop = new AbortController();
 /** Every version of the object that a watch shows, in order. */
 const versions: KubernetesCluster[] = [];
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   const selection = { namespace: 'default', fieldSelector: `metadata.name=${NAME}` };
   const log = createLogger('silent');
   const informer = createInformer<KubernetesCluster>({

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 import { asPlanned } from './plan-and-deed.ts';
 
 const NAME = 'applied';
@@ -13,7 +14,7 @@ const OPERATION_MS = 8 * 60_000;
 
 let meta: Meta;
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   const keys: Secret = {
     metadata: { namespace: 'default', name: 'applied-keys' },
     data: secretData({ username: 'root', 'ssh-privatekey': meta.privateKey }),

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
 import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
 import { clientOf, kubeconfigOf, readyNodes, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import type { Client } from '#runtime/client/client.ts';
+import { openLane } from './lanes.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
 
 const NAME = 'life';
@@ -23,7 +24,7 @@ async function traces(name: string): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   for (const { name } of meta.hosts) before.set(name, await snapshotHost(name));
 });
 afterAll(async () => {

@@ -1,14 +1,15 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 
 /** docs/localservice.md on a cluster that we made: each node's Service is answered by that node's pod. */
 const NAME = 'local';
@@ -19,7 +20,7 @@ const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/loca
 let meta: Meta;
 let made = '';
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
 });
 afterAll(() => meta.close());
 

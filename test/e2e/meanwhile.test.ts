@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import { CONFIG_MAPS, SECRETS, secretData } from '#api/core.ts';
 import { HOSTS } from '#api/host-record.ts';
@@ -6,9 +6,10 @@ import { kubeconfigSecretName } from '#api/names.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
 /** What people do while an operation runs, or between two. */
@@ -21,7 +22,7 @@ let traces: (index: number) => Promise<string[]>;
 let shell: ReturnType<typeof byKubectl>;
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   traces = await tracesOn(meta);
   shell = byKubectl(meta, NAME);
   await shell.giveKeys(KEYS);

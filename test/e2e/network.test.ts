@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyPath } from '#lab/hosts/places.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
 /** docs/network.md on hosts with systemd: bridges that answer, come back, and leave no trace. */
@@ -16,7 +17,7 @@ const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/netw
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   traces = await tracesOn(meta);
 });
 afterAll(() => meta.close());

@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 import { answers, isReady, type TalkingPod, talkingPod } from './pods-that-talk.ts';
 import { tracesOn } from './traces.ts';
 
@@ -32,7 +33,7 @@ let far: TalkingPod;
 let stranger: TalkingPod;
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   person = byKubectl(meta, NAME);
   traces = await tracesOn(meta);
   await person.giveKeys();

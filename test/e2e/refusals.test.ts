@@ -1,15 +1,16 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
+import { openLane } from './lanes.ts';
 
 /** What is refused before a host is touched. */
 const NAME = 'refused';
 let meta: Meta;
 let shell: ReturnType<typeof byKubectl>;
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   shell = byKubectl(meta, NAME);
   await shell.giveKeys();
 });
@@ -57,7 +58,6 @@ describe('a host is opened by its own word alone', () => {
   it.each([0, 4, 8, 12, 16, 20, 24])('cases from %i', async (first) => {
     const some = cases.slice(first, first + 4);
     const hosts = some.flatMap((one, index) => {
-      // Never the last one, which may be a node of the meta cluster by now.
       const host = meta.hosts[index];
       return host ? [{ host, one }] : [];
     });

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
 /** Hosts are changed by hand, control planes among them; one operation puts all of it back, and harms nothing. */
@@ -19,7 +20,7 @@ let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   // Of a run before that failed.
   await sh(2, 'rm -f /root/ca.key');
   traces = await tracesOn(meta);

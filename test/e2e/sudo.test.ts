@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HostEntry } from '#api/host.ts';
 import { readyNodesOf } from '#lab/meta/cluster.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
 /** A cluster of hosts that let no root in, only a user who may sudo. */
@@ -22,7 +23,7 @@ const used = [0, 1] as const;
 const { host, nodes, sh } = byNumber(() => meta);
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   shell = byKubectl(meta, NAME);
   await shell.giveKeys();
   for (const index of used)

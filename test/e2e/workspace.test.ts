@@ -3,16 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LabBrowser, openBrowser } from '#lab/browser/browser.ts';
 import { EDITOR_PORT, editorImage } from '#lab/editor/image.ts';
 import { type PythonClient, pythonClient } from '#lab/grpc/python-client.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
 
 /** docs/workspace.md on a cluster that we made: a stock Python client asks for an editor, and a browser opens it. */
 const NAME = 'desk';
@@ -34,7 +35,7 @@ let browser: LabBrowser;
 let server: { address: string; ca: string; token: string };
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   dir = await mkdtemp(join(tmpdir(), 'e2e-'));
   made = join(dir, 'kubeconfig');
   python = await pythonClient(say);

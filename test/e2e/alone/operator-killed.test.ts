@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
-import { byNumber } from './by-number.ts';
-import { asPlanned } from './plan-and-deed.ts';
-import { tracesOn } from './traces.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { byNumber } from '../by-number.ts';
+import { openLane } from '../lanes.ts';
+import { asPlanned } from '../plan-and-deed.ts';
+import { tracesOn } from '../traces.ts';
 
 const NAME = 'orphan';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -15,7 +16,7 @@ let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   traces = await tracesOn(meta);
 });
 afterAll(() => meta.close());

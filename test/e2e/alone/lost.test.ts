@@ -11,9 +11,10 @@ import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, fenceJournal, seen } from '#lab/meta/faults.ts';
-import { META_NETWORKS, type Meta, metaUp } from '#lab/meta/meta.ts';
+import { META_NETWORKS, type Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
-import { byNumber } from './by-number.ts';
+import { byNumber } from '../by-number.ts';
+import { openLane } from '../lanes.ts';
 
 const NAME = 'lost';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -21,7 +22,7 @@ const REST_PORT = 8443;
 const OPERATION_MS = 10 * 60_000;
 let meta: Meta;
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
 });
 afterEach(async () => {
   await meta.rest.raw('DELETE', PATH);
@@ -53,7 +54,8 @@ describe('what is lost on the way', () => {
   });
 
   it('is an attempt whose node is away: the next one succeeds, and hosts refuse the first when it is back', async () => {
-    const second = host(meta.hosts.length - 1);
+    const second = inject('secondNode');
+    if (!second) throw new Error('the lab has no host for it');
     await joinMeta(meta, second, () => {});
     await allowPods(meta.client, second.name, true);
     await allowPods(meta.client, 'meta', false);

@@ -7,9 +7,10 @@ import { sleep } from '#base/clock.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
-import { byNumber } from './by-number.ts';
+import { byNumber } from '../by-number.ts';
+import { openLane } from '../lanes.ts';
 
 /** The meta cluster has too much to do, loses a server, or has no disk left, while a cluster is made. */
 const NAME = 'troubled';
@@ -20,7 +21,7 @@ const OPERATOR = 'matryoshka-system';
 
 let meta: Meta;
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
 });
 afterAll(() => meta.close());
 
@@ -68,7 +69,8 @@ describe('while a cluster is made, the meta cluster', () => {
   });
 
   it('may lose one server, then the node of the other: who follows a log notices neither', async () => {
-    const second = host(meta.hosts.length - 1);
+    const second = inject('secondNode');
+    if (!second) throw new Error('the lab has no host for it');
     const run = (...args: string[]) => kubectl(meta.kubeconfigPath, args, { timeoutMs: 130_000 });
     const servers = () => podsOf('matryoshka-server');
     const spread = async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -7,10 +7,11 @@ import { isResultWord } from '#api/words.ts';
 import { sha256 } from '#base/canonical.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
-import { byKubectl } from './by-kubectl.ts';
-import { byNumber } from './by-number.ts';
-import { tracesOn } from './traces.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { byKubectl } from '../by-kubectl.ts';
+import { byNumber } from '../by-number.ts';
+import { openLane } from '../lanes.ts';
+import { tracesOn } from '../traces.ts';
 
 const NAME = 'hooked';
 const KEYS = `${NAME}-keys`;
@@ -49,7 +50,7 @@ async function allowHooks(setting: 'MATRYOSHKA_ALLOW_HOOKS=true' | 'MATRYOSHKA_A
 }
 
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   shell = byKubectl(meta, NAME);
   traces = await tracesOn(meta);
   await shell.giveKeys(KEYS);

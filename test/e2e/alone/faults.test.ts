@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
 import { HOSTS, type HostRecord, stateOf } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
-import { byNumber } from './by-number.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { byNumber } from '../by-number.ts';
+import { openLane } from '../lanes.ts';
 
 const NAME = 'faulty';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -13,7 +14,7 @@ const OPERATION_MS = 8 * 60_000;
 
 let meta: Meta;
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
 });
 afterAll(() => meta.close());
 

@@ -1,16 +1,17 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigOf } from '#lab/meta/cluster.ts';
-import { type Meta, metaUp } from '#lab/meta/meta.ts';
-import { byKubectl } from './by-kubectl.ts';
-import { byNumber } from './by-number.ts';
-import { asPlanned } from './plan-and-deed.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { byKubectl } from '../by-kubectl.ts';
+import { byNumber } from '../by-number.ts';
+import { openLane } from '../lanes.ts';
+import { asPlanned } from '../plan-and-deed.ts';
 
 /** What a person changes of a cluster with `kubectl apply` alone, and mistakes that are made with it. */
 const NAME = 'changing';
@@ -18,7 +19,7 @@ let meta: Meta;
 let shell: ReturnType<typeof byKubectl>;
 let made = '';
 beforeAll(async () => {
-  meta = await metaUp(inject('labHosts'), () => {});
+  meta = await openLane();
   shell = byKubectl(meta, NAME);
   await shell.giveKeys();
 });
