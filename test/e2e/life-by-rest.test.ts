@@ -35,12 +35,12 @@ afterAll(async () => {
 const entries = (first: number, last: number) => meta.hosts.slice(first, last).map(({ ip }) => ({ ip }));
 const nodes = (last: number) => entries(0, last).map(nodeNameOf).sort();
 
-describe('the life of a cluster through REST alone', () => {
+describe('the life of a cluster of three control planes through REST alone', () => {
   it('is made, with every node Ready and a Service that answers', async () => {
     const body = {
       name: NAME,
-      masterList: entries(0, 1),
-      nodeList: entries(1, 3),
+      masterList: entries(0, 3),
+      nodeList: entries(3, 4),
       privateSSHKey: meta.privateKey,
     };
     const plan = await dryRun(meta, 'POST', PATH, body);
@@ -52,8 +52,8 @@ describe('the life of a cluster through REST alone', () => {
     };
     await asPlanned(meta, NAME, create, { plan });
     made = await clientOf(await kubeconfigOf(meta, NAME));
-    expect(await readyNodes(made)).toEqual(nodes(3));
-    expect(await askService(made, meta.hosts[1]?.ip ?? '')).toContain('HTTP 200');
+    expect(await readyNodes(made)).toEqual(nodes(4));
+    expect(await askService(made, meta.hosts[3]?.ip ?? '')).toContain('HTTP 200');
   });
 
   it('tells its log, without the key that it was given', async () => {
@@ -64,20 +64,20 @@ describe('the life of a cluster through REST alone', () => {
   });
 
   it('grows by a worker, and takes one operation at a time', async () => {
-    const body = { nodeList: entries(1, 4) };
+    const body = { nodeList: entries(3, 5) };
     const plan = await dryRun(meta, 'POST', `${PATH}/scaleup`, body);
     const grow = async () => {
       expect((await meta.rest.raw('POST', `${PATH}/scaleup`, body)).status).toBe(200);
-      const second = await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(1, 2) });
+      const second = await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(3, 4) });
       expect(second).toMatchObject({ status: 409, body: { code: 'Conflict' } });
       await untilDone(meta, NAME, OPERATION_MS);
     };
     await asPlanned(meta, NAME, grow, { plan });
-    expect(made && (await readyNodes(made))).toEqual(nodes(4));
+    expect(made && (await readyNodes(made))).toEqual(nodes(5));
   });
 
   it('labels a worker, and touches nothing else', async () => {
-    const [worker] = entries(1, 2);
+    const [worker] = entries(3, 4);
     const body = { nodeList: [{ ...worker, labels: { 'example.com/rack': 'r1' } }] };
     const plan = await dryRun(meta, 'POST', `${PATH}/relabel`, body);
     const label = async () => {
@@ -88,15 +88,15 @@ describe('the life of a cluster through REST alone', () => {
   });
 
   it('shrinks by a worker, whose host is as it was', async () => {
-    const body = { nodeList: entries(1, 3) };
+    const body = { nodeList: entries(3, 4) };
     const plan = await dryRun(meta, 'POST', `${PATH}/scaledown`, body);
     const shrink = async () => {
       await meta.rest.raw('POST', `${PATH}/scaledown`, body);
       await untilDone(meta, NAME, OPERATION_MS);
     };
     await asPlanned(meta, NAME, shrink, { plan });
-    expect(made && (await readyNodes(made))).toEqual(nodes(3));
-    const name = meta.hosts[3]?.name ?? '';
+    expect(made && (await readyNodes(made))).toEqual(nodes(4));
+    const name = meta.hosts[4]?.name ?? '';
     expect(await traces(name)).toEqual([]);
   });
 
