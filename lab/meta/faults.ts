@@ -109,7 +109,7 @@ export const faults = {
 export async function seen(
   what: string,
   holds: () => Promise<boolean>,
-  { everyMs = 100, boundMs = 180_000 } = {},
+  { everyMs = 250, boundMs = 180_000 } = {},
 ): Promise<void> {
   const end = performance.now() + boundMs;
   while (!(await holds())) {

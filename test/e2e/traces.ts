@@ -4,7 +4,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 /** Remembers hosts as they are before any cluster comes; answers a function that lists what differs on one since. */
 export async function tracesOn({ hosts }: Meta): Promise<(index: number) => Promise<string[]>> {
   const before = new Map<string, Awaited<ReturnType<typeof snapshotHost>>>();
-  for (const { name } of hosts) before.set(name, await snapshotHost(name));
+  await Promise.all(hosts.map(async ({ name }) => before.set(name, await snapshotHost(name))));
   return async (index) => {
     const name = hosts[index]?.name ?? '';
     const was = before.get(name);
