@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import { LANES } from './test/e2e/lane-count.ts';
-
-const lifeTimeouts = { testTimeout: 900_000, hookTimeout: 900_000 };
+import { LongestFirst } from './test/e2e/longest-first.ts';
 
 /** Projects, by what they need: nothing; an API server with controllers; one without; a whole lab. */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -40,20 +40,10 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/*.test.ts'],
           globalSetup: ['test/e2e/global-setup.ts'],
-          ...lifeTimeouts,
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
           maxWorkers: LANES,
           sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          // They kill the operator, or the meta cluster's host: nobody else may count on either meanwhile.
-          name: 'e2e-alone',
-          include: ['test/e2e/alone/*.test.ts'],
-          globalSetup: ['test/e2e/global-setup.ts'],
-          ...lifeTimeouts,
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -35,22 +35,29 @@ export interface Meta extends MetaPlace {
   close(): Promise<void>;
 }
 
-const kubeconfigPath = join(labDir, 'meta.kubeconfig');
-const caPath = join(labDir, 'meta-ca.crt');
+/** Where a meta cluster is: the number of its host, and what its files are named by. */
+interface Site {
+  host: number;
+  name: string;
+}
+const FIRST: Site = { host: 1, name: 'meta' };
 /** Other than the defaults, which are those of the clusters that it makes. */
 export const META_NETWORKS = { podCidr: '10.245.0.0/16', serviceCidr: '10.97.0.0/16' } as const;
 const TOKEN_SECONDS = 12 * 3600;
 
 /** Builds, starts and installs whatever is not there yet. Run again, it changes nothing. */
-export async function metaUp(hosts: number, say: Say): Promise<Meta> {
+export async function metaUp(hosts: number, say: Say, site: Site = FIRST): Promise<Meta> {
+  const kubeconfigPath = join(labDir, `${site.name}.kubeconfig`);
+  const caPath = join(labDir, `${site.name}-ca.crt`);
   await ensureDocker(say);
   // Compilers want processors, image builds mostly disk and network.
-  const [[host, ...others], images] = await Promise.all([
+  const [made, images] = await Promise.all([
     labUp(hosts, say),
     operatorImages(say),
     fillArtifacts(artifactsDir, say),
   ]);
-  if (!host) throw new Error('the lab has no host');
+  const host = made[site.host - 1];
+  if (!host) throw new Error(`the lab has no host ${site.host}`);
   const { restUrl, artifactsUrl } = await bootstrap(
     {
       host: host.ip,
@@ -74,7 +81,7 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
   const token = await personToken(client, 'lab-user');
   await client.close();
   return openMeta({
-    hosts: others,
+    hosts: made.filter((one) => one !== host),
     host,
     restUrl,
     artifactsUrl,

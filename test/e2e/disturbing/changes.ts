@@ -10,20 +10,14 @@ import { kubeconfigOf } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from '../by-kubectl.ts';
 import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
 import { asPlanned } from '../plan-and-deed.ts';
+import { openOwn } from './own.ts';
 
 /** What a person changes of a cluster with `kubectl apply` alone, and mistakes that are made with it. */
 const NAME = 'changing';
 let meta: Meta;
 let shell: ReturnType<typeof byKubectl>;
 let made = '';
-beforeAll(async () => {
-  meta = await openLane();
-  shell = byKubectl(meta, NAME);
-  await shell.giveKeys();
-});
-afterAll(() => meta.close());
 
 const { host } = byNumber(() => meta);
 const at = (index: number, more: object = {}) => ({ ip: host(index).ip, ...more });
@@ -58,6 +52,12 @@ const node = async (name: string): Promise<Node> =>
   JSON.parse(await inside('get', 'node', name, '-o', 'json'));
 
 describe('a cluster that is changed by apply', () => {
+  beforeAll(async () => {
+    meta = await openOwn();
+    shell = byKubectl(meta, NAME);
+    await shell.giveKeys();
+  });
+  afterAll(() => meta.close());
   it('comes, whichever host was to be what in a try that failed', async () => {
     await docker(['exec', host(0).name, 'systemctl', 'stop', 'ssh']);
     await shell.apply({ masters: [at(1)], workers: [at(0)], word: 'creating', requestId: '1' });

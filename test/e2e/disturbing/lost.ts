@@ -14,21 +14,13 @@ import { faults, fenceJournal, seen } from '#lab/meta/faults.ts';
 import { META_NETWORKS, type Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
+import { openOwn } from './own.ts';
 
 const NAME = 'lost';
 const PATH = `/region/lab/cluster/${NAME}`;
 const REST_PORT = 8443;
 const OPERATION_MS = 10 * 60_000;
 let meta: Meta;
-beforeAll(async () => {
-  meta = await openLane();
-});
-afterEach(async () => {
-  await meta.rest.raw('DELETE', PATH);
-  await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
-});
-afterAll(() => meta.close());
 
 const { host } = byNumber(() => meta);
 const lists = () => ({ masterList: [{ ip: host(0).ip }], nodeList: [{ ip: host(1).ip }] });
@@ -36,6 +28,14 @@ const nodes = () => [host(0), host(1)].map(({ ip }) => nodeNameOf({ ip })).sort(
 const create = () => meta.rest.raw('POST', PATH, { name: NAME, ...lists(), privateSSHKey: meta.privateKey });
 
 describe('what is lost on the way', () => {
+  beforeAll(async () => {
+    meta = await openOwn();
+  });
+  afterEach(async () => {
+    await meta.rest.raw('DELETE', PATH);
+    await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
+  });
+  afterAll(() => meta.close());
   it('is no cluster: the report may be, and the kubeconfig is fetched', async () => {
     await faults.cutPods(meta.host, META_NETWORKS.podCidr, REST_PORT);
     try {
@@ -55,7 +55,6 @@ describe('what is lost on the way', () => {
 
   it('is an attempt whose node is away: the next one succeeds, and hosts refuse the first when it is back', async () => {
     const second = inject('secondNode');
-    if (!second) throw new Error('the lab has no host for it');
     await joinMeta(meta, second, () => {});
     await allowPods(meta.client, second.name, true);
     await allowPods(meta.client, 'meta', false);

@@ -4,9 +4,9 @@ import { kubectl } from '#lab/kubectl.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
 import { asPlanned } from '../plan-and-deed.ts';
 import { tracesOn } from '../traces.ts';
+import { openOwn } from './own.ts';
 
 const NAME = 'orphan';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -14,12 +14,6 @@ const OPERATION_MS = 10 * 60_000;
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
-
-beforeAll(async () => {
-  meta = await openLane();
-  traces = await tracesOn(meta);
-});
-afterAll(() => meta.close());
 
 const { entries, nodes } = byNumber(() => meta);
 
@@ -66,6 +60,11 @@ async function done(path: string, body: Record<string, unknown>): Promise<void> 
 }
 
 describe('an operator that is killed at each step that it tells of', () => {
+  beforeAll(async () => {
+    meta = await openOwn();
+    traces = await tracesOn(meta);
+  });
+  afterAll(() => meta.close());
   it('makes a cluster', async () => {
     const body = { name: NAME, masterList: entries(0), nodeList: entries(3) };
     await done(PATH, { ...body, privateSSHKey: meta.privateKey });

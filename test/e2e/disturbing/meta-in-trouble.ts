@@ -10,7 +10,7 @@ import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
+import { openOwn } from './own.ts';
 
 /** The meta cluster has too much to do, loses a server, or has no disk left, while a cluster is made. */
 const NAME = 'troubled';
@@ -20,10 +20,6 @@ const BUSY_SECONDS = 180;
 const OPERATOR = 'matryoshka-system';
 
 let meta: Meta;
-beforeAll(async () => {
-  meta = await openLane();
-});
-afterAll(() => meta.close());
 
 const { host } = byNumber(() => meta);
 const create = () => {
@@ -56,6 +52,10 @@ const restarts = async () => {
 const isReady = ({ status }: OperatorPod) => status?.containerStatuses?.every(({ ready }) => ready) ?? false;
 
 describe('while a cluster is made, the meta cluster', () => {
+  beforeAll(async () => {
+    meta = await openOwn();
+  });
+  afterAll(() => meta.close());
   it('may be busy for minutes: no pod of ours is restarted', async () => {
     const before = await restarts();
     await faults.busy(meta.host, BUSY_SECONDS);
@@ -70,7 +70,6 @@ describe('while a cluster is made, the meta cluster', () => {
 
   it('may lose one server, then the node of the other: who follows a log notices neither', async () => {
     const second = inject('secondNode');
-    if (!second) throw new Error('the lab has no host for it');
     const run = (...args: string[]) => kubectl(meta.kubeconfigPath, args, { timeoutMs: 130_000 });
     const servers = () => podsOf('matryoshka-server');
     const spread = async () => {

@@ -6,17 +6,13 @@ import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
+import { openOwn } from './own.ts';
 
 const NAME = 'faulty';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 8 * 60_000;
 
 let meta: Meta;
-beforeAll(async () => {
-  meta = await openLane();
-});
-afterAll(() => meta.close());
 
 const { host, entries } = byNumber(() => meta);
 const body = () => ({
@@ -27,6 +23,10 @@ const body = () => ({
 });
 
 describe('when a cable is pulled', () => {
+  beforeAll(async () => {
+    meta = await openOwn();
+  });
+  afterAll(() => meta.close());
   it('fails within a minute where a host refuses SSH, names it, and succeeds when asked again', async () => {
     await faults.stopSsh(host(2));
     await meta.rest.raw('POST', PATH, body());

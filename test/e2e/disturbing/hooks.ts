@@ -10,8 +10,8 @@ import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from '../by-kubectl.ts';
 import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
 import { tracesOn } from '../traces.ts';
+import { openOwn } from './own.ts';
 
 const NAME = 'hooked';
 const KEYS = `${NAME}-keys`;
@@ -49,21 +49,6 @@ async function allowHooks(setting: 'MATRYOSHKA_ALLOW_HOOKS=true' | 'MATRYOSHKA_A
     await shell.run([...SYSTEM, 'rollout', 'status', deployment, '--timeout=180s'], { timeoutMs: 190_000 });
 }
 
-beforeAll(async () => {
-  meta = await openLane();
-  shell = byKubectl(meta, NAME);
-  traces = await tracesOn(meta);
-  await shell.giveKeys(KEYS);
-  const texts: ConfigMap = { metadata: KEY, data: TEXTS };
-  await meta.client.apply(CONFIG_MAPS, texts, { fieldManager: 'e2e', force: true });
-  for (const index of [0, 1, 2]) await sh(index, `rm -f ${FILE}`);
-});
-afterAll(async () => {
-  await allowHooks('MATRYOSHKA_ALLOW_HOOKS-');
-  await meta.client.delete(CONFIG_MAPS, KEY);
-  await meta.close();
-});
-
 const lines = async (index: number) =>
   (await sh(index, `cat ${FILE} 2>/dev/null || true`)).trim().split('\n');
 
@@ -94,6 +79,20 @@ const ended = () =>
   );
 
 describe('a cluster with playbooks of its user', () => {
+  beforeAll(async () => {
+    meta = await openOwn();
+    shell = byKubectl(meta, NAME);
+    traces = await tracesOn(meta);
+    await shell.giveKeys(KEYS);
+    const texts: ConfigMap = { metadata: KEY, data: TEXTS };
+    await meta.client.apply(CONFIG_MAPS, texts, { fieldManager: 'e2e', force: true });
+    for (const index of [0, 1, 2]) await sh(index, `rm -f ${FILE}`);
+  });
+  afterAll(async () => {
+    await allowHooks('MATRYOSHKA_ALLOW_HOOKS-');
+    await meta.client.delete(CONFIG_MAPS, KEY);
+    await meta.close();
+  });
   it('is refused where hooks are off', async () => {
     await expect(ask('creating', { preCreate: [hook('before.yml')] }, [1])).rejects.toThrow('--allow-hooks');
     await allowHooks('MATRYOSHKA_ALLOW_HOOKS=true');
