@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -8,6 +10,7 @@ import { createLogger } from '#base/log.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { parseKubeConfig } from '#runtime/kubeconfig/kube-config.ts';
+import { labDir } from '../hosts/places.ts';
 import type { Meta } from './meta.ts';
 
 const NAMESPACE = 'default';
@@ -79,6 +82,13 @@ export async function kubeconfigOf({ client }: Pick<Meta, 'client'>, name: strin
   const text = secretText(secret, 'value');
   if (text === undefined) throw new Error(`the kubeconfig of ${name} is empty`);
   return text;
+}
+
+/** The same in a file of the lab, as kubectl and other programs want it; answers its path. */
+export async function kubeconfigFile(meta: Pick<Meta, 'client'>, name: string): Promise<string> {
+  const path = join(labDir, `${name}.kubeconfig`);
+  await writeFile(path, await kubeconfigOf(meta, name), { mode: 0o600 });
+  return path;
 }
 
 /** A client of the cluster that was made. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ let server: Server;
 let chunks: string[];
 let kept: string;
 let stop: boolean;
+let dir: string;
 
 /** Takes chunks as the server does: each goes on where the last ended. */
 beforeEach(async () => {
@@ -32,11 +33,14 @@ beforeEach(async () => {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  dir = mkdtempSync(join(tmpdir(), 'uplink-'));
 });
-afterEach(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+afterEach(async () => {
+  rmSync(dir, { recursive: true });
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
+});
 
 function uplinkToServer(): Uplink {
-  const dir = mkdtempSync(join(tmpdir(), 'uplink-'));
   for (const name of ['token', 'ca.crt']) writeFileSync(join(dir, name), '');
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;

@@ -1,6 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -10,7 +9,7 @@ import { createAuthority, createServerCertificate } from '#certificates/certific
 import { openBrowser } from '#lab/browser/browser.ts';
 import { EDITOR_PORT, editorImage } from '#lab/editor/image.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { kubeconfigFile, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
@@ -167,28 +166,17 @@ describe('Ingress on a cluster', () => {
     const body = { masterList: entries(0), nodeList: entries(1), privateSSHKey: meta.privateKey };
     expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
     await untilDone(meta, NAME, OPERATION_MS);
-    const folder = await mkdtemp(join(tmpdir(), 'e2e-'));
-    made = join(folder, 'kubeconfig');
-    await writeFile(made, await kubeconfigOf(meta, NAME), { mode: 0o600 });
+    made = await kubeconfigFile(meta, NAME);
     const { image } = await installNeighbour('ingress', made, [host(0), host(1)]);
     await rollout();
     const authority = await createAuthority();
     const { cert, key } = await createServerCertificate(authority, [HOST, EDITOR], []);
     const spki = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' });
     publicKey = createHash('sha256').update(spki).digest('base64');
-    for (const [name, text] of [
-      ['tls.crt', cert],
-      ['tls.key', key],
-    ] as const)
-      await writeFile(join(folder, name), text, { mode: 0o600 });
-    await inside([
-      'create',
-      'secret',
-      'tls',
-      'shop-tls',
-      `--cert=${folder}/tls.crt`,
-      `--key=${folder}/tls.key`,
-    ]);
+    const secret = { metadata: { name: 'shop-tls' }, type: 'kubernetes.io/tls' };
+    const stringData = { 'tls.crt': cert, 'tls.key': key };
+    const text = JSON.stringify({ apiVersion: 'v1', kind: 'Secret', ...secret, stringData });
+    await inside(['apply', '-f', '-'], text);
     const object = z.looseObject({ kind: z.string() });
     const example = parseAllDocuments(await readFile(EXAMPLE, 'utf8')).map((one) => object.parse(one.toJS()));
     const items = [...example.filter(({ kind }) => kind !== 'Deployment'), shop(image)];

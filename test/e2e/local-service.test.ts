@@ -1,10 +1,9 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { kubeconfigFile, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour } from '#lab/meta/neighbour.ts';
@@ -81,8 +80,7 @@ describe('LocalService on a cluster', () => {
     const body = { masterList: entries(0), nodeList: entries(1), privateSSHKey: meta.privateKey };
     expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
     await untilDone(meta, NAME, OPERATION_MS);
-    made = join(await mkdtemp(join(tmpdir(), 'e2e-')), 'kubeconfig');
-    await writeFile(made, await kubeconfigOf(meta, NAME), { mode: 0o600 });
+    made = await kubeconfigFile(meta, NAME);
     const { image } = await installNeighbour('localservice', made, [host(0), host(1)]);
     await inside(['apply', '-f', '-'], JSON.stringify(demo(image)));
     await inside(['apply', '-f', '-'], await readFile(EXAMPLE, 'utf8'));

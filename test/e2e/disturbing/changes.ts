@@ -1,12 +1,9 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigOf } from '#lab/meta/cluster.ts';
+import { kubeconfigFile } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from '../by-kubectl.ts';
 import { byNumber } from '../by-number.ts';
@@ -69,8 +66,7 @@ describe('a cluster that is changed by apply', () => {
     const records = await shell.records();
     expect(records[host(0).ip]?.spec.duties).toEqual(['control-plane', 'etcd']);
     expect(records[host(1).ip]?.spec).toMatchObject({ duties: ['worker'], name: 'w1' });
-    made = join(await mkdtemp(join(tmpdir(), 'e2e-')), 'kubeconfig');
-    await writeFile(made, await kubeconfigOf(meta, NAME), { mode: 0o600 });
+    made = await kubeconfigFile(meta, NAME);
   });
 
   it('has labels and taints set, changed and taken away, and those of others left', async () => {
