@@ -131,6 +131,24 @@ it('a host that another cluster holds is refused, each by its address and its ho
   });
 });
 
+it('a host that could not be reset is taken by one cluster only, and is its own as soon as it took it', async () => {
+  const ip = '10.250.0.6';
+  const members = [...membersOf({ nodeList: [{ ip }] }).values()];
+  const hosts = hostsIn(client, namespace);
+  await hosts.hold('first', 'n/first', members);
+  await hosts.note('first', ip, { state: 'Unclean', touched: true });
+  const [taken] = await hosts.hold('second', 'n/second', members);
+  expect(taken).toMatchObject({ spec: { clusterId: 'second', reclaim: 'first' }, status: { state: 'Held' } });
+  const message = `${ip} belongs to n/second`;
+  const refusal = { reason: 'HostConflict', message };
+  await expect(hosts.hold('third', 'n/third', members)).rejects.toMatchObject(refusal);
+  await expect(hosts.refuseOthers('third', members)).rejects.toMatchObject(refusal);
+  // Its own again, after it could not be reset once more.
+  await hosts.note('second', ip, { state: 'Unclean' });
+  await hosts.hold('second', 'n/second', members);
+  await expect(hosts.hold('third', 'n/third', members)).rejects.toMatchObject(refusal);
+});
+
 it('a host that has not joined is what is wanted now, one that has stays what it is', async () => {
   const asWorker = [...membersOf({ nodeList: [{ ip: '10.250.0.5', name: 'old' }] }).values()];
   const asMaster = [...membersOf({ masterList: [{ ip: '10.250.0.5', name: 'new' }] }).values()];

@@ -74,11 +74,19 @@ export function hostsIn(
     if (holder === clusterId) {
       if (stateOf(found) === 'Joined') return found;
       const { reclaim = found.spec.reclaim, ...said } = wanted.spec;
-      return save(found, { ...wanted, spec: { ...said, ...(reclaim === undefined ? {} : { reclaim }) } });
+      const spec = { ...said, ...(reclaim === undefined ? {} : { reclaim }) };
+      return noLongerUnclean(await save(found, { ...wanted, spec }));
     }
     // A host whose former cluster is gone and could not reset it may be taken; it is reset first.
     if (stateOf(found) !== 'Unclean') return undefined;
-    return save(found, { ...wanted, spec: { ...wanted.spec, reclaim: holder } });
+    return noLongerUnclean(await save(found, { ...wanted, spec: { ...wanted.spec, reclaim: holder } }));
+  }
+
+  /** Before any run: whoever asks for the host while it is in use again must not find it free. */
+  async function noLongerUnclean(record: HostRecord): Promise<HostRecord> {
+    if (stateOf(record) !== 'Unclean') return record;
+    const status: HostRecordStatus = { ...record.status, state: 'Held', touched: true };
+    return client.updateStatus<HostRecord>(HOSTS, { ...record, status });
   }
 
   async function save(found: HostRecord, wanted: HostRecord): Promise<HostRecord> {
