@@ -9,6 +9,15 @@ it('reads no end from a kubeconfig without a certificate, and takes what is none
   expect(kubeconfigIn(broken)).toEqual({ kind: 'missing' });
 });
 
+it('takes no text that would hold up whoever reads it', () => {
+  const text = 'users: [{name: a, user: {token: t}}]\n';
+  const keys = (count: number) => Array.from({ length: count }, (_, at) => `k${at}: 1\n`).join('');
+  expect(kubeconfigIn(text + keys(100_000))).toEqual({ kind: 'missing' });
+  expect(kubeconfigIn(`a: &a [x]\nb: [*a, *a]\n${text}`)).toEqual({ kind: 'missing' });
+  // Twice the same key is found by comparing each with all others.
+  expect(kubeconfigIn(`users: []\n${text}`)).toEqual({ kind: 'present' });
+});
+
 it('finds nothing usable in what would be missing again at once', () => {
   const now = new Date();
   expect(isUsable('users: [{name: a, user: {token: t}}]', now)).toBe(true);

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { parse } from 'yaml';
 import { z } from 'zod';
+import { readKubeconfig } from '../kubeconfig-text.ts';
 import type { Kubeconfig } from './snapshot.ts';
 
 const kubeconfigSchema = z.object({
@@ -11,7 +11,7 @@ const kubeconfigSchema = z.object({
 /** What a text is as a kubeconfig: with its server, and the end of its client certificate, if it carries them; what is none is missing. */
 export function kubeconfigIn(text: string): Kubeconfig {
   try {
-    const { users, clusters } = kubeconfigSchema.parse(parse(text));
+    const { users, clusters } = kubeconfigSchema.parse(readKubeconfig(text));
     const data = users[0]?.user['client-certificate-data'];
     const server = clusters?.[0]?.cluster.server;
     return {

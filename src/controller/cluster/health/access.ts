@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { parse } from 'yaml';
 import { z } from 'zod';
+import { readKubeconfig } from '../kubeconfig-text.ts';
 
 /** What a connection to an API server is made with: nothing outside of the kubeconfig's own text. */
 export interface Access {
@@ -13,8 +13,6 @@ export interface Access {
   certificateEnds?: Date | undefined;
 }
 
-/** A longer text is none of ours: one that we write has 6 KB. */
-const MAX_CHARACTERS = 64 * 1024;
 /** Larger keys would hold up the event loop at each handshake. */
 const MAX_KEY_BITS = 4096;
 
@@ -51,9 +49,8 @@ const kubeconfigSchema = z.object({
 
 /** What the text of a kubeconfig opens by itself; undefined where it does not. It never throws, lest it tell a secret. */
 export function accessIn(text: string): Access | undefined {
-  if (text.length > MAX_CHARACTERS) return undefined;
   try {
-    const config = kubeconfigSchema.parse(parse(text));
+    const config = kubeconfigSchema.parse(readKubeconfig(text));
     const byName = <T extends { name: string }>(list: readonly T[], name: string | undefined) =>
       list.find((one) => one.name === name);
     const context = byName(config.contexts, config['current-context'])?.context;

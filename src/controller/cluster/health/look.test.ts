@@ -142,6 +142,12 @@ describe('a look', () => {
     ]);
   });
 
+  it('takes one row of a node, however many there are', async () => {
+    const rows = Array.from({ length: 20_000 }, (): [string, string] => ['a', 'Ready']);
+    await serve(cluster({ nodes: table(['a', 'NotReady'], ...rows) }));
+    expect((await look(['127.0.0.1'])).nodes).toEqual([{ name: 'a', ready: false }]);
+  });
+
   it('asks whoever is ready, beside servers that are dead or hang', async () => {
     await serve(cluster({ nodes: table(['a', 'Ready']) }));
     await listen(

@@ -88,9 +88,12 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
   const at = (name: string) => value.columnDefinitions.findIndex((column) => column.name === name);
   const [name, status] = [at('Name'), at('Status')];
   const { stale, told } = await askLeases(connection, signal);
+  const names = new Set<string>();
   return value.rows.flatMap(({ cells }) => {
     const node = cells[name];
-    if (typeof node !== 'string' || !NODE_NAME.test(node)) return [];
+    // One row a node: more, each with its words, are somebody's way to keep us busy.
+    if (typeof node !== 'string' || !NODE_NAME.test(node) || names.has(node)) return [];
+    names.add(node);
     // "Ready", "NotReady", "Ready,SchedulingDisabled"
     const ready = String(cells[status]).split(',').includes('Ready');
     const silent = ready && stale.has(node);

@@ -63,8 +63,11 @@ function toldOfMembers({ nodes = [] }: Seen, hosts: readonly Expected[]): Readon
   const words = new Map<string, string[]>();
   for (const { name, ready, etcd = [] } of nodes) {
     if (!ready || !tellers.has(name)) continue;
-    for (const { ip, healthy, says } of etcd)
-      words.set(ip, [...(words.get(ip) ?? []), ...(healthy ? [] : [`${name}: ${says}`])]);
+    for (const { ip, healthy, says } of etcd) {
+      const said = words.get(ip) ?? [];
+      words.set(ip, said);
+      if (!healthy) said.push(`${name}: ${says}`);
+    }
   }
   return new Map([...words].map(([ip, said]) => [ip, named(said)]));
 }
