@@ -27,8 +27,9 @@ export interface CheckContext {
   limits: Limits;
   /** CIDRs of the pods and the Services, where the run makes hosts part of a cluster. */
   networks: readonly string[];
-  /** Our own clock when the host was asked, in ms since 1970. */
+  /** Our own clock when the host was asked and when it had answered, in ms since 1970. */
   askedAtMs: number;
+  answeredAtMs: number;
 }
 
 export interface Findings {

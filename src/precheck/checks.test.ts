@@ -35,7 +35,14 @@ function findingsOf(
   networks: string[] = [],
 ) {
   const limits = limitsOf(checks, given);
-  const context: CheckContext = { host, all: [host, ...others], limits, networks, askedAtMs: 1_000_000 };
+  const context: CheckContext = {
+    host,
+    all: [host, ...others],
+    limits,
+    networks,
+    askedAtMs: 990_000,
+    answeredAtMs: 1_000_000,
+  };
   return checks.map(({ name, check }) => ({ name, ...check(context) }));
 }
 const errorsOf = (...args: Parameters<typeof findingsOf>): string[] =>
@@ -56,6 +63,10 @@ describe('precheck', () => {
     ).toEqual([]);
   });
 
+  it.each([980_001, 990_000, 1_009_999])('takes %i ms for the time of hosts that answered slowly', (time) => {
+    expect(errorsOf(hostWith([`@time ${time}`]))).toEqual([]);
+  });
+
   it.each<[string, string]>([
     ['system', '@architecture armv7l'],
     ['system', '@missing tar'],
@@ -68,6 +79,7 @@ describe('precheck', () => {
     ['swap', '@swapKiB 4096'],
     ['ports', '@port 6443'],
     ['clock', '@time 1060000'],
+    ['clock', '@time 970000'],
     ['machine-id', '@machineId'],
     ['foreign', '@foreign /etc/kubernetes/admin.conf'],
     ['foreign', '@made /var/lib/etcd/member'],

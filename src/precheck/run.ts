@@ -42,6 +42,7 @@ export interface PrecheckResult {
 interface Answer {
   host: CheckedHost;
   askedAtMs: number;
+  answeredAtMs: number;
   hostKeyLine: string;
 }
 
@@ -65,12 +66,13 @@ export async function precheck(
       connection = await connect(target);
       const askedAtMs = Date.now();
       const { stdout } = await connection.run('/bin/sh -s', { input: script, timeoutMs: ANSWER_TIMEOUT_MS });
+      const answeredAtMs = Date.now();
       const { hostKeyLine } = connection;
       if (options.keep?.has(host.ip)) {
         connections.set(host.ip, connection);
         connection = undefined;
       }
-      return { host: { ...host, said: said(stdout) }, askedAtMs, hostKeyLine };
+      return { host: { ...host, said: said(stdout) }, askedAtMs, answeredAtMs, hostKeyLine };
     } catch (error) {
       const check = error instanceof SshError ? error.reason : 'Unreachable';
       problems.push({ ip: host.ip, check, severity: 'error', message: messageOf(error) });
@@ -89,9 +91,10 @@ export async function precheck(
   const reached = answers.filter((answer) => answer !== undefined);
   const all = reached.map(({ host }) => host);
   const networks = (options.networks ?? []).flatMap((text) => text.split(','));
-  for (const { host, askedAtMs } of reached) {
+  for (const { host, askedAtMs, answeredAtMs } of reached) {
+    const asked = { askedAtMs, answeredAtMs };
     for (const { name, check } of checks) {
-      const { warnings, errors } = check({ host, all, limits: options.limits, networks, askedAtMs });
+      const { warnings, errors } = check({ host, all, limits: options.limits, networks, ...asked });
       const tell = (severity: PrecheckProblem['severity']) => (message: string) =>
         problems.push({ ip: host.ip, check: name, severity, message });
       warnings.forEach(tell('warning'));
