@@ -200,6 +200,23 @@ describe('the queue of operations', () => {
     expect([ask('a/2'), ask('a/4')]).toEqual(['now', expect.stringMatching(/^waits/)]);
   });
 
+  it('gives the place of one that is paused between two runs to another, and back when it goes on', async () => {
+    const { accept, ask, runs, loses, ends, pause } = fleet(1);
+    for (const cluster of ['a/1', 'a/2', 'a/3']) await accept(cluster);
+    for (const cluster of ['a/1', 'a/2']) ask(cluster);
+    runs('a/1');
+    pause('a/1', true);
+    expect(ask('a/2')).toMatch(/^waits/);
+    loses('a/1');
+    pause('a/1', true);
+    expect(ask('a/1')).toMatch(/^waits/);
+    expect([ask('a/2'), ask('a/3')]).toEqual(['now', expect.stringMatching(/^waits/)]);
+    pause('a/1', false);
+    expect(ask('a/1')).toBe('now');
+    ends('a/2');
+    expect(ask('a/3')).toMatch(/^waits/);
+  });
+
   it('lets a deletion go on in the place of what it cuts off, and go before all others', async () => {
     const { accept, ask, runs, ends } = fleet(2);
     for (const cluster of ['a/1', 'a/2', 'a/3', 'a/4']) await accept(cluster);

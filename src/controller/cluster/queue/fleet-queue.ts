@@ -80,8 +80,10 @@ export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): Fle
     const isSame = old?.identity === identity;
     // A deletion goes on in the place of what it cuts off.
     const follower = operation.name === 'delete' && old?.identity.startsWith(`${uid}/`) && holdsPlace(old);
-    const waits = isFirstToBegin(operation);
-    const state = !waits ? 'running' : isSame ? old.state : follower ? 'let' : 'waiting';
+    const paused = cluster.spec.paused === true;
+    // Between two runs nothing of a paused one is at work; its place is its own again when it goes on, whoever has begun since.
+    const begun = paused && operation.step === 'starting' ? 'aside' : 'running';
+    const state = !isFirstToBegin(operation) ? begun : isSame ? old.state : follower ? 'let' : 'waiting';
     put(text, {
       cluster: text,
       namespace: key.namespace,
@@ -89,7 +91,7 @@ export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): Fle
       identity,
       since: operation.startedAt,
       deletes: operation.name === 'delete',
-      paused: cluster.spec.paused === true,
+      paused,
       letMs: clock.monotonicMs(),
       ...(isSame ? { place: old.place, told: old.told, letMs: old.letMs } : {}),
       state,
