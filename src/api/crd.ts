@@ -36,8 +36,10 @@ const statusSchema = z.object({
       plan: text.optional(),
       cancelledAt: text.optional(),
       cancelledBy: text.optional(),
+      requestedBy: text.optional(),
       endedAt: text.optional(),
       result: z.enum(RESULTS).optional(),
+      recorded: z.boolean().optional(),
     })
     // Written whole by one writer: who manages which of its fields is not worth the server's time.
     .meta({ atomic: true })

@@ -183,8 +183,12 @@ export interface OperationStatus {
   /** When its run was first told to stop, and by whom; a run that has not begun is not told. */
   cancelledAt?: string;
   cancelledBy?: string;
+  /** Who asked for it; whoever edits the object later asks for the next one. */
+  requestedBy?: string;
   endedAt?: string;
   result?: Result;
+  /** That the record of an end which is no success is whole: what the run has left may go, and another may begin. */
+  recorded?: boolean;
 }
 
 /** What a dry run says of a request (annotation `ecs.yun.com/dry-run`). */

@@ -31,7 +31,7 @@ export async function acceptedOperation(
     await manifestVars(client, cluster, plan.target, plan.steps);
     await readHooks(client, cluster, plan.hooks);
   }
-  const agreed = cluster.metadata.annotations?.[annotations.plan];
+  const { [annotations.plan]: agreed, [annotations.requestedBy]: by } = cluster.metadata.annotations ?? {};
   const sequence = await anchors.takeSequence(clusterId, cluster, (taken) => ({
     sequence: taken,
     hosts: [...plan.hosts],
@@ -53,6 +53,7 @@ export async function acceptedOperation(
     spec: withoutHosts(plan.target),
     step: 'starting',
     ...(agreed === undefined ? {} : { plan: agreed }),
+    ...(by === undefined ? {} : { requestedBy: by }),
     startedAt: now.toISOString(),
   };
 }

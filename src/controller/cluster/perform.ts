@@ -134,6 +134,11 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     const report = 'report' in attempt ? attempt.report : undefined;
     if (operation) await writeRecord(client, cluster, operation, { plan, report }, result, log);
   },
+  recorded: async (_effect, { cluster, operation }, { client }) => {
+    if (!operation) return;
+    const status = { ...cluster.status, operation: { ...operation, recorded: true } };
+    await client.updateStatus<KubernetesCluster>(KUBERNETES_CLUSTERS, { ...cluster, status });
+  },
   'keep-kubeconfig': ({ kubeconfig }, { cluster }, { client, kubeconfigs }) =>
     kubeconfigs.keep(client, cluster, kubeconfig),
   'keep-host-keys': async ({ hosts }, { cluster, hosts: records }, { client }) => {

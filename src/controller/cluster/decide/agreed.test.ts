@@ -48,7 +48,7 @@ describe('a request that names its plan', () => {
 
   it('says nothing of the next request, once it is accepted', () => {
     const hash = planned().hash;
-    const ended = { ...operation, result: 'failed' as const, requestId: 'r0', plan: hash };
+    const ended = { ...operation, result: 'failed' as const, recorded: true, requestId: 'r0', plan: hash };
     const given = {
       word: 'creating',
       marks: agreed(hash),

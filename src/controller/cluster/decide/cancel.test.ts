@@ -168,8 +168,11 @@ describe('a cancelled operation', () => {
       }),
     );
     const cluster = { status: { phase: 'Failed' as const } };
-    expect(outcome({ ...given, cluster, operation: { ...operation, result: 'cancelled' } })).toMatchObject({
-      effects: [{ kind: 'record' }, { kind: 'answer', word: 'create-cancelled', applied: false }],
+    const over = { ...given, cluster, operation: { ...operation, result: 'cancelled' as const } };
+    expect(outcome(over)).toMatchObject({ effects: [{ kind: 'record' }, { kind: 'recorded' }] });
+    const recorded = { ...over, operation: { ...over.operation, recorded: true } };
+    expect(outcome(recorded)).toMatchObject({
+      effects: [{ kind: 'answer', word: 'create-cancelled', applied: false }],
     });
   });
 });

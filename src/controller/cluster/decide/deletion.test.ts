@@ -80,7 +80,7 @@ describe('deletion', () => {
   });
 
   it('is retried once for each new request-id, whatever word stands beside it', () => {
-    const failed = { ...removing, result: 'failed' as const };
+    const failed = { ...removing, result: 'failed' as const, recorded: true };
     const requests = [
       { word: 'terminating', requestId: 'r1', specHash: 'h', sequence: 1, result: 'failed' as const },
     ];

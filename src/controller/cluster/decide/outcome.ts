@@ -27,6 +27,8 @@ export type Effect =
   | { kind: 'hook'; hook: PlannedHook; attempt: AttemptToStart }
   | { kind: 'discard'; attempts: readonly AttemptRef[] }
   | { kind: 'record'; result: string }
+  /** The record of an end that is no success is whole. */
+  | { kind: 'recorded' }
   | { kind: 'keep-kubeconfig'; kubeconfig: string }
   /** Host keys as the last run saw them, for people and for the next run. */
   | { kind: 'keep-host-keys'; hosts: readonly { ip: string; keys: readonly string[] }[] }

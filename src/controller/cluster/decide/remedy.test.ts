@@ -61,6 +61,7 @@ function at({
     ...(result === 'failed' ? failed : {}),
     step: 'done',
     result,
+    recorded: true,
     spec: { cluster: {} },
   };
   return snapshot({

@@ -116,13 +116,13 @@ export const tellEnd: Rule = ({ operation, attempts, cluster }) => {
   if (operation.name === 'delete' && operation.result === 'finished') {
     return { kind: 'act', effects: [{ kind: 'discard', attempts }, { kind: 'let-go' }] };
   }
-  const word = WORDS[operation.name][operation.result];
-  return {
-    kind: 'act',
-    effects: [
-      { kind: 'record', result: operation.result },
-      ...pruning(operation, cluster.status?.requests ?? []),
-      { kind: 'answer', word, applied: operation.result === 'finished' },
-    ],
-  };
+  const record = [
+    { kind: 'record' as const, result: operation.result },
+    ...pruning(operation, cluster.status?.requests ?? []),
+  ] as const;
+  const applied = operation.result === 'finished';
+  const answer = { kind: 'answer' as const, word: WORDS[operation.name][operation.result], applied };
+  if (applied) return { kind: 'act', effects: [...record, answer] };
+  // What was applied shows in the answer. That the record of another end is whole must show although the word is the next one's.
+  return { kind: 'act', effects: operation.recorded ? [answer] : [...record, { kind: 'recorded' }] };
 };

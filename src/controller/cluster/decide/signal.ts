@@ -150,7 +150,7 @@ function cancelSignal({ attempt, now }: Snapshot, operation: OperationStatus): W
 
 /**
  * Whether the second write of the operation's end was made. A word that someone wrote meanwhile stays, but what was
- * applied must be on record whatever the word says.
+ * applied, or why it was not, must be on record whatever the word says.
  */
 export function isAnswered({
   operation,
@@ -159,7 +159,9 @@ export function isAnswered({
 }: Pick<Snapshot, 'operation' | 'cluster' | 'request'>): boolean {
   if (!operation?.result || (operation.name === 'delete' && operation.result === 'finished')) return false;
   const onRecord =
-    operation.result !== 'finished' || appliedOperation(cluster)?.sequence === operation.sequence;
+    operation.result === 'finished'
+      ? appliedOperation(cluster)?.sequence === operation.sequence
+      : operation.recorded === true;
   if (request) {
     const same = request.word === operation.word && request.requestId === operation.requestId;
     return onRecord && !(same && request.specHash === operation.specHash);

@@ -107,6 +107,18 @@ describe('the life of a cluster', () => {
     ).toBe('quiet');
   });
 
+  it.each(['failed', 'cancelled'] as const)(
+    'completes the record of one that %s before the next request',
+    (result) => {
+      const ended = { ...operation, result };
+      const next = { word: 'scaling-up', requestId: 'r2', cluster: { status: { phase: 'Failed' as const } } };
+      expect(outcome({ ...next, operation: ended })).toMatchObject({
+        effects: [{ kind: 'record', result }, { kind: 'recorded' }],
+      });
+      expect(signal({ ...next, operation: { ...ended, recorded: true } })).not.toBe('ended');
+    },
+  );
+
   it('answers a manifest that says creating for ever', () => {
     const requests = [
       {
@@ -117,13 +129,13 @@ describe('the life of a cluster', () => {
         result: 'failed' as const,
       },
     ];
-    const failed = { ...operation, result: 'failed' as const };
+    const failed = { ...operation, result: 'failed' as const, recorded: true };
     const given = {
       word: 'creating',
       operation: failed,
       cluster: { status: { phase: 'Failed' as const, requests } },
     };
-    expect(outcome(given)).toMatchObject({ effects: [{}, { kind: 'answer', word: 'create-failed' }] });
+    expect(outcome(given)).toMatchObject({ effects: [{ kind: 'answer', word: 'create-failed' }] });
     expect(signal({ ...given, requestId: 'r2' })).toBe('asked');
   });
 
@@ -135,7 +147,7 @@ describe('the life of a cluster', () => {
     ];
     const given = {
       word: 'creating',
-      operation: { ...operation, sequence: 2, requestId: 'r2', result: 'failed' as const },
+      operation: { ...operation, sequence: 2, requestId: 'r2', result: 'failed' as const, recorded: true },
       cluster: { status: { phase: 'Failed' as const, requests } },
     };
     expect(outcome({ ...given, requestId: 'r1' })).toEqual({
