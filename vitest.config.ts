@@ -46,6 +46,18 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      {
+        test: {
+          // They kill the operator, or the meta cluster's host: nobody else may count on either meanwhile.
+          name: 'e2e-disturbing',
+          include: ['test/e2e/disturbing/*.test.ts'],
+          globalSetup: ['test/e2e/global-setup.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
+      },
     ],
   },
 });

@@ -35,29 +35,22 @@ export interface Meta extends MetaPlace {
   close(): Promise<void>;
 }
 
-/** Where a meta cluster is: the number of its host, and what its files are named by. */
-interface Site {
-  host: number;
-  name: string;
-}
-const FIRST: Site = { host: 1, name: 'meta' };
+const kubeconfigPath = join(labDir, 'meta.kubeconfig');
+const caPath = join(labDir, 'meta-ca.crt');
 /** Other than the defaults, which are those of the clusters that it makes. */
 export const META_NETWORKS = { podCidr: '10.245.0.0/16', serviceCidr: '10.97.0.0/16' } as const;
 const TOKEN_SECONDS = 12 * 3600;
 
 /** Builds, starts and installs whatever is not there yet. Run again, it changes nothing. */
-export async function metaUp(hosts: number, say: Say, site: Site = FIRST): Promise<Meta> {
-  const kubeconfigPath = join(labDir, `${site.name}.kubeconfig`);
-  const caPath = join(labDir, `${site.name}-ca.crt`);
+export async function metaUp(hosts: number, say: Say): Promise<Meta> {
   await ensureDocker(say);
   // Compilers want processors, image builds mostly disk and network.
-  const [made, images] = await Promise.all([
+  const [[host, ...others], images] = await Promise.all([
     labUp(hosts, say),
     operatorImages(say),
     fillArtifacts(artifactsDir, say),
   ]);
-  const host = made[site.host - 1];
-  if (!host) throw new Error(`the lab has no host ${site.host}`);
+  if (!host) throw new Error('the lab has no host');
   const { restUrl, artifactsUrl } = await bootstrap(
     {
       host: host.ip,
@@ -81,7 +74,7 @@ export async function metaUp(hosts: number, say: Say, site: Site = FIRST): Promi
   const token = await personToken(client, 'lab-user');
   await client.close();
   return openMeta({
-    hosts: made.filter((one) => one !== host),
+    hosts: others,
     host,
     restUrl,
     artifactsUrl,

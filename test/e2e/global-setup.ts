@@ -9,10 +9,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The meta cluster, with the hosts of all lanes. */
     place: MetaPlace;
-    /** A host of no lane, that joins a meta cluster where a test wants to lose a node of it. */
+    /** A host of no lane, that joins the meta cluster where a test wants to lose a node of it. */
     secondNode: LabHost;
-    /** How many hosts there are. The last one is for the meta cluster of those who disturb others. */
-    allHosts: number;
   }
 }
 
@@ -23,8 +21,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`);
 /** One lab with a meta cluster for a whole run of the `e2e` project. `KEEP=1` leaves it for the next run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const inLanes = LANES * LANE_HOSTS;
-  const allHosts = 1 + inLanes + (LANES > 1 ? 2 : 1);
-  const { client: _, rest: __, close, ...place } = await metaUp(allHosts, say);
+  const { client: _, rest: __, close, ...place } = await metaUp(1 + inLanes + 1, say);
   await close();
   const look = `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${LOOK_SECONDS}`;
   const controller = ['-n', 'matryoshka-system', 'deployment/matryoshka-controller'];
@@ -33,7 +30,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   if (!secondNode) throw new Error('the lab has too few hosts');
   project.provide('place', place);
   project.provide('secondNode', secondNode);
-  project.provide('allHosts', allHosts);
   return async () => {
     if (process.env['KEEP'] === undefined) await labDown(say);
   };

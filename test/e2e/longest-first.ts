@@ -3,7 +3,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files of `make e2e` that take five minutes and more, the longest first: begun last, one of them would run on alone. */
 const LONGEST = [
-  'disturbing',
   'cut-short',
   'half-done',
   'host-faults',

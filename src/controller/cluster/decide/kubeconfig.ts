@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { readKubeconfig } from '../kubeconfig-text.ts';
+import { readKubeconfig } from './kubeconfig-text.ts';
 import type { Kubeconfig } from './snapshot.ts';
 
 const kubeconfigSchema = z.object({

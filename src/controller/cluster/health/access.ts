@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { readKubeconfig } from '../kubeconfig-text.ts';
+import { readKubeconfig } from '../decide/kubeconfig-text.ts';
 
 /** What a connection to an API server is made with: nothing outside of the kubeconfig's own text. */
 export interface Access {

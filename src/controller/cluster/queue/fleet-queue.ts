@@ -83,7 +83,8 @@ export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): Fle
     const paused = cluster.spec.paused === true;
     // Between two runs nothing of a paused one is at work; its place is its own again when it goes on, whoever has begun since.
     const begun = paused && operation.step === 'starting' ? 'aside' : 'running';
-    const state = !isFirstToBegin(operation) ? begun : isSame ? old.state : follower ? 'let' : 'waiting';
+    const waits = isFirstToBegin(operation);
+    const state = !waits ? begun : isSame ? old.state : follower ? 'let' : 'waiting';
     put(text, {
       cluster: text,
       namespace: key.namespace,

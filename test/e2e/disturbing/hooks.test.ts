@@ -10,8 +10,8 @@ import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from '../by-kubectl.ts';
 import { byNumber } from '../by-number.ts';
+import { openLane } from '../lanes.ts';
 import { tracesOn } from '../traces.ts';
-import { openOwn } from './own.ts';
 
 const NAME = 'hooked';
 const KEYS = `${NAME}-keys`;
@@ -80,7 +80,7 @@ const ended = () =>
 
 describe('a cluster with playbooks of its user', () => {
   beforeAll(async () => {
-    meta = await openOwn();
+    meta = await openLane();
     shell = byKubectl(meta, NAME);
     traces = await tracesOn(meta);
     await shell.giveKeys(KEYS);

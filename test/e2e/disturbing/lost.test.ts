@@ -14,7 +14,7 @@ import { faults, fenceJournal, seen } from '#lab/meta/faults.ts';
 import { META_NETWORKS, type Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
-import { openOwn } from './own.ts';
+import { openLane } from '../lanes.ts';
 
 const NAME = 'lost';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -29,7 +29,7 @@ const create = () => meta.rest.raw('POST', PATH, { name: NAME, ...lists(), priva
 
 describe('what is lost on the way', () => {
   beforeAll(async () => {
-    meta = await openOwn();
+    meta = await openLane();
   });
   afterEach(async () => {
     await meta.rest.raw('DELETE', PATH);

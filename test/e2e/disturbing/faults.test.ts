@@ -6,7 +6,7 @@ import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from '../by-number.ts';
-import { openOwn } from './own.ts';
+import { openLane } from '../lanes.ts';
 
 const NAME = 'faulty';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -24,7 +24,7 @@ const body = () => ({
 
 describe('when a cable is pulled', () => {
   beforeAll(async () => {
-    meta = await openOwn();
+    meta = await openLane();
   });
   afterAll(() => meta.close());
   it('fails within a minute where a host refuses SSH, names it, and succeeds when asked again', async () => {

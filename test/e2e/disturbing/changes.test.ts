@@ -7,8 +7,8 @@ import { kubeconfigFile } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from '../by-kubectl.ts';
 import { byNumber } from '../by-number.ts';
+import { openLane } from '../lanes.ts';
 import { asPlanned } from '../plan-and-deed.ts';
-import { openOwn } from './own.ts';
 
 /** What a person changes of a cluster with `kubectl apply` alone, and mistakes that are made with it. */
 const NAME = 'changing';
@@ -50,7 +50,7 @@ const node = async (name: string): Promise<Node> =>
 
 describe('a cluster that is changed by apply', () => {
   beforeAll(async () => {
-    meta = await openOwn();
+    meta = await openLane();
     shell = byKubectl(meta, NAME);
     await shell.giveKeys();
   });

@@ -4,9 +4,9 @@ import { kubectl } from '#lab/kubectl.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from '../by-number.ts';
+import { openLane } from '../lanes.ts';
 import { asPlanned } from '../plan-and-deed.ts';
 import { tracesOn } from '../traces.ts';
-import { openOwn } from './own.ts';
 
 const NAME = 'orphan';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -61,7 +61,7 @@ async function done(path: string, body: Record<string, unknown>): Promise<void> 
 
 describe('an operator that is killed at each step that it tells of', () => {
   beforeAll(async () => {
-    meta = await openOwn();
+    meta = await openLane();
     traces = await tracesOn(meta);
   });
   afterAll(() => meta.close());

@@ -10,7 +10,7 @@ import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
-import { openOwn } from './own.ts';
+import { openLane } from '../lanes.ts';
 
 /** The meta cluster has too much to do, loses a server, or has no disk left, while a cluster is made. */
 const NAME = 'troubled';
@@ -53,7 +53,7 @@ const isReady = ({ status }: OperatorPod) => status?.containerStatuses?.every(({
 
 describe('while a cluster is made, the meta cluster', () => {
   beforeAll(async () => {
-    meta = await openOwn();
+    meta = await openLane();
   });
   afterAll(() => meta.close());
   it('may be busy for minutes: no pod of ours is restarted', async () => {
