@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { access, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -60,13 +60,12 @@ export async function materialise(
   await Promise.all(Array.from({ length: PARALLEL }, worker));
   if (source.kind !== 'directory') {
     // Images that somebody has put there by hand, which upstream has no file of, stay listed.
-    const listed = await readFile(join(dir, SUMS_FILE), 'utf8').then(
-      parseSums,
-      () => new Map<string, string>(),
-    );
+    const list = join(dir, SUMS_FILE);
+    const listed = parseSums(existsSync(list) ? await readFile(list, 'utf8') : '');
     const fetched = artifacts.map(({ path, sha256 }) => [path, sha256] as const);
-    const sums = formatSums(new Map([...listed, ...fetched]));
-    await pipeline(Readable.from([sums]), createWriteStream(join(dir, SUMS_FILE)));
+    // Nobody else knows the sums of those, so the old list stays until the new one is whole.
+    await writeFile(`${list}.part`, formatSums(new Map([...listed, ...fetched])), { flush: true });
+    await rename(`${list}.part`, list);
   }
   return artifacts;
 }

@@ -70,6 +70,17 @@ it('keeps on its list what a person has put there, when it pulls again', async (
   expect(findings).toContain(`fine\t${COREDNS}`);
 });
 
+it('loses nothing of its list when a new one cannot be written', async () => {
+  const to = join(base, 'full');
+  await said((print) => pullArtifacts({ from: url, to }, print));
+  await appendFile(join(to, 'SHA256SUMS'), `${'a'.repeat(64)}  ${COREDNS}\n`);
+  const before = await readFile(join(to, 'SHA256SUMS'), 'utf8');
+  // What a disk that is full would be: the write fails.
+  await mkdir(join(to, 'SHA256SUMS.part'));
+  await expect(said((print) => pullArtifacts({ from: url, to }, print))).rejects.toThrow(/EISDIR/);
+  expect(await readFile(join(to, 'SHA256SUMS'), 'utf8')).toBe(before);
+});
+
 it('finds what is damaged and what is missing, in a directory and in a mirror', async () => {
   const to = join(base, 'damaged');
   await said((print) => pullArtifacts({ from: url, to }, print));

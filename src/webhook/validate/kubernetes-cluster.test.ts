@@ -33,6 +33,7 @@ const fields = (old: KubernetesCluster | undefined, next: KubernetesCluster, use
 const word = (text: string) => ({ [annotations.operation]: text });
 const operation = `metadata.annotations[${annotations.operation}]`;
 const dryRun = `metadata.annotations[${annotations.dryRun}]`;
+const requestId = `metadata.annotations[${annotations.requestId}]`;
 const nodes = (...last: number[]) => ({ nodeList: last.map((part) => ({ ip: `10.0.0.${part}` })) });
 
 describe('validateKubernetesCluster', () => {
@@ -126,6 +127,13 @@ describe('validateKubernetesCluster', () => {
     ['everything, before it is created', cluster(), cluster({}, { imagesRegistry: 'r' }), []],
     ['a dry run that is none', cluster(), cluster({ [annotations.dryRun]: 'true' }), [dryRun]],
     ['a dry run', cluster(), cluster({ [annotations.dryRun]: 'All' }), []],
+    [
+      'a request-id that is far too long',
+      cluster(),
+      cluster({ [annotations.requestId]: 'x'.repeat(254) }),
+      [requestId],
+    ],
+    ['a long request-id', cluster(), cluster({ [annotations.requestId]: 'x'.repeat(253) }), []],
     ['a wrong shape', cluster(), cluster({}, nodes(2, 999)), ['spec.cluster.nodeList[1].ip']],
     ['a doubled host', cluster(), cluster({}, nodes(2, 2)), ['spec.cluster.nodeList[1].ip']],
   ])('%s', (_what, old, next, expected) => {

@@ -49,6 +49,7 @@ export function validateKubernetesCluster(change: Change): Problem[] {
     ...(specChanged ? validateSpec(next.spec, change.offer, old?.status?.version) : []),
     ...(specChanged ? undeclarable(change) : []),
     ...dryRun(change),
+    ...requestId(change),
     ...cancelProblems(change),
     ...agreedPlanProblems(change),
     ...requested(change, specChanged),
@@ -150,6 +151,16 @@ function dryRun(change: Change): Problem[] {
   return [
     { field: at(annotations.dryRun), value, reason: 'is not "All"; write that, or remove the annotation' },
   ];
+}
+
+/** It is kept in status with each operation. */
+const MAX_REQUEST_ID = 253;
+
+function requestId(change: Change): Problem[] {
+  const value = mark(change.next, annotations.requestId) ?? '';
+  if (value.length <= MAX_REQUEST_ID || same(change, annotations.requestId)) return [];
+  const reason = `is longer than ${MAX_REQUEST_ID} characters; a UUID is enough`;
+  return [{ field: at(annotations.requestId), value: value.slice(0, MAX_REQUEST_ID), reason }];
 }
 
 /** Whether the word may be asked, of this spec. */
