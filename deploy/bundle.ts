@@ -1,5 +1,5 @@
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
 /**
@@ -7,7 +7,7 @@ import { build, type Plugin } from 'esbuild';
  * unbundled tree's, and a stack trace stays readable.
  */
 const root = join(import.meta.dirname, '..');
-const dist = join(root, 'dist');
+const dist = resolve(process.argv[2] ?? join(root, 'dist'));
 
 /** Lets CommonJS parts of the bundle find `require`, and what is not bundled: native add-ons. */
 const banner = `import { createRequire as __createRequire } from 'node:module';

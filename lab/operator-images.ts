@@ -11,21 +11,23 @@ const BUNDLE_TIMEOUT_MS = 120_000;
 
 /** Builds both images of ours from the checkout; answers their tags. Unchanged sources build nothing. */
 export async function operatorImages(say: Say): Promise<{ operator: string; runner: string }> {
-  await announced(say, 'bundle', () =>
-    execa(process.execPath, [join(root, 'deploy/bundle.ts')], {
-      timeout: BUNDLE_TIMEOUT_MS,
-      stdin: 'ignore',
-    }),
-  );
-  const context = await mkdtemp(join(tmpdir(), 'matryoshka-operator-'));
+  // Each call has a folder of its own: tests that run beside each other build the same.
+  const folder = await mkdtemp(join(tmpdir(), 'matryoshka-operator-'));
+  const [dist, context] = [join(folder, 'dist'), join(folder, 'context')];
   try {
+    await announced(say, 'bundle', () =>
+      execa(process.execPath, [join(root, 'deploy/bundle.ts'), dist], {
+        timeout: BUNDLE_TIMEOUT_MS,
+        stdin: 'ignore',
+      }),
+    );
     for (const part of ['node', 'matryoshka.js', 'static', 'proto', 'host']) {
-      await cp(join(root, 'dist', part), join(context, 'dist', part), { recursive: true });
+      await cp(join(dist, part), join(context, 'dist', part), { recursive: true });
     }
     await cp(join(root, 'deploy/operator.Dockerfile'), join(context, 'Dockerfile'));
     const operator = await buildImage('matryoshka-operator:lab', context, say);
-    return { operator, runner: await runnerImage(say) };
+    return { operator, runner: await runnerImage(dist, say) };
   } finally {
-    await rm(context, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }

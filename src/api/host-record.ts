@@ -44,6 +44,9 @@ export const hostRecordStatusSchema = z.object({
   touched: z.boolean().optional().meta({
     description: 'Whether a run may have changed the host; one that was never touched needs no reset.',
   }),
+  taken: z.boolean().optional().meta({
+    description: 'That its cluster uses an unclean host again; nobody else may take it.',
+  }),
   machineId: z.string().max(64).optional().meta({ description: '/etc/machine-id at the first contact.' }),
   hostKeys: z
     .array(z.string().max(8192))
@@ -84,3 +87,7 @@ export function hostRecordName(ip: string): string {
 }
 
 export const stateOf = ({ status }: Pick<HostRecord, 'status'>): HostState => status?.state ?? 'Held';
+
+/** Whether another cluster may take it: its own could not reset it, and does not use it again. */
+export const isFree = (record: Pick<HostRecord, 'status'>): boolean =>
+  stateOf(record) === 'Unclean' && record.status?.taken !== true;

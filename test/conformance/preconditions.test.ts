@@ -138,13 +138,13 @@ it('a host that could not be reset is taken by one cluster only, and is its own 
   await hosts.hold('first', 'n/first', members);
   await hosts.note('first', ip, { state: 'Unclean', touched: true });
   const [taken] = await hosts.hold('second', 'n/second', members);
-  expect(taken).toMatchObject({ spec: { clusterId: 'second', reclaim: 'first' }, status: { state: 'Held' } });
+  expect(taken).toMatchObject({ spec: { clusterId: 'second', reclaim: 'first' }, status: { taken: true } });
   const message = `${ip} belongs to n/second`;
   const refusal = { reason: 'HostConflict', message };
   await expect(hosts.hold('third', 'n/third', members)).rejects.toMatchObject(refusal);
   await expect(hosts.refuseOthers('third', members)).rejects.toMatchObject(refusal);
   // Its own again, after it could not be reset once more.
-  await hosts.note('second', ip, { state: 'Unclean' });
+  await hosts.note('second', ip, { state: 'Unclean', taken: false });
   await hosts.hold('second', 'n/second', members);
   await expect(hosts.hold('third', 'n/third', members)).rejects.toMatchObject(refusal);
 });

@@ -6,7 +6,7 @@ import { kstatusOf } from '#lab/kstatus/run.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { byKubectl } from './by-kubectl.ts';
-import { openLane } from './lanes.ts';
+import { absentHost, openLane } from './lanes.ts';
 
 const NAME = 'watched';
 let meta: Meta;
@@ -50,7 +50,7 @@ it('is in progress while something runs or was edited, current after it, failed 
   await shell.waitUpToDate();
   await shell.apply({ masters: [{ ...master, labels: { rack: 'r1' } }] });
   await shell.waitUpToDate();
-  await shell.apply({ masters: [{ ...master, labels: { rack: 'r1' } }], workers: [{ ip: '10.88.0.99' }] });
+  await shell.apply({ masters: [{ ...master, labels: { rack: 'r1' } }], workers: [{ ip: absentHost() }] });
   await shell.untilStalled('OperationFailed', 90_000);
   await shell.apply({ masters: [{ ...master, labels: { rack: 'r1' } }] });
   await shell.run(['delete', 'ecs', NAME, '--wait=false']);

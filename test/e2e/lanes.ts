@@ -3,11 +3,28 @@ import type { LabHost } from '#lab/hosts/places.ts';
 import { type Meta, openMeta } from '#lab/meta/meta.ts';
 import { LANE_HOSTS, LANES } from './lane-count.ts';
 
-/** The hosts of the lane that this file runs in. */
+/** Which of the lanes this file runs in, from 0. */
+function lane(): number {
+  const id = Number(process.env['VITEST_POOL_ID'] ?? 1);
+  if (id > LANES) throw new Error(`more files run at once than there are lanes: LANES is ${LANES}`);
+  return id - 1;
+}
+
+/** The hosts of this lane; the first of all is of none. */
 export function laneHosts(): LabHost[] {
-  const first = ((Number(process.env['VITEST_POOL_ID'] ?? 1) - 1) % LANES) * LANE_HOSTS;
+  const first = 1 + lane() * LANE_HOSTS;
   return inject('place').hosts.slice(first, first + LANE_HOSTS);
 }
+
+/** A host of the meta cluster's network that joins it where a test wants to lose a node of it. */
+export function secondNode(): LabHost {
+  const [host] = inject('place').hosts;
+  if (!host) throw new Error('the lab has no hosts');
+  return host;
+}
+
+/** An address at which nobody answers, and that no other lane names: a record of a host is of one cluster. */
+export const absentHost = (): string => `10.88.0.${250 - lane()}`;
 
 /** The meta cluster with those hosts. */
 export const openLane = (): Promise<Meta> => openMeta({ ...inject('place'), hosts: laneHosts() });

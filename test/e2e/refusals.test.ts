@@ -3,7 +3,7 @@ import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
-import { openLane } from './lanes.ts';
+import { absentHost, openLane } from './lanes.ts';
 
 /** What is refused before a host is touched. */
 const NAME = 'refused';
@@ -62,7 +62,7 @@ describe('a host is opened by its own word alone', () => {
       return host ? [{ host, one }] : [];
     });
     // One that cannot be reached: nothing is changed on any host, whatever is found on the others.
-    const masters = [{ ip: '10.88.0.99' }];
+    const masters = [{ ip: absentHost() }];
     try {
       for (const { host, one } of hosts)
         await on(host, `mkdir -p /etc/matryoshka; ${owners[one[0]]}; ${leftovers[one[1]]}`);

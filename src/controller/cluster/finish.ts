@@ -53,10 +53,13 @@ export async function acceptedOperation(
     spec: withoutHosts(plan.target),
     step: 'starting',
     ...(agreed === undefined ? {} : { plan: agreed }),
-    ...(by === undefined ? {} : { requestedBy: by }),
+    ...(by === undefined ? {} : { requestedBy: by.slice(0, MAX_USER) }),
     startedAt: now.toISOString(),
   };
 }
+
+/** Users have shorter names; the annotation is anybody's where no webhook is. */
+const MAX_USER = 253;
 
 /** Writes the status that tells the outcome, if it differs; Conflict when the object has changed since. */
 export async function writeStatus(

@@ -137,7 +137,9 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   recorded: async (_effect, { cluster, operation }, { client }) => {
     if (!operation) return;
     const status = { ...cluster.status, operation: { ...operation, recorded: true } };
-    await client.updateStatus<KubernetesCluster>(KUBERNETES_CLUSTERS, { ...cluster, status });
+    const written = await client.updateStatus<KubernetesCluster>(KUBERNETES_CLUSTERS, { ...cluster, status });
+    if (!written.status?.operation?.recorded)
+      throw new Error('the API server drops status.operation.recorded: apply crds/ of this version');
   },
   'keep-kubeconfig': ({ kubeconfig }, { cluster }, { client, kubeconfigs }) =>
     kubeconfigs.keep(client, cluster, kubeconfig),

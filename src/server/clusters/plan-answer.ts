@@ -1,4 +1,4 @@
-import { HOSTS, type HostRecord } from '#api/host-record.ts';
+import { HOSTS, type HostRecord, isFree } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan.ts';
@@ -43,9 +43,9 @@ export async function heldByOthers(
   if (joining.size === 0) return [];
   const { items } = await client.list<HostRecord>(HOSTS, { namespace });
   return items
-    .filter(({ spec, status }) => {
-      const other = spec.clusterId !== clusterId && status?.state !== 'Unclean';
-      return other && joining.has(spec.ip);
+    .filter((record) => {
+      const other = record.spec.clusterId !== clusterId && !isFree(record);
+      return other && joining.has(record.spec.ip);
     })
     .map(({ spec }) => ({
       field: 'spec.cluster',

@@ -57,13 +57,14 @@ describe('when a cable is pulled', () => {
       await faults.unpause(host(2));
     }
     const { items } = await meta.client.list<HostRecord>(HOSTS, { namespace: 'matryoshka-system' });
-    expect(items.map((record) => [record.spec.ip, stateOf(record)])).toEqual([[host(2).ip, 'Unclean']]);
+    const ours = items.filter(({ spec }) => spec.cluster.endsWith(`/${NAME}`));
+    expect(ours.map((record) => [record.spec.ip, stateOf(record)])).toEqual([[host(2).ip, 'Unclean']]);
   });
 
   it('takes that host for the next cluster, and awaits a step whose pod was killed', async () => {
     await meta.rest.raw('POST', PATH, body());
     await seen('kubeadm init', () => faults.runs(host(0), 'kubeadm init'));
-    expect(await faults.kill(meta.host, 'ansibleinit.js')).toBe(true);
+    expect(await faults.kill(meta.host, 'ansibleinit.js', `CLUSTER_NAME=${NAME}`)).toBe(true);
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
     expect(cluster.status?.operation?.attempt).toBe(2);
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());

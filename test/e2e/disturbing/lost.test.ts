@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SECRETS, secretData } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { HOSTS, type HostRecord } from '#api/host-record.ts';
@@ -14,7 +14,7 @@ import { faults, fenceJournal, seen } from '#lab/meta/faults.ts';
 import { META_NETWORKS, type Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
+import { openLane, secondNode } from '../lanes.ts';
 
 const NAME = 'lost';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -54,7 +54,7 @@ describe('what is lost on the way', () => {
   });
 
   it('is an attempt whose node is away: the next one succeeds, and hosts refuse the first when it is back', async () => {
-    const second = inject('secondNode');
+    const second = secondNode();
     await joinMeta(meta, second, () => {});
     await allowPods(meta.client, second.name, true);
     await allowPods(meta.client, 'meta', false);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import { PODS } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -10,7 +10,7 @@ import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
+import { openLane, secondNode } from '../lanes.ts';
 
 /** The meta cluster has too much to do, loses a server, or has no disk left, while a cluster is made. */
 const NAME = 'troubled';
@@ -69,7 +69,7 @@ describe('while a cluster is made, the meta cluster', () => {
   });
 
   it('may lose one server, then the node of the other: who follows a log notices neither', async () => {
-    const second = inject('secondNode');
+    const second = secondNode();
     const run = (...args: string[]) => kubectl(meta.kubeconfigPath, args, { timeoutMs: 130_000 });
     const servers = () => podsOf('matryoshka-server');
     const spread = async () => {

@@ -172,7 +172,8 @@ function leftBehind(
   const state = CHANGED.test(why) ? 'Lost' : 'Unclean';
   const message = `${ip} could not be reset and is remembered as ${state.toLowerCase()}: ${why}`;
   const warning: Stall = { reason: state === 'Lost' ? 'HostChanged' : 'HostUnclean', message };
-  return { ip, status: noteOf(snapshot, task, state, host, why), warning };
+  const free = record.status?.taken ? { taken: false } : {};
+  return { ip, status: { ...noteOf(snapshot, task, state, host, why), ...free }, warning };
 }
 
 const wasTouched = ({ status }: HostRecord): boolean =>

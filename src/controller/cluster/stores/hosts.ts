@@ -5,6 +5,7 @@ import {
   type HostRecordSpec,
   type HostRecordStatus,
   hostRecordName,
+  isFree,
   stateOf,
 } from '#api/host-record.ts';
 import type { Member } from '#api/member.ts';
@@ -75,18 +76,17 @@ export function hostsIn(
       if (stateOf(found) === 'Joined') return found;
       const { reclaim = found.spec.reclaim, ...said } = wanted.spec;
       const spec = { ...said, ...(reclaim === undefined ? {} : { reclaim }) };
-      return noLongerUnclean(await save(found, { ...wanted, spec }));
+      return taken(await save(found, { ...wanted, spec }));
     }
     // A host whose former cluster is gone and could not reset it may be taken; it is reset first.
-    if (stateOf(found) !== 'Unclean') return undefined;
-    return noLongerUnclean(await save(found, { ...wanted, spec: { ...wanted.spec, reclaim: holder } }));
+    if (!isFree(found)) return undefined;
+    return taken(await save(found, { ...wanted, spec: { ...wanted.spec, reclaim: holder } }));
   }
 
   /** Before any run: whoever asks for the host while it is in use again must not find it free. */
-  async function noLongerUnclean(record: HostRecord): Promise<HostRecord> {
-    if (stateOf(record) !== 'Unclean') return record;
-    const status: HostRecordStatus = { ...record.status, state: 'Held', touched: true };
-    return client.updateStatus<HostRecord>(HOSTS, { ...record, status });
+  async function taken(record: HostRecord): Promise<HostRecord> {
+    if (!isFree(record)) return record;
+    return client.updateStatus<HostRecord>(HOSTS, { ...record, status: { ...record.status, taken: true } });
   }
 
   async function save(found: HostRecord, wanted: HostRecord): Promise<HostRecord> {
@@ -132,7 +132,7 @@ export function hostsIn(
       const said: string[] = [];
       for (const { ip } of members) {
         const found = await find(ip);
-        if (found && found.spec.clusterId !== clusterId && stateOf(found) !== 'Unclean')
+        if (found && found.spec.clusterId !== clusterId && !isFree(found))
           said.push(`${ip} belongs to ${found.spec.cluster}`);
       }
       if (said.length > 0) throw new Refusal('HostConflict', said.join('; '));
