@@ -24,6 +24,9 @@ export default defineConfig({
           globalSetup: ['lab/apiserver/global-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          // Most of the time they await a server: of two processors one would be idle.
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
         },
       },
       {

@@ -14,7 +14,7 @@ import { hindranceOf } from './claims.ts';
 import { createCredentialStore } from './credentials.ts';
 import { plannedHosts, reachAll, settleAll } from './round.ts';
 import { outcomeOf } from './status.ts';
-import { asks, goneBridges, isLetGo, letGo, taken } from './write.ts';
+import { asks, goneBridges, isLetGo, isThere, letGo, taken } from './write.ts';
 
 export interface NetworkDeps
   extends Pick<ControllerHost, 'client' | 'clock' | 'log' | 'recorder' | 'metrics'> {
@@ -55,6 +55,8 @@ export function networkController(deps: NetworkDeps): Controller {
       if (!seen || isLetGo(seen)) return undefined;
       const { uid = '' } = seen.metadata;
       const client = scopedClient(deps.client, context);
+      // A cache that is late must not take hosts anew that were given back, and may be another's.
+      if (seen.metadata.deletionTimestamp && !(await isThere(client, seen))) return undefined;
       const hindrance = seen.metadata.deletionTimestamp ? undefined : hindranceOf(seen, networks.list());
       const hosts = plannedHosts(seen);
       // A Network that may not be made as it is asked keeps what it has.

@@ -14,6 +14,10 @@ export const asks = ({ metadata, spec }: Network): string =>
 export const isLetGo = ({ metadata }: Network): boolean =>
   metadata.deletionTimestamp !== undefined && !metadata.finalizers?.includes(NETWORK_FINALIZER);
 
+/** Whether the server still has this very object. */
+export const isThere = async (client: Client, network: Network): Promise<boolean> =>
+  (await client.find<Network>(NETWORKS, keyOf(network)))?.metadata.uid === network.metadata.uid;
+
 /** The Network bound to its finalizer, with these hosts on record: from then on they are remembered until they are clean. */
 export async function taken(
   client: Client,
