@@ -55,6 +55,16 @@ describe('deletion', () => {
       });
   });
 
+  it('leaves to others a host that was taken though unclean, and could not be reset again', () => {
+    const hosts = joined.map((record) => ({ ...record, status: { state: 'Unclean' as const, taken: true } }));
+    const report = { success: true, message: '', hosts: joined.map(({ spec: of }) => host(of.ip, false)) };
+    expect(outcome({ ...deleting, hosts, attempt: { kind: 'succeeded', report } })).toMatchObject({
+      effects: [
+        { kind: 'note', hosts: [{}, {}, {}].map(() => ({ status: { state: 'Unclean', taken: false } })) },
+      ],
+    });
+  });
+
   it('gives back a host that no run ever reached, which carries nothing of ours', () => {
     const hosts = held.map(({ spec: of, metadata }) => ({ spec: of, metadata }));
     expect(snapshot({ ...deleting, hosts }).plan).toMatchObject({ hosts: [{}, {}, {}] });
