@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const { host, entries, nodes } = byNumber(() => meta);
+const { host, entries, nodes, sh } = byNumber(() => meta);
 const ask = async (path: string, body: Record<string, unknown>) =>
   expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
 
@@ -95,6 +95,8 @@ describe('a host that is struck', () => {
       await made.close();
     }
     await retried(`${PATH}/scaledown`, body);
+    // It was there before, and is left empty.
+    await sh(4, 'rmdir /var/lib/containerd');
     for (const index of [3, 4]) expect(await traces(index), `host ${index}`).toEqual([]);
   });
 
