@@ -1,16 +1,19 @@
 import { basename } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files of `make e2e` that take five minutes and more, the longest first: begun last, one of them would run on alone. */
+/**
+ * Files of `make e2e` that take five minutes and more; begun last, one of them would run on alone. One that keeps the
+ * processors busy stands beside others that mostly wait: two such at once take as long as one after the other.
+ */
 const LONGEST = [
   'cut-short',
-  'half-done',
-  'host-faults',
   'highly-available',
-  'etcd-refusals',
   'drift',
-  'repair',
+  'half-done',
+  'etcd-refusals',
+  'host-faults',
   'remediation',
+  'repair',
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {
