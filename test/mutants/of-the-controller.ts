@@ -58,7 +58,7 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'the holder of a host unchecked',
     file: `${CLUSTER}/stores/hosts.ts`,
-    from: "if (stateOf(found) !== 'Unclean') return undefined;",
+    from: 'if (!isFree(found)) return undefined;',
     to: '',
     witness: lived('takes no host of another cluster'),
   },
@@ -255,8 +255,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a dry run overlooks the hosts of other clusters',
     file: `${CLUSTER}/stores/hosts.ts`,
-    from: 'if (found && found.spec.clusterId !== clusterId && stateOf(found)',
-    to: 'if (found && found.spec.clusterId === clusterId && stateOf(found)',
+    from: 'if (found && found.spec.clusterId !== clusterId && !isFree(found))',
+    to: 'if (found && found.spec.clusterId === clusterId && !isFree(found))',
     witness: {
       project: 'api',
       file: 'test/conformance/dry-run.test.ts',
