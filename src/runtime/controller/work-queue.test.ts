@@ -27,6 +27,24 @@ it('never hands a key to two workers, and hands it out again if it was added mea
   expect(queue.depth).toBe(0);
 });
 
+it('tells of a key that came while it was worked on as added once more', async () => {
+  const told: string[] = [];
+  const observe = {
+    added: () => void told.push('added'),
+    done: () => void told.push('done'),
+    ...{ got() {}, retried() {}, depth() {} },
+  };
+  const queue = createWorkQueue({ observe });
+  queue.add('a');
+  await take(queue);
+  queue.add('a');
+  queue.add('a');
+  queue.done('a');
+  expect(await take(queue)).toBe('a');
+  queue.done('a');
+  expect(told).toEqual(['added', 'added', 'done', 'done']);
+});
+
 it('wakes a worker that waits', async () => {
   const queue = createWorkQueue();
   const waiting = take(queue);

@@ -70,10 +70,12 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
       dirty.set(key, Math.max(priority, dirty.get(key) ?? Number.NEGATIVE_INFINITY));
       return;
     }
-    if (!ready.has(key)) {
-      observe?.added();
-      addedAt.set(key, clock.monotonicMs());
-    }
+    if (!ready.has(key)) observe?.added();
+    put(key, priority);
+  }
+
+  function put(key: string, priority: number) {
+    if (!ready.has(key)) addedAt.set(key, clock.monotonicMs());
     ready.add(key, priority);
     observe?.depth(ready.size);
     if (idle.length > 0 && !handingOver) {
@@ -135,7 +137,8 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
       observe?.done((clock.monotonicMs() - startedMs) / 1000);
       const priority = dirty.get(key);
       dirty.delete(key);
-      if (priority !== undefined) add(key, priority);
+      // It was told as added when it was.
+      if (priority !== undefined && !down) put(key, priority);
     },
     shutDown() {
       down = true;

@@ -32,7 +32,10 @@ export interface TestNamespace {
 }
 
 /** To be called at the top of a test file of the `api` project: makes the namespace before its tests, removes it after. */
-export function useNamespace(prefix: string): TestNamespace {
+export function useNamespace(
+  prefix: string,
+  kubeconfigPath: () => string = () => inject('kubeconfigPath'),
+): TestNamespace {
   const namespace = `${prefix}-${randomUUID().slice(0, 8)}`;
   let ready: { client: Client; endpoint: Endpoint } | undefined;
   const given = () => {
@@ -40,7 +43,7 @@ export function useNamespace(prefix: string): TestNamespace {
     return ready;
   };
   beforeAll(async () => {
-    const endpoint = await loadEndpoint({ kubeconfig: inject('kubeconfigPath') });
+    const endpoint = await loadEndpoint({ kubeconfig: kubeconfigPath() });
     ready = { endpoint, client: createClient(endpoint, { userAgent: 'test' }) };
     await ready.client.create(NAMESPACES, { metadata: { name: namespace } });
   });
