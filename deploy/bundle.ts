@@ -51,7 +51,7 @@ for (const part of ['koffi', '@koromix/koffi-linux-x64']) {
 }
 cpSync(join(root, 'node_modules/@fastify/swagger-ui/static'), join(dist, 'static'), { recursive: true });
 for (const from of [
-  'src/gateway/proto',
+  'src/gateway/workspace/proto',
   'node_modules/@grpc/reflection/build/proto',
   'node_modules/grpc-health-check/proto',
 ]) {

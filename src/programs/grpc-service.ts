@@ -1,7 +1,7 @@
 import { experimental } from '@grpc/grpc-js';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
-import type { Gateway } from '#gateway/server.ts';
+import type { Gateway } from '#gateway/workspace/server.ts';
 import type { Service } from '#runtime/process/manager.ts';
 import { readTls } from './https-service.ts';
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WORKSPACES } from '#api/workspace.ts';
-import { cloudIdeService } from '#gateway/service-definition.ts';
+import { cloudIdeService } from '#gateway/workspace/service-definition.ts';
 import { useWorkspaces } from './testing/workspace-world.fixture.ts';
 
 /** Calls as no client library makes them: bytes over HTTP/2. */

@@ -1,6 +1,6 @@
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { workspaceGateway } from '#gateway/workspace-gateway.ts';
+import { workspaceGateway } from '#gateway/workspace/workspace-gateway.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { cachesSynced, watchesAlive } from '#runtime/process/health.ts';

@@ -8,11 +8,12 @@ import { type LabBrowser, openBrowser } from '#lab/browser/browser.ts';
 import { EDITOR_PORT, editorImage } from '#lab/editor/image.ts';
 import { type PythonClient, pythonClient } from '#lab/grpc/python-client.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { kubeconfigOf, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
 import { openLane } from './lanes.ts';
 
 /** docs/workspace.md on a cluster that we made: a stock Python client asks for an editor, and a browser opens it. */
@@ -195,8 +196,7 @@ describe('a workspace on a cluster', () => {
       'pod and claim to go',
       async () => (await inside(['get', 'pods,persistentvolumeclaims', '-o', 'name'])) === '',
     );
-    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
-    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    await deleteCluster(meta, NAME);
     await sh(1, 'rm -rf /var/tmp/desk');
   });
 });

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { neighbours } from '#controller/neighbours.ts';
 import { crdFiles } from '../../src/crds.ts';
 
 /** Holds the walls of docs/architecture.md. A new room, or a new way between rooms, is a line here and a line there. */
@@ -60,6 +61,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     controller: ['cache', 'client', 'wire'],
     process: ['controller', 'leader', 'cache', 'wire'],
   },
+  gateway: { ingress: [], workspace: [] },
   server: {
     http: [],
     auth: ['http'],
@@ -195,6 +197,11 @@ describe('the rooms', () => {
     ['runtime/client/client.ts', '#api/kubernetes-cluster.ts', 'runtime may import base, api/meta.ts'],
     ['runtime/wire/call.ts', '../client/client.ts', 'runtime/wire may import nothing of runtime'],
     ['runtime/cache/informer.ts', '../leader/lease.ts', 'runtime/cache may import client, wire'],
+    [
+      'gateway/workspace/server.ts',
+      '../ingress/limits.ts',
+      'gateway/workspace may import nothing of gateway',
+    ],
     ['base/clock.ts', '#api/meta.ts', 'base may import nothing of ours'],
     ['operations/create.ts', 'node:fs', 'no input or output'],
     ['controller/network/module.ts', '../cluster/rules.ts', 'siblings never import each other'],
@@ -242,6 +249,18 @@ describe('the files', () => {
     const lines = (file: string) => read(`src/${file}`).split('\n').length - 1;
     const long = sources.filter((file) => lines(file) > (isTest(file) ? 400 : 250));
     expect(long.map((file) => `src/${file}: ${lines(file)} lines`)).toEqual([]);
+  });
+
+  it('called controller.ts of neighbours have less than 100 lines: each reads from top to bottom', () => {
+    const folders = importsOf('controller/neighbours.ts', read('src/controller/neighbours.ts')).flatMap(
+      ({ specifier }) => /^\.\/([^/]+)\/module\.ts$/.exec(specifier)?.[1] ?? [],
+    );
+    expect(folders).toHaveLength(neighbours.length);
+    const lines = folders.map((folder) => ({
+      folder,
+      lines: read(`src/controller/${folder}/controller.ts`).split('\n').length - 1,
+    }));
+    expect(lines.filter((one) => one.lines >= 100)).toEqual([]);
   });
 
   it('are named for what they hold', () => {
