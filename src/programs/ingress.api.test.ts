@@ -1,21 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { SECRETS, SERVICES, secretData } from '#api/core.ts';
-import { INGRESS_CLASSES, INGRESSES, type Ingress, type IngressClass } from '#api/networking.ts';
+import { INGRESSES, type Ingress } from '#api/networking.ts';
 import { createAuthority, createServerCertificate } from '#certificates/certificates.ts';
 import { ingress } from '#controller/ingress/module.ts';
-import { namespaceOf, serverNameOf } from '#controller/installation.ts';
+import { serverNameOf } from '#controller/installation.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { type Fault, failingWrites } from './testing/failing-writes.fixture.ts';
 import { useIngresses } from './testing/ingress-world.fixture.ts';
 
-/**
- * Ingresses on a real API server, through the proxy. The first groups are the features of upstream's own suite
- * (kubernetes-sigs/ingress-controller-conformance): default backend, host rules, path rules, ingress class, load balancing.
- */
+/** Ingresses on a real API server, through the proxy; upstream's own features are in ingress-features.api.test.ts. */
 const { faults, seen, failing } = failingWrites((): string => test.namespace);
 const test = useIngresses(failing);
 const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 20_000 });
@@ -23,7 +20,6 @@ const text = (host: string, path?: string) => async () => {
   const { status, text } = await test.ask(host, path);
   return status === 200 ? text : status;
 };
-const remove = (name: string) => test.client.delete(INGRESSES, test.key(name));
 const addresses = async (name: string) =>
   (await test.client.get<Ingress>(INGRESSES, test.key(name))).status?.loadBalancer?.ingress;
 const others: string[] = [];
@@ -37,117 +33,100 @@ async function otherNamespace(): Promise<string> {
   return name;
 }
 
-describe('the default backend', () => {
-  it('of an Ingress without rules gets every request, whatever its host, path and method are', async () => {
-    await test.service('default', ['default']);
-    await test.ingress('default', [], {
-      defaultBackend: { service: { name: 'default', port: { number: 80 } } },
-    });
-    await until(text(test.host('nobody'))).toBe('default');
-    expect(await text('', '/any/path')()).toBe('default');
-    await remove('default');
-    await until(text(test.host('nobody'))).toBe(404);
-  });
+/** For hooks, where expect.poll is not to be had. */
+const served = (host: string, name: string) =>
+  vi.waitFor(async () => expect(await text(host)()).toBe(name), { timeout: 20_000, interval: 50 });
+/** Whatever becomes of the others, this one is served. */
+beforeAll(async () => {
+  await test.service('steady', ['steady']);
+  await test.ingress('steady', [[test.host('steady'), '/', 'steady']]);
+  await served(test.host('steady'), 'steady');
 });
-
-describe('host rules', () => {
-  it('are exact, or cover one label', async () => {
-    for (const name of ['exact', 'wild']) await test.service(`host-${name}`, [name]);
-    const [foo, wild] = [test.host('foo.bar'), test.host('*.bar')];
-    await test.ingress('hosts', [
-      [foo, '/', 'host-exact'],
-      [wild, '/', 'host-wild'],
-    ]);
-    await until(text(foo)).toBe('exact');
-    expect(await text(foo.toUpperCase())()).toBe('exact');
-    expect(await text(test.host('other.bar'))()).toBe('wild');
-    expect(await text(test.host('baz.other.bar'))()).toBe(404);
-    expect(await text(test.host('bar'))()).toBe(404);
-  });
-});
-
-describe('path rules', () => {
-  it('are exact, or by elements; the longest wins, and exact before prefix', async () => {
-    for (const name of ['a', 'b', 'c', 'd']) await test.service(`path-${name}`, [name]);
-    const host = test.host('paths');
-    await test.ingress('paths', [
-      [host, '/', 'path-a'],
-      [host, '/foo', 'path-b'],
-      [host, '/foo', 'path-c', 'Exact'],
-      [host, '/foo/bar/', 'path-d', 'ImplementationSpecific'],
-    ]);
-    await until(text(host)).toBe('a');
-    const found = {
-      '/foo': 'c',
-      '/foo/': 'b',
-      '/foo/x?y=/foo': 'b',
-      '/foo/bar': 'd',
-      '/foo/bar/x': 'd',
-      '/fooo': 'a',
-      '/FOO': 'a',
-    };
-    for (const [path, name] of Object.entries(found))
-      expect([path, await text(host, path)()]).toEqual([path, name]);
-  });
-});
-
-describe('the class', () => {
-  it('says whether an Ingress is ours, and one of another is left alone', async () => {
-    await test.service('class', ['class']);
-    const name = `${test.namespace}-foreign`;
-    const foreign: IngressClass = { metadata: { name }, spec: { controller: 'example.com/other' } };
-    await test.client.create<IngressClass>(INGRESS_CLASSES, foreign);
-    const host = test.host('class');
-    await test.ingress('class', [[host, '/', 'class']], { ingressClassName: name });
-    await test.ingress('control', [[test.host('control'), '/', 'class']]);
-    await until(text(test.host('control'))).toBe('class');
-    expect(await text(host)()).toBe(404);
-    const spec = { ingressClassName: 'matryoshka' };
-    await test.client.patch(INGRESSES, test.key('class'), { spec }, { type: 'merge' });
-    await until(text(host)).toBe('class');
-    await test.client.delete(INGRESS_CLASSES, { namespace: '', name });
-  });
-});
-
-describe('load balancing', () => {
-  it('uses every endpoint that is ready, and follows them', async () => {
-    await test.service('many', ['one', 'two', 'three']);
-    const host = test.host('many');
-    await test.ingress('many', [[host, '/', 'many']]);
-    await until(text(host)).toMatch(/one|two|three/);
-    const seen = async () => {
-      const names = new Set<unknown>();
-      for (let times = 0; times < 12; times += 1) names.add(await text(host)());
-      return [...names].sort();
-    };
-    expect(await seen()).toEqual(['one', 'three', 'two']);
-    await test.sliceOf('many', ['one', '', '']);
-    await until(seen).toEqual(['one']);
-    await test.sliceOf('many', ['']);
-    await until(text(host)).toBe(503);
-    await test.client.delete(SERVICES, test.key('many'));
-    await until(test.told).toContainEqual('Warning BackendNotFound: there is no Service "many"');
-    expect(await text(host)()).toBe(503);
-  });
+afterEach(async () => {
+  expect(await text(test.host('steady'))()).toBe('steady');
 });
 
 describe('a host', () => {
-  it('that an older Ingress of another namespace holds is refused, until that one goes', async () => {
-    const host = test.host('held');
-    const other = await otherNamespace();
+  let other = '';
+  beforeAll(async () => {
+    other = await otherNamespace();
     await test.service('theirs', ['theirs'], other);
     await test.service('mine', ['mine']);
-    await test.ingress('theirs', [[host, '/', 'theirs']], {}, other);
-    await until(text(host)).toBe('theirs');
-    // Of the same second it would be the younger one as well: by its name.
-    await test.ingress('young', [[host, '/mine', 'mine']]);
-    await until(test.told).toContainEqual(
-      expect.stringMatching(/^Warning HostTaken: host "held.* another namespace/),
+  });
+  // Of the same second theirs would be the older one as well: by its name.
+  const theirs = async (name: string, host: string) => {
+    await test.ingress(name, [[host, '/', 'theirs']], {}, other);
+    await until(text(host.replace('*', 'any'))).toBe('theirs');
+  };
+  const refused = (host: string) =>
+    until(test.told).toContainEqual(
+      expect.stringMatching(`^Warning HostTaken: host "${host}" belongs.* another namespace`),
     );
+  const gone = (name: string) => test.client.delete(INGRESSES, { namespace: other, name });
+
+  it('that an older Ingress of another namespace holds is refused, until that one goes', async () => {
+    const host = test.host('held');
+    await theirs('held', host);
+    await test.ingress('young', [[host, '/mine', 'mine']]);
+    await refused(host);
     expect(await text(host, '/mine')()).toBe('theirs');
-    await test.client.delete(INGRESSES, { namespace: other, name: 'theirs' });
+    await gone('held');
     await until(text(host, '/mine')).toBe('mine');
     expect(await text(host)()).toBe(404);
+  });
+
+  it('nor is it taken by an edit', async () => {
+    const [host, before] = [test.host('edited'), test.host('before')];
+    await theirs('edited', host);
+    await test.ingress('edited', [[before, '/', 'mine']]);
+    await until(text(before)).toBe('mine');
+    const { spec } = await test.client.get<Ingress>(INGRESSES, test.key('edited'));
+    const rules = spec?.rules?.map((rule) => ({ ...rule, host }));
+    await test.client.patch(INGRESSES, test.key('edited'), { spec: { rules } }, { type: 'merge' });
+    await refused(host);
+    // The edit is in effect, but for that host.
+    await until(text(before)).toBe(404);
+    expect(await text(host)()).toBe('theirs');
+    expect(await text(host, '/any')()).toBe('theirs');
+    await gone('edited');
+    await until(text(host)).toBe('mine');
+  });
+
+  it('that the wildcard of an older one covers is refused as well, until that goes', async () => {
+    const [host, wild] = [test.host('one.covered'), test.host('*.covered')];
+    await theirs('covering', wild);
+    await test.ingress('covered', [[host, '/', 'mine']]);
+    await refused(host);
+    expect(await text(host)()).toBe('theirs');
+    await gone('covering');
+    await until(text(host)).toBe('mine');
+  });
+
+  it.each<[string, (host: string) => object, string]>([
+    ['alone', () => ({ rules: [{ host: '*' }] }), 'spec.rules[0].host'],
+    ['in the middle', (host) => ({ rules: [{ host: `a.*.${host}` }] }), 'spec.rules[0].host'],
+    [
+      'of a certificate, in the middle',
+      (host) => ({ tls: [{ hosts: [`a.*.${host}`] }] }),
+      'spec.tls[0].hosts',
+    ],
+  ])('with a wildcard %s is refused by the API server', async (_where, spec, field) => {
+    const asked = { ...toSteady, ...spec(test.host('wrong')) };
+    const made = test.ingress('wrong', [], asked);
+    await expect(made).rejects.toMatchObject({ reason: 'Invalid', message: expect.stringContaining(field) });
+  });
+  const toSteady = { defaultBackend: { service: { name: 'steady', port: { number: 80 } } } };
+});
+
+describe('a backend', () => {
+  it('without endpoints is 503, one that is not there as well, and that is told', async () => {
+    await test.service('empty', ['']);
+    const host = test.host('empty');
+    await test.ingress('empty', [[host, '/', 'empty']]);
+    await until(text(host)).toBe(503);
+    await test.client.delete(SERVICES, test.key('empty'));
+    await until(test.told).toContainEqual('Warning BackendNotFound: there is no Service "empty"');
+    expect(await text(host)()).toBe(503);
   });
 });
 
@@ -155,17 +134,12 @@ describe('the status', () => {
   it('has the addresses of the proxy’s Service, and loses what somebody else wrote', async () => {
     await test.service('status', ['status']);
     await test.ingress('status', [[test.host('status'), '/', 'status']]);
-    const service = { namespace: namespaceOf(ingress), name: serverNameOf(ingress) };
-    const told = { status: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } } };
-    await test.client.patch(SERVICES, service, told, { type: 'merge', subresource: 'status' });
-    await until(() => addresses('status')).toEqual(
-      [{ ip: '192.0.2.7', ipMode: undefined }].map(({ ip }) => ({ ip })),
-    );
+    await test.reachedAt([{ ip: '192.0.2.7' }]);
+    await until(() => addresses('status')).toEqual([{ ip: '192.0.2.7' }]);
     const spoiled = { status: { loadBalancer: { ingress: [{ ip: '192.0.2.66' }] } } };
     await test.client.patch(INGRESSES, test.key('status'), spoiled, { type: 'merge', subresource: 'status' });
     await until(() => addresses('status')).toEqual([{ ip: '192.0.2.7' }]);
-    const gone = { status: { loadBalancer: { ingress: null } } };
-    await test.client.patch(SERVICES, service, gone, { type: 'merge', subresource: 'status' });
+    await test.reachedAt(undefined);
     await until(() => addresses('status')).toBeUndefined();
   });
 });
@@ -216,14 +190,13 @@ describe('a certificate', () => {
     const [host, wild] = [test.host('one.shared'), test.host('*.shared')];
     const other = await otherNamespace();
     for (const where of [other, test.namespace]) await test.service('shared', ['shared'], where);
-    await test.client.create(SECRETS, await secret('theirs', other, 'shared'));
     const tls = (name: string) => ({ tls: [{ hosts: [name], secretName: 'shared' }] });
-    await test.ingress('shared', [[wild, '/', 'shared']], tls(wild), other);
+    await test.ingress('shared', [[host, '/', 'shared']], tls(host), other);
+    await test.client.create(SECRETS, await secret('theirs', test.namespace, 'shared'));
+    await test.ingress('shared', [[wild, '/', 'shared']], tls(wild));
     await until(() => test.shownFor(test.host('two.shared'))).toBe('theirs');
-    expect(await test.shownFor(host)).toBe('theirs');
-    await test.ingress('shared', [[host, '/', 'shared']], tls(host));
-    await until(() => test.shownFor(host)).toBe('own.invalid');
-    await test.client.create(SECRETS, await secret('mine', test.namespace, 'shared'));
+    expect(await test.shownFor(host)).toBe('own.invalid');
+    await test.client.create(SECRETS, await secret('mine', other, 'shared'));
     await until(() => test.shownFor(host)).toBe('mine');
     expect(await test.shownFor(test.host('two.shared'))).toBe('theirs');
   });
@@ -291,10 +264,8 @@ describe('the proxy', () => {
 
 describe('a write of the controller', () => {
   beforeEach(async () => {
-    const told = { status: { loadBalancer: { ingress: [{ hostname: 'balancer.example' }] } } };
-    const key = { namespace: namespaceOf(ingress), name: serverNameOf(ingress) };
-    await test.client.patch(SERVICES, key, told, { type: 'merge', subresource: 'status' });
-    await until(() => addresses('control')).toHaveLength(1);
+    await test.reachedAt([{ hostname: 'balancer.example' }]);
+    await until(() => addresses('steady')).toHaveLength(1);
     faults.splice(0);
   });
 

@@ -36,9 +36,15 @@ export interface Holder {
   name: string;
 }
 
+/** The hosts that decide whose an Ingress's are: its own, and the wildcards that cover them. */
+export const rivalHostsOf = (ingress: Ingress): string[] => [
+  ...new Set(hostsOf(ingress).flatMap((host) => [host, wildcardOf(host) ?? host])),
+];
+
 /**
- * Gives every host to one namespace: a wildcard and the names that it covers are hosts of their own. Answers the
- * holders by host, and a refusal for each Ingress and host that is another namespace's.
+ * Gives every host to one namespace. Whoever holds a wildcard holds each name that it covers and that no older Ingress
+ * had named; a younger wildcard takes nothing from the names below it. Answers the holders by host, and a refusal for each
+ * Ingress and host that is another namespace's.
  */
 export function claimHosts(oldestFirst: readonly Ingress[]): {
   holders: ReadonlyMap<string, Holder>;
@@ -49,9 +55,10 @@ export function claimHosts(oldestFirst: readonly Ingress[]): {
   for (const ingress of oldestFirst) {
     const { namespace = '', name = '' } = ingress.metadata;
     for (const host of hostsOf(ingress)) {
-      const holder = holders.get(host);
-      if (!holder) holders.set(host, { namespace, name });
-      else if (holder.namespace !== namespace) refusals.push({ ingress, ...taken(host) });
+      const own = holders.get(host);
+      const holder = own ?? holders.get(wildcardOf(host) ?? host);
+      if (holder && holder.namespace !== namespace) refusals.push({ ingress, ...taken(host, !own) });
+      else if (!own) holders.set(host, { namespace, name });
     }
   }
   return { holders, refusals };
@@ -77,10 +84,12 @@ export function shownFor(
 }
 
 /** Names nobody: who else is in the cluster is not for everybody to know. */
-function taken(host: string): Pick<Refusal, 'reason' | 'message'> {
-  const what = host === ANY_HOST ? 'requests for hosts that no Ingress names' : `host "${host}"`;
+function taken(host: string, isCovered: boolean): Pick<Refusal, 'reason' | 'message'> {
+  const what =
+    host === ANY_HOST ? 'requests for hosts that no Ingress names belong' : `host "${host}" belongs`;
+  const covered = isCovered ? `, whose wildcard "${wildcardOf(host)}" covers it` : '';
   return {
     reason: 'HostTaken',
-    message: `${what} belong${host === ANY_HOST ? '' : 's'} to an older Ingress of another namespace; choose another host`,
+    message: `${what} to an older Ingress of another namespace${covered}; choose another host`,
   };
 }

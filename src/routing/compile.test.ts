@@ -97,12 +97,31 @@ describe('a host', () => {
     expect(compiled(both).told).toEqual(['y HostTaken']);
     expect(compiled(both.toReversed()).told).toEqual(['y HostTaken']);
   });
-  it('is another than the wildcard that covers it', () => {
-    const { find, told } = compiled([
-      ingress('wild', { rules: [rule('*.example')] }, { age: 1 }),
-      ingress('exact', { rules: [rule('h.example')] }, other),
+  it('that an older wildcard covers belongs to the namespace of that', () => {
+    const { find, told, refusals, holders } = compiled([
+      ingress('wild', { rules: [rule('*.example')] }, { age: 2 }),
+      ingress('theirs', { rules: [rule('h.example', 'web', '/mine')] }, { ...other, age: 1 }),
+      ingress('own', { rules: [rule('own.example', 'grpc')] }, { age: 1 }),
+      ingress('deeper', { rules: [rule('x.h.example'), rule('example')] }, other),
     ]);
-    expect([find('h.example'), find('x.example'), told]).toEqual(['b/web:80', 'a/web:80', []]);
+    expect([find('h.example', '/mine'), find('own.example')]).toEqual(['a/web:80', 'a/grpc:80']);
+    expect([find('x.h.example'), find('example')]).toEqual(['b/web:80', 'b/web:80']);
+    expect(told).toEqual(['theirs HostTaken']);
+    expect(refusals[0]?.message).toContain(
+      '"h.example" belongs to an older Ingress of another namespace, whose',
+    );
+    expect(holders.has('h.example')).toBe(false);
+  });
+  it('is not taken by a younger wildcard, which has the other names', () => {
+    const { find, told } = compiled([
+      ingress('exact', { rules: [rule('h.example')] }, { ...other, age: 1 }),
+      ingress('wild', { rules: [rule('*.example')] }),
+      ingress('more', { rules: [rule('h.example', 'grpc', '/more')] }, other),
+    ]);
+    expect([find('h.example'), find('h.example', '/more'), find('x.example'), told]).toEqual([
+      ...['b/web:80', 'b/grpc:80', 'a/web:80'],
+      [],
+    ]);
   });
   it('that is none is a host too: default backends and rules without one', () => {
     const { find, told } = compiled([

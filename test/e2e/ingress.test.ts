@@ -9,11 +9,12 @@ import { createAuthority, createServerCertificate } from '#certificates/certific
 import { openBrowser } from '#lab/browser/browser.ts';
 import { EDITOR_PORT, editorImage } from '#lab/editor/image.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigFile, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { kubeconfigFile, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
 import { openLane } from './lanes.ts';
 
 /** docs/ingress.md on a cluster that we made: pages and a WebSocket over TLS, while pods and replicas come and go. */
@@ -251,7 +252,6 @@ describe('Ingress on a cluster', () => {
   });
 
   it('goes with the cluster', async () => {
-    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
-    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    await deleteCluster(meta, NAME);
   });
 });

@@ -18,7 +18,7 @@ import { uidOf, verdictsBy } from './verdicts.ts';
 /** Key of what the cache keeps of a Secret: why its certificate cannot be shown; absent: it can. */
 export const PROBLEM = 'problem';
 
-/** Index of Ingresses: the hosts that they name. */
+/** Index of Ingresses: the hosts that they name, and the wildcards that cover these. */
 export const BY_HOST = 'host';
 
 export interface IngressDeps
@@ -45,7 +45,7 @@ export function ingressController(deps: IngressDeps): Controller {
     name: 'ingress',
     for: ingresses,
     watches: [
-      // Whoever names the same host may get it now, or have lost it.
+      // Whoever names the same host, or one that a wildcard covers, may get it now, or have lost it.
       watching(ingresses, (changed) =>
         hostsOf(changed).flatMap((host) => ingresses.byIndex(BY_HOST, host).map(keyOf)),
       ),

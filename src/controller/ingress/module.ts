@@ -1,7 +1,7 @@
 import { SECRETS, SERVICES, type Secret, type Service, secretData, secretText } from '#api/core.ts';
 import { INGRESS_CLASSES, INGRESSES, type Ingress, type IngressClass } from '#api/networking.ts';
 import { problemOfPair } from '#certificates/server-pair.ts';
-import { hostsOf } from '#routing/claims.ts';
+import { rivalHostsOf } from '#routing/claims.ts';
 import { CONTROLLER_NAME } from '#routing/classes.ts';
 import { slimIngress, slimPair, slimService, TLS_SECRETS } from '#routing/slim.ts';
 import type { ControllerModule } from '../host.ts';
@@ -29,7 +29,7 @@ const module: ControllerModule = (host) => [
     proxy: { namespace: host.namespace, name: PROXY_SERVICE },
     ingresses: host.informer<Ingress>(INGRESSES, {
       transform: slimIngress,
-      indexers: { [BY_HOST]: hostsOf },
+      indexers: { [BY_HOST]: rivalHostsOf },
     }),
     classes: host.informer<IngressClass>(INGRESS_CLASSES),
     services: host.informer<Service>(SERVICES, { transform: withAddresses }),

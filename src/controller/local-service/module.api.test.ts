@@ -1,22 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { z } from 'zod';
 import { findCondition } from '#api/conditions.ts';
 import { NODES, type Node, PODS, type Pod, SERVICES, type Service } from '#api/core.ts';
-import {
-  LOCAL_SERVICES,
-  type LocalService,
-  type LocalServiceSpec,
-  localServiceSpecSchema,
-  RACK_LABEL,
-} from '#api/local-service.ts';
+import { LOCAL_SERVICES, type LocalService, type LocalServiceSpec, RACK_LABEL } from '#api/local-service.ts';
 import { useNeighbour } from '../testing/neighbour-world.fixture.ts';
 import { localService } from './module.ts';
 
-const EXAMPLE = join(import.meta.dirname, '../../../deploy/neighbours/examples/localservice.yaml');
-const example = z.object({ metadata: z.object({ name: z.string() }), spec: localServiceSpecSchema });
 const test = useNeighbour(localService);
 afterAll(async () => {
   for (const name of names) await test.client.delete(NODES, { namespace: '', name }).catch(() => {});
@@ -95,11 +83,10 @@ describe('a LocalService', () => {
   });
 
   it('is made of the example as it stands', async () => {
-    const { metadata, spec } = example.parse(parse(readFileSync(EXAMPLE, 'utf8')));
-    await test.client.create(LOCAL_SERVICES, { metadata: test.key(metadata.name), spec });
+    const name = await test.makeExample();
     const on = await node('linux', { 'kubernetes.io/os': 'linux' });
-    await until(() => namesOf(metadata.name)).toContain(`${metadata.name}-${on}`);
-    await remove(metadata.name);
+    await until(() => namesOf(name)).toContain(`${name}-${on}`);
+    await remove(name);
   });
 
   it('goes with its Services', async () => {
@@ -213,6 +200,35 @@ describe('label vm/rack', () => {
     expect(JSON.stringify(writers)).toContain(`"f:${RACK_LABEL}"`);
     expect(await rack('other')).toBe('a-lie');
     await remove('racks');
+  });
+
+  it('goes to other pods, as the Services do, when the selector becomes another', async () => {
+    const on = await node('s');
+    for (const app of ['former', 'next']) await test.client.create(PODS, pod(app, app, on));
+    await make('selects', { selector: { app: 'former' } });
+    await until(() => rack('former')).toBe(on);
+    expect(await rack('next')).toBe('a-lie');
+    const service = () => test.client.find<Service>(SERVICES, test.key(`selects-${on}`));
+    await until(service).toMatchObject({ spec: { selector: { app: 'former' } } });
+    const before = await service();
+    await test.client.patch(
+      LOCAL_SERVICES,
+      test.key('selects'),
+      [{ op: 'replace', path: '/spec/selector', value: { tier: 'next' } }],
+      { type: 'json' },
+    );
+    await until(service).toMatchObject({ spec: { selector: { tier: 'next', [RACK_LABEL]: on } } });
+    const after = await service();
+    expect(after?.spec?.selector).toEqual({ tier: 'next', [RACK_LABEL]: on });
+    expect([after?.metadata.uid, after?.spec?.clusterIP]).toEqual([
+      before?.metadata.uid,
+      before?.spec?.clusterIP,
+    ]);
+    // A label that a pod gets later makes it one of them.
+    const label = { metadata: { labels: { tier: 'next' } } };
+    await test.client.patch(PODS, test.key('next'), label, { type: 'merge' });
+    await until(() => rack('next')).toBe(on);
+    await remove('selects');
   });
 });
 

@@ -1,17 +1,18 @@
-import pMap from 'p-map';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
 import { NETWORKS, type Network, type NetworkSpec } from '#api/network.ts';
-import { createLogger } from '#base/log.ts';
 import type { Ground, Provider } from '#bridges/provider.ts';
 import { memoryProvider } from '#bridges/testing/memory-provider.ts';
-import type { InformerView } from '#installer/installer.ts';
-import { type Client, clientOver } from '#runtime/client/client.ts';
-import { createManager } from '#runtime/process/manager.ts';
-import { ApiError } from '#runtime/wire/api-error.ts';
+import type { Client } from '#runtime/client/client.ts';
+import {
+  beginLife,
+  FATES,
+  type Fate,
+  type Lived,
+  livesThat,
+  type Mortal,
+} from '../testing/every-write.fixture.ts';
 import { useNeighbour } from '../testing/neighbour-world.fixture.ts';
-import { quietHost } from '../testing/quiet-host.fixture.ts';
 import { network, networkModule } from './module.ts';
 import { serve } from './network-world.fixture.ts';
 
@@ -19,7 +20,6 @@ import { serve } from './network-world.fixture.ts';
  * A life in which the controller dies before or after each of its writes, to the API server and to hosts, or in which the
  * answer to each is lost: another goes on, and the life ends the same.
  */
-const AT_ONCE = 6;
 const [A, B] = ['192.0.2.1', '192.0.2.2'];
 const test = useNeighbour({ ...network, module: () => [] });
 let client: Client;
@@ -34,40 +34,15 @@ beforeAll(async () => {
   return () => client.close();
 });
 
-type Kind = 'dies before' | 'dies after' | 'loses the answer to';
-interface Fate {
-  kind: Kind;
-  nth: number;
-}
-
 /** A life with all its calls. `told`: what was wrong in it. */
-async function live(name: string, fate?: Fate): Promise<{ writes: string[]; told: string[] }> {
+async function live(name: string, fate?: Fate): Promise<Lived> {
   const memory = memoryProvider();
-  const writes: string[] = [];
   const told: string[] = [];
-  let dying = new AbortController();
-
-  /** One write; after its death a process makes none. */
-  async function write<T>(what: string, act: () => Promise<T>): Promise<T> {
-    const mine = dying;
-    const gone = () => new ApiError('Connection', 'the connection was reset', { status: 0 });
-    if (mine.signal.aborted) throw gone();
-    writes.push(what);
-    const hit = fate !== undefined && writes.length === fate.nth + 1;
-    if (hit && fate.kind === 'dies before') {
-      mine.abort(new Error('died'));
-      throw gone();
-    }
-    const answer = await act();
-    if (hit && fate.kind === 'dies after') mine.abort(new Error('died'));
-    if (hit) throw gone();
-    return answer;
-  }
   const onRecord = async (ip: string) => {
     const { status } = await test.client.get<Network>(NETWORKS, test.key(name));
     if (!status?.hosts?.some((host) => host.ip === ip && host.reached)) told.push(`${ip} is not on record`);
   };
-  const provider: Provider = {
+  const providerOf = ({ write }: Mortal): Provider => ({
     async reach(place) {
       const ground = await memory.reach(place);
       const session: Ground['session'] = (work) =>
@@ -83,35 +58,14 @@ async function live(name: string, fate?: Fate): Promise<{ writes: string[]; told
         );
       return { ...ground, session };
     },
-  };
-  const faulty = clientOver({
-    ...client.caller,
-    call: (request) =>
-      request.method === 'GET'
-        ? client.caller.call(request)
-        : write(`${request.method} ${request.path.split('/').at(-1)}`, () => client.caller.call(request)),
   });
-  const start = () => {
-    const host = quietHost({ client: faulty, namespace: test.namespace, workers: 2 });
-    const selection = { namespace: test.namespace, fieldSelector: `metadata.name=${name}` };
-    const controllers = networkModule({ provider, resyncMs: 100 })({
-      ...host,
-      informer: <T extends KubeObject>(resource: Resource, view?: InformerView<T>) =>
-        host.informer<T>(resource, { ...view, selection }),
-    });
-    const log = createLogger('silent');
-    return createManager({ caches: host.informers, controllers, log }).run(dying.signal);
-  };
-  const ending = new AbortController();
-  const running = (async () => {
-    while (!ending.signal.aborted) {
-      dying = new AbortController();
-      const end = () => dying.abort(new Error('stop'));
-      ending.signal.addEventListener('abort', end, { once: true });
-      await start();
-      ending.signal.removeEventListener('abort', end);
-    }
-  })();
+  await using life = beginLife({
+    client,
+    namespace: test.namespace,
+    fate,
+    sight: () => ({ selection: { namespace: test.namespace, fieldSelector: `metadata.name=${name}` } }),
+    module: (process) => networkModule({ provider: providerOf(process), resyncMs: 100 }),
+  });
 
   const key = test.key(name);
   const spec: NetworkSpec = {
@@ -134,28 +88,20 @@ async function live(name: string, fate?: Fate): Promise<{ writes: string[]; told
   await until(async () => [A, B].every((ip) => addresses(ip) === '10.9.0.2/24') && (await isQuiet([A, B])));
   await change({ hosts: [{ ip: B }] });
   await until(async () => addresses(A) === '' && addresses(B) === '10.9.0.2/24' && (await isQuiet([B])));
+  for (const one of await life.writesAtRest()) told.push(`${one} though nothing was to be done`);
   await test.client.delete(NETWORKS, key);
   await until(async () => (await test.client.find(NETWORKS, key)) === undefined);
   if (addresses(A) + addresses(B) !== '') told.push('something is left on a host');
-  ending.abort(new Error('the life is over'));
-  await running;
-  return { writes, told };
+  return { writes: life.writes, isMet: life.isMet, told };
 }
 
-it.each<Kind>(['dies before', 'dies after', 'loses the answer to'])(
+it.each(FATES)(
   'a life ends the same whichever write the controller %s',
   async (kind) => {
-    const word = kind.replaceAll(' ', '-');
-    const plain = await live(`${word}-none`);
-    expect(plain.told).toEqual([]);
+    const { met, wrong } = await livesThat(kind, live);
+    expect(wrong).toEqual([]);
     // At least: bound, on record, made, told; changed on two; removed; removed and let go.
-    expect(plain.writes.length).toBeGreaterThanOrEqual(12);
-    const lives = await pMap(
-      plain.writes.map((_write, nth) => nth),
-      async (nth) => ({ nth, ...(await live(`${word}-${nth}`, { kind, nth })) }),
-      { concurrency: AT_ONCE },
-    );
-    expect(lives.flatMap(({ nth, told }) => told.map((one) => `${kind} write ${nth}: ${one}`))).toEqual([]);
+    expect(met).toBeGreaterThanOrEqual(12);
   },
   300_000,
 );

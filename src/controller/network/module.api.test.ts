@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { findCondition } from '#api/conditions.ts';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { ABANDON, NETWORKS, type Network, type NetworkSpec } from '#api/network.ts';
 import { bridgeNameOf } from '#bridges/bridge-name.ts';
 import { serve, useNetworks } from './network-world.fixture.ts';
 
-const EXAMPLE = join(import.meta.dirname, '../../../deploy/neighbours/examples/network.yaml');
 const { test, provider } = useNetworks();
 
 const ssh = (name: string, texts: Record<string, string> = { 'ssh-privatekey': 'K' }) =>
@@ -42,11 +38,9 @@ beforeAll(async () => {
 describe('a Network', () => {
   it('is made of the example as it stands, on each of its hosts', async () => {
     await ssh('example-network-ssh');
-    const example: Network = parse(readFileSync(EXAMPLE, 'utf8'));
-    const { name = '' } = example.metadata;
-    const made = await test.client.create<Network>(NETWORKS, { ...example, metadata: test.key(name) });
+    const name = await test.makeExample();
     await until(() => ready(name)).toMatchObject({ status: 'True', reason: 'Synced' });
-    const bridge = bridgeNameOf(made.metadata.uid ?? '');
+    const bridge = bridgeNameOf((await find(name))?.metadata.uid ?? '');
     for (const n of [11, 12])
       expect(bridgesOn(n)).toMatchObject([{ name: bridge, cidr: '10.9.0.0/24', addresses: ['10.9.0.1/24'] }]);
     expect((await find(name))?.status).toMatchObject({

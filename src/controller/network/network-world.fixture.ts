@@ -1,8 +1,6 @@
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { type MemoryProvider, memoryProvider } from '#bridges/testing/memory-provider.ts';
-import type { InformerView } from '#installer/installer.ts';
 import type { TestNamespace } from '#runtime/testing/test-namespace.ts';
-import type { ControllerModule } from '../host.ts';
 import { type NeighbourWorld, useNeighbour } from '../testing/neighbour-world.fixture.ts';
 import { network, networkModule } from './module.ts';
 
@@ -25,13 +23,7 @@ export function useNetworks({ overSsh = false } = {}): {
   provider: MemoryProvider;
 } {
   const provider = memoryProvider();
-  const all = networkModule({ ...(overSsh ? {} : { provider }), resyncMs: RESYNC_MS });
-  const module: ControllerModule = (host) =>
-    all({
-      ...host,
-      informer: <T extends KubeObject>(resource: Resource, view?: InformerView<T>) =>
-        host.informer<T>(resource, { ...view, selection: { namespace: test.namespace } }),
-    });
+  const module = networkModule({ ...(overSsh ? {} : { provider }), resyncMs: RESYNC_MS });
   const test = useNeighbour({ ...network, module });
   return { test, provider };
 }

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, vi } from 'vitest';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { EVENTS, type Event } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
@@ -8,10 +11,13 @@ import { type Client, createClient } from '#runtime/client/client.ts';
 import { createRecorder } from '#runtime/events/recorder.ts';
 import { createManager } from '#runtime/process/manager.ts';
 import { type TestNamespace, useNamespace } from '#runtime/testing/test-namespace.ts';
+import { resourcePath } from '#runtime/wire/resource-path.ts';
 import { installationOf, namespaceOf } from '../installation.ts';
 import type { Neighbour } from '../neighbours.ts';
 import { quietHost } from './quiet-host.fixture.ts';
+import { seeing, within } from './seeing.fixture.ts';
 
+const EXAMPLES = join(import.meta.dirname, '../../../deploy/neighbours/examples');
 const PLURALS: Readonly<Record<string, string>> = {
   IngressClass: 'ingressclasses',
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
@@ -39,20 +45,24 @@ const resourceOf = ({ apiVersion = '', kind = '', metadata }: KubeObject): Resou
 export interface NeighbourWorld extends TestNamespace {
   /** Events in the namespace, as `Warning Reason: message`. */
   told(): Promise<string[]>;
+  /** Makes the example of the documents in the namespace, as it stands; answers its name. */
+  makeExample(): Promise<string>;
   /** A client with the rights of an account of its installation, to be closed. */
   clientAs(account: string): Promise<Client>;
 }
 
 /**
  * A neighbour at work on the run's API server, with the rights of its installation and no others; to be called at the
- * top of a test file of the `api` project. `clock` is its controllers'; `observed` wraps their client.
+ * top of a test file of the `api` project. `clock` is its controllers'; `observed` wraps their client. They see the
+ * namespace of the test and no other, unless `everywhere`; `kubeconfigPath` is that of an API server of the file's own.
  */
 export function useNeighbour(
   neighbour: Neighbour,
   clock: Clock = systemClock,
   observed: (client: Client) => Client = (client) => client,
+  { everywhere = false, kubeconfigPath }: { everywhere?: boolean; kubeconfigPath?: () => string } = {},
 ): NeighbourWorld {
-  const test = useNamespace(neighbour.name);
+  const test = useNamespace(neighbour.name, kubeconfigPath);
   const ending = new AbortController();
   let end: (() => Promise<void>) | undefined;
 
@@ -82,7 +92,8 @@ export function useNeighbour(
     const log = createLogger('silent');
     const recorder = createRecorder({ client, component: account, log });
     const host = quietHost({ client, clock, namespace: account, recorder, workers: 4 });
-    const controllers = neighbour.module(host);
+    const module = everywhere ? neighbour.module : seeing(neighbour.module, within(test.namespace));
+    const controllers = module(host);
     const ended = createManager({ caches: host.informers, controllers, recorder, log }).run(ending.signal);
     end = async () => {
       ending.abort(new Error('stop'));
@@ -94,6 +105,17 @@ export function useNeighbour(
 
   return Object.assign(test, {
     clientAs,
+    async makeExample() {
+      const example = objectSchema.parse(
+        parse(readFileSync(join(EXAMPLES, `${neighbour.name}.yaml`), 'utf8')),
+      );
+      const metadata = { ...example.metadata, namespace: test.namespace };
+      const path = resourcePath(resourceOf({ ...example, metadata }), { namespace: test.namespace });
+      // As kubectl asks: a field that nobody knows is refused.
+      const query = { fieldValidation: 'Strict' };
+      await test.client.request('POST', path, { ...example, metadata }, { query });
+      return metadata.name;
+    },
     async told() {
       const { items } = await test.client.list<Event & { type?: string }>(EVENTS, {
         namespace: test.namespace,

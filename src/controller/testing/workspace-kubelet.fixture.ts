@@ -58,7 +58,8 @@ export function runKubelet(client: Client, namespace: string, node: string): () 
   const look = (pod: Pod): void => {
     const key = keyOf(pod);
     if (pod.metadata.deletionTimestamp) {
-      once(pod, 'end', () => client.delete(PODS, key, { gracePeriodSeconds: 0 }));
+      const { uid } = pod.metadata;
+      once(pod, 'end', () => client.delete(PODS, key, { gracePeriodSeconds: 0, preconditions: { uid } }));
       return;
     }
     const status = STATES[imageOf(pod)];

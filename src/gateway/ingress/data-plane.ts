@@ -8,6 +8,7 @@ import type { Trust } from './forwarded.ts';
 import { createH2Pool } from './h2-endpoint.ts';
 import type { Limits } from './limits.ts';
 import { createListeners, type ListenersOptions } from './listeners.ts';
+import { createStamp } from './stamp.ts';
 import { createTurns, type Served, type Traffic } from './traffic.ts';
 
 /** All that is to be served, or what of it is another than before; plain data, which passes between processes. */
@@ -57,6 +58,7 @@ export function createDataPlane(options: DataPlaneOptions): DataPlane {
     endpoints: createEndpointPool({ deadlines, limits }),
     h2: createH2Pool({ deadlines, limits }),
     turns: createTurns(() => deadlines.nowMs),
+    stamp: createStamp(clock),
     table: () => (hasRoutes ? live.table : undefined),
     nowMs: () => clock.monotonicMs(),
     served(one) {

@@ -4,14 +4,23 @@ import { Exchange } from './exchange.ts';
 import { fieldsFrom, headersOf, trailerFrom } from './h2-fields.ts';
 import { type Fields, framingOf, MessageError } from './http1/fields.ts';
 import { checkAuthority, checkTarget, type RequestHead } from './http1/heads.ts';
+import type { Limits } from './limits.ts';
 import type { Answer, Client } from './parties.ts';
 import { type Traffic, unreadable } from './traffic.ts';
 
 const OF_HTTP1 = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'];
 
+/** As long as it would be in HTTP/1.1. Nobody else holds a client to it that has not taken note of our settings. */
+function checkLength(headers: IncomingHttpHeaders, fields: Fields, { headBytes }: Limits): void {
+  let length = `${headers[':path']}${headers[':authority']}`.length;
+  for (const text of fields) length += text.length + 2;
+  if (length > headBytes) throw new MessageError(431, `the header is longer than ${headBytes} bytes`);
+}
+
 /** What a stream of HTTP/2 asks for. Throws MessageError: nothing may mean more in HTTP/1.1 than it did here. */
-function headFrom(headers: IncomingHttpHeaders, hasBody: boolean): RequestHead {
+function headFrom(headers: IncomingHttpHeaders, hasBody: boolean, limits: Limits): RequestHead {
   const fields = fieldsFrom(headers);
+  checkLength(headers, fields, limits);
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
   const { host } = headers;
   const authority = text(headers[':authority']) || text(host);
@@ -62,6 +71,7 @@ class H2Client implements Client, Timed {
   }
   respond({ status, fields, length }: Answer): void {
     if (!this.#isOpen()) return;
+    this.#traffic.stamp(fields);
     const counted = typeof length === 'number' ? { 'content-length': `${length}` } : {};
     const headers = { ':status': status, ...headersOf(fields), ...counted };
     this.#stream.respond(headers, length === 'none' ? { endStream: true } : { waitForTrailers: true });
@@ -130,7 +140,7 @@ export function serveStream(
   const client = new H2Client(stream, remoteAddress, traffic);
   stream.on('error', () => {});
   try {
-    const exchange = new Exchange(traffic, headFrom(headers, hasBody), client);
+    const exchange = new Exchange(traffic, headFrom(headers, hasBody, traffic.limits), client);
     let trailer: Fields | undefined;
     stream.on('data', (part: Buffer) => exchange.part(part));
     stream.on('trailers', (fields) => {

@@ -42,6 +42,8 @@ interface Kept extends Timed {
   /** What those are told who wait for it when it ends. */
   failure: Error;
   streams: number;
+  /** Nobody else is to use it. */
+  isGone: boolean;
 }
 
 export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limits: Limits }): H2Pool {
@@ -59,6 +61,7 @@ export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limi
       session,
       failure: new Error('no connection'),
       streams: 0,
+      isGone: false,
       dueMs: Number.POSITIVE_INFINITY,
       expire: () => session.close(),
     };
@@ -105,7 +108,9 @@ export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limi
         kept.dueMs = Number.POSITIVE_INFINITY;
         stream.once('close', () => {
           kept.streams -= 1;
-          if (kept.streams === 0) kept.dueMs = deadlines.nowMs + limits.endpointIdleMs;
+          if (kept.streams > 0) return;
+          if (kept.isGone) session.close();
+          else kept.dueMs = deadlines.nowMs + limits.endpointIdleMs;
         });
         wish.connected(streamTo(stream, isDone, head.method === 'HEAD', events));
       };
@@ -121,7 +126,15 @@ export function createH2Pool({ deadlines, limits }: { deadlines: Deadlines; limi
       return () => void session.off('connect', begin).off('close', failed);
     },
     keepOnly(endpoints) {
-      for (const [endpoint, { session }] of [...all]) if (!endpoints.has(endpoint)) session.close();
+      for (const [endpoint, kept] of [...all]) {
+        if (endpoints.has(endpoint)) continue;
+        all.delete(endpoint);
+        kept.isGone = true;
+        const close = () => void (kept.streams === 0 && kept.session.close());
+        // With streams it ends after the last one: GOAWAY would pass by a request that was not yet sent. Who waits for it comes first.
+        if (kept.session.connecting) kept.session.once('connect', close);
+        else close();
+      }
     },
     close() {
       for (const { session } of [...all.values()]) session.close();

@@ -36,7 +36,7 @@ export class Http1Client implements Client, Timed {
 
   constructor(socket: Socket, isSecure: boolean, traffic: Traffic) {
     this.#socket = socket;
-    this.#writer = new AnswerWriter(socket);
+    this.#writer = new AnswerWriter(socket, traffic.stamp);
     this.#traffic = traffic;
     this.isSecure = isSecure;
     this.remoteAddress = plainAddress(socket.remoteAddress ?? '');

@@ -6,14 +6,13 @@ import {
   END_STREAM,
   type Frame,
   frame,
+  GOAWAY,
   HEADERS,
   openFrames,
+  PING,
   requestTo,
 } from './testing/h2-frames.fixture.ts';
 import { endpoint, usePlane } from './testing/plane.fixture.ts';
-
-const PING = 6;
-const GOAWAY = 7;
 
 const fresh = usePlane();
 const idle = usePlane();

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { endpoint, usePlane } from './testing/plane.fixture.ts';
+import { endpoint, keepsOthersServed, usePlane } from './testing/plane.fixture.ts';
 
 /** Requests that two readers could read in two ways, as bytes: none may reach an endpoint. */
 const test = usePlane({ headersMs: 300, requestMs: 400, headBytes: 4_096, headerCount: 20 });
+keepsOthersServed(test);
 const reached: string[] = [];
 beforeAll(async () => {
   const where = await endpoint((request, response) => {

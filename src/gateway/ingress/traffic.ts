@@ -6,6 +6,7 @@ import type { Peer, Trust } from './forwarded.ts';
 import type { H2Pool } from './h2-endpoint.ts';
 import type { Limits } from './limits.ts';
 import type { Answer } from './parties.ts';
+import type { Stamp } from './stamp.ts';
 
 /** One request, once it is over. */
 export interface Served {
@@ -46,6 +47,7 @@ export interface Traffic {
   h2: H2Pool;
   trust: Trust;
   turns: Turns;
+  stamp: Stamp;
   /** The table of this moment; each request asks once. Undefined: nothing is known yet. */
   table(): RouteTable | undefined;
   served(one: Served): void;

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type RequestListener, request } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  request,
+} from 'node:http';
+import { request as requestTls } from 'node:https';
 import { networkInterfaces } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import { connect } from 'node:tls';
@@ -11,13 +18,14 @@ import {
   type EndpointSlice,
   INGRESSES,
   type Ingress,
+  type IngressAddress,
   SERVICE_NAME_LABEL,
 } from '#api/networking.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { createAuthority, createServerCertificate } from '#certificates/certificates.ts';
 import { ingress } from '#controller/ingress/module.ts';
-import { serverNameOf } from '#controller/installation.ts';
+import { namespaceOf, serverNameOf } from '#controller/installation.ts';
 import { type NeighbourWorld, useNeighbour } from '#controller/testing/neighbour-world.fixture.ts';
 import { createDataPlane, type DataPlane } from '#gateway/ingress/data-plane.ts';
 import { DEFAULT_LIMITS } from '#gateway/ingress/limits.ts';
@@ -27,12 +35,23 @@ import type { Client } from '#runtime/client/client.ts';
 export interface Answer {
   status: number;
   text: string;
+  version: string;
+  headers: IncomingHttpHeaders;
+  /** What the endpoint was asked for; '' where none was. */
+  asked: string;
+}
+export interface Asking {
+  method?: string;
+  /** Over TLS, and the certificate must be the host's, of this authority. */
+  ca?: string;
 }
 export interface IngressWorld extends NeighbourWorld {
   /** A host of this file's own, as a name is the whole API server's. */
   host(short: string): string;
   /** Asks the proxy. */
-  ask(host: string, path?: string): Promise<Answer>;
+  ask(host: string, path?: string, how?: Asking): Promise<Answer>;
+  /** Addresses that the proxy's Service has from now on; undefined: none. */
+  reachedAt(addresses: readonly IngressAddress[] | undefined): Promise<void>;
   /** The name in the certificate that the proxy shows to who asks for a host. */
   shownFor(host: string): Promise<string>;
   /** A Service without pods, at port 80, whose endpoints answer with their name; '' answers nobody. */
@@ -57,10 +76,17 @@ function ownAddress(): string {
 
 /**
  * Controller and proxy of Ingresses at work, each with the rights of its installation and no others; to be called at the
- * top of a test file of the `api` project. `observed` wraps the controller's client.
+ * top of a test file of the `api` project. `observed` wraps the controller's client; `kubeconfigPath` is that of an API
+ * server of the file's own.
  */
-export function useIngresses(observed?: (client: Client) => Client): IngressWorld {
-  const test = useNeighbour(ingress, systemClock, observed);
+export function useIngresses(
+  observed?: (client: Client) => Client,
+  kubeconfigPath?: () => string,
+): IngressWorld {
+  const test = useNeighbour(ingress, systemClock, observed, {
+    everywhere: true,
+    ...(kubeconfigPath === undefined ? {} : { kubeconfigPath }),
+  });
   const ending = new AbortController();
   const undo: (() => unknown)[] = [];
   const ports = new Map<string, number>();
@@ -72,7 +98,12 @@ export function useIngresses(observed?: (client: Client) => Client): IngressWorl
   async function portFor(name: string): Promise<number> {
     const there = ports.get(name);
     if (there !== undefined) return there;
-    const answer: RequestListener = (_asked, answer) => answer.end(name);
+    const answer: RequestListener = ({ method, url, httpVersion, headers }, answer) => {
+      const asked = `${method} ${url} HTTP/${httpVersion} ${headers.host} ${headers['user-agent']}`;
+      const length = Buffer.byteLength(name);
+      answer.writeHead(200, { 'content-type': 'text/plain', 'content-length': length, 'x-asked': asked });
+      answer.end(name);
+    };
     const server = createServer(answer).listen(0, address);
     await once(server, 'listening');
     undo.push(() => {
@@ -112,12 +143,25 @@ export function useIngresses(observed?: (client: Client) => Client): IngressWorl
 
   const world = {
     host: (short: string) => `${short}.${suffix}.example`,
-    async ask(host: string, path = '/'): Promise<Answer> {
-      const asked = request({ host: '127.0.0.1', port: listening.httpPort, path, agent: false });
+    async ask(host: string, path = '/', { method = 'GET', ca }: Asking = {}): Promise<Answer> {
+      const to = { host: '127.0.0.1', path, method, agent: false } as const;
+      const asked =
+        ca === undefined
+          ? request({ ...to, port: listening.httpPort })
+          : requestTls({ ...to, port: listening.httpsPort, servername: host, ca });
       asked.setHeader('host', host);
+      asked.setHeader('user-agent', 'asking');
       asked.end();
-      const [answer] = await once(asked, 'response');
-      return { status: answer.statusCode, text: `${await buffer(answer)}` };
+      const [answer]: IncomingMessage[] = await once(asked, 'response');
+      if (!answer) throw new Error('no answer');
+      const { statusCode: status = 0, httpVersion: version, headers } = answer;
+      const text = `${await buffer(answer)}`;
+      return { status, text, version, headers, asked: `${headers['x-asked'] ?? ''}` };
+    },
+    async reachedAt(addresses: readonly IngressAddress[] | undefined): Promise<void> {
+      const key = { namespace: namespaceOf(ingress), name: serverNameOf(ingress) };
+      const status = { loadBalancer: { ingress: addresses ?? null } };
+      await test.client.patch(SERVICES, key, { status }, { type: 'merge', subresource: 'status' });
     },
     async shownFor(servername: string): Promise<string> {
       const port = listening.httpsPort;

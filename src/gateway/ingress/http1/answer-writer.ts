@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Answer } from '../parties.ts';
+import type { Stamp } from '../stamp.ts';
 import { writeLast, writePart } from './body.ts';
 import type { Fields } from './fields.ts';
 import { headOf } from './heads.ts';
@@ -10,12 +11,14 @@ const SMALL_BYTES = 16_384;
 /** Writes answers to a client of HTTP/1.1, each head together with the first bytes of its body. */
 export class AnswerWriter {
   readonly #socket: Socket;
+  readonly #stamp: Stamp;
   /** Of an answer that waits for the first bytes of its body. */
   #head = '';
   #isChunked = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, stamp: Stamp) {
     this.#socket = socket;
+    this.#stamp = stamp;
   }
 
   interim(status: number, fields: Fields): void {
@@ -24,6 +27,7 @@ export class AnswerWriter {
 
   /** `isLast`: the connection ends after it. `isOld`: an HTTP/1.0 client knows no chunks. */
   respond({ status, fields, length }: Answer, { isLast, isOld }: { isLast: boolean; isOld: boolean }): void {
+    this.#stamp(fields);
     this.#isChunked = length === 'open' && !isOld;
     const counted = typeof length === 'number' ? `content-length: ${length}\r\n` : '';
     const framing = this.#isChunked ? 'transfer-encoding: chunked\r\n' : counted;

@@ -4,6 +4,11 @@ import { connect } from 'node:tls';
 /** HTTP/2 by hand, for what no client library would send. Source: RFC 9113, 4.1; RFC 7541, 6.2.2. */
 export const HEADERS = 1;
 export const DATA = 0;
+export const RST_STREAM = 3;
+export const SETTINGS = 4;
+export const PING = 6;
+export const GOAWAY = 7;
+export const CONTINUATION = 9;
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 
@@ -44,7 +49,9 @@ export async function openFrames(port: number, settings: Buffer = Buffer.alloc(0
   const socket = connect(options);
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
-  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0, settings)]));
+  socket.write(
+    Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(SETTINGS, 0, 0, settings)]),
+  );
   const arriving = (async function* (): AsyncGenerator<Frame, undefined> {
     let held: Buffer = Buffer.alloc(0);
     for await (const bytes of socket) {

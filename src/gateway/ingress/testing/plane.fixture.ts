@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, createServer as createNetServer, type Socket } from 'node:net';
-import { afterAll, beforeAll } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createAuthority, createServerCertificate } from '#certificates/certificates.ts';
 import type { Backend } from '#routing/backends.ts';
@@ -42,6 +43,9 @@ export async function rawEndpoint(onConnection: (socket: Socket) => void): Promi
   return `127.0.0.1:${portOf(server)}`;
 }
 
+/** The host of keepsOthersServed. */
+const STEADY = 'steady';
+
 /** A port at which nobody answers. */
 export async function nobody(): Promise<string> {
   const server = createNetServer().listen(0, '127.0.0.1');
@@ -56,7 +60,7 @@ export interface PlaneWorld {
   readonly plane: DataPlane;
   httpPort: number;
   httpsPort: number;
-  /** Every request that is over. */
+  /** Every request that is over, but for those of keepsOthersServed. */
   served: Served[];
   /** All of a host's requests go to these endpoints. */
   route(host: string, endpoints: readonly string[], more?: Partial<Backend & HostRules>): void;
@@ -124,11 +128,42 @@ export function usePlane(limits: Partial<Limits> = {}, trusted: readonly string[
       host: '127.0.0.1',
       httpPort: 0,
       httpsPort: 0,
-      onServed: (one) => served.push(one),
+      onServed: (one) => void (one.host !== STEADY && served.push(one)),
       lookMs: 20,
     });
     Object.assign(world, await plane.listen());
   });
   afterAll(() => plane?.close(AbortSignal.abort()));
   return world;
+}
+
+/**
+ * Holds each test of a file to leave others alone: meanwhile a connection to another host is answered again and again. To be
+ * called below usePlane.
+ */
+export function keepsOthersServed(world: PlaneWorld): void {
+  let socket: Socket | undefined;
+  let isOver = false;
+  let asking = Promise.resolve();
+  const ask = async () => {
+    socket?.write(`GET / HTTP/1.1\r\nHost: ${STEADY}\r\n\r\n`);
+    expect(`${socket && (await once(socket, 'data'))[0]}`).toMatch(/^HTTP\/1.1 200 /);
+  };
+  beforeAll(async () => {
+    world.route(STEADY, [await endpoint((_asked, answer) => answer.end())]);
+  });
+  beforeEach(async () => {
+    socket = await world.open();
+    isOver = false;
+    await ask();
+    asking = (async () => {
+      for (; !isOver; await sleep(50)) await ask();
+    })();
+  });
+  afterEach(async () => {
+    isOver = true;
+    await asking;
+    await ask();
+    socket?.destroy();
+  });
 }
