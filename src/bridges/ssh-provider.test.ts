@@ -5,6 +5,7 @@ import { bridgeNameOf } from './bridge-name.ts';
 import type { Bridge, Provider, Session } from './provider.ts';
 import { sshProvider } from './ssh-provider.ts';
 import { type BridgeHost, bridgeHost, lackOfHosts } from './testing/bridge-host.ts';
+import { everyProvider, visit } from './testing/provider-cases.ts';
 
 /** Real bridges, rules and fence, in a network namespace of the kernel's, over SSH. */
 const lack = await lackOfHosts();
@@ -46,14 +47,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
   });
   afterEach(() => host[Symbol.asyncDispose]());
 
-  async function by<T>(one: Provider, work: (session: Session) => Promise<T>): Promise<T> {
-    const ground = await one.reach(host.place);
-    try {
-      return await ground.session(work);
-    } finally {
-      ground.close();
-    }
-  }
+  const by = <T>(one: Provider, work: (session: Session) => Promise<T>) => visit(one, host.place, work);
   const look = () => by(mine, async ({ seen }) => seen);
   const put = (bridge: Bridge) => by(mine, (session) => session.put(bridge));
   const remove = (name: string) => by(mine, (session) => session.remove(name));
@@ -253,18 +247,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     (await mine.reach(host.place)).close();
   });
 
-  it('are one session after the other on a host', async () => {
-    const log: string[] = [];
-    await Promise.all(
-      ['a', 'b', 'c'].map((name) =>
-        by(mine, async (session) => {
-          log.push(`+${name}`);
-          await session.put(BRIDGE);
-          log.push(`-${name}`);
-        }),
-      ),
-    );
-    for (let at = 0; at < log.length; at += 2) expect(log[at + 1]).toBe(`-${log[at]?.slice(1)}`);
-    expect(log).toHaveLength(6);
+  describe('as every provider', () => {
+    everyProvider(() => ({ provider: mine, place: host.place, nowhere: { ...host.place, port: 1 } }));
   });
 });

@@ -43,7 +43,12 @@ export function memoryProvider(): MemoryProvider {
           turns.of(ip, async () => {
             if (place.refuses) throw new HostTrouble(place.refuses, `${ip}: refused`);
             return work({
-              seen: { bridges: [...place.bridges.values()], foreign: place.foreign },
+              seen: {
+                bridges: [...place.bridges.values()].map(({ name, addresses, whole }) => ({
+                  ...{ name, addresses, whole },
+                })),
+                foreign: place.foreign,
+              },
               async put({ name, id, cidr, address }) {
                 done.push(`put ${ip} ${address}`);
                 place.bridges.set(name, { name, addresses: [address], whole: true, id, cidr });

@@ -1,0 +1,116 @@
+import { expect, it } from 'vitest';
+import { bridgeNameOf } from '../bridge-name.ts';
+import type { Bridge, Place, Provider, Session } from '../provider.ts';
+
+export interface ProviderWorld {
+  provider: Provider;
+  /** A host that nobody has. */
+  place: Place;
+  /** Where nobody answers. */
+  nowhere: Place;
+}
+
+const BRIDGE: Bridge = {
+  ...{ name: bridgeNameOf('uid-1'), id: 'uid-1' },
+  ...{ cidr: '10.9.0.0/24', address: '10.9.0.1/24' },
+};
+const OTHER: Bridge = {
+  ...{ name: bridgeNameOf('uid-2'), id: 'uid-2' },
+  ...{ cidr: '10.10.0.0/16', address: '10.10.3.1/16' },
+};
+const standing = ({ name, address }: Bridge) => ({ name, addresses: [address], whole: true });
+
+/** One visit of a host. */
+export async function visit<T>(
+  provider: Provider,
+  place: Place,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const ground = await provider.reach(place);
+  try {
+    return await ground.session(work);
+  } finally {
+    ground.close();
+  }
+}
+
+/** The cases that every provider passes; each has a test file that runs them in its own world. */
+export function everyProvider(given: () => ProviderWorld): void {
+  const by = <T>(work: (session: Session) => Promise<T>) => visit(given().provider, given().place, work);
+  const bridges = () =>
+    by(async ({ seen }) => [...seen.bridges].sort((a, b) => a.name.localeCompare(b.name)));
+  const sorted = (...all: readonly Bridge[]) =>
+    all.map(standing).sort((a, b) => a.name.localeCompare(b.name));
+
+  it('shows a bridge that was made to who comes later, and made again it is the same', async () => {
+    expect(await bridges()).toEqual([]);
+    for (const _time of [1, 2]) {
+      await by(({ put }) => put(BRIDGE));
+      expect(await bridges()).toEqual([standing(BRIDGE)]);
+    }
+  });
+
+  it('changes the one of that name, and keeps the others', async () => {
+    await by(async ({ put }) => {
+      await put(BRIDGE);
+      await put(OTHER);
+    });
+    const moved = { ...BRIDGE, cidr: '10.11.0.0/24', address: '10.11.0.9/24' };
+    await by(({ put }) => put(moved));
+    expect(await bridges()).toEqual(sorted(moved, OTHER));
+    await by(({ remove }) => remove(BRIDGE.name));
+    expect(await bridges()).toEqual([standing(OTHER)]);
+  });
+
+  it('removes one that is not there', async () => {
+    for (const _time of [1, 2]) await by(({ remove }) => remove(BRIDGE.name));
+    expect(await bridges()).toEqual([]);
+  });
+
+  it('shows a session what was there before it, whatever it does itself', async () => {
+    const seen = await by(async (session) => {
+      await session.put(BRIDGE);
+      return session.seen.bridges;
+    });
+    expect(seen).toEqual([]);
+  });
+
+  it('has one session after the other on a host', async () => {
+    const log: string[] = [];
+    await Promise.all(
+      ['a', 'b', 'c'].map((name) =>
+        by(async ({ put }) => {
+          log.push(`+${name}`);
+          await put(BRIDGE);
+          log.push(`-${name}`);
+        }),
+      ),
+    );
+    for (let at = 0; at < log.length; at += 2) expect(log[at + 1]).toBe(`-${log[at]?.slice(1)}`);
+    expect(log).toHaveLength(6);
+  });
+
+  it('tells who fails in a session, keeps what he made, and lets the next one in', async () => {
+    const failing = by(async ({ put }) => {
+      await put(BRIDGE);
+      throw new TypeError('a fault');
+    });
+    await expect(failing).rejects.toThrow('a fault');
+    expect(await bridges()).toEqual([standing(BRIDGE)]);
+  });
+
+  it('shows the same key each time, by which the host is found again', async () => {
+    const first = await given().provider.reach(given().place);
+    first.close();
+    const pinned = await given().provider.reach({ ...given().place, pinned: first.hostKeyLine });
+    pinned.close();
+    expect(pinned.hostKeyLine).toBe(first.hostKeyLine);
+  });
+
+  it('names a host where nobody answers', async () => {
+    await expect(given().provider.reach(given().nowhere)).rejects.toMatchObject({
+      name: 'HostTrouble',
+      reason: 'Unreachable',
+    });
+  });
+}
