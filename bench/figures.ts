@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
-/** One figure as it is printed, and as the baseline keeps it. Less is better in all of them. */
+/** One figure as it is printed, and as the baseline keeps it. Less is better, unless it says otherwise. */
 export interface Figure {
   readonly name: string;
   readonly ours: number;
@@ -8,6 +8,8 @@ export interface Figure {
   readonly peer?: number;
   /** The most that `ours`, or its ratio to `peer`, may be. */
   readonly bound: number;
+  /** More is better: `bound` is the least. */
+  readonly isMoreBetter?: boolean;
   /** Both sides of each run, in turn, where there were several. */
   readonly runs?: readonly { readonly ours: number; readonly peer: number }[];
 }
@@ -30,11 +32,18 @@ export const spread = (values: readonly number[], digits = 1): string =>
 const ratioOf = ({ ours, peer }: Figure): number | undefined =>
   peer === undefined ? undefined : ours / peer;
 
+/** Whether it misses its bound; one that could not be measured does. */
+export function isShort(figure: Figure): boolean {
+  const { ours, bound, isMoreBetter = false } = figure;
+  const value = ratioOf(figure) ?? ours;
+  return isMoreBetter ? !(value >= bound) : !(value <= bound);
+}
+
 /** Name, ours, peer, ratio, bound, verdict. */
 export function row(figure: Figure): string {
   const { name, ours, peer, bound } = figure;
   const ratio = ratioOf(figure);
-  const verdict = (ratio ?? ours) <= bound ? 'ok' : 'short';
+  const verdict = isShort(figure) ? 'short' : 'ok';
   return [
     name,
     ours.toFixed(2),
@@ -71,11 +80,13 @@ export function worsened(figures: readonly Figure[], baseline: string): string[]
       [figure.name, figure.ours, was.ours, runs.map(({ ours }) => ours)],
       [`${figure.name}, ratio`, ratio, was.ratio, runs.map(({ ours, peer }) => ours / peer)],
     ];
-    return compared.flatMap(([what, is, old, each]) =>
-      old !== undefined && is > old * WORSE && each.every((one) => one > old)
-        ? [`worse: ${what}: ${old.toFixed(2)} → ${is.toFixed(2)} (+${((is / old - 1) * 100).toFixed(0)} %)`]
-        : [],
-    );
+    const isWorse = (is: number, old: number) => (figure.isMoreBetter ? is < old : is > old);
+    const far = (old: number) => (figure.isMoreBetter ? old / WORSE : old * WORSE);
+    return compared.flatMap(([what, is, old, each]) => {
+      if (old === undefined || !isWorse(is, far(old)) || !each.every((one) => isWorse(one, old))) return [];
+      const change = `${is > old ? '+' : ''}${((is / old - 1) * 100).toFixed(0)} %`;
+      return [`worse: ${what}: ${old.toFixed(2)} → ${is.toFixed(2)} (${change})`];
+    });
   });
 }
 

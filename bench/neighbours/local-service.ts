@@ -3,9 +3,7 @@ import pMap from 'p-map';
 import { NODES, SERVICES, type Service } from '#api/core.ts';
 import { LOCAL_SERVICES, type LocalService } from '#api/local-service.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { createControllerHost } from '#controller/host.ts';
 import { localService } from '#controller/local-service/module.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
@@ -13,9 +11,9 @@ import type { Say } from '#lab/artifacts/progress.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
-import { createManager } from '#runtime/process/manager.ts';
 import type { Figure } from '../figures.ts';
 import { type Counts, countRequests } from '../fleet/writes.ts';
+import { measureLabelledPods, runLocalServices } from './labelled-pods.ts';
 
 const NODE_COUNT = 100;
 const LOCAL_COUNT = 50;
@@ -38,14 +36,15 @@ function between(before: Counts, after: Counts): { services: number; others: num
   return { services: writes('services'), others: writes('localservices') + writes('pods') };
 }
 
-/** 50 LocalServices on 100 nodes come into being at once; then one node joins. */
+/** 50 LocalServices on 100 nodes come into being at once; then one node joins; then there are 5,000 pods. */
 export async function measureLocalServices(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
-  await using server = await startApiServer({ say });
+  await using server = await startApiServer({ say, flags: ['--disable-admission-plugins=ServiceAccount'] });
   const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
     userAgent: 'bench',
   });
   const log = createLogger('silent');
   const ending = new AbortController();
+  let end = async () => {};
   const seen = createInformer<Service>({
     client,
     resource: SERVICES,
@@ -62,17 +61,7 @@ export async function measureLocalServices(say: Say): Promise<{ figures: Figure[
     );
     await served(client);
     const watching = seen.run(ending.signal);
-    const recorder = { event: () => {}, stop: async () => {} };
-    const host = createControllerHost({
-      client,
-      clock: systemClock,
-      log,
-      namespace: NAMESPACE,
-      recorder,
-      workers: 4,
-    });
-    const controllers = localService.module(host);
-    const working = createManager({ caches: host.informers, controllers, log }).run(ending.signal);
+    end = runLocalServices(client, NAMESPACE);
     const untilThere = async (count: number) => {
       for (const until = performance.now() + WAIT_MS; seen.size < count; await sleep(20))
         if (performance.now() > until)
@@ -98,16 +87,23 @@ export async function measureLocalServices(say: Say): Promise<{ figures: Figure[
     await untilThere((NODE_COUNT + 1) * LOCAL_COUNT);
     await sleep(QUIET_MS);
     const { services, others } = between(before, await countRequests(client));
+    await end();
+    const pods = await measureLabelledPods(client, NAMESPACE);
     ending.abort(new Error('done'));
-    await Promise.all([watching, working]);
+    await watching;
     return {
       figures: [
         { name: `${NODE_COUNT} nodes × ${LOCAL_COUNT} LocalServices in place (s)`, ours: seconds, bound: 30 },
         { name: 'writes of Services for one node more', ours: services, bound: LOCAL_COUNT },
+        ...pods.figures,
       ],
-      lines: [`one node more: ${services} writes of Services, ${others} of status, which counts nodes`],
+      lines: [
+        `one node more: ${services} writes of Services, ${others} of status, which counts nodes`,
+        ...pods.lines,
+      ],
     };
   } finally {
+    await end();
     ending.abort(new Error('done'));
     await client.close();
   }

@@ -2,17 +2,19 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors.ts';
 import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
-import { type Figure, readBaseline, row, worsened, writeBaseline } from '../figures.ts';
+import { type Figure, isShort, readBaseline, row, worsened, writeBaseline } from '../figures.ts';
 import { measureIngress } from './ingress.ts';
 import { measureIngressChanges } from './ingress-changes.ts';
+import { measureInstalledIngress } from './ingress-installed.ts';
 import { measureLocalServices } from './local-service.ts';
 import { measureWorkspaces } from './workspace.ts';
 
-/** Figures of the systems beside clusters (`make bench-neighbours`); PARTS names some of them. */
+/** Figures of the systems beside clusters (`make bench-neighbours`); PARTS names some of them. Ends with 1 where one is short. */
 const parts = {
   localservice: measureLocalServices,
   workspace: measureWorkspaces,
   ingress: measureIngress,
+  installed: measureInstalledIngress,
   changes: measureIngressChanges,
 };
 const baselinePath = join(import.meta.dirname, 'baseline.tsv');
@@ -35,6 +37,7 @@ try {
   process.stdout.write(`${[about, ...lines, ...figures.map(row), ...told].join('\n')}\n`);
   if (baseline === undefined || process.env['BASELINE'] === '1')
     await writeBaseline(baselinePath, about, figures);
+  if (figures.some(isShort)) process.exitCode = 1;
 } catch (error) {
   process.stderr.write(`bench: ${(error instanceof Error && error.stack) || messageOf(error)}\n`);
   process.exitCode = 1;

@@ -49,42 +49,45 @@ async function listening(port: number, host: string, isAlive: () => boolean): Pr
   throw new Error(`nobody listens at ${host}:${port}`);
 }
 
-/** Resident memory in MiB. */
-export async function memoryOf(pid = 0): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024;
+const childrenOf = async (pid: number): Promise<number[]> =>
+  (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean).map(Number);
+
+/**
+ * MiB of a process and its children: `resident` counts what they share as often as they are, `proportional` once. Source:
+ * proc(5), Rss and Pss of smaps_rollup.
+ */
+export async function memoryOf(pid = 0): Promise<{ resident: number; proportional: number }> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const mib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) / 1_024;
+  const all = [{ resident: mib('Rss'), proportional: mib('Pss') }];
+  for (const child of await childrenOf(pid)) all.push(await memoryOf(child));
+  const sum = (of: 'resident' | 'proportional') => all.reduce((total, one) => total + one[of], 0);
+  return { resident: sum('resident'), proportional: sum('proportional') };
 }
 
-/** Seconds of processor time that a process and its children have used. Source: proc(5), of clock ticks of 10 ms. */
-export async function processorTimeOf(pid = 0): Promise<number> {
-  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
-  const ofChildren = await Promise.all(children.map((child) => processorTimeOf(Number(child))));
+/**
+ * Seconds of processor time that a process and its children have used, and those of them that were the kernel's. Source:
+ * proc(5), of clock ticks of 10 ms.
+ */
+export async function processorTimeOf(pid = 0): Promise<{ all: number; kernel: number }> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const own = (Number(fields[11]) + Number(fields[12])) / 100;
-  return ofChildren.reduce((sum, one) => sum + one, own);
+  let [all, kernel] = [(Number(fields[11]) + Number(fields[12])) / 100, Number(fields[12]) / 100];
+  for (const child of await childrenOf(pid)) {
+    const used = await processorTimeOf(child);
+    all += used.all;
+    kernel += used.kernel;
+  }
+  return { all, kernel };
 }
 
-/** Requests that wrk got answered within some seconds. Throws where one failed. */
+/** Requests that wrk, on some cores, got answered within some seconds. Throws where one failed. */
 export async function requestsWithin(
   seconds: number,
-  connections: number,
-  url: string,
-  host: string,
+  { cores, connections, url, host }: { cores: string; connections: number; url: string; host: string },
 ): Promise<number> {
-  const argv = [
-    '-c',
-    '1',
-    'wrk',
-    '-t1',
-    `-c${connections}`,
-    `-d${seconds}`,
-    '--timeout',
-    '30s',
-    '-H',
-    `Host: ${host}`,
-    url,
-  ];
+  const argv = ['-c', cores, 'wrk', '-t1', `-c${connections}`, `-d${seconds}`, '--timeout', '30s'];
+  argv.push('-H', `Host: ${host}`, url);
   const { stdout } = await run('taskset', argv, { timeout: (seconds + 30) * 1_000 });
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url}: ${stdout}`);
   return Number(/(\d+) requests in/.exec(stdout)?.[1]);
