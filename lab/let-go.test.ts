@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -22,10 +22,15 @@ interface Etcd {
   sick?: readonly string[];
   endpoints?: string;
   leaving?: string;
+  /** Address of the member that leads. */
+  leader?: string;
 }
 
 /** Runs a script beside etcd's functions; answers whether it ended well, what it said, and who is a member afterwards. */
-function run(text: string, { members, sick = [], endpoints = `https://${other}:2379`, leaving = '' }: Etcd) {
+function run(
+  text: string,
+  { members, sick = [], endpoints = `https://${other}:2379`, leaving = '', leader = '' }: Etcd,
+) {
   const list = join(root, 'members');
   if (members) writeFileSync(list, members.map((line) => `${line}\n`).join(''));
   const stubs = `
@@ -33,20 +38,29 @@ function run(text: string, { members, sick = [], endpoints = `https://${other}:2
     members() { cat ${list}; }
     answers() { case ' ${sick.join(' ')} ' in *" $1 "*) return 1 ;; esac; }
     lives() { answers "$1"; }
-    etcd() { case "$*" in 'member remove '*) grep -v " $3 " ${list} > ${list}.new; mv ${list}.new ${list} ;; esac; }`;
+    etcd() {
+      case "$*" in
+        'member remove '*) grep -v " $3 " ${list} > ${list}.new; mv ${list}.new ${list} ;;
+        '--endpoints https://${leader}:2379 endpoint status '*) printf '"MemberID" : 7\n"Leader" : 7\n' ;;
+        *' endpoint status '*) printf '"MemberID" : 8\n"Leader" : 7\n' ;;
+        *' move-leader '*) echo "$*" >> ${list}.moved ;;
+      esac
+    }`;
   const script = `${read('files/prelude.sh')}
     ${read('roles/etcd/files/etcd.sh')}
     ${read('roles/etcd/files/let-go.sh')}
+    ${read('roles/etcd/files/components.sh')}
     ${stubs}
     IP=${own} ETCD_ENDPOINTS=${endpoints} ETCD_IMAGE=etcd JOINING_ETCD= ETCD_ANSWERS_WITHIN=0
-    LEAVING='${leaving}' JOINING= ONLY_DEAD=
+    LEAVING='${leaving}' JOINING= ONLY_DEAD= STAYING= COMPONENTS_WITHIN=2
     ${text}`;
   const { status, stdout, stderr } = spawnSync('bash', ['-c', script], {
     encoding: 'utf8',
     env: { ...process.env, MATRYOSHKA_ROOT: root },
   });
   const left = members ? readFileSync(list, 'utf8') : '';
-  return { ok: status === 0, stdout, said: stderr, left: left.split('\n').filter(Boolean) };
+  const moved = existsSync(`${list}.moved`) ? readFileSync(`${list}.moved`, 'utf8').trim() : '';
+  return { ok: status === 0, stdout, said: stderr, left: left.split('\n').filter(Boolean), moved };
 }
 
 /** Takes this host out before its data goes. */
@@ -116,4 +130,73 @@ it('takes out those that leave, dead ones too, and says that they are gone', () 
     'changed: two left etcd',
     `result: let_go=${own} 10.0.0.3`,
   ]);
+});
+
+it('has a leader that leaves hand over to one that stays, and asks none that only follows', () => {
+  const members = [first, mine, third];
+  const leads = run(remove(), { members, leaving: own, leader: own });
+  expect(leads).toMatchObject({ ok: true, left: [first, third] });
+  expect(leads.moved).toBe(`--endpoints https://${own}:2379 move-leader a1`);
+});
+
+it('has nobody hand over where one leads that stays', () => {
+  const leads = run(remove(), { members: [first, mine, third], leaving: own, leader: other });
+  expect(leads).toMatchObject({ ok: true, left: [first, third], moved: '' });
+});
+
+it.each<[string, Etcd, string, string]>([
+  [
+    'while one of them does not answer',
+    { members: [first, third], sick: ['10.0.0.3'] },
+    '10.0.0.2',
+    'members of etcd that stay do not answer: three (10.0.0.3); of 2 that would be left 1 are healthy, 2 are needed',
+  ],
+  [
+    'while another is a learner',
+    { members: [first, '10.0.0.3 c3 three true'] },
+    '10.0.0.2',
+    'etcd has a learner, three (10.0.0.3), that is not promoted yet',
+  ],
+])('takes no member in %s', (_, etcd, joining, reason) => {
+  const { ok, said } = run(`JOINING='${joining}'\n${check()}`, etcd);
+  expect(ok).toBe(false);
+  expect(said).toContain(reason);
+});
+
+it('goes on with the learner that the join before has left', () => {
+  expect(run(`JOINING='10.0.0.3'\n${check()}`, { members: [first, '10.0.0.3 c3 three true'] }).ok).toBe(true);
+});
+
+/** Control planes `one` and `three`, whose scheduler is as it is said; `two` leaves. */
+const changes = (schedulerOf: string, ready: string, more = '') => {
+  mkdirSync(join(root, 'etc/kubernetes'), { recursive: true });
+  writeFileSync(join(root, 'etc/kubernetes/admin.conf'), 'x');
+  const nodes = `one ${other}\ntwo ${own}\nthree 10.0.0.3`;
+  const pods = ['one', 'two', 'three'].flatMap((node) =>
+    ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler']
+      .map((kind) => `${kind}-${node} ${kind === 'kube-scheduler' && node === schedulerOf ? ready : 'True'}`)
+      .filter((line) => !line.endsWith('absent')),
+  );
+  const kubectl = `kubectl() { case "$*" in *nodes*) printf '${nodes}\\n' ;; *) printf '${pods.join('\\n')}${more}\\n' ;; esac; }`;
+  return run(`STAYING='${other} 10.0.0.3'\n${kubectl}\n${check()}`, {
+    members: [first, mine, third],
+    leaving: own,
+  });
+};
+
+it.each([
+  ['all that stays is well', 'one', 'True', ''],
+  ['only what leaves is not', 'two', 'False', ''],
+  ['a node is gone whose pods are listed', 'one', 'True', '\\nkube-scheduler-four False'],
+])('changes control planes where %s', (_, node, ready, more) => {
+  expect(changes(node, ready, more)).toMatchObject({ ok: true, said: '' });
+});
+
+it.each([
+  ['is not ready', 'False'],
+  ['is not there', 'absent'],
+])('changes no control plane while a scheduler that stays %s', (_, ready) => {
+  const { ok, said } = changes('three', ready);
+  expect(ok).toBe(false);
+  expect(said).toContain('do not run or are not ready: kube-scheduler-three');
 });

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { type Clock, sleep } from '#base/clock.ts';
 
 /** Short tasks end by themselves in this time. What still runs then is ended on its host, and looked at as often. */
-const PATIENCE_MS = 3_000;
+const PATIENCE_MS = 2_000;
 /** Ansible is ended after this, whatever it waits for: a report in time says more than none. */
 const LIMIT_MS = 45_000;
 

@@ -50,6 +50,17 @@ describe('the inventory that Ansible reads', () => {
     });
   });
 
+  it('has the login to registries as nothing that could be a template', () => {
+    const registryLogin = '{"auths":{"r":{"username":"{{ x }}","password":"y"}}}';
+    const { vars } = completeInventory(
+      { ...settings(), access: { knownHosts: '', registryLogin } },
+      new Set(),
+    ).all;
+    expect(JSON.stringify(vars)).not.toContain('{{');
+    expect(vars).toMatchObject({ registry_login: Buffer.from(registryLogin).toString('base64') });
+    expect(completeInventory(settings(), new Set()).all.vars).not.toHaveProperty('registry_login');
+  });
+
   it('lays settings of the cluster over those of the site', () => {
     const site = { kubelet_config: { failSwapOn: false, maxPods: 50 }, cert_sans: ['site.example.com'] };
     const own = { kubelet_config: { maxPods: 200 }, cert_sans: ['own.example.com'] };

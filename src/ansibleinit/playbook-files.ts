@@ -64,7 +64,7 @@ function laidOver(site: Record<string, unknown>, order: Record<string, unknown>)
 
 /** The order's inventory with what the Job's pod adds: what hosts install, the site's variables, the pod's own uid. */
 export function completeInventory(settings: Settings, untouched: ReadonlySet<string>) {
-  const { order, artifacts, siteVars } = settings;
+  const { order, artifacts, siteVars, access } = settings;
   const forbidden = Object.keys(siteVars).filter((name) => name.startsWith('ansible_'));
   if (forbidden.length > 0) throw new Error(`site variables may not set ${forbidden.join(', ')}`);
   const version = String(order.vars['kube_version']);
@@ -81,6 +81,10 @@ export function completeInventory(settings: Settings, untouched: ReadonlySet<str
         ...(release ?? { artifact_files: {} }),
         artifacts_base_url: artifacts.baseUrl,
         pod_uid: settings.POD_UID,
+        // Encoded, as nothing in it may be read as a template; the file is in memory, for this user alone.
+        ...(access.registryLogin === undefined
+          ? {}
+          : { registry_login: Buffer.from(access.registryLogin).toString('base64') }),
       },
     },
   };

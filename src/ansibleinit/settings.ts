@@ -34,6 +34,7 @@ export interface RunAccess {
   privateKey?: string;
   password?: string;
   knownHosts: string;
+  registryLogin?: string;
 }
 
 /** Everything that one run was told, from its order, its environment and its mounts. */
@@ -69,9 +70,11 @@ export function readOrder(path: string): RunOrder {
 export function readAccess(etc: string): RunAccess {
   const privateKey = readOptional(join(etc, 'access/ssh-privatekey'));
   const password = readOptional(join(etc, 'access/password'));
+  const registryLogin = readOptional(join(etc, 'access/registry-login'));
   return {
     ...(privateKey === undefined ? {} : { privateKey }),
     ...(password === undefined ? {} : { password }),
+    ...(registryLogin === undefined ? {} : { registryLogin }),
     knownHosts: readOptional(join(etc, 'access/known_hosts')) ?? '',
   };
 }

@@ -25,6 +25,8 @@ export interface Access {
   password?: string;
   /** Lines of known_hosts (sshd(8)); hosts without one are taken at first sight. */
   knownHosts: string;
+  /** With what hosts log in to registries, as JSON (kubernetes.io, Docker config Secrets). */
+  registryLogin?: string;
 }
 
 /** Everything that a run needs; a snapshot, so later edits do not touch it. */

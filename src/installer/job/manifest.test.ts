@@ -25,4 +25,12 @@ describe('the Job of a hook', () => {
     expect(secretText(secretOf(hook, settings), 'playbook.yml')).toBe('- hosts: all\n');
     expect(secretText(secretOf(run, settings), 'playbook.yml')).toBeUndefined();
   });
+
+  it('has no login to registries, which other runs have in their Secret and nowhere else', () => {
+    const registryLogin = '{"auths":{"r":{"auth":"aHVudGVyMg=="}}}';
+    const access = { ...run.access, registryLogin };
+    expect(secretText(secretOf({ ...hook, access }, settings), 'registry-login')).toBeUndefined();
+    expect(secretText(secretOf({ ...run, access }, settings), 'registry-login')).toBe(registryLogin);
+    expect(JSON.stringify(jobOf({ ...run, access }, settings))).not.toContain('aHVudGVyMg');
+  });
 });

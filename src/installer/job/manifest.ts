@@ -64,7 +64,7 @@ const metadataOf = (attempt: Attempt, namespace: string, name: string, purpose: 
 
 /** The Secret of an attempt: what it is to do and how to reach its hosts, as it was when the attempt began. */
 export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
-  const { privateKey, password, knownHosts } = attempt.access;
+  const { privateKey, password, knownHosts, registryLogin } = attempt.access;
   return {
     metadata: metadataOf(attempt, namespace, attemptSecretName(attempt.job), 'attempt-secret'),
     immutable: true,
@@ -72,6 +72,8 @@ export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
       'ssh-privatekey': privateKey,
       password,
       known_hosts: knownHosts,
+      // A user's own playbook needs none.
+      'registry-login': attempt.hook === undefined ? registryLogin : undefined,
       [ORDER_FILE]: JSON.stringify(attempt.order),
       [HOOK_FILE]: attempt.hook,
     }),

@@ -1,4 +1,7 @@
 bring_programs
 # Where none comes and none that leaves is a member, nothing of etcd changes.
-[ -z "$JOINING" ] && none_of "$LEAVING" || check_etcd "$LEAVING" "$JOINING"
+if [ -n "$JOINING" ] || ! none_of "$LEAVING"; then
+  check_etcd "$LEAVING" "$JOINING"
+  [ -z "$STAYING" ] || check_components "$STAYING"
+fi
 forget_programs

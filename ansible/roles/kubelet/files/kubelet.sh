@@ -25,13 +25,26 @@ RestartSec=2
 [Install]
 WantedBy=multi-user.target
 U
-put /etc/systemd/system/kubelet.service.d/10-kubeadm.conf 644 <<'U'
+# With what it logs in to registries for pods of whatever namespace (kubernetes.io, Configuring nodes to authenticate to a
+# private registry). Kept beside: a reset of kubeadm empties /var/lib/kubelet, and each start of the kubelet fills it again.
+login=/etc/matryoshka/registry-login.json used=/var/lib/kubelet/config.json copies=
+if [ -n "$REGISTRY_LOGIN" ] || is_made file $login; then
+  # Somebody's own, from before we had one.
+  if ! is_made file $login && [ -e "$R$used" ]; then mv -f "$R$used" "$R$used.set-aside"; changed "$used.set-aside"; fi
+  # One that was taken away leaves an empty one, as the unit names it.
+  if [ -n "$REGISTRY_LOGIN" ]; then base64 -d <<< "$REGISTRY_LOGIN"; else echo '{"auths":{}}'; fi | put $login 600
+  # A kubelet that runs reads it at its next pull. Without it pulls fail; without a kubelet all does.
+  install -D -m 600 "$R$login" "$R$used"
+  copies="ExecStartPre=-/usr/bin/install -D -m 600 $login $used"
+fi
+put /etc/systemd/system/kubelet.service.d/10-kubeadm.conf 644 <<U
 [Service]
 Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
 Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
 ExecStart=
-ExecStart=/usr/local/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS
+ExecStart=/usr/local/bin/kubelet \$KUBELET_KUBECONFIG_ARGS \$KUBELET_CONFIG_ARGS \$KUBELET_KUBEADM_ARGS
+$copies
 U
 binary kubelet "$KUBELET_PATH" "$KUBELET_SHA256" /usr/local/bin/kubelet
 binary kubeadm "$KUBEADM_PATH" "$KUBEADM_SHA256" /usr/local/bin/kubeadm

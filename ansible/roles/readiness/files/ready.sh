@@ -2,9 +2,15 @@
 deadline=$(($(date +%s) + WAIT_SECONDS))
 left() { local rest=$((deadline - $(date +%s))); [ "$rest" -gt 1 ] && echo "$rest" || echo 1; }
 
+# nodes_ready: a line `NODE=True` for each node that is. Where somebody else makes the pod network, one that lacks nothing
+# but that is as ready as it can be made here.
+nodes_ready() {
+  kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}' 2>&1 |
+    awk -v network="$NETWORK" '{ if (network == "none" && index($0, "NetworkPluginNotReady")) sub(/=.*/, "=True"); print $1 }'
+}
 # Polled, because `kubectl wait` gives up on a node that has not registered yet, and right after a start an API
 # server may refuse for a moment what it will allow.
-until missing=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>&1 |
+until missing=$(nodes_ready |
     awk -v nodes="$NODES" '{ seen[$0] = 1 } END { n = split(nodes, name, " "); for (i = 1; i <= n; i++) if (!((name[i] "=True") in seen)) print name[i] }') && [ -z "$missing" ]; do
   [ "$(left)" -gt 1 ] || { echo "not Ready within $WAIT_SECONDS s: $missing" >&2; kubectl get nodes -o wide >&2; exit 1; }
   sleep 0.5
@@ -19,20 +25,23 @@ for node in $UNTAINT; do
   out=$(kubectl taint node "$node" node-role.kubernetes.io/control-plane:NoSchedule- 2>&1) && changed "$node takes ordinary pods"
 done
 
-# The kubelet asks CoreDNS only every ten seconds whether it is ready; the same question is put to it here. Pods of a node
-# that is away are nobody's to await.
+# The kubelet asks CoreDNS only every ten seconds whether it is ready; the same question is put to it here. A static pod it
+# asks for the first time after ten seconds, when kubeadm has heard long since that it is well: one that runs and was not
+# asked yet (`started`) is not awaited, unless it has ended before. Pods of a node that is away are nobody's to await.
 waiting() {
-  local namespace name phase ready node ip out away
-  away=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>&1 |
-    sed -n '/=True$/!s/=.*//p' | tr '\n' ' ')
-  out=$(kubectl get pods -A -o 'jsonpath={range .items[*]}{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.status.conditions[?(@.type=="Ready")].status}|{.spec.nodeName}|{.status.podIP}{"\n"}{end}' 2>&1) ||
+  local namespace name phase ready node ip of started restarts since out away
+  away=$(nodes_ready | sed -n '/=True$/!s/=.*//p' | tr '\n' ' ')
+  out=$(kubectl get pods -A -o 'jsonpath={range .items[*]}{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.status.conditions[?(@.type=="Ready")].status}|{.spec.nodeName}|{.status.podIP}|{.metadata.ownerReferences[0].kind}|{.status.containerStatuses[0].started}|{.status.containerStatuses[0].restartCount}|{.status.containerStatuses[0].state.running.startedAt}{"\n"}{end}' 2>&1) ||
     { echo "$out"; return; }
   [ -n "$out" ] || { echo 'no pods'; return; }
-  while IFS='|' read -r namespace name phase ready node ip; do
+  while IFS='|' read -r namespace name phase ready node ip of started restarts since; do
     case $namespace in kube-system | kube-flannel) ;; *) continue ;; esac
     [ -z "$node" ] || case " $away " in *" $node "*) continue ;; esac
     [ "$phase" != Succeeded ] || continue
+    # Others may need that network, or be it.
+    [ "$NETWORK" != none ] || case "$of $name" in 'Node '* | 'DaemonSet kube-proxy-'*) ;; *) continue ;; esac
     [ "$phase $ready" != 'Running True' ] || continue
+    [ "$phase $of $started $restarts" != 'Running Node false 0' ] || [ -z "$since" ] || continue
     case $name in coredns-*) [ -n "$ip" ] && curl -sf -m 1 "http://$ip:8181/ready" > /dev/null && continue ;; esac
     echo "$namespace/$name $phase"
   done <<< "$out"

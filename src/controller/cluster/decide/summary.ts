@@ -14,6 +14,7 @@ const TO_DO: Readonly<Record<string, string>> = {
   DryRun: 'only planned',
   PlanChanged: 'plan it anew, then agree to that',
   CredentialsMissing: 'make the Secret with the credentials',
+  CredentialsInvalid: 'correct the Secret with the credentials',
   NamespaceNotServed: 'let the operator serve the namespace',
   SecretConflict: "move somebody else's Secret away",
   OperationFailed: 'look at the message, then ask again',

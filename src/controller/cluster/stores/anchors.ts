@@ -11,6 +11,7 @@ import { type FrozenPlan, frozenPlanFrom, withPlan } from '../decide/frozen-plan
 import { Refusal, secretIsForeign } from '../decide/refusal.ts';
 import type { Binding } from '../decide/snapshot.ts';
 import { mergeKnownHosts } from './known-hosts.ts';
+import { loginIn } from './registry-login.ts';
 
 /** What the operator remembers of a cluster beside its object, so that a deleted object's hosts can still be reset. */
 export interface Anchors {
@@ -134,6 +135,7 @@ export function anchorsIn(
         'ssh-privatekey': secretText(anchor, 'ssh-privatekey'),
         password: secretText(anchor, 'password'),
         known_hosts: secretText(anchor, 'known_hosts'),
+        'registry-login': secretText(anchor, 'registry-login'),
       });
     },
     async drop(clusterId, keepTombstone) {
@@ -163,7 +165,7 @@ const clusterOf = ({ metadata }: KubeObject): string | undefined => metadata.ann
 const isLive = ({ metadata }: KubeObject): boolean => metadata.labels?.[labels.purpose] === 'anchor';
 
 type Credentials = Partial<
-  Record<'username' | 'ssh-privatekey' | 'password' | 'known_hosts', string | undefined>
+  Record<'username' | 'ssh-privatekey' | 'password' | 'known_hosts' | 'registry-login', string | undefined>
 >;
 
 function accessFrom({
@@ -171,6 +173,7 @@ function accessFrom({
   'ssh-privatekey': privateKey,
   password,
   known_hosts,
+  'registry-login': registryLogin = '',
 }: Credentials): Access {
   if (privateKey === undefined && password === undefined) {
     throw new Refusal(
@@ -183,6 +186,7 @@ function accessFrom({
     knownHosts: known_hosts ?? '',
     ...(privateKey === undefined ? {} : { privateKey }),
     ...(password === undefined ? {} : { password }),
+    ...(registryLogin === '' ? {} : { registryLogin }),
   };
 }
 
@@ -221,5 +225,7 @@ async function credentialsOf(client: Client, cluster: KubernetesCluster): Promis
       secretText(secret, 'known_hosts') ?? '',
       (ours ? secretText(pinned, 'known_hosts') : undefined) ?? '',
     ),
+    // Nothing is pulled for a cluster that goes. One that is taken out of the Secret is forgotten, too.
+    'registry-login': deleting ? undefined : loginIn(secret, secretName),
   };
 }
