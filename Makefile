@@ -41,9 +41,9 @@ bench-fleet: setup ## precheck of 1,000 hosts; a cluster of 1,000; 1,000 cluster
 	node bench/fleet/main.ts
 bench-create: setup ## ours against kubeadm by hand
 	node bench/create.ts
-bench-operations: setup ## clusters of three control planes: creation, faults, replacement, at rest, a worker more (RUNS=3, TIMES=50, PARTS=apart,three,rest,add)
+bench-operations: setup ## creations by hand and by us, faults, a replacement, changes of etcd, cancelling, drift, at rest, a worker more (RUNS=3, TIMES=50, MINUTES=60, PARTS=small,apart,three,changes,drift,rest,add)
 	node bench/operations/main.ts
-bench-neighbours: setup ## systems beside clusters: LocalServices of 100 nodes; Ingress against nginx (PARTS=localservice,workspace,ingress,changes; wants nginx-light, wrk)
-	PARTS='$(or $(PARTS),localservice,workspace,ingress,changes)' node bench/neighbours/main.ts
+bench-neighbours: setup ## systems beside clusters: LocalServices of 100 nodes; Ingress against nginx (PARTS=localservice,workspace,ingress,installed,changes; wants nginx-light, wrk)
+	PARTS='$(or $(PARTS),localservice,workspace,ingress,installed,changes)' node bench/neighbours/main.ts
 
 .PHONY: help setup demo lint lab-up lab-down test faults newest mutants fuzz e2e conformance-cluster bench bench-fleet bench-create bench-operations bench-neighbours

@@ -158,6 +158,6 @@ mark 'all joined'
 wait "$network"
 # The end is the product's own: its very question when nodes are Ready and pods of the system run.
 cat "$here"/../ansible/{files/prelude.sh,roles/readiness/files/ready.sh} |
-  script "$master" ROLE=readiness NODES="${names[*]}" WAIT_SECONDS=300 LABELS= UNTAINT=
+  script "$master" ROLE=readiness NETWORK=flannel NODES="${names[*]}" WAIT_SECONDS=300 LABELS= UNTAINT=
 mark 'nodes Ready, system pods running'
 (umask 077; on "$master" cat /etc/kubernetes/admin.conf > "$out")

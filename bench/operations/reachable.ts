@@ -1,8 +1,10 @@
 import { execa } from 'execa';
+import { nodeNameOf } from '#api/host.ts';
 import { sleep } from '#base/clock.ts';
 import type { Say } from '#lab/artifacts/progress.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { faults } from './faults.ts';
+import { readySince } from './ready-since.ts';
 
 /** Before a fault, and from its beginning until it is over: well under the 40 s after which a node counts as NotReady. */
 const BEFORE_MS = 1_500;
@@ -43,38 +45,52 @@ async function untilWhole(masters: readonly LabHost[]): Promise<void> {
 export interface Gap {
   readonly fault: string;
   readonly seconds: number;
+  /** Nodes of other hosts that were not Ready meanwhile. */
+  readonly notReady: readonly string[];
 }
 
-/** For how long the worker reaches no API server, while one control plane after the other is taken away. */
+/** Asks on a host until it is told to end; answers the longest time without an answer, in seconds. */
+function ask(host: LabHost): () => Promise<number> {
+  const asking = execa('docker', ['exec', host.name, 'bash', '-c', ASKING], { reject: false, buffer: true });
+  return async () => {
+    asking.kill();
+    const { stdout } = await asking;
+    await execa('docker', ['exec', host.name, 'pkill', '-f', 'curl -sk|EPOCHREALTIME'], { reject: false });
+    return longestGap(stdout.split('\n').slice(0, -1));
+  };
+}
+
+/** For how long any other host reaches no API server, while one control plane after the other is taken away. */
 export async function gaps(
   masters: readonly LabHost[],
-  worker: LabHost,
+  workers: readonly LabHost[],
   times: number,
   say: Say,
 ): Promise<Gap[]> {
   const found: Gap[] = [];
   for (let time = 0; time < times; time += 1) {
-    const [fault, master] = [
-      faults[time % faults.length],
-      masters[Math.floor(time / faults.length) % masters.length],
-    ];
-    if (!fault || !master) throw new Error('no fault, or no control plane');
+    const fault = faults[time % faults.length];
+    const master = masters[Math.floor(time / faults.length) % masters.length];
+    const others = [...masters, ...workers].filter((host) => host !== master);
+    const [witness] = others;
+    if (!fault || !master || !witness) throw new Error('no fault, or no control plane');
     await untilWhole(masters);
-    const asking = execa('docker', ['exec', worker.name, 'bash', '-c', ASKING], {
-      reject: false,
-      buffer: true,
-    });
+    const before = await readySince(witness.name);
+    const asking = others.map(ask);
     await sleep(BEFORE_MS);
     await fault.begin(master.name);
     await sleep(FAULT_MS);
-    asking.kill();
-    const { stdout } = await asking;
-    await execa('docker', ['exec', worker.name, 'pkill', '-f', 'curl -sk|EPOCHREALTIME'], { reject: false });
+    const each = await Promise.all(asking.map((end) => end()));
     await fault.end(master.name);
-    const seconds = longestGap(stdout.split('\n').slice(0, -1));
-    say(`${time + 1} of ${times}: ${master.name} ${fault.name}: ${seconds.toFixed(2)} s`);
-    found.push({ fault: fault.name, seconds });
+    await untilWhole(masters);
+    const after = await readySince(witness.name);
+    const notReady = [...before.keys()].filter(
+      (node) => node !== nodeNameOf({ ip: master.ip }) && before.get(node) !== after.get(node),
+    );
+    const seconds = Math.max(...each);
+    const every = others.map(({ name }, at) => `${name} ${each[at]?.toFixed(2)}`).join(', ');
+    say(`${time + 1} of ${times}: ${master.name} ${fault.name}: ${seconds.toFixed(2)} s (${every})`);
+    found.push({ fault: fault.name, seconds, notReady });
   }
-  await untilWhole(masters);
   return found;
 }

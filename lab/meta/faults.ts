@@ -12,24 +12,34 @@ const wantRoom = ({ name }: LabHost, room: string) =>
 const signalSsh = ({ name }: LabHost, signal: string) =>
   docker(['exec', name, 'sh', '-c', `kill -${signal} "$(systemctl show -p MainPID --value ssh)"`]);
 
+/**
+ * Signals processes on a host whose command line has the text, and where it is given only those with that variable
+ * (`NAME=value`); false when there was none.
+ */
+async function signal(
+  { name }: LabHost,
+  which: string,
+  commandLine: string,
+  variable = '',
+): Promise<boolean> {
+  // Not by a pipe: its parts have this command line as well for a moment, and are gone then.
+  const script = `killed=
+    for pid in $(pgrep -f "$1"); do
+      [ "$pid" != $$ ] || continue
+      [ -z "$2" ] || grep -qzxFe "$2" "/proc/$pid/environ" 2>/dev/null || continue
+      ! kill -s "$3" "$pid" 2>/dev/null || killed=1
+    done
+    [ -z "$killed" ] || echo done`;
+  const command = ['exec', name, 'sh', '-c', script, 'sh', commandLine, variable, which];
+  return (await docker(command).catch(() => '')).includes('done');
+}
+
 /** Cables that a test may pull. Each does one thing to one of the lab's own hosts. */
 export const faults = {
-  /**
-   * Kills processes on a host whose command line has the text, as `kill -9` does, and where it is given only those with
-   * that variable (`NAME=value`); false when there was none.
-   */
-  async kill({ name }: LabHost, commandLine: string, variable = ''): Promise<boolean> {
-    // Not by a pipe: its parts have this command line as well for a moment, and are gone then.
-    const script = `killed=
-      for pid in $(pgrep -f "$1"); do
-        [ "$pid" != $$ ] || continue
-        [ -z "$2" ] || grep -qzxFe "$2" "/proc/$pid/environ" 2>/dev/null || continue
-        ! kill -9 "$pid" 2>/dev/null || killed=1
-      done
-      [ -z "$killed" ] || echo done`;
-    const command = ['exec', name, 'sh', '-c', script, 'sh', commandLine, variable];
-    return (await docker(command).catch(() => '')).includes('done');
-  },
+  kill: (host: LabHost, commandLine: string, variable = '') => signal(host, 'KILL', commandLine, variable),
+  /** Such processes go no further until they are thawed. */
+  freeze: (host: LabHost, commandLine: string, variable = '') => signal(host, 'STOP', commandLine, variable),
+  thaw: (host: LabHost, commandLine: string, variable = '') => signal(host, 'CONT', commandLine, variable),
   /** Whether a process of that command line runs there. */
   async runs({ name }: LabHost, commandLine: string): Promise<boolean> {
     return docker(['exec', name, 'pgrep', '-f', commandLine]).then(
@@ -51,6 +61,10 @@ export const faults = {
     docker(['exec', name, 'mv', '/etc/kubernetes/manifests/etcd.yaml', '/var/tmp/etcd.yaml']),
   startEtcd: ({ name }: LabHost) =>
     docker(['exec', name, 'mv', '/var/tmp/etcd.yaml', '/etc/kubernetes/manifests/etcd.yaml']),
+  stopScheduler: ({ name }: LabHost) =>
+    docker(['exec', name, 'mv', '/etc/kubernetes/manifests/kube-scheduler.yaml', '/var/tmp/']),
+  startScheduler: ({ name }: LabHost) =>
+    docker(['exec', name, 'mv', '/var/tmp/kube-scheduler.yaml', '/etc/kubernetes/manifests/']),
   pause: ({ name }: LabHost) => docker(['pause', name]),
   unpause: ({ name }: LabHost) => docker(['unpause', name]),
   /** Pods of the host no longer reach a TCP port of other pods; what lies beside the pod network still does. */
@@ -68,6 +82,12 @@ export const faults = {
       name,
       'nft',
       `table inet fault { chain cut { type filter hook input priority -10; ip saddr ${from} tcp dport { ${ports.join(', ')} } drop; }; }`,
+    ]),
+  /** What this host and that one send each other is lost; all others reach both. */
+  cutOff: ({ name }: LabHost, other: LabHost) =>
+    docker([
+      ...['exec', name, 'nft'],
+      `table inet fault { chain in { type filter hook input priority -300; ip saddr ${other.ip} drop; }; chain out { type filter hook output priority -300; ip daddr ${other.ip} drop; }; }`,
     ]),
   /** The host has so little room for images. */
   shrinkImages: ({ name }: LabHost, megabytes: number) =>
@@ -89,7 +109,7 @@ export const faults = {
       ...['exec', name, 'sh', '-ec'],
       'rm -f /etc/ssh/ssh_host_*; mv /root/keys/* /etc/ssh/; rmdir /root/keys; systemctl restart ssh',
     ]),
-  /** Undoes cutPods and cutFrom. */
+  /** Undoes cutPods, cutFrom and cutOff. */
   mend: ({ name }: LabHost) => docker(['exec', name, 'nft', 'delete', 'table', 'inet', 'fault']),
   /** Gives each processor two endless loops to do; they end by themselves. */
   async busy({ name }: LabHost, seconds: number): Promise<void> {
@@ -100,6 +120,9 @@ export const faults = {
   shortenDisk: (host: LabHost) => wantRoom(host, '99%'),
   /** The room that lab/inventory-vars.yaml wants. */
   lengthenDisk: (host: LabHost) => wantRoom(host, '1Gi'),
+  /** As if its power were gone; what it had in memory is lost. */
+  powerOff: ({ name }: LabHost) => docker(['kill', '--signal=KILL', name]),
+  powerOn: ({ name }: LabHost) => docker(['start', name]),
   restart: ({ name }: LabHost) => docker(['restart', '-t', '1', name], 120_000),
 };
 

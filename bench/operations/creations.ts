@@ -1,0 +1,46 @@
+import { sleep } from '#base/clock.ts';
+import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { byHand } from '../by-hand.ts';
+import { type Figure, median } from '../figures.ts';
+import { freshHosts } from '../hosts.ts';
+import { ours, removeOurs } from '../ours.ts';
+
+const SETTLE_MS = 5_000;
+
+/** How many hosts are control planes, workers, and members of etcd on hosts of their own. */
+export interface Shape {
+  readonly masters: number;
+  readonly workers: number;
+  readonly members?: number;
+}
+
+/**
+ * Clusters of a shape by us and by hand, in turn, each on fresh hosts; the last of ours stays, on the first hosts of
+ * `atLeast` and more.
+ */
+export async function creations(
+  meta: Meta,
+  { masters, workers, members = 0 }: Shape,
+  bound: number,
+  runs: number,
+  atLeast = 0,
+): Promise<Figure> {
+  const measured: { ours: number; peer: number }[] = [];
+  const used = masters + workers + members;
+  const fresh = async () => (await freshHosts(say, Math.max(atLeast, used + 1))).slice(0, used);
+  for (let run = 1; run <= runs; run += 1) {
+    const forHand = await fresh();
+    await sleep(SETTLE_MS);
+    const peer = await byHand(meta.artifactsUrl, forHand, say, masters, members);
+    const forOurs = await fresh();
+    await sleep(SETTLE_MS);
+    const made = await ours(meta, forOurs, say, masters, members);
+    measured.push({ ours: made.seconds, peer: peer.seconds });
+    say(`-- ours ${made.seconds.toFixed(1)} s, by hand ${peer.seconds.toFixed(1)} s`);
+    if (run < runs) await removeOurs(meta, say);
+  }
+  const middle = (side: 'ours' | 'peer') => median(measured.map((one) => one[side]));
+  const name = `create ${[masters, ...(members > 0 ? [members] : []), workers].join('+')} (s)`;
+  return { name, ours: middle('ours'), peer: middle('peer'), bound, runs: measured };
+}

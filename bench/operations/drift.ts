@@ -1,0 +1,101 @@
+import { findCondition } from '#api/conditions.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { randomFrom } from '#base/testing/random.ts';
+import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
+import { KINDS, type Kind } from '#lab/drift-kinds.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
+import { untilCluster } from '#lab/meta/cluster.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import type { Figure } from '../figures.ts';
+import { freshHosts } from '../hosts.ts';
+import { NAME, ours, removeOurs } from '../ours.ts';
+
+/** How soon each way to change a host by hand is told, and whether any is told that nobody made. */
+
+/** As many of one host as a condition names. */
+const AT_ONCE = 3;
+const TOLD_MS = 3 * 60_000;
+
+const asMade = (cluster: KubernetesCluster | undefined) =>
+  findCondition(cluster?.status?.conditions, 'HostsAsMade');
+const untilAsMade = (meta: Meta) =>
+  untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', TOLD_MS);
+
+/** The order is by chance: `seed` gives the same one again. `minutes`: for how long nothing is changed in the end. */
+export async function drift(meta: Meta, seed: number, minutes: number): Promise<Figure[]> {
+  const hosts = (await freshHosts(say, 3)).slice(0, 2);
+  await ours(meta, hosts, say);
+  await untilAsMade(meta);
+  say(`-- SEED=${seed}`);
+  const random = randomFrom(seed);
+  const left = KINDS.map((kind) => ({ kind, rank: random() }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ kind }) => kind);
+  let slowest = 0;
+  for (let kinds = batchOf(left); kinds.length > 0; kinds = batchOf(left))
+    slowest = Math.max(slowest, await told(meta, hosts, kinds));
+  const invented = await inventedIn(meta, minutes);
+  await removeOurs(meta, say);
+  return [
+    { name: `${KINDS.length} kinds of drift told, the slowest (s)`, ours: slowest, bound: 60 },
+    { name: `drift invented in ${minutes} min`, ours: invented, bound: 0 },
+  ];
+}
+
+/** What a kind changes: two that change the same thing are not made at once. */
+const subjectOf = ([, , says]: Kind) => /\S*\/(\S+?)( |$)|(\S+)\.service/.exec(says)?.[0] ?? says;
+
+/** Takes some out of the list. */
+function batchOf(left: Kind[]): Kind[] {
+  const batch: Kind[] = [];
+  for (const kind of [...left]) {
+    if (batch.length === AT_ONCE) break;
+    if (kind[2].startsWith('unit ') && batch.some(([, , says]) => says.startsWith('unit '))) continue;
+    if (batch.some((other) => subjectOf(other) === subjectOf(kind))) continue;
+    batch.push(kind);
+    left.splice(left.indexOf(kind), 1);
+  }
+  return batch;
+}
+
+async function told(meta: Meta, hosts: readonly LabHost[], kinds: readonly Kind[]): Promise<number> {
+  const on = (index: number, script: string) =>
+    docker(['exec', hosts[index]?.name ?? '', 'sh', '-ec', script], 60_000);
+  const made: Kind[] = [];
+  try {
+    const seconds: number[] = [];
+    const waits = [];
+    for (const kind of kinds) {
+      const [index, [change], says] = kind;
+      await on(index, change);
+      made.push(kind);
+      const begun = performance.now();
+      const seen = untilCluster(meta, NAME, (one) => asMade(one)?.message?.includes(says) === true, TOLD_MS);
+      waits.push(
+        seen.then(() => {
+          seconds.push((performance.now() - begun) / 1000);
+          say(`${seconds.at(-1)?.toFixed(1)} s: ${says}`);
+        }),
+      );
+    }
+    await Promise.all(waits);
+    return Math.max(...seconds);
+  } finally {
+    for (const [index, [, back]] of made) await on(index, back);
+    await untilAsMade(meta);
+  }
+}
+
+/** How often it is told, in so many minutes, that hosts are not as they were made, while nobody touches them. */
+async function inventedIn(meta: Meta, minutes: number): Promise<number> {
+  let [times, last] = [0, 'True'];
+  const look = (cluster: KubernetesCluster | undefined) => {
+    const status = asMade(cluster)?.status ?? 'absent';
+    if (status !== last && status !== 'True') times += 1;
+    last = status;
+    return false;
+  };
+  await untilCluster(meta, NAME, look, minutes * 60_000).catch(() => undefined);
+  return times;
+}
