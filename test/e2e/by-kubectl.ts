@@ -20,13 +20,23 @@ export interface Wanted {
   /** `spec.addons.network`. */
   network?: string;
   cidrs?: { podCIDR: string; serviceCIDR: string };
+  externalLoadBalancer?: string;
 }
 
 /** A person at a shell: files that are applied, `kubectl wait`, `kubectl get`. */
 export function byKubectl(meta: Meta, name: string) {
   const run = (args: readonly string[], options?: Parameters<typeof kubectl>[2]) =>
     kubectl(meta.kubeconfigPath, args, options);
-  const manifest = ({ masters, workers = [], word, requestId, secret = KEYS, network, cidrs }: Wanted) => ({
+  const manifest = ({
+    masters,
+    workers = [],
+    word,
+    requestId,
+    secret = KEYS,
+    network,
+    cidrs,
+    ...more
+  }: Wanted) => ({
     apiVersion: 'ecs.yun.com/v1',
     kind: 'KubernetesCluster',
     metadata: {
@@ -38,14 +48,14 @@ export function byKubectl(meta: Meta, name: string) {
       },
     },
     spec: {
-      cluster: { masterList: masters, nodeList: workers, credentialsSecret: secret, ...cidrs },
+      cluster: { masterList: masters, nodeList: workers, credentialsSecret: secret, ...cidrs, ...more },
       ...(network === undefined ? {} : { addons: { network } }),
     },
   });
   return {
     run,
-    async giveKeys(named = KEYS): Promise<void> {
-      const data = secretData({ username: 'root', 'ssh-privatekey': meta.privateKey });
+    async giveKeys(named = KEYS, more: Record<string, string> = {}): Promise<void> {
+      const data = secretData({ username: 'root', 'ssh-privatekey': meta.privateKey, ...more });
       const secret = { metadata: { namespace: 'default', name: named }, data };
       await meta.client.apply(SECRETS, secret, { fieldManager: 'e2e', force: true });
     },

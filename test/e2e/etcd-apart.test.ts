@@ -4,12 +4,15 @@ import { nodeNameOf } from '#api/host.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
+import { beginHistory } from './with-history.ts';
 
 const NAME = 'apart';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -19,12 +22,16 @@ const TOLD_MS = 3 * 60_000;
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
+let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
 
 beforeAll(async () => {
   meta = await openLane();
   traces = await tracesOn(meta);
 });
-afterAll(() => meta.close());
+afterAll(async () => {
+  await history?.drop();
+  await meta.close();
+});
 
 const { host, entries, nodes } = byNumber(() => meta);
 const on = (index: number, ...command: string[]) => docker(['exec', host(index).name, ...command]);
@@ -70,6 +77,7 @@ describe('a cluster whose etcd has hosts of its own', () => {
     const made = await clientOf(await kubeconfigOf(meta, NAME));
     expect(await askService(made, meta.hosts[0]?.ip ?? '')).toContain('HTTP 200');
     await made.close();
+    history = await beginHistory(meta, NAME, host(0));
   });
 
   it('tells of a member that does not answer, and that it does again', async () => {
@@ -106,16 +114,39 @@ describe('a cluster whose etcd has hosts of its own', () => {
     expect(await traces(1)).toEqual([]);
   });
 
+  it('takes no member in that does not catch up, which leaves etcd again', async () => {
+    const body = { etcdList: entries(1, 2, 3) };
+    for (const index of [1, 2]) await faults.cutFrom(host(index), host(3).ip, 2380);
+    try {
+      expect(await meta.rest.raw('POST', `${PATH}/scaleup`, body)).toMatchObject({ status: 200 });
+      const failed = await untilCluster(meta, NAME, (one) => one?.status?.phase === 'Failed', OPERATION_MS);
+      expect(failed?.status?.message).toMatch(
+        /did not catch up with etcd within \d+ s and was taken out again/,
+      );
+      expect(await membersAt(3)).toEqual(addresses(3));
+    } finally {
+      for (const index of [1, 2]) await faults.mend(host(index));
+    }
+  });
+
+  it('grows to three members again', async () => {
+    await done('POST', `${PATH}/scaleup`, { etcdList: entries(1, 2, 3), retry: true });
+    expect(await membersAt(3)).toEqual(addresses(1, 2, 3));
+  });
+
   it('moves etcd beside the control plane, and the hosts are free', async () => {
     await done('POST', `${PATH}/etcd/move`, { etcdList: [] });
     expect((await on(0, 'ls', '/etc/kubernetes/manifests')).split('\n')).toContain('etcd.yaml');
-    expect(await traces(3)).toEqual([]);
+    for (const index of [1, 2, 3]) expect(await traces(index)).toEqual([]);
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0));
   });
 
+  it('has one order of what was written and read, though its API server was started anew at times', async () => {
+    await history?.end({ failing: true });
+  });
+
   it('goes, and leaves every host as it was', async () => {
-    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
-    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    await deleteCluster(meta, NAME);
     for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), host(index).name).toEqual([]);
   });
 });

@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
+import { HOSTS, type HostRecord } from '#api/host-record.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
+import { lead, timesHandedOver } from './etcd-members.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
+import { beginHistory } from './with-history.ts';
 
 const NAME = 'high';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -17,17 +22,26 @@ const TOLD_MS = 3 * 60_000;
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
+let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
 
 beforeAll(async () => {
   meta = await openLane();
   traces = await tracesOn(meta);
 });
-afterAll(() => meta.close());
+afterAll(async () => {
+  await history?.drop();
+  await meta.close();
+});
 
 const entries = (first: number, last: number) => meta.hosts.slice(first, last).map(({ ip }) => ({ ip }));
 const nodes = (last: number) => entries(0, last).map(nodeNameOf).sort();
 const { host } = byNumber(() => meta);
 const on = (index: number, ...command: string[]) => docker(['exec', host(index).name, ...command]);
+
+const stateOfHost = async (ip = '') =>
+  (await meta.client.list<HostRecord>(HOSTS, { namespace: 'matryoshka-system' })).items.find(
+    ({ spec }) => spec.ip === ip,
+  )?.status?.state;
 
 /** Asks for the API as a worker's kubelet does: by the cluster's own name. */
 async function readyThroughEndpoint(worker: number): Promise<string> {
@@ -68,6 +82,7 @@ describe('a cluster of three control planes', () => {
     const made = await clientOf(await kubeconfigOf(meta, NAME));
     expect(await askService(made, meta.hosts[3]?.ip ?? '')).toContain('HTTP 200');
     await made.close();
+    history = await beginHistory(meta, NAME, host(3));
   });
 
   it('leaves no host that knows one control plane only, and no key in the cluster', async () => {
@@ -112,7 +127,9 @@ describe('a cluster of three control planes', () => {
     }
   });
 
-  it('shrinks to its last control plane, and is reached by it alone', async () => {
+  it('shrinks to its last control plane, which its leader hands over to, and is reached by it alone', async () => {
+    await lead(host(0));
+    const handed = await timesHandedOver(host(2));
     const body = { masterList: entries(2, 3) };
     const plan = await dryRun(meta, 'POST', `${PATH}/scaledown`, body);
     const shrink = async () => {
@@ -121,6 +138,7 @@ describe('a cluster of three control planes', () => {
     };
     await asPlanned(meta, NAME, shrink, { plan });
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(2, 4).map(nodeNameOf).sort());
+    expect(await timesHandedOver(host(2))).toBeGreaterThan(handed);
     expect(await readyThroughEndpoint(3)).toBe('ok');
     expect(await on(3, 'grep', 'matryoshka', '/etc/hosts')).toMatch(`${meta.hosts[2]?.ip} `);
     for (const index of [0, 1]) expect(await traces(index), host(index).name).toEqual([]);
@@ -162,6 +180,25 @@ describe('a cluster of three control planes', () => {
     await expect.poll(() => readyNodesOf(meta, NAME), { timeout: 60_000 }).toEqual(nodes(4));
   });
 
+  it('takes a worker in and lets it go while two control planes do not reach each other', async () => {
+    await faults.cutOff(host(0), host(1));
+    try {
+      for (const [path, last] of [
+        ['scaleup', 5],
+        ['scaledown', 4],
+      ] as const) {
+        expect(await meta.rest.raw('POST', `${PATH}/${path}`, { nodeList: entries(3, last) })).toMatchObject({
+          status: 200,
+        });
+        await untilDone(meta, NAME, OPERATION_MS);
+      }
+    } finally {
+      await faults.mend(host(0));
+    }
+    expect(await traces(4)).toEqual([]);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
+  });
+
   it('has a dead control plane replaced, the one that everything was asked of', async () => {
     // Whichever is asked is one that serves: the first of the list.
     const [dead, fresh] = [meta.hosts[2], meta.hosts[4]];
@@ -176,6 +213,7 @@ describe('a cluster of three control planes', () => {
       expect(await meta.rest.raw('POST', `${PATH}/replace`, body)).toMatchObject({ status: 200 });
       const cluster = await untilDone(meta, NAME, OPERATION_MS);
       expect(cluster.status).toMatchObject({ phase: 'Running' });
+      expect(await stateOfHost(dead?.ip)).toBe('Unclean');
     } finally {
       await docker(['unpause', host(2).name]);
     }
@@ -186,9 +224,13 @@ describe('a cluster of three control planes', () => {
     expect((await untilTold('True', ...HEALTHY))?.status?.nodes).toEqual({ ready: 4, total: 4 });
   });
 
+  it('was written to and read from all the while, in one order, and no request failed', async () => {
+    expect(history).toBeDefined();
+    await history?.end();
+  });
+
   it('goes, and leaves every host as it was', async () => {
-    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
-    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    await deleteCluster(meta, NAME);
     for (const index of meta.hosts.keys()) expect(await traces(index), host(index).name).toEqual([]);
   });
 });

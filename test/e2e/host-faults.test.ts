@@ -3,6 +3,7 @@ import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
 import { holdPod } from './held-pod.ts';
 import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
@@ -115,8 +116,7 @@ describe('a host that is struck', () => {
   });
 
   it('is free at last', async () => {
-    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
-    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    await deleteCluster(meta, NAME);
     for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), `host ${index}`).toEqual([]);
   });
 });

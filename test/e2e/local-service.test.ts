@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigFile, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { kubeconfigFile, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
 import { openLane } from './lanes.ts';
 
 /** docs/localservice.md on a cluster that we made: each node's Service is answered by that node's pod. */
@@ -114,7 +115,6 @@ describe('LocalService on a cluster', () => {
       'its Services to go',
       async () => (await inside(['get', 'services', '-l', 'owner=demo', '-o', 'name'])) === '',
     );
-    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
-    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    await deleteCluster(meta, NAME);
   });
 });

@@ -8,6 +8,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = [
   'cut-short',
   'highly-available',
+  'variants',
+  'host-lost',
   'drift',
   'half-done',
   'etcd-refusals',

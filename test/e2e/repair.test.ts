@@ -4,7 +4,9 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
 import { openLane } from './lanes.ts';
+import { asPlanned } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
 
 /** Hosts are changed by hand, control planes among them; one operation puts all of it back, and harms nothing. */
@@ -111,7 +113,7 @@ describe('hosts that somebody has changed by hand', () => {
     const told = await untilTold(WORKER);
     expect(asMade(told)?.message).toContain('"repairing"');
     const before = await Promise.all([0, 1, 2].map(kubelet));
-    await repaired();
+    await asPlanned(meta, NAME, repaired);
     // Where nothing differed nothing was started anew.
     expect(await Promise.all([0, 1, 2].map(kubelet))).toEqual(before);
     expect(await sh(WORKER, `cat ${DROP_IN}.set-aside`)).toContain('Nice=1');
@@ -132,7 +134,7 @@ describe('hosts that somebody has changed by hand', () => {
       },
       OPERATION_MS,
     );
-    await repaired();
+    await asPlanned(meta, NAME, repaired);
     await watching;
     expect(unready).toEqual([]);
     expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
@@ -161,8 +163,7 @@ describe('hosts that somebody has changed by hand', () => {
   });
 
   it('go, and nothing stays on them', async () => {
-    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
-    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    await deleteCluster(meta, NAME);
     for (const index of ALL) expect(await traces(index), host(index).name).toEqual([]);
   });
 });

@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, get } from 'node:http';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_MAPS, type ConfigMap, SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { sha256 } from '#base/canonical.ts';
-import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { network } from '#lab/hosts/places.ts';
+import { clientOf, kubeconfigOf, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
 import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
@@ -48,6 +52,31 @@ const manifests = [
   { configMap: `${NAME}-addons`, key: 'own.yaml', sha256: sha256(OWN) },
 ];
 
+/** A registry that wants a login: the images of ours, behind a password. */
+const PRIVATE = 'private.example.com';
+const REGISTRY_PORT = 5443;
+const LOGIN = Buffer.from(`puller:${randomUUID()}`).toString('base64');
+const refused: string[] = [];
+const registry = createServer((request, response) => {
+  if (request.headers.authorization !== `Basic ${LOGIN}`) {
+    refused.push(`${request.headers.authorization}`);
+    response.writeHead(401, { 'www-authenticate': 'Basic realm="private"' }).end();
+    return;
+  }
+  const url = new URL(request.url ?? '/', meta.artifactsUrl);
+  url.searchParams.set('ns', 'registry.k8s.io');
+  const upstream = get(
+    url,
+    { method: request.method, headers: { accept: request.headers.accept } },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    },
+  );
+  upstream.on('error', () => response.destroy());
+  upstream.end();
+});
+
 /** Everything of spec.cluster.kubeadm at once. */
 const kubeadm = {
   certSANs: ['api.example.com', '192.0.2.99'],
@@ -60,9 +89,12 @@ const kubeadm = {
   proxy: {
     httpProxy: 'http://192.0.2.1:3128',
     httpsProxy: 'http://192.0.2.1:3128',
-    noProxy: ['.example.com'],
+    noProxy: [network.gateway, '.example.com'],
   },
-  registryMirrors: [{ registry: 'registry.k8s.io', endpoints: ['https://mirror.example.com'] }],
+  registryMirrors: [
+    { registry: 'registry.k8s.io', endpoints: ['https://mirror.example.com'] },
+    { registry: PRIVATE, endpoints: [`http://${network.gateway}:${REGISTRY_PORT}`] },
+  ],
   patches: [
     {
       target: 'kube-apiserver',
@@ -79,8 +111,14 @@ let traces: (index: number) => Promise<string[]>;
 beforeAll(async () => {
   meta = await openLane();
   traces = await tracesOn(meta);
+  registry.listen(REGISTRY_PORT, network.gateway);
+  await once(registry, 'listening');
 });
-afterAll(() => meta.close());
+afterAll(async () => {
+  registry.closeAllConnections();
+  registry.close();
+  await meta.close();
+});
 
 const { host, entries, nodes, sh } = byNumber(() => meta);
 const kubectl = (command: string) =>
@@ -127,7 +165,9 @@ async function done(word: string, cluster: object, addons?: object): Promise<voi
 
 describe('a cluster that is made with settings of the user', () => {
   it('is made', async () => {
-    await byKubectl(meta, NAME).giveKeys(KEYS);
+    await byKubectl(meta, NAME).giveKeys(KEYS, {
+      '.dockerconfigjson': JSON.stringify({ auths: { [PRIVATE]: { auth: LOGIN } } }),
+    });
     const metadata = { namespace: 'default', name: `${NAME}-addons` };
     const files: ConfigMap = { metadata, data: { 'addons.yaml': ADDONS, 'own.yaml': OWN } };
     await meta.client.apply(CONFIG_MAPS, files, { fieldManager: 'e2e', force: true });
@@ -166,6 +206,21 @@ describe('a cluster that is made with settings of the user', () => {
       index,
       `ctr -n k8s.io images rm ${image} && ctr -n k8s.io images pull --hosts-dir /etc/containerd/certs.d ${image}`,
     );
+  });
+
+  it('pulls from a registry that wants a login, for a pod that has none, and tells nobody of it', async () => {
+    const image = (await sh(1, 'ctr -n k8s.io images ls -q | grep /pause: | head -1')).trim();
+    const tag = image.replace(/^[^/]*\//, `${PRIVATE}/`);
+    await kubectl(`run private --image=${tag} --image-pull-policy=Always --restart=Never`);
+    await kubectl('wait pod/private --for=condition=Ready --timeout=120s');
+    expect(refused.length).toBeGreaterThan(0);
+    const files = '/etc/matryoshka/registry-login.json /var/lib/kubelet/config.json';
+    for (const index of [0, 1])
+      expect((await sh(index, `stat -c '%a %u' ${files}`)).trim().split('\n')).toEqual(['600 0', '600 0']);
+    const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
+    expect(JSON.stringify(body)).not.toContain(LOGIN.slice(0, 30));
+    expect(await sh(1, `grep -rlF ${LOGIN} /var/lib/matryoshka 2>/dev/null || true`)).toBe('');
+    await kubectl('delete pod private --wait=false');
   });
 
   it('keeps Secrets encrypted in etcd, by a key that nobody else may read', async () => {
@@ -231,8 +286,7 @@ describe('a cluster that is made with settings of the user', () => {
   });
 
   it('goes, and leaves every host as it was', async () => {
-    expect((await meta.rest.raw('DELETE', PATH)).status).toBe(200);
-    await untilCluster(meta, NAME, (cluster) => cluster === undefined, OPERATION_MS);
+    await deleteCluster(meta, NAME);
     for (const index of [0, 1, 2, 3]) expect(await traces(index), host(index).name).toEqual([]);
     await meta.client.delete(CONFIG_MAPS, { namespace: 'default', name: `${NAME}-addons` });
     expect((await sh(0, 'ls /var/log/kubernetes 2>&1 || true')).trim()).toContain('No such file');

@@ -2,27 +2,56 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from '../by-number.ts';
+import { membersOn } from '../etcd-members.ts';
 import { openLane } from '../lanes.ts';
 import { asPlanned } from '../plan-and-deed.ts';
 import { tracesOn } from '../traces.ts';
+import { beginHistory } from '../with-history.ts';
 
+/** An operator that is killed at each step that it tells of, while the cluster is written to and read from. */
 const NAME = 'orphan';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
+const CONFIG = '/etc/containerd/config.toml';
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
+let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
 
-const { entries, nodes } = byNumber(() => meta);
+beforeAll(async () => {
+  meta = await openLane();
+  traces = await tracesOn(meta);
+});
+afterAll(async () => {
+  await history?.drop();
+  await meta.close();
+});
 
-/** Kills the operator as a node that dies would: nothing is handed over, its lease has to run out. */
-const killOperator = () =>
-  kubectl(meta.kubeconfigPath, [
-    ...['-n', 'matryoshka-system', 'delete', 'pod', '-l', 'app=matryoshka-controller'],
-    ...['--force', '--grace-period=0', '--wait=false'],
-  ]);
+const { entries, host, nodes, sh } = byNumber(() => meta);
+
+const inSystem = (args: readonly string[]) =>
+  kubectl(meta.kubeconfigPath, ['-n', 'matryoshka-system', ...args]);
+const holder = () =>
+  inSystem(['get', 'lease', 'matryoshka-controller', '-o', 'jsonpath={.spec.holderIdentity}']);
+
+/** Kills the operator as a node that dies would: nothing is handed over, its lease has to run out; until then the run is held. */
+async function killOperator(): Promise<void> {
+  const of = ['ansible-playbook', `CLUSTER_NAME=${NAME}`] as const;
+  await faults.freeze(meta.host, ...of);
+  try {
+    const before = await holder();
+    await inSystem([
+      ...['delete', 'pod', '-l', 'app=matryoshka-controller'],
+      ...['--force', '--grace-period=0', '--wait=false'],
+    ]);
+    await seen('another operator', async () => !['', before].includes(await holder()));
+  } finally {
+    await faults.thaw(meta.host, ...of);
+  }
+}
 
 const operationNow = async () => (await untilCluster(meta, NAME, () => true, 10_000))?.status?.operation;
 
@@ -60,11 +89,6 @@ async function done(path: string, body: Record<string, unknown>): Promise<void> 
 }
 
 describe('an operator that is killed at each step that it tells of', () => {
-  beforeAll(async () => {
-    meta = await openLane();
-    traces = await tracesOn(meta);
-  });
-  afterAll(() => meta.close());
   it('makes a cluster', async () => {
     const body = { name: NAME, masterList: entries(0), nodeList: entries(3) };
     await done(PATH, { ...body, privateSSHKey: meta.privateKey });
@@ -72,27 +96,42 @@ describe('an operator that is killed at each step that it tells of', () => {
   });
 
   it('adds control planes', async () => {
+    history = await beginHistory(meta, NAME, host(0));
     await done(`${PATH}/scaleup`, { masterList: entries(0, 1, 2) });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
   });
 
-  it('moves etcd to a host of its own', () => done(`${PATH}/etcd/move`, { etcdList: entries(4) }));
+  it('replaces a control plane', async () => {
+    await done(`${PATH}/replace`, { from: entries(1)[0]?.ip, to: entries(4)[0] });
+    expect(await membersOn(host(0))).toEqual(nodes(0, 2, 4));
+    expect(await traces(1)).toEqual([]);
+  });
+
+  it('moves etcd to a host of its own', () => done(`${PATH}/etcd/move`, { etcdList: entries(1) }));
 
   it('moves it back', async () => {
     await done(`${PATH}/etcd/move`, { etcdList: [] });
-    expect(await traces(4)).toEqual([]);
+    expect(await traces(1)).toEqual([]);
   });
 
   it('replaces a worker', async () => {
-    await done(`${PATH}/replace`, { from: entries(3)[0]?.ip, to: entries(4)[0] });
+    await done(`${PATH}/replace`, { from: entries(3)[0]?.ip, to: entries(1)[0] });
     expect(await traces(3)).toEqual([]);
   });
 
   it('labels a node', () =>
-    done(`${PATH}/relabel`, { nodeList: entries(4).map((one) => ({ ...one, labels: { rack: 'r1' } })) }));
+    done(`${PATH}/relabel`, { nodeList: entries(1).map((one) => ({ ...one, labels: { rack: 'r1' } })) }));
+
+  it('puts back what was changed by hand', async () => {
+    await sh(1, `echo '# x' >> ${CONFIG}`);
+    await done(`${PATH}/repair`, {});
+    expect(await sh(1, `tail -1 ${CONFIG}`)).not.toContain('# x');
+  });
 
   it('removes control planes', async () => {
-    await done(`${PATH}/scaledown`, { masterList: entries(1) });
+    // It goes on from a host that leaves now.
+    await history?.end({ failing: true });
+    await done(`${PATH}/scaledown`, { masterList: entries(4) });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(1, 4));
     for (const index of [0, 2]) expect(await traces(index), `host ${index}`).toEqual([]);
   });

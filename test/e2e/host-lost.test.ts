@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SECRETS } from '#api/core.ts';
+import { HOSTS, type HostRecord } from '#api/host-record.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults, seen } from '#lab/meta/faults.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
+import { openLane } from './lanes.ts';
+import { tracesOn } from './traces.ts';
+import { beginHistory } from './with-history.ts';
+
+/** Hosts that are taken away in the middle of a step, for a while or for good, while the cluster is written to and read from. */
+const NAME = 'bereft';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+/** Less than Ansible's connections bear. */
+const FROZEN_MS = 20_000;
+
+let meta: Meta;
+let traces: (index: number) => Promise<string[]>;
+let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
+
+beforeAll(async () => {
+  meta = await openLane();
+  traces = await tracesOn(meta);
+});
+afterAll(async () => {
+  await history?.drop();
+  await meta.close();
+});
+
+const { host, entries, nodes } = byNumber(() => meta);
+const ask = async (path: string, body: Record<string, unknown>) =>
+  expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
+const done = async (path: string, body: Record<string, unknown>) => {
+  await ask(path, body);
+  return untilDone(meta, NAME, OPERATION_MS);
+};
+const failed = async () => {
+  // The word of its end follows the object's status.
+  const hasFailed = (one: KubernetesCluster | undefined) =>
+    one?.metadata.annotations?.[annotations.operation]?.endsWith('-failed') === true;
+  const cluster = await untilCluster(meta, NAME, hasFailed, OPERATION_MS);
+  console.log(cluster?.status?.message);
+  return cluster?.status?.message;
+};
+const stateOf = async (index: number) =>
+  (await meta.client.list<HostRecord>(HOSTS, { namespace: 'matryoshka-system' })).items.find(
+    ({ spec }) => spec.ip === host(index).ip,
+  )?.status?.state;
+const prepared = (index: number) =>
+  seen('containerd on the new host', () => faults.runs(host(index), 'containerd'));
+
+describe('a cluster that loses hosts in the middle of a step', () => {
+  it('serves at first', async () => {
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(1) };
+    await done(PATH, { ...body, privateSSHKey: meta.privateKey });
+    history = await beginHistory(meta, NAME, host(1));
+  });
+
+  it('takes in a host that was frozen for a while, by the same run', async () => {
+    await ask(`${PATH}/scaleup`, { nodeList: entries(1, 2) });
+    await prepared(2);
+    await faults.pause(host(2));
+    // As long as that the host is to be away.
+    await sleep(FROZEN_MS);
+    await faults.unpause(host(2));
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status).toMatchObject({ phase: 'Running', operation: { attempt: 1 } });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
+  });
+
+  it('names one whose power is gone, goes on without it, and remembers it as unclean', async () => {
+    await ask(`${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
+    await prepared(3);
+    await faults.powerOff(host(3));
+    expect(await failed()).toContain(host(3).ip);
+    await done(`${PATH}/scaledown`, { nodeList: entries(1, 2) });
+    expect(await stateOf(3)).toBe('Unclean');
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
+  });
+
+  it('takes it in anew once its power is back', async () => {
+    await faults.powerOn(host(3));
+    await done(`${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
+    expect(await stateOf(3)).toBe('Joined');
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
+  });
+
+  it('has a dead worker replaced, whose remains go by the next cluster that names it', async () => {
+    await faults.powerOff(host(2));
+    await done(`${PATH}/replace`, { from: host(2).ip, to: entries(4)[0] });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 3, 4));
+    expect(await stateOf(2)).toBe('Unclean');
+    await faults.powerOn(host(2));
+  });
+
+  it('ends an operation whose Secret is deleted meanwhile, and says at the next one what is missing', async () => {
+    const key = { namespace: 'default', name: `${NAME}-ssh` };
+    const secret = await meta.client.get(SECRETS, key);
+    await ask(`${PATH}/scaledown`, { nodeList: entries(1, 4) });
+    await untilCluster(meta, NAME, (one) => one?.status?.operation?.step !== undefined, OPERATION_MS);
+    await meta.client.delete(SECRETS, key);
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(await traces(3)).toEqual([]);
+    const refused = await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 3, 4) });
+    console.log(JSON.stringify(refused.body));
+    expect(JSON.stringify(refused.body)).toContain(key.name);
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(refused.status).toBeLessThan(500);
+    const { resourceVersion: _, uid: __, ...metadata } = secret.metadata;
+    await meta.client.create(SECRETS, { ...secret, metadata });
+  });
+
+  it('lost no request meanwhile, and kept one order', async () => {
+    expect(history).toBeDefined();
+    await history?.end();
+  });
+
+  it('goes; nothing stays but on the host that was away', async () => {
+    // Taken once more, so that it is reset.
+    await done(`${PATH}/scaleup`, { nodeList: entries(1, 2, 4) });
+    await deleteCluster(meta, NAME);
+    for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), host(index).name).toEqual([]);
+  });
+});
