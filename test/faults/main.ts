@@ -17,6 +17,9 @@ const LIVES: readonly (readonly Step[])[] = [
   ['cancelled', 'create', 'delete'],
   ['create', 'mistyped', 'corrected', 'down', 'delete'],
   ['create', 'relabel', 'delete'],
+  ['create', 'replace', 'delete'],
+  ['create', 'move', 'delete'],
+  ['create', 'repair', 'delete'],
 ];
 /** Of a life only what the lives before it have not shown: a creation after a failed one is not that of a new object. */
 const SHOWN: Readonly<Record<string, readonly Step[]>> = {
@@ -26,6 +29,9 @@ const SHOWN: Readonly<Record<string, readonly Step[]>> = {
   cancelled: ['cancelled'],
   mistyped: ['mistyped', 'corrected'],
   relabel: ['relabel'],
+  replace: ['replace'],
+  move: ['move'],
+  repair: ['repair'],
 };
 const isNew = (steps: readonly Step[], { faults }: Plan): boolean => {
   const [, shown] = Object.entries(SHOWN).find(([mark]) => steps.some((step) => step === mark)) ?? [];

@@ -41,6 +41,7 @@ type FaultKind = (typeof KINDS)[number];
  * `refused`: a creation that a host refuses, which a later `create` asks for again, or `swapped` with master and worker
  * in each other's place. `mistyped`: a scale-up by an address at which nobody answers, which `corrected` asks for again
  * under the same node name. `cancelled`: a creation that is cancelled while it runs. `relabel`: another label of a worker, as an edit without a word.
+ * `replace`: a worker by another host. `move`: etcd to a host of its own. `repair`: what somebody may have changed by hand.
  */
 export const STEPS = [
   'refused',
@@ -51,6 +52,9 @@ export const STEPS = [
   'mistyped',
   'corrected',
   'relabel',
+  'replace',
+  'move',
+  'repair',
   'down',
   'delete',
 ] as const;

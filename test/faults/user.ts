@@ -16,6 +16,8 @@ interface Wanted {
   requestId: string;
   master?: number;
   workers: readonly HostEntry[];
+  /** Hosts of etcd alone. */
+  members?: readonly HostEntry[];
 }
 
 /** Who asks for things: one cluster of one master and some workers, at addresses that no other plan has. */
@@ -43,14 +45,16 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   const host = (last: number, more: Omit<HostEntry, 'ip'> = {}): HostEntry => ({ ip: ip(last), ...more });
   let masterList: HostEntry[] = [];
   let workers: HostEntry[] = [];
+  let etcdList: HostEntry[] = [];
   /** Declared by somebody else than whoever asks: server-side apply leaves it in the list (SSA, list type map). */
   let declared: HostEntry[] = [];
   let remembered: [string, string][] = [];
   return {
     host,
-    async ask({ word, requestId, master = 1, workers: nodeList }) {
+    async ask({ word, requestId, master = 1, workers: nodeList, members = [] }) {
       workers = [...nodeList, ...declared];
       masterList = [host(master)];
+      etcdList = [...members];
       const cluster: KubernetesCluster = {
         metadata: {
           ...key,
@@ -63,6 +67,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
           cluster: {
             masterList,
             nodeList: [...nodeList],
+            ...(etcdList.length > 0 ? { etcdList } : {}),
             credentialsSecret: 'keys',
             podCIDR: '192.168.0.0/16',
             serviceCIDR: '172.16.0.0/16',
@@ -93,12 +98,13 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
       quiet.expect(await client.patch(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
     },
     hosts(step) {
-      const members = step === 'delete' ? [] : membersOf({ masterList, nodeList: workers }).values();
+      const members =
+        step === 'delete' ? [] : membersOf({ masterList, nodeList: workers, etcdList }).values();
       // What nobody answered at is held until somebody asks for something else.
       const has = [...members].map((member): [string, string] => [member.ip, member.duties.join('+')]);
       return new Map([...has, ...remembered]);
     },
-    every: () => [1, 2, 3, 9].map(ip),
+    every: () => [1, 2, 3, 4, 9].map(ip),
   };
 }
 
@@ -176,6 +182,24 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
         workers: [user.host(2, { labels: { 'example.com/rack': 'r1' } })],
       }),
     done: (cluster) => rests(cluster) && said(cluster) === 'relabel-finished',
+  },
+  replace: {
+    ask: (user) => user.ask({ word: 'replacing', requestId: 'replace', workers: [user.host(3)] }),
+    done: (cluster) => rests(cluster) && said(cluster) === 'replace-finished',
+  },
+  move: {
+    ask: (user) =>
+      user.ask({
+        word: 'moving-etcd',
+        requestId: 'move',
+        workers: [user.host(2)],
+        members: [user.host(4)],
+      }),
+    done: (cluster) => rests(cluster) && said(cluster) === 'move-etcd-finished',
+  },
+  repair: {
+    ask: (user) => user.ask({ word: 'repairing', requestId: 'repair', workers: [user.host(2)] }),
+    done: (cluster) => rests(cluster) && said(cluster) === 'repair-finished',
   },
   down: {
     ask: (user) => user.ask({ word: 'scaling-down', requestId: 'down', workers: [user.host(2)] }),

@@ -10,6 +10,7 @@ import { ofHealth } from '../mutants/of-health.ts';
 import { ofHooks } from '../mutants/of-hooks.ts';
 import { ofIngress } from '../mutants/of-ingress.ts';
 import { ofItsEdges } from '../mutants/of-its-edges.ts';
+import { ofNeighbours } from '../mutants/of-neighbours.ts';
 import { ofNetworks } from '../mutants/of-networks.ts';
 import { ofRemediation } from '../mutants/of-remediation.ts';
 import { ofTheController } from '../mutants/of-the-controller.ts';
@@ -27,6 +28,7 @@ const mutants = [
   ...ofIngress,
   ...ofRemediation,
   ...ofNetworks,
+  ...ofNeighbours,
 ];
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 

@@ -9,6 +9,7 @@ import { ofHealth } from './of-health.ts';
 import { ofHooks } from './of-hooks.ts';
 import { ofIngress } from './of-ingress.ts';
 import { ofItsEdges } from './of-its-edges.ts';
+import { ofNeighbours } from './of-neighbours.ts';
 import { ofNetworks } from './of-networks.ts';
 import { ofRemediation } from './of-remediation.ts';
 import { ofTheController } from './of-the-controller.ts';
@@ -33,6 +34,7 @@ const mutants = [
   ...ofIngress,
   ...ofRemediation,
   ...ofNetworks,
+  ...ofNeighbours,
 ].filter(({ name }) => name.includes(wanted));
 
 const say = (...columns: string[]) => process.stdout.write(`${columns.join('\t')}\n`);

@@ -53,6 +53,20 @@ export const ofEtcd: readonly Mutant[] = [
     witness: onHost('keeps its data where'),
   },
   {
+    name: 'a leader leaves without handing over',
+    file: 'ansible/roles/etcd/files/remove-members.sh',
+    from: '{ hand_over "$address" "$name"; gone',
+    to: '{ gone',
+    witness: onHost('has a leader that leaves hand over to one that stays, and asks none that only follows'),
+  },
+  {
+    name: 'a leader hands over to nobody in particular',
+    file: 'ansible/roles/etcd/files/let-go.sh',
+    from: 'index(leaving, " " $1 " ") == 0 && $4 == "false" { print $2; exit }',
+    to: 'index(leaving, " " $1 " ") && $4 == "false" { print $2; exit }',
+    witness: onHost('has a leader that leaves hand over to one that stays, and asks none that only follows'),
+  },
+  {
     name: 'a member leaves though one that would stay is sick',
     file: 'ansible/roles/etcd/files/let-go.sh',
     from: '[ "$learner" = true ] || check_etcd "$IP" "$IP $JOINING_ETCD"',

@@ -10,9 +10,16 @@ export const ofIngress: readonly Mutant[] = [
   {
     name: 'a host is whoever’s came last',
     file: 'src/routing/claims.ts',
-    from: 'if (!holder) holders.set',
+    from: 'if (holder && holder.namespace !== namespace) refusals.push({ ingress, ...taken(host, !own) });\n      else if (!own) holders.set',
     to: 'if (!holder || holder.namespace !== namespace) holders.set',
     witness: compiled('belongs to the namespace of the oldest Ingress'),
+  },
+  {
+    name: 'a name is taken from below somebody’s wildcard',
+    file: 'src/routing/claims.ts',
+    from: 'own ?? holders.get(wildcardOf(host) ?? host)',
+    to: 'own',
+    witness: compiled('that an older wildcard covers'),
   },
   {
     name: 'the certificate of a host is anybody’s',
@@ -62,5 +69,19 @@ export const ofIngress: readonly Mutant[] = [
     from: 'if (used < bytes.length) this.#isReusable = false;',
     to: '',
     witness: unit(`${PROXY}/proxy.test.ts`, 'beyond the answer to the one before'),
+  },
+  {
+    name: 'a head of HTTP/2 is as long as its client likes',
+    file: `${PROXY}/h2-client.ts`,
+    from: 'if (length > headBytes)',
+    to: 'if (length > 100 * headBytes)',
+    witness: unit(`${PROXY}/h2-heads.test.ts`, 'that is too large'),
+  },
+  {
+    name: 'an endpoint that goes takes with it what was not yet sent',
+    file: `${PROXY}/h2-endpoint.ts`,
+    from: 'kept.streams === 0 && kept.session.close()',
+    to: 'kept.session.close()',
+    witness: unit(`${PROXY}/h2-endpoint.test.ts`, 'that was not yet sent'),
   },
 ];
