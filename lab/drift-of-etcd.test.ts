@@ -5,9 +5,12 @@ import { APISERVER, watchedHost } from './watched-host.fixture.ts';
 
 const { at, text, put, run, calls } = watchedHost();
 
-describe('members of etcd on hosts of their own', () => {
+describe('members of etcd', () => {
   const CURL = `#!/bin/sh
 case "$*" in
+*https://10.0.0.5:2379/v3/maintenance/status*) echo '{"header":{"cluster_id":"7","member_id":"12","revision":"4"},"version":"3.6.4","leader":"12","raftTerm":"7"}' ;;
+*https://127.0.0.1:2379/v3/maintenance/status*) echo '{"header":{"cluster_id":"7","member_id":"13","revision":"4"},"version":"3.6.4","leader":"12","raftTerm":"13"}' ;;
+*https://127.0.0.1:2379/health) echo '{"health":"true","reason":""}' ;;
 *https://10.0.0.5:2379/health) echo '{"health":"true","reason":""}' ;;
 *https://10.0.0.6:2379/health) echo '{"health":"false","reason":"ALARM NOSPACE\\u001b"}' ;;
 */health) exit 7 ;;
@@ -20,7 +23,7 @@ esac
   const sent = async () =>
     Told.parse(JSON.parse(await text('/sent'))).metadata.annotations['ecs.yun.com/etcd'];
 
-  it('are told of as they answer this control plane, each minute anew', async () => {
+  it('on hosts of their own are told of as they answer this control plane, each minute anew', async () => {
     const urls = ['https://10.0.0.5:2379', 'https://10.0.0.6:2379', 'https://[fd00::7]:2379'];
     await run('begin');
     await put(APISERVER, `    - --etcd-servers=${urls.join(',')}\n`);
@@ -33,7 +36,7 @@ esac
       ['fd00::7', 'does not answer'],
     ];
     const { at: when, ...said } = JSON.parse((await sent()) ?? '');
-    expect(said).toEqual({ members });
+    expect(said).toEqual({ members, leader: '10.0.0.5' });
     expect(Date.parse(when)).toBeGreaterThan(0);
     await run('look');
     await utimes(at('/run/matryoshka/watch/told'), new Date(), new Date(Date.now() - 61_000));
@@ -41,9 +44,17 @@ esac
     expect(await calls()).toHaveLength(2);
   });
 
-  it('are not told of where etcd is beside the control plane', async () => {
+  it('beside this control plane is told of by its address', async () => {
     await run('begin');
-    await put(APISERVER, '    - --etcd-servers=https://127.0.0.1:2379\n');
+    await put(APISERVER, '    - --advertise-address=10.0.0.1\n    - --etcd-servers=https://127.0.0.1:2379\n');
+    await put('/bin/curl', CURL, 0o755);
+    await run('end');
+    await run('look');
+    expect(JSON.parse((await sent()) ?? '')).toMatchObject({ members: [['10.0.0.1', 'healthy']] });
+  });
+
+  it('are not told of by a host that is no control plane', async () => {
+    await run('begin');
     await run('end');
     await run('look');
     expect(await sent()).toBeNull();

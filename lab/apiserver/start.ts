@@ -30,6 +30,8 @@ export interface ApiServerOptions {
   readonly controllerManager?: boolean;
   /** Further flags of kube-apiserver. */
   readonly flags?: readonly string[];
+  /** Further flags of its etcd. */
+  readonly etcdFlags?: readonly string[];
   readonly say?: Say;
 }
 
@@ -100,6 +102,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
         `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`,
         `--initial-cluster=default=http://127.0.0.1:${peerPort}`,
         '--log-level=warn',
+        ...(options.etcdFlags ?? []),
       ],
       'etcd.log',
     );

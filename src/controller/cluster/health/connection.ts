@@ -8,6 +8,8 @@ export interface Connection {
   readonly ip: string;
   /** Rejects beyond `maxBytes`, with the signal's reason, or with what TLS or TCP say. */
   get(path: string, options: GetOptions): Promise<Answer>;
+  /** The same, with something to do. */
+  send(path: string, sent: Sent, options: GetOptions): Promise<Answer>;
   /** The first match in the lines of a long answer, of which no more than a line is kept. */
   find(path: string, line: RegExp, signal: AbortSignal): Promise<RegExpExecArray | undefined>;
   /** When the certificate that it showed ends; known once it has answered. */
@@ -19,6 +21,12 @@ export interface GetOptions {
   signal: AbortSignal;
   maxBytes: number;
   accept?: string;
+}
+
+interface Sent {
+  method: 'POST' | 'DELETE';
+  /** As JSON. */
+  body?: unknown;
 }
 
 export interface Answer {
@@ -39,42 +47,52 @@ export function connectTo(ip: string, port: number, { ca, cert, key, token }: Ac
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca, cert, key, rejectUnauthorized: true });
   let certificateEnds: Date | undefined;
 
-  const open = (path: string, accept: string, signal: AbortSignal): Promise<IncomingMessage> =>
+  const open = (
+    path: string,
+    accept: string,
+    signal: AbortSignal,
+    { method, body }: Partial<Sent> = {},
+  ): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const headers = {
         accept,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         'user-agent': 'matryoshka-health',
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       };
-      const asked = request({ agent, host: ip, port, path, headers, signal }, (answer) => {
+      const asked = request({ agent, host: ip, port, path, method, headers, signal }, (answer) => {
         if (answer.socket instanceof TLSSocket)
           certificateEnds = answer.socket.getPeerX509Certificate()?.validToDate;
         resolve(answer);
       });
       asked.on('error', reject);
-      asked.end();
+      asked.end(body === undefined ? undefined : JSON.stringify(body));
     });
+
+  async function ask(path: string, options: GetOptions, sent?: Sent): Promise<Answer> {
+    const { signal, maxBytes, accept = 'application/json' } = options;
+    const answer = await open(path, accept, signal, sent);
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of answer) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      length += chunk.length;
+      // To leave the loop destroys the answer, and with it the connection.
+      if (length > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+    const date = new Date(answer.headers.date ?? Number.NaN);
+    return {
+      status: answer.statusCode ?? 0,
+      body: Buffer.concat(chunks).toString('utf8'),
+      date: Number.isNaN(date.getTime()) ? undefined : date,
+    };
+  }
 
   return {
     ip,
-    async get(path, { signal, maxBytes, accept = 'application/json' }) {
-      const answer = await open(path, accept, signal);
-      const chunks: Buffer[] = [];
-      let length = 0;
-      for await (const chunk of answer) {
-        if (!Buffer.isBuffer(chunk)) continue;
-        length += chunk.length;
-        // To leave the loop destroys the answer, and with it the connection.
-        if (length > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
-        chunks.push(chunk);
-      }
-      const date = new Date(answer.headers.date ?? Number.NaN);
-      return {
-        status: answer.statusCode ?? 0,
-        body: Buffer.concat(chunks).toString('utf8'),
-        date: Number.isNaN(date.getTime()) ? undefined : date,
-      };
-    },
+    get: (path, options) => ask(path, options),
+    send: (path, sent, options) => ask(path, options, sent),
     async find(path, line, signal) {
       const answer = await open(path, '*/*', signal);
       let rest = '';

@@ -188,6 +188,47 @@ describe('a look', () => {
     expect(servers).toMatchObject([{ state: 'not-ready', failed: ['etcd'] }]);
   });
 
+  describe('where no kubelet is heard of', () => {
+    const old = [lease('a', '2026-01-01T00:00:00Z')];
+    const answering = async (nodes: string, status: number, message = '') => {
+      const tried: string[] = [];
+      const others = cluster({ nodes, leases: old });
+      await serve((request, response) => {
+        const { method = '', url = '' } = request;
+        if (method === 'GET') return void others(request, response);
+        tried.push(`${method} ${url}`);
+        response.statusCode = method === 'POST' ? status : 200;
+        response.end(JSON.stringify({ kind: 'Status', message }));
+      });
+      return { tried, seen: await look(['127.0.0.1']) };
+    };
+    const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
+
+    it.each([
+      ['NoSpace', 'etcdserver: mvcc: database space exceeded'],
+      ['Corrupt', 'etcdserver: corrupt cluster'],
+      [undefined, 'etcdserver: request timed out'],
+    ])('says %s if a write is refused for that', async (says, message) => {
+      const { seen, tried } = await answering(table(['a', 'Ready']), 500, message);
+      expect(seen.writesRefused).toBe(says);
+      expect(tried).toEqual([`POST ${LEASES}`]);
+    });
+
+    it.each([201, 409])(
+      'leaves nothing of a write that is taken, nor of one before it: %i',
+      async (status) => {
+        const { seen, tried } = await answering(table(['a', 'Ready']), status);
+        expect(seen.writesRefused).toBeUndefined();
+        expect(tried).toEqual([`POST ${LEASES}`, `DELETE ${LEASES}/matryoshka-write-probe`]);
+      },
+    );
+
+    it('writes nothing while one kubelet is', async () => {
+      const { tried } = await answering(table(['a', 'Ready'], ['b', 'Ready']), 201);
+      expect(tried).toEqual([]);
+    });
+  });
+
   it('finds the size of the database in metrics, without keeping them', async () => {
     const line = 'apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} 2.5e+06';
     await serve(cluster({ metrics: `${'# much\n'.repeat(200_000)}${line}\n` }));

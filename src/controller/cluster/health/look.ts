@@ -3,6 +3,7 @@ import type { Access } from './access.ts';
 import { type Connection, connectTo } from './connection.ts';
 import type { Seen, ServerSeen } from './judge/seen.ts';
 import { askDatabaseBytes, askEtcdPods, askNodes, askReadiness } from './questions.ts';
+import { tryWrite } from './write.ts';
 
 export interface LookOptions {
   access: Access;
@@ -17,7 +18,7 @@ export interface LookOptions {
   withSize: boolean;
 }
 
-type Told = Pick<Seen, 'nodes' | 'etcdPods' | 'databaseBytes'>;
+type Told = Pick<Seen, 'nodes' | 'etcdPods' | 'databaseBytes' | 'writesRefused'>;
 
 /**
  * Asks every API server how it is, and the first that is ready everything else: one that is dead, or hangs, neither
@@ -66,7 +67,15 @@ async function askAll(connection: Connection, signal: AbortSignal, withSize: boo
   const nodes = await orNothing(askNodes(connection, signal));
   const etcdPods = await orNothing(askEtcdPods(connection, signal));
   const databaseBytes = withSize ? await orNothing(askDatabaseBytes(connection, signal)) : undefined;
-  return { ...(nodes ? { nodes } : {}), ...(etcdPods ? { etcdPods } : {}), databaseBytes };
+  // An etcd that takes no writes answers reads as ever: what shows is that no kubelet can renew its lease.
+  const isMute = nodes?.some(({ silent }) => silent) === true && nodes.every(({ ready }) => !ready);
+  const writesRefused = isMute ? await orNothing(tryWrite(connection, signal)) : undefined;
+  return {
+    ...(nodes ? { nodes } : {}),
+    ...(etcdPods ? { etcdPods } : {}),
+    ...(writesRefused ? { writesRefused } : {}),
+    databaseBytes,
+  };
 }
 
 /** Makes signals that abort after a time or with another signal; `end` takes their timers away. */

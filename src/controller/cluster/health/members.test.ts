@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { membersIn } from './members.ts';
 
 const now = new Date('2026-01-01T12:00:00Z');
-const told = (members: unknown, at = '2026-01-01T11:59:00Z') => JSON.stringify({ at, members });
+const told = (members: unknown, at = '2026-01-01T11:59:00Z', leader?: string) =>
+  JSON.stringify({ at, members, leader });
 
 it('takes what a control plane tells of members of etcd', () => {
   const text = told([
@@ -14,6 +15,18 @@ it('takes what a control plane tells of members of etcd', () => {
     { ip: '10.0.0.5', healthy: true, says: 'healthy' },
     { ip: 'fd00::6', healthy: false, says: 'ALARM NOSPACE' },
   ]);
+});
+
+it('takes which of them leads', () => {
+  const text = told(
+    [
+      ['10.0.0.5', 'healthy'],
+      ['10.0.0.6', 'healthy'],
+    ],
+    undefined,
+    '10.0.0.6',
+  );
+  expect(membersIn(text, now)?.map(({ leads }) => leads)).toEqual([undefined, true]);
 });
 
 it.each<[string, unknown]>([

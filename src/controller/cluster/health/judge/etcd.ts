@@ -1,5 +1,5 @@
 import type { Stated } from '#api/conditions.ts';
-import type { Expected, Seen } from './seen.ts';
+import type { Expected, Seen, WritesRefused } from './seen.ts';
 import { isAre, named, stated } from './words.ts';
 
 /** kubeadm leaves etcd its own default quota, 2 GiB; beyond it etcd takes no writes (etcd.io, Space quota). */
@@ -22,10 +22,11 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
       return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells whether etcd answers');
     return stated(TYPE, 'False', 'QuorumLost', `etcd does not answer ${named(failing.map(({ ip }) => ip))}`);
   }
-  const told = toldOfMembers(seen, hosts);
+  if (seen.writesRefused) return stated(TYPE, 'False', seen.writesRefused, REFUSES[seen.writesRefused]);
+  const { told, leader } = toldOfMembers(seen, hosts);
   // Records follow at an operation's end: meanwhile a member that shows itself nowhere may have been moved.
-  const isSeen = ({ name, ip }: Expected) =>
-    told.has(ip) || (etcdPods?.some(({ node }) => node === name) ?? false);
+  const isSeen = ({ name, ip, controlPlane }: Expected) =>
+    (!controlPlane && told.has(ip)) || (etcdPods?.some(({ node }) => node === name) ?? false);
   const isMember = (host: Expected) =>
     host.etcd && ((host.joined && !changing) || ((host.joined || host.leaving) && isSeen(host)));
   const members = hosts.filter(isMember);
@@ -33,21 +34,28 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
   const beside = members.filter(({ controlPlane }) => controlPlane);
   if (beside.length > 0 && !etcdPods)
     return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells of the pods of etcd');
-  const sick: Sick[] = [
-    ...sickMembers(seen, beside, etcdPods ?? []).map(({ name }) => ({ name })),
-    ...apart.flatMap(({ ip, name }): Sick[] => {
-      const how = told.get(ip);
-      return how === undefined || how === '' ? [] : [{ name, how }];
-    }),
-  ];
+  const unwell = new Set(sickMembers(seen, beside, etcdPods ?? []).map(({ name }) => name));
+  const sick = members.flatMap(({ ip, name }): Sick[] => {
+    const how = told.get(ip) ?? '';
+    if (how !== '') return [{ name, how }];
+    return unwell.has(name) ? [{ name }] : [];
+  });
   const untold = apart.filter(({ ip }) => !told.has(ip)).map(({ name }) => name);
   if (members.length === 0 || (untold.length > 0 && sick.length === 0)) {
     const which = untold.length > 0 ? `: ${named(untold)}` : '';
     const message = `etcd answers the API servers; no control plane tells lately of members on hosts of their own${which}`;
     return stated(TYPE, 'Unknown', 'MembersNotObserved', message);
   }
-  return judgeMembers(members.length, sick, untold.length, seen.databaseBytes);
+  const leads = members.find(({ ip }) => ip === leader)?.name;
+  return judgeMembers(members.length, sick, untold.length, { leads, databaseBytes: seen.databaseBytes });
 }
+
+const REFUSES: Readonly<Record<WritesRefused, string>> = {
+  NoSpace:
+    'etcd takes no writes: its database has reached its quota (alarm NOSPACE); remove objects, then compact, defragment and disarm the alarm',
+  Corrupt:
+    'etcd takes no writes: its members differ in their data (alarm CORRUPT); replace the member that is wrong',
+};
 
 interface Sick {
   name: string;
@@ -55,21 +63,35 @@ interface Sick {
   how?: string;
 }
 
-/** By their addresses the members that hosts of ready control planes tell of; how each fails, or '' where it does not. */
-function toldOfMembers({ nodes = [] }: Seen, hosts: readonly Expected[]): ReadonlyMap<string, string> {
+interface ToldOfMembers {
+  /** By their addresses, how each fails, or '' where it does not. */
+  told: ReadonlyMap<string, string>;
+  /** Address of the one that leads, where just one says so. */
+  leader: string | undefined;
+}
+
+/** The members that hosts of ready control planes tell of. */
+function toldOfMembers({ nodes = [] }: Seen, hosts: readonly Expected[]): ToldOfMembers {
   const tellers = new Set(
     hosts.filter(({ controlPlane, joined }) => controlPlane && joined).map(({ name }) => name),
   );
+  const nameAt = new Map(hosts.map(({ ip, name }) => [ip, name]));
   const words = new Map<string, string[]>();
+  const leaders = new Set<string>();
   for (const { name, ready, etcd = [] } of nodes) {
     if (!ready || !tellers.has(name)) continue;
-    for (const { ip, healthy, says } of etcd) {
+    for (const { ip, healthy, says, leads } of etcd) {
       const said = words.get(ip) ?? [];
       words.set(ip, said);
-      if (!healthy) said.push(`${name}: ${says}`);
+      if (leads) leaders.add(ip);
+      if (!healthy) said.push(nameAt.get(ip) === name ? says : `to ${name}: ${says}`);
     }
   }
-  return new Map([...words].map(([ip, said]) => [ip, named(said)]));
+  const [leader, another] = leaders;
+  return {
+    told: new Map([...words].map(([ip, said]) => [ip, named(said)])),
+    leader: another === undefined ? leader : undefined,
+  };
 }
 
 /** The members that are not healthy, by their pods and nodes. */
@@ -89,14 +111,14 @@ function judgeMembers(
   count: number,
   sick: readonly Sick[],
   untold: number,
-  databaseBytes: number | undefined,
+  { leads, databaseBytes }: { leads: string | undefined; databaseBytes: number | undefined },
 ): Stated {
   const quorum = Math.floor(count / 2) + 1;
   const healthy = count - sick.length - untold;
   const borne = Math.max(0, healthy - quorum);
   const arithmetic = `quorum is ${quorum}, ${borne === 0 ? 'no' : borne} further ${borne === 1 || borne === 0 ? 'loss is' : 'losses are'} borne`;
   if (sick.length > 0) {
-    const which = named(sick.map(({ name, how }) => (how === undefined ? name : `${name} (to ${how})`)));
+    const which = named(sick.map(({ name, how }) => (how === undefined ? name : `${name} (${how})`)));
     const message = `${healthy} of ${count} members ${isAre(healthy)} healthy, ${arithmetic}; not healthy: ${which}`;
     return stated(TYPE, 'False', 'Degraded', message);
   }
@@ -104,5 +126,6 @@ function judgeMembers(
     const message = `the database has used over ${NEARLY_FULL * 100}% of 2 GiB, beyond which etcd takes no writes by default; defragment it, or remove objects`;
     return stated(TYPE, 'True', 'DatabaseNearlyFull', message);
   }
-  return stated(TYPE, 'True', 'AllHealthy', `every member is healthy: ${healthy}, ${arithmetic}`);
+  const led = leads === undefined ? '' : `, ${leads} leads`;
+  return stated(TYPE, 'True', 'AllHealthy', `every member is healthy: ${healthy}${led}, ${arithmetic}`);
 }

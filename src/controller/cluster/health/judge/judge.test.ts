@@ -38,6 +38,10 @@ const teller = (last: number, healthy: number[], silent: number[] = []): NodeSee
     ...silent.map((one) => ({ ip: `10.0.0.${one}`, healthy: false, says: 'does not answer' })),
   ],
 });
+const leadBy = (last: number, told: NodeSeen): NodeSeen => ({
+  ...told,
+  etcd: (told.etcd ?? []).map((one) => (one.ip === `10.0.0.${last}` ? { ...one, leads: true } : one)),
+});
 const silent = [1, 2, 3].map((last) => server(last, { state: 'silent', certificateEnds: undefined }));
 const noEtcd = [1, 2, 3].map((last) =>
   server(last, { state: 'not-ready', failed: ['etcd', 'etcd-readiness'] }),
@@ -54,6 +58,7 @@ describe('Ready', () => {
   it.each<[string, Partial<Seen>, RegExp]>([
     ['all is well', {}, /^True Healthy: /],
     ['one API server answers', { servers: [server(1, { state: 'silent' }), server(2)] }, /^True /],
+    ['etcd takes no writes', { writesRefused: 'Corrupt' }, /^False Corrupt: etcd takes no writes: /],
     ['a worker is away', { nodes: [node(1), node(2), node(3), node(4, false)] }, /^True /],
     [
       'none answers',
@@ -228,6 +233,42 @@ describe('EtcdHealthy', () => {
       { nodes: [teller(1, [5, 6, 7]), teller(2, [5, 6], [7])], etcdPods: [] },
       apart,
       'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n7 (to n2: does not answer)',
+    ],
+    [
+      'one of them leads',
+      { nodes: [leadBy(6, teller(1, [5, 6, 7])), leadBy(6, teller(2, [5, 6, 7]))], etcdPods: [] },
+      apart,
+      'True AllHealthy: every member is healthy: 3, n6 leads, quorum is 2, 1 further loss is borne',
+    ],
+    [
+      'two say that they lead',
+      { nodes: [leadBy(6, teller(1, [5, 6, 7])), leadBy(5, teller(2, [5, 6, 7]))], etcdPods: [] },
+      apart,
+      'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
+    ],
+    [
+      'one beside its control plane raises an alarm, though its pod is well',
+      {
+        nodes: [
+          leadBy(1, teller(1, [1])),
+          teller(2, [2]),
+          { ...node(3), etcd: [{ ip: '10.0.0.3', healthy: false, says: 'ALARM NOSPACE' }] },
+        ],
+      },
+      hosts,
+      'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n3 (ALARM NOSPACE)',
+    ],
+    [
+      'an operation has moved one away that its control plane lately told of',
+      { nodes: [teller(3, [], [3])], etcdPods: [pod(1), pod(2)], changing: true },
+      hosts,
+      'True AllHealthy: every member is healthy: 2, quorum is 2, no further loss is borne',
+    ],
+    [
+      'it takes no writes',
+      { writesRefused: 'NoSpace' },
+      hosts,
+      'False NoSpace: etcd takes no writes: its database has reached its quota (alarm NOSPACE); remove objects, then compact, defragment and disarm the alarm',
     ],
     [
       'a control plane tells of all but one',

@@ -26,9 +26,10 @@ export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdic
   };
 }
 
-/** True: an API server is ready, which it is not without etcd. */
-function judgeReady({ blind, servers }: Seen, etcd: Stated): Stated {
+/** True: an API server is ready, which it is not without etcd, and nothing shows that it takes no writes. */
+function judgeReady({ blind, servers, writesRefused }: Seen, etcd: Stated): Stated {
   if (blind) return stated('Ready', 'Unknown', blind.reason, blind.message);
+  if (writesRefused) return stated('Ready', 'False', etcd.reason, etcd.message);
   if (servers.some(({ state }) => state === 'ready'))
     return stated('Ready', 'True', 'Healthy', 'an API server answers, and etcd has a quorum');
   if (servers.every(({ state }) => state === 'refusing')) return refused('Ready');

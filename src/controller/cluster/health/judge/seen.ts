@@ -8,6 +8,8 @@ export interface Seen {
   nodes?: readonly NodeSeen[] | undefined;
   /** Members of etcd that run as pods, by the same. */
   etcdPods?: readonly EtcdPodSeen[] | undefined;
+  /** Why etcd took no write that was tried; tried only where no kubelet is heard of. */
+  writesRefused?: WritesRefused | undefined;
   /** How much etcd keeps on disk; asked seldom. */
   databaseBytes?: number | undefined;
   /** An operation is under way, which may move members of etcd. */
@@ -51,9 +53,12 @@ export interface NodeSeen {
   silent?: boolean;
   /** What its host lately told of what was made there; undefined: nothing. */
   drift?: DriftSeen | undefined;
-  /** What its host, a control plane, lately told of members of etcd on hosts of their own; undefined: nothing. */
+  /** What its host, a control plane, lately told of members of etcd, on hosts of their own or beside it; undefined: nothing. */
   etcd?: readonly MemberSeen[] | undefined;
 }
+
+/** Alarms of etcd: its quota is used up; its members differ (etcd.io, Maintenance). */
+export type WritesRefused = 'NoSpace' | 'Corrupt';
 
 /** How a member of etcd answers a control plane. */
 export interface MemberSeen {
@@ -61,6 +66,8 @@ export interface MemberSeen {
   healthy: boolean;
   /** How it does not, in words. */
   says: string;
+  /** It says of itself that it leads. */
+  leads?: boolean;
 }
 
 /** How a host differs from what was made on it. */

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { lookAt } from '#controller/cluster/health/look.ts';
+import { startApiServer } from '#lab/apiserver/start.ts';
+import { createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+
+/** What an etcd says that has used up its quota, in its own words and those of an API server before it. */
+const QUOTA = 8 * 1024 ** 2;
+const CONFIG_MAPS = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
+const NODES = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
+const LEASES = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+};
+
+it('is told of an etcd that is full, which still answers, once no kubelet can renew its lease', async () => {
+  await using server = await startApiServer({ etcdFlags: [`--quota-backend-bytes=${QUOTA}`] });
+  const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
+    userAgent: 'test',
+  });
+  const { token, ca, url } = server;
+  const look = () =>
+    lookAt({
+      access: { ca, token },
+      ips: ['127.0.0.1'],
+      port: Number(new URL(url).port),
+      deadlineMs: 20_000,
+      clock: systemClock,
+      signal: new AbortController().signal,
+      withSize: false,
+    });
+  try {
+    const node = await client.create(NODES, { metadata: { name: 'a' } });
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    await client.updateStatus(NODES, { ...node, ...{ status: { conditions } } });
+    const renewTime = '2026-01-01T00:00:00.000000Z';
+    await client.create(LEASES, {
+      metadata: { namespace: 'kube-node-lease', name: 'a' },
+      ...{ spec: { renewTime } },
+    });
+    const well = await look();
+    expect(well.nodes).toMatchObject([{ name: 'a', ready: false, silent: true }]);
+    expect(well.writesRefused).toBeUndefined();
+    const data = { much: 'a'.repeat(900 * 1024) };
+    const fill = async () => {
+      for (let at = 0; at < (2 * QUOTA) / data.much.length; at += 1)
+        await client.create(CONFIG_MAPS, {
+          metadata: { namespace: 'default', name: `a-${at}` },
+          ...{ data },
+        });
+    };
+    await expect(fill()).rejects.toThrow('database space exceeded');
+    expect(await look()).toMatchObject({ servers: [{ state: 'ready' }], writesRefused: 'NoSpace' });
+  } finally {
+    await client.close();
+  }
+});
