@@ -44,11 +44,22 @@ export async function labUp(count: number, say: Say): Promise<LabHost[]> {
     // Those that an earlier call made stay known.
     const hosts = labHosts(99).filter(({ name }) => running.includes(name));
     await writeFile(hostsPath, JSON.stringify(hosts, null, 1));
-    const keys = await Promise.all(hosts.map(async (host) => `${host.ip} ${await hostKey(host)}`));
-    await writeFile(knownHostsPath, `${keys.join('\n')}\n`);
+    await noteKeys(hosts);
     await Promise.all(hosts.map(answersOnSsh));
   });
   return wanted;
+}
+
+/** One of the hosts that are there, made anew with its name and addresses, and another key. */
+export async function remakeHost(host: LabHost): Promise<void> {
+  await docker(['rm', '-f', '-v', host.name], 120_000);
+  const index = labHosts(99).findIndex(({ name }) => name === host.name);
+  await labUp(index + 1, () => {});
+}
+
+async function noteKeys(hosts: readonly LabHost[]): Promise<void> {
+  const keys = await Promise.all(hosts.map(async (host) => `${host.ip} ${await hostKey(host)}`));
+  await writeFile(knownHostsPath, `${keys.join('\n')}\n`);
 }
 
 /** The network with both families. One of an older lab, of IPv4 alone, is replaced while no host uses it. */

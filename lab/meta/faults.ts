@@ -12,6 +12,12 @@ const wantRoom = ({ name }: LabHost, room: string) =>
 const signalSsh = ({ name }: LabHost, signal: string) =>
   docker(['exec', name, 'sh', '-c', `kill -${signal} "$(systemctl show -p MainPID --value ssh)"`]);
 
+/** Whether something succeeds. */
+const EITHER = [() => true, () => false] as const;
+
+const booted = ({ name }: LabHost): Promise<void> =>
+  seen(`SSH on ${name}`, () => docker(['exec', name, 'systemctl', 'is-active', 'ssh']).then(...EITHER));
+
 /**
  * Signals processes on a host whose command line has the text, and where it is given only those with that variable
  * (`NAME=value`); false when there was none.
@@ -42,10 +48,7 @@ export const faults = {
   thaw: (host: LabHost, commandLine: string, variable = '') => signal(host, 'CONT', commandLine, variable),
   /** Whether a process of that command line runs there. */
   async runs({ name }: LabHost, commandLine: string): Promise<boolean> {
-    return docker(['exec', name, 'pgrep', '-f', commandLine]).then(
-      () => true,
-      () => false,
-    );
+    return docker(['exec', name, 'pgrep', '-f', commandLine]).then(...EITHER);
   },
   stopSsh: ({ name }: LabHost) => docker(['exec', name, 'systemctl', 'stop', 'ssh']),
   startSsh: ({ name }: LabHost) => docker(['exec', name, 'systemctl', 'start', 'ssh']),
@@ -65,7 +68,9 @@ export const faults = {
     docker(['exec', name, 'mv', '/etc/kubernetes/manifests/kube-scheduler.yaml', '/var/tmp/']),
   startScheduler: ({ name }: LabHost) =>
     docker(['exec', name, 'mv', '/var/tmp/kube-scheduler.yaml', '/etc/kubernetes/manifests/']),
-  pause: ({ name }: LabHost) => docker(['pause', name]),
+  /** Tried until it holds: one that begins processes all the time is not frozen at once. */
+  pause: ({ name }: LabHost) =>
+    seen(`${name} frozen`, () => docker(['pause', name]).then(...EITHER), { boundMs: 60_000 }),
   unpause: ({ name }: LabHost) => docker(['unpause', name]),
   /** Pods of the host no longer reach a TCP port of other pods; what lies beside the pod network still does. */
   cutPods: ({ name }: LabHost, podCidr: string, port: number) =>
@@ -122,8 +127,14 @@ export const faults = {
   lengthenDisk: (host: LabHost) => wantRoom(host, '1Gi'),
   /** As if its power were gone; what it had in memory is lost. */
   powerOff: ({ name }: LabHost) => docker(['kill', '--signal=KILL', name]),
-  powerOn: ({ name }: LabHost) => docker(['start', name]),
-  restart: ({ name }: LabHost) => docker(['restart', '-t', '1', name], 120_000),
+  async powerOn(host: LabHost): Promise<void> {
+    await docker(['start', host.name]);
+    await booted(host);
+  },
+  async restart(host: LabHost): Promise<void> {
+    await docker(['restart', '-t', '1', host.name], 120_000);
+    await booted(host);
+  },
 };
 
 /** Awaits what no watch tells: a process or a file of a host, or an API server that is away; bounded. */

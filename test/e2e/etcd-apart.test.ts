@@ -89,7 +89,7 @@ describe('a cluster whose etcd has hosts of its own', () => {
       await untilCluster(meta, NAME, told, TOLD_MS);
     };
     await says(/^True AllHealthy: every member is healthy: 3,/);
-    await docker(['pause', host(4).name]);
+    await faults.pause(host(4));
     try {
       const [sick = ''] = entries(4).map(nodeNameOf);
       await says(

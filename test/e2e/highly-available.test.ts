@@ -119,7 +119,7 @@ describe('a cluster of three control planes', () => {
 
   it.each([0, 1, 2])('is reached by its worker while control plane %i is frozen', async (index) => {
     expect(await readyThroughEndpoint(3)).toBe('ok');
-    await docker(['pause', host(index).name]);
+    await faults.pause(host(index));
     try {
       await expect.poll(() => readyThroughEndpoint(3), { timeout: 15_000, interval: 200 }).toBe('ok');
     } finally {
@@ -158,7 +158,7 @@ describe('a cluster of three control planes', () => {
   });
 
   it('takes a worker in, labels it and lets it go while a control plane is away', async () => {
-    await docker(['pause', host(0).name]);
+    await faults.pause(host(0));
     try {
       // Long enough for its pods to be told of as not ready.
       await untilTold('False', 'HostsReachable');
@@ -203,7 +203,7 @@ describe('a cluster of three control planes', () => {
     // Whichever is asked is one that serves: the first of the list.
     const [dead, fresh] = [meta.hosts[2], meta.hosts[4]];
     await untilTold('True', ...HEALTHY);
-    await docker(['pause', host(2).name]);
+    await faults.pause(host(2));
     try {
       const seen = await untilTold('False', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy');
       expect(seen?.status?.nodes).toEqual({ ready: 3, total: 4 });

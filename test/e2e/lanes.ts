@@ -1,6 +1,7 @@
 import { inject } from 'vitest';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { type Meta, openMeta } from '#lab/meta/meta.ts';
+import { freshenLane } from './fresh-lane.ts';
 import { LANE_HOSTS, LANES } from './lane-count.ts';
 
 /** Which of the lanes this file runs in, from 0. */
@@ -26,5 +27,9 @@ export function secondNode(): LabHost {
 /** An address at which nobody answers, and that no other lane names: a record of a host is of one cluster. */
 export const absentHost = (): string => `10.88.0.${250 - lane()}`;
 
-/** The meta cluster with those hosts. */
-export const openLane = (): Promise<Meta> => openMeta({ ...inject('place'), hosts: laneHosts() });
+/** The meta cluster with those hosts, which are as new. */
+export async function openLane(): Promise<Meta> {
+  const meta = await openMeta({ ...inject('place'), hosts: laneHosts() });
+  await freshenLane(meta);
+  return meta;
+}

@@ -4,6 +4,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { annotations } from '#api/names.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
@@ -61,7 +62,7 @@ describe('a cluster with a spare host', () => {
   });
 
   it('has a control plane that stays away replaced, and nobody asked', async () => {
-    await docker(['pause', host(DEAD).name]);
+    await faults.pause(host(DEAD));
     try {
       await untilSays('RemediationReady', 'True ControlPlaneAway');
       const cluster = await untilCluster(
