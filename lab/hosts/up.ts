@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { execa } from 'execa';
 import { sleep } from '#base/clock.ts';
@@ -44,22 +44,22 @@ export async function labUp(count: number, say: Say): Promise<LabHost[]> {
     // Those that an earlier call made stay known.
     const hosts = labHosts(99).filter(({ name }) => running.includes(name));
     await writeFile(hostsPath, JSON.stringify(hosts, null, 1));
-    await noteKeys(hosts);
+    const keys = await Promise.all(hosts.map(async (host) => `${host.ip} ${await hostKey(host)}`));
+    await writeFile(knownHostsPath, `${keys.join('\n')}\n`);
     await Promise.all(hosts.map(answersOnSsh));
   });
   return wanted;
 }
 
-/** One of the hosts that are there, made anew with its name and addresses, and another key. */
+/** One of the hosts that are there, made anew with its name and addresses, and another key; the others are not touched. */
 export async function remakeHost(host: LabHost): Promise<void> {
   await docker(['rm', '-f', '-v', host.name], 120_000);
-  const index = labHosts(99).findIndex(({ name }) => name === host.name);
-  await labUp(index + 1, () => {});
-}
-
-async function noteKeys(hosts: readonly LabHost[]): Promise<void> {
-  const keys = await Promise.all(hosts.map(async (host) => `${host.ip} ${await hostKey(host)}`));
-  await writeFile(knownHostsPath, `${keys.join('\n')}\n`);
+  const image = await buildImage('matryoshka-lab-host', import.meta.dirname, () => {});
+  await ensureHost(host, image, await containerRights(image));
+  const isOther = (line: string) => line !== '' && !line.startsWith(`${host.ip} `);
+  const others = (await readFile(knownHostsPath, 'utf8')).split('\n').filter(isOther);
+  await writeFile(knownHostsPath, [...others, `${host.ip} ${await hostKey(host)}`, ''].join('\n'));
+  await answersOnSsh(host);
 }
 
 /** The network with both families. One of an older lab, of IPv4 alone, is replaced while no host uses it. */
