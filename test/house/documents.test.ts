@@ -33,3 +33,23 @@ describe.each([
     expect(bare).toEqual([]);
   });
 });
+
+describe('docs/operations.md', () => {
+  const sections = readFileSync(join(root, 'docs/operations.md'), 'utf8').split('\n## ');
+
+  it.each([
+    ['Create', 'create'],
+    ['Scale up', 'scale-up'],
+    ['Scale down', 'scale-down'],
+    ['Replace', 'replace'],
+    ['Move etcd', 'move-etcd'],
+    ['Relabel', 'relabel'],
+    ['Delete', 'terminate'],
+    ['Repair', 'repair'],
+  ])('%s: has the steps of its playbook, in their order', (title, playbook) => {
+    const text = readFileSync(join(root, `ansible/${playbook}.yml`), 'utf8');
+    const steps = [...text.matchAll(/^- name: (.*)$/gm)].map(([, name]) => name);
+    const section = sections.find((one) => one.startsWith(`${title}\n`))?.replaceAll('\n', ' ');
+    expect(section).toContain(` Steps: ${steps.filter((name) => name !== 'Complete').join('; ')}.`);
+  });
+});
