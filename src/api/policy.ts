@@ -31,4 +31,8 @@ export const policySchema = z.object({
     .max(MONTH_HOURS)
     .optional()
     .meta({ description: 'Hours that lie between two such replacements at least; default 24.' }),
+  inferDestructive: z.boolean().optional().meta({
+    description:
+      'Whether an edit that takes hosts out begins by itself, as one that adds some does; default false.',
+  }),
 });

@@ -15,6 +15,17 @@ it('starts by itself what is one operation that takes nothing away', () => {
   expect(infer(present, spec({ ip: '10.0.0.2' }))).toMatchObject({ operation: { name: 'relabel' } });
 });
 
+it('awaits a word before hosts are taken out, unless the policy orders it', () => {
+  const [first, ordered] = [{ ip: '10.0.0.3' }, { policy: { inferDestructive: true } }];
+  expect(infer(present, spec())).toMatchObject({ kind: 'needs-confirmation' });
+  expect(infer(present, { ...spec(), policy: { inferDestructive: false } })).toMatchObject({
+    kind: 'needs-confirmation',
+  });
+  expect(infer(present, { ...spec(), ...ordered })).toMatchObject({ operation: { name: 'scale-down' } });
+  expect(infer(present, { ...spec(first), ...ordered })).toMatchObject({ operation: { name: 'replace' } });
+  expect(infer(present, { ...present, ...ordered })).toEqual({ kind: 'nothing' });
+});
+
 it('names the hosts of each part of an edit that is several operations, and says how to go on', () => {
   expect(infer(present, spec({ ip: '10.0.0.2' }, { ip: '10.0.0.3' }))).toMatchObject({
     kind: 'not-offered',

@@ -29,12 +29,13 @@ const NOT_YET: ReadonlySet<string> = new Set([
   'spec.addons.manifests',
 ]);
 
-/** The operation that carries out all that was edited; one that only waits for its word is told, not started. */
+/** The operation that carries out all that was edited; one that waits for its word is told, not started, unless the policy orders it. */
 export function infer(applied: Spec, wanted: Spec): Inference {
   const changes = changesBetween(applied, wanted);
   if (changes.length === 0) return { kind: 'nothing' };
   const operation = operations.find(({ mayChange }) => changes.every(({ kind }) => mayChange.includes(kind)));
-  if (operation?.declared === 'starts') return { kind: 'operation', operation };
+  const isOrdered = operation?.declared === 'starts' || wanted.policy?.inferDestructive === true;
+  if (operation && isOrdered) return { kind: 'operation', operation };
   if (operation) {
     const hosts = changes.map(({ ip, field }) => ip ?? field).join(', ');
     const message = `set the operation to "${operation.words.asked}" for ${hosts} (${operation.summary.toLowerCase()})`;

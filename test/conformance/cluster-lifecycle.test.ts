@@ -144,6 +144,15 @@ describe('a cluster, by annotation', () => {
     expect(operator.started).toHaveLength(2);
   });
 
+  it('takes hosts out by an edit alone where the policy orders it', async () => {
+    await created(2, 3);
+    await operator.apply('demo', { ...spec(2), policy: { inferDestructive: true } });
+    const isDone = (cluster: KubernetesCluster | undefined) =>
+      cluster?.status?.operation?.name === 'scale-down' && phase(cluster) === 'Running';
+    await operator.until('demo', isDone);
+    expect(operator.started).toHaveLength(2);
+  });
+
   it('fails with the reason of its report, and succeeds when it is asked again', async () => {
     script = () => ({ kind: 'report', success: false, reason: 'HostUnreachable', message: 'host away' });
     await operator.apply('demo', spec(2), 'creating', 'a');

@@ -89,6 +89,7 @@ beforeAll(async () => {
        printf 'Port ${PORT}\\nPasswordAuthentication yes\\nPubkeyAuthentication no\\nPermitRootLogin yes\\n' > ${DROP_IN}
        systemctl restart ssh`,
     );
+  await sh(0, 'mkdir -p -m 700 /etc/cni/net.d');
   traces = await tracesOn(meta);
 });
 afterAll(async () => {

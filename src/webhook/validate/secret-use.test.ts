@@ -4,7 +4,7 @@ import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
-import { usesSecretAnew } from './secret-use.ts';
+import { asksAnew, usesSecretAnew } from './secret-use.ts';
 
 const cluster = (
   nodeList: HostEntry[] = [{ ip: '10.0.0.2' }],
@@ -97,6 +97,9 @@ describe('a policy', () => {
     ['without the spare', { replaceFrom: [spare] }, { replaceFrom: [] }, false],
     ['that goes', { replaceFrom: [spare] }, undefined, false],
     ['that names nobody', undefined, { replaceAfterMinutes: 1 }, false],
+    ['that lets edits take hosts out', undefined, { inferDestructive: true }, true],
+    ['that goes on letting them', { inferDestructive: true }, { inferDestructive: true }, false],
+    ['that lets them no more', { inferDestructive: true }, { inferDestructive: false }, false],
   ])('%s', (_what, old, next, expected) => {
     expect(usesSecretAnew({ old: under(old), next: under(next), hosts: [] })).toBe(expected);
   });
@@ -117,6 +120,13 @@ it('asks for the right where a part of what failed is taken back, and the rest b
   // All of it taken back, nothing begins; nor where workers that are there are to go, which waits for its word.
   expect(usesSecretAnew({ old, next: cluster([two], failed), hosts })).toBe(false);
   expect(usesSecretAnew({ old, next: cluster([], failed), hosts })).toBe(false);
+  // Where edits take hosts out by themselves, that begins as well.
+  const ordered = (one: KubernetesCluster): KubernetesCluster => ({
+    ...one,
+    spec: { ...one.spec, policy: { inferDestructive: true } },
+  });
+  expect(usesSecretAnew({ old: ordered(old), next: ordered(cluster([], failed)), hosts })).toBe(true);
+  expect(asksAnew(cluster([], failed), ordered(cluster([], failed)), hosts)).toBe(true);
 });
 
 it('asks for the right where a spec waits that came with a deletion, or beside an operation under way', () => {

@@ -32,8 +32,16 @@ function loosensPolicy(old: Spec, next: Spec): boolean {
     (field) =>
       (next.policy?.[field] ?? POLICY_DEFAULTS[field]) < (old.policy?.[field] ?? POLICY_DEFAULTS[field]),
   );
-  return [...wanted].some((spare) => !known.has(spare)) || (wanted.size > 0 && isSooner);
+  return (
+    [...wanted].some((spare) => !known.has(spare)) ||
+    (wanted.size > 0 && isSooner) ||
+    letsEditsBegin(old, next)
+  );
 }
+
+/** Whether edits that take hosts out begin by themselves from now on. */
+const letsEditsBegin = (old: Spec, next: Spec): boolean =>
+  next.policy?.inferDestructive === true && old.policy?.inferDestructive !== true;
 
 /**
  * Whether an edit without a word starts an operation: from what the cluster is, or from what the operation under way
@@ -41,7 +49,8 @@ function loosensPolicy(old: Spec, next: Spec): boolean {
  */
 function startsByEdit(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
   const wasAsked = operationAsked(mark(old, annotations.operation)) !== undefined;
-  if (!wasAsked && specHashOf(old.spec) === specHashOf(next.spec)) return false;
+  const isSame = specHashOf(old.spec) === specHashOf(next.spec) && !letsEditsBegin(old.spec, next.spec);
+  if (!wasAsked && isSame) return false;
   return [presentSpec(old, hosts), comingSpec(old, hosts)].some(
     (applied) => applied !== undefined && infer(applied, next.spec).kind === 'operation',
   );

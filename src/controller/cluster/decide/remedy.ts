@@ -2,6 +2,7 @@ import { isDryRun } from '#api/cluster-facts.ts';
 import { type Condition, findCondition, type Stated } from '#api/conditions.ts';
 import { canonicalIp, type HostEntry } from '#api/host.ts';
 import { stateOf } from '#api/host-record.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import { POLICY_DEFAULTS } from '#api/policy.ts';
@@ -34,6 +35,10 @@ const isNot = (reason: string, message: string): Found => ({
   stated: { type: TYPE, status: 'False', reason, message },
 });
 const is = (reason: string, message: string): Stated => ({ type: TYPE, status: 'True', reason, message });
+
+/** Whether the policy has a word of spares; one that only lets edits begin has none. */
+const wantsRemedy = ({ spec: { policy = {} } }: KubernetesCluster): boolean =>
+  Object.keys(policy).some((field) => field !== 'inferDestructive');
 
 const minutesOf = ({ cluster }: Snapshot): number =>
   cluster.spec.policy?.replaceAfterMinutes ?? POLICY_DEFAULTS.replaceAfterMinutes;
@@ -130,7 +135,7 @@ function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, remedy: Remed
 /** The replacement that is due in a cluster at rest whose spec is carried out, as far as no operation has failed since. */
 export function dueRemedy(snapshot: Snapshot): Found['due'] {
   const { cluster, operation, hosts } = snapshot;
-  if (!cluster.spec.policy || !isObserved(cluster)) return undefined;
+  if (!wantsRemedy(cluster) || !isObserved(cluster)) return undefined;
   const hasFailed = (operation?.result ?? 'finished') !== 'finished';
   if (hasFailed && hosts.some((host) => stateOf(host) !== 'Joined')) return undefined;
   return remediationOf(snapshot, true)?.due;
@@ -145,7 +150,7 @@ export function applyRemedy(snapshot: Snapshot): Outcome {
 /** What status says of it; `settled`: the spec is carried out. Nothing while nobody has looked yet: what it says stays. */
 export function remediationConditions(snapshot: Snapshot, settled: boolean): [string, Stated | undefined][] {
   const { cluster } = snapshot;
-  if (!cluster.spec.policy || !isObserved(cluster)) return [[TYPE, undefined]];
+  if (!wantsRemedy(cluster) || !isObserved(cluster)) return [[TYPE, undefined]];
   const found = remediationOf(snapshot, settled);
   if (!found) return [];
   const { message } = found.stated;
