@@ -103,7 +103,9 @@ describe('a cluster that loses hosts in the middle of a step', () => {
     const key = { namespace: 'default', name: `${NAME}-ssh` };
     const secret = await meta.client.get(SECRETS, key);
     await ask(`${PATH}/scaledown`, { nodeList: entries(1, 4) });
-    await untilCluster(meta, NAME, (one) => one?.status?.operation?.step !== undefined, OPERATION_MS);
+    const isUnderWay = (one: KubernetesCluster | undefined) =>
+      one?.status?.operation?.name === 'scale-down' && one.status.operation.step !== undefined;
+    await untilCluster(meta, NAME, isUnderWay, OPERATION_MS);
     await meta.client.delete(SECRETS, key);
     await untilDone(meta, NAME, OPERATION_MS);
     expect(await traces(3)).toEqual([]);
