@@ -171,6 +171,19 @@ it('gives it back when it stops, and the next takes it at once', async () => {
   expect(b.isLeading()).toBe(true);
 });
 
+it('gives it back though a renewal came through that it had cut off, and leaves it to whoever has it', async () => {
+  const a = elect('a');
+  await clock.advance(1000);
+  server.set({ holderIdentity: 'a', leaseDurationSeconds: 12 });
+  await a.stop();
+  expect(server.holder()).toBe('');
+  const b = elect('b');
+  await clock.advance(1000);
+  server.set({ holderIdentity: 'c', leaseDurationSeconds: 12 });
+  await b.stop();
+  expect(server.holder()).toBe('c');
+});
+
 it('goes on leading through writes whose answers were lost', async () => {
   const fault = { deaf: false };
   const a = elect('a', fault);

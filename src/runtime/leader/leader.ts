@@ -4,6 +4,7 @@ import { type Clock, sleep, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { Client } from '../client/client.ts';
+import { isConflict } from '../wire/api-error.ts';
 import { heldBy, LEASES, type Lease } from './lease.ts';
 
 /** Somebody else may be leading now: the program must exit, nothing else is safe. */
@@ -50,6 +51,9 @@ export interface ElectionOptions {
   clock?: Clock | undefined;
   observe?: ((leading: boolean) => void) | undefined;
 }
+
+/** How long a call may take while we stop. */
+const STOP_CALL_MS = 3000;
 
 /**
  * Leader election on a Lease. Time is our own, monotonic: another's lease has expired when *we* saw no change
@@ -152,6 +156,22 @@ export function createElection(options: ElectionOptions): Election {
     }
   }
 
+  /** False: it has passed to another, or is gone. */
+  async function giveBack(held: Lease, triesLeft = 3): Promise<boolean> {
+    try {
+      // The version again: a lease that has passed to another is not ours to free.
+      const free = heldBy(held, undefined, leaseMs, clock.now());
+      await client.update<Lease>(LEASES, free, { timeoutMs: STOP_CALL_MS });
+      return true;
+    } catch (error) {
+      if (!isConflict(error) || triesLeft <= 1) throw error;
+    }
+    // A renewal that was cut off when we stopped may have come through all the same.
+    const found = await client.find<Lease>(LEASES, key, { timeoutMs: STOP_CALL_MS });
+    if (found?.spec?.holderIdentity !== identity) return false;
+    return giveBack(found, triesLeft - 1);
+  }
+
   function lose(why: string) {
     observe?.(false);
     log.error({ lease: key.name, identity, why }, 'leadership lost');
@@ -180,10 +200,7 @@ export function createElection(options: ElectionOptions): Election {
       renewedMs = undefined;
       if (!mine || !seen) return;
       observe?.(false);
-      const free = heldBy(seen.lease, undefined, leaseMs, clock.now());
-      // The version again: a lease that has passed to another is not ours to free.
-      await client.update<Lease>(LEASES, free, { timeoutMs: 3000 });
-      log.info({ lease: key.name }, 'lease given back');
+      if (await giveBack(seen.lease)) log.info({ lease: key.name }, 'lease given back');
     },
   };
 }
