@@ -15,7 +15,7 @@ put $folder/haproxy.cfg 644 <<< "$BALANCER_CONFIG"
 restart=
 if unpack balancer "$BALANCER_IMAGE"; then restart=yes; fi
 mkdir -p "$root"/{etc/balancer,proc,sys,dev,run,tmp,var/tmp}
-put /etc/systemd/system/$unit 644 <<U && { systemctl daemon-reload; restart=yes; }
+put /etc/systemd/system/$unit 644 <<U && restart=yes
 [Unit]
 Description=HAProxy in front of the API servers of the cluster
 Documentation=https://docs.haproxy.org/

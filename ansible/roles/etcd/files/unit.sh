@@ -42,7 +42,6 @@ PrivateTmp=yes
 [Install]
 WantedBy=multi-user.target
 U
-  systemctl daemon-reload
   systemctl enable -q $unit 2>/dev/null
   systemctl restart $unit || fail "etcd does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
   changed $unit

@@ -1,6 +1,6 @@
 # Enables the kubelet, once everything that it needs is there; starts it where the host has joined already.
 if ! systemctl is-enabled -q kubelet 2>/dev/null; then
-  systemctl daemon-reload; systemctl enable -q kubelet; changed kubelet.service
+  systemctl enable -q kubelet; changed kubelet.service
 fi
 if [ -e /etc/matryoshka/joined ]; then
   result joined "$(cat /etc/matryoshka/joined)"

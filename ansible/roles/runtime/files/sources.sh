@@ -31,7 +31,7 @@ unit=/etc/systemd/system/containerd.service.d
 proxied=$unit/matryoshka-proxy.conf
 if [ -n "$HTTP_PROXY_URL$HTTPS_PROXY_URL" ]; then
   own dir $unit
-  put $proxied 644 <<U
+  put $proxied 644 <<U || true
 [Service]
 Environment="HTTP_PROXY=$HTTP_PROXY_URL" "HTTPS_PROXY=$HTTPS_PROXY_URL"
 Environment="NO_PROXY=$NO_PROXY_LIST"
@@ -39,4 +39,3 @@ U
 elif is_made file $proxied; then
   rm -f "$R$proxied"
 fi
-[ -n "$R" ] || systemctl daemon-reload

@@ -3,7 +3,7 @@ own file /usr/local/sbin/matryoshka-watch /etc/systemd/system/matryoshka-watch.s
 restart=
 put /usr/local/sbin/matryoshka-watch 755 <<< "$WATCH" && restart=yes
 # It reads what root may read, and writes below two folders. A look takes some hundredths of a second.
-put /etc/systemd/system/matryoshka-watch.service 644 <<U && { restart=yes; [ -n "$R" ] || systemctl daemon-reload; }
+put /etc/systemd/system/matryoshka-watch.service 644 <<U && restart=yes
 [Unit]
 Description=Matryoshka: compares this host with what was made on it
 After=network.target
