@@ -28,8 +28,9 @@ enter() {
 
 # promote: a learner that does not catch up leaves again, so that etcd is as it was.
 promote() {
-  local line out
-  for try in $(seq "$LEARNER_SECONDS"); do
+  # By the clock: a try takes a second and more where etcd is slow to answer.
+  local line out until=$((SECONDS + LEARNER_SECONDS))
+  while [ "$SECONDS" -lt "$until" ]; do
     line=$(own_line)
     [ -n "$line" ] && [ "$(awk '{ print $4 }' <<< "$line")" = false ] && break
     [ -n "$line" ] && out=$(etcd member promote "$(awk '{ print $2 }' <<< "$line")") || sleep 1
