@@ -10,6 +10,8 @@ bring() { # IMAGE SHA256: what was fetched of it goes into containerd
     # The archive's own tag may name the architecture or another registry.
     got=$(tar -xOf "$work/$file" --wildcards '*manifest.json' | sed -n 's/.*"RepoTags":\["\([^"]*\)".*/\1/p')
     ctr -n k8s.io images tag --force "$got" "$1" > /dev/null || fail "cannot tag $got as $1"
+    # The kubelet asks for this name alone, also when all that no container uses was removed: containers shall use it.
+    ctr -n k8s.io images label "$1" io.cri-containerd.pinned=pinned > /dev/null && ctr -n k8s.io images rm "$got" > /dev/null || fail "cannot pin $1"
   fi
   rm -f "$work/$file"; echo "$2" > "$installed/$file"; changed "$1"
 }
