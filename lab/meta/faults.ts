@@ -72,13 +72,13 @@ export const faults = {
   pause: ({ name }: LabHost) =>
     seen(`${name} frozen`, () => docker(['pause', name]).then(...EITHER), { boundMs: 60_000 }),
   unpause: ({ name }: LabHost) => docker(['unpause', name]),
-  /** Pods of the host no longer reach a TCP port of other pods; what lies beside the pod network still does. */
-  cutPods: ({ name }: LabHost, podCidr: string, port: number) =>
+  /** A pod of the host no longer reaches a TCP port of other pods; what lies beside the pod network still does. */
+  cutPod: ({ name }: LabHost, from: string, port: number) =>
     docker([
       'exec',
       name,
       'nft',
-      `table inet fault { chain cut { type filter hook forward priority -10; ip saddr ${podCidr} tcp dport ${port} drop; }; }`,
+      `table inet fault { chain cut { type filter hook forward priority -10; ip saddr ${from} tcp dport ${port} drop; }; }`,
     ]),
   /** What comes from that address to these TCP ports of the host is lost; what the host sends is not. */
   cutFrom: ({ name }: LabHost, from: string, ...ports: number[]) =>
@@ -114,7 +114,7 @@ export const faults = {
       ...['exec', name, 'sh', '-ec'],
       'rm -f /etc/ssh/ssh_host_*; mv /root/keys/* /etc/ssh/; rmdir /root/keys; systemctl restart ssh',
     ]),
-  /** Undoes cutPods, cutFrom and cutOff. */
+  /** Undoes cutPod, cutFrom and cutOff. */
   mend: ({ name }: LabHost) => docker(['exec', name, 'nft', 'delete', 'table', 'inet', 'fault']),
   /** Gives each processor two endless loops to do; they end by themselves. */
   async busy({ name }: LabHost, seconds: number): Promise<void> {

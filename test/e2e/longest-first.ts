@@ -11,6 +11,8 @@ const LONGEST = [
   'variants',
   'host-lost',
   'drift',
+  'etcd-apart',
+  'lost-objects',
   'half-done',
   'etcd-refusals',
   'host-faults',

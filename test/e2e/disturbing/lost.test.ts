@@ -1,24 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { SECRETS, secretData } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
-import { HOSTS, type HostRecord } from '#api/host-record.ts';
-import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { resourceOf } from '#bootstrap/manifests.ts';
-import { servedNamespace } from '#bootstrap/objects.ts';
-import { NAMESPACES } from '#lab/apiserver/kinds.ts';
-import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, fenceJournal, seen } from '#lab/meta/faults.ts';
-import { META_NETWORKS, type Meta } from '#lab/meta/meta.ts';
+import type { Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
 import { openLane, secondNode } from '../lanes.ts';
 
 const NAME = 'lost';
 const PATH = `/region/lab/cluster/${NAME}`;
-const REST_PORT = 8443;
 const OPERATION_MS = 10 * 60_000;
 let meta: Meta;
 
@@ -36,23 +29,6 @@ describe('what is lost on the way', () => {
     await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
   });
   afterAll(() => meta.close());
-  it('is no cluster: the report may be, and the kubeconfig is fetched', async () => {
-    await faults.cutPods(meta.host, META_NETWORKS.podCidr, REST_PORT);
-    try {
-      await create();
-      // It goes on trying for five minutes, and then says so in its last words.
-      const first = { namespace: 'matryoshka-system', name: host(0).ip };
-      const joined = async () =>
-        (await meta.client.find<HostRecord>(HOSTS, first))?.status?.state === 'Joined';
-      await seen('the last words, read', joined, { everyMs: 1_000, boundMs: OPERATION_MS });
-    } finally {
-      await faults.mend(meta.host);
-    }
-    const cluster = await untilDone(meta, NAME, OPERATION_MS);
-    expect(cluster.status).toMatchObject({ phase: 'Running', operation: { attempt: 1 } });
-    expect(await readyNodesOf(meta, NAME)).toEqual(nodes());
-  });
-
   it('is an attempt whose node is away: the next one succeeds, and hosts refuse the first when it is back', async () => {
     const second = secondNode();
     await joinMeta(meta, second, () => {});
@@ -83,36 +59,6 @@ describe('what is lost on the way', () => {
     for (const one of [host(0), host(1)]) {
       expect(await since(one)).toContain(`${id}.1.2.`);
       expect(await since(one)).not.toMatch(new RegExp(`Started .*${id}\\.1\\.1\\.`));
-    }
-  });
-
-  it('is a whole namespace: its hosts are reset all the same', async () => {
-    const namespace = 'tenant';
-    const { client } = meta;
-    await client.create(NAMESPACES, { metadata: { name: namespace } });
-    for (const object of servedNamespace(namespace)) await client.create(resourceOf(object), object);
-    await client.create(SECRETS, {
-      metadata: { namespace, name: 'keys' },
-      data: secretData({ 'ssh-privatekey': meta.privateKey }),
-    });
-    const wanted: KubernetesCluster = {
-      metadata: { namespace, name: 'tenants', annotations: { [annotations.operation]: 'creating' } },
-      spec: { cluster: { ...lists(), credentialsSecret: 'keys' } },
-    };
-    await client.create(KUBERNETES_CLUSTERS, wanted);
-    const key = { namespace, name: 'tenants' };
-    const phase = async () => (await client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key)).status?.phase;
-    const often = { everyMs: 1_000, boundMs: OPERATION_MS };
-    await seen('it is Running', async () => (await phase()) === 'Running', often);
-    await client.delete(NAMESPACES, { namespace: '', name: namespace });
-    await seen(
-      'the namespace is gone',
-      async () => !(await client.find(NAMESPACES, { namespace: '', name: namespace })),
-      often,
-    );
-    for (const { name } of [host(0), host(1)]) {
-      const left = 'ls -d /etc/kubernetes /var/lib/kubelet /etc/containerd 2>/dev/null; true';
-      expect(await docker(['exec', name, 'sh', '-c', left])).toBe('');
     }
   });
 });
