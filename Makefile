@@ -41,7 +41,7 @@ bench-fleet: setup ## precheck of 1,000 hosts; a cluster of 1,000; 1,000 cluster
 	node bench/fleet/main.ts
 bench-create: setup ## ours against kubeadm by hand
 	node bench/create.ts
-bench-operations: setup ## creations by hand and by us, faults, a replacement, changes of etcd, cancelling, drift, at rest, a worker more (RUNS=3, TIMES=50, MINUTES=60, PARTS=small,apart,three,changes,drift,rest,add)
+bench-operations: setup ## creations by hand and by us, faults, a replacement, changes of etcd, cancelling, drift, at rest, a worker more (RUNS=3, TIMES=50, MINUTES=60, PARTS=small,apart,three,changes,drift,rest,add; BASELINE=1 keeps what was measured)
 	node bench/operations/main.ts
 bench-neighbours: setup ## systems beside clusters: LocalServices of 100 nodes; Ingress against nginx (PARTS=localservice,workspace,ingress,installed,changes; wants nginx-light, wrk)
 	PARTS='$(or $(PARTS),localservice,workspace,ingress,installed,changes)' node bench/neighbours/main.ts

@@ -96,3 +96,13 @@ export const readBaseline = (path: string): Promise<string | undefined> =>
 
 export const writeBaseline = (path: string, about: string, figures: readonly Figure[]): Promise<void> =>
   writeFile(path, `# ${about}\n${figures.map((figure) => `${row(figure)}\n`).join('')}`);
+
+/** Rows of the same names are replaced where they stand, others are added; the first line stays, and other rows do. */
+export async function amendBaseline(path: string, figures: readonly Figure[]): Promise<void> {
+  const lines = ((await readBaseline(path)) ?? '').split('\n').filter((line) => line !== '');
+  for (const figure of figures) {
+    const at = lines.findIndex((line) => line.startsWith(`${figure.name}\t`));
+    lines.splice(at < 0 ? lines.length : at, at < 0 ? 0 : 1, row(figure));
+  }
+  await writeFile(path, `${lines.join('\n')}\n`);
+}

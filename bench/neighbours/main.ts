@@ -2,7 +2,15 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors.ts';
 import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
-import { type Figure, isShort, readBaseline, row, worsened, writeBaseline } from '../figures.ts';
+import {
+  amendBaseline,
+  type Figure,
+  isShort,
+  readBaseline,
+  row,
+  worsened,
+  writeBaseline,
+} from '../figures.ts';
 import { measureIngress } from './ingress.ts';
 import { measureIngressChanges } from './ingress-changes.ts';
 import { measureInstalledIngress } from './ingress-installed.ts';
@@ -35,8 +43,8 @@ try {
   const told =
     worse.length > 0 ? worse : ['nothing is more than 10 % worse than bench/neighbours/baseline.tsv'];
   process.stdout.write(`${[about, ...lines, ...figures.map(row), ...told].join('\n')}\n`);
-  if (baseline === undefined || process.env['BASELINE'] === '1')
-    await writeBaseline(baselinePath, about, figures);
+  if (baseline === undefined) await writeBaseline(baselinePath, about, figures);
+  else if (process.env['BASELINE'] === '1') await amendBaseline(baselinePath, figures);
   if (figures.some(isShort)) process.exitCode = 1;
 } catch (error) {
   process.stderr.write(`bench: ${(error instanceof Error && error.stack) || messageOf(error)}\n`);
