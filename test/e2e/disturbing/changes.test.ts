@@ -32,6 +32,7 @@ const changed = (act: () => Promise<unknown>, files = false) =>
 
 /** As the third test leaves it. */
 const W1 = { name: 'w1', labels: { late: 'yes' } };
+const ctr = ['/usr/local/bin/ctr', '-n', 'k8s.io', 'images'];
 /** Every image that no container uses goes, and the runner's, which has one only while a Job runs. */
 const prune = (name: string) =>
   docker(
@@ -159,6 +160,10 @@ describe('a cluster that is changed by apply', () => {
     expect(hosts.split('\n')[0]).toMatch(/^NAME\s+CLUSTER\s+NODE\s+DUTIES\s+VERSION\s+STATE\s+AGE$/);
     expect(hosts).toMatch(/default\/changing\s+w1\s+worker\s+v1\.34\.4\s+Joined/);
     for (const { name } of [meta.host, host(0), host(1), host(2), host(3)]) await prune(name);
+    // What the kubelet of a control plane asks for when it starts anew, and may find nowhere else.
+    const kept = (await docker(['exec', host(0).name, ...ctr, 'ls', '-q'])).split('\n');
+    for (const component of ['apiserver', 'controller-manager', 'scheduler'])
+      expect(kept).toContain(`registry.k8s.io/kube-${component}:v1.34.4`);
     await shell.run(['delete', 'ecs', NAME, '--wait=false']);
     await shell.untilGone(480_000);
     const left = Object.values(await shell.records()).filter(({ spec }) => spec.cluster.endsWith(`/${NAME}`));
