@@ -44,12 +44,14 @@ function run(
         '--endpoints https://${leader}:2379 endpoint status '*) printf '"MemberID" : 7\n"Leader" : 7\n' ;;
         *' endpoint status '*) printf '"MemberID" : 8\n"Leader" : 7\n' ;;
         *' move-leader '*) echo "$*" >> ${list}.moved ;;
+        'member promote '*) echo asked >> ${list}.promoted; echo 'not in sync with leader'; return 1 ;;
       esac
     }`;
   const script = `${read('files/prelude.sh')}
     ${read('roles/etcd/files/etcd.sh')}
     ${read('roles/etcd/files/let-go.sh')}
     ${read('roles/etcd/files/components.sh')}
+    ${read('roles/etcd/files/join.sh')}
     ${stubs}
     IP=${own} ETCD_ENDPOINTS=${endpoints} ETCD_IMAGE=etcd JOINING_ETCD= ETCD_ANSWERS_WITHIN=0
     LEAVING='${leaving}' JOINING= ONLY_DEAD= STAYING= COMPONENTS_WITHIN=2
@@ -165,6 +167,16 @@ it.each<[string, Etcd, string, string]>([
 
 it('goes on with the learner that the join before has left', () => {
   expect(run(`JOINING='10.0.0.3'\n${check()}`, { members: [first, '10.0.0.3 c3 three true'] }).ok).toBe(true);
+});
+
+it('takes a learner out again that does not catch up, by the clock however slow its tries are', () => {
+  const slow = 'sleep() { SECONDS=$((SECONDS + 60)); }';
+  const { ok, said, left } = run(`NAME=two LEARNER_SECONDS=300\n${slow}\npromote`, {
+    members: [first, `${own} b2 two true`],
+  });
+  expect([ok, left]).toEqual([false, [first]]);
+  expect(said).toContain('two did not catch up with etcd within 300 s and was taken out again: not in sync');
+  expect(readFileSync(join(root, 'members.promoted'), 'utf8').split('\n').filter(Boolean)).toHaveLength(5);
 });
 
 /** Control planes `one` and `three`, whose scheduler is as it is said; `two` leaves. */
