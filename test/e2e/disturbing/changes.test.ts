@@ -38,7 +38,7 @@ const prune = (name: string) =>
   docker(
     [
       ...['exec', name, 'sh', '-c'],
-      'i="/usr/local/bin/ctr -n k8s.io images"; $i prune --all; $i ls -q | grep /runner: | xargs -r $i rm',
+      `i="${ctr.join(' ')}"; $i prune --all; $i ls -q | grep /runner: | xargs -r $i rm`,
     ],
     120_000,
   );
