@@ -37,15 +37,17 @@ async function signal(
     done
     [ -z "$killed" ] || echo done`;
   const command = ['exec', name, 'sh', '-c', script, 'sh', commandLine, variable, which];
-  return (await docker(command).catch(() => '')).includes('done');
+  return (await docker(command)).includes('done');
 }
 
 /** Cables that a test may pull. Each does one thing to one of the lab's own hosts. */
 export const faults = {
   kill: (host: LabHost, commandLine: string, variable = '') => signal(host, 'KILL', commandLine, variable),
-  /** Such processes go no further until they are thawed. */
-  freeze: (host: LabHost, commandLine: string, variable = '') => signal(host, 'STOP', commandLine, variable),
-  thaw: (host: LabHost, commandLine: string, variable = '') => signal(host, 'CONT', commandLine, variable),
+  /** Such processes go no further until all that have the variable are thawed. */
+  freeze: (host: LabHost, commandLine: string, variable: string) =>
+    signal(host, 'STOP', commandLine, variable),
+  /** Not by a command line: one that was found as a fork of Ansible may have become ssh before it was stopped. */
+  thaw: (host: LabHost, variable: string) => signal(host, 'CONT', '.', variable),
   /** Whether a process of that command line runs there. */
   async runs({ name }: LabHost, commandLine: string): Promise<boolean> {
     return docker(['exec', name, 'pgrep', '-f', commandLine]).then(...EITHER);

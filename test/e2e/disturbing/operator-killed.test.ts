@@ -39,8 +39,8 @@ const holder = () =>
 
 /** Kills the operator as a node that dies would: nothing is handed over, its lease has to run out; until then the run is held. */
 async function killOperator(): Promise<void> {
-  const of = ['ansible-playbook', `CLUSTER_NAME=${NAME}`] as const;
-  await faults.freeze(meta.host, ...of);
+  const ofRun = `CLUSTER_NAME=${NAME}`;
+  await faults.freeze(meta.host, 'ansible-playbook', ofRun);
   try {
     const before = await holder();
     await inSystem([
@@ -49,7 +49,7 @@ async function killOperator(): Promise<void> {
     ]);
     await seen('another operator', async () => !['', before].includes(await holder()));
   } finally {
-    await faults.thaw(meta.host, ...of);
+    await faults.thaw(meta.host, ofRun);
   }
 }
 
