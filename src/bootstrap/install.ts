@@ -10,6 +10,7 @@ import {
 } from '#certificates/certificates.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
+import { admissionAnswers } from './admission.ts';
 import { type Manifest, resourceOf } from './manifests.ts';
 import { isNamespace, NAMESPACE, objectsOf, type Values } from './objects.ts';
 import { deploymentsIn, deploymentsReady } from './rollout.ts';
@@ -35,6 +36,7 @@ export async function install(
   for (const object of objects.filter((one) => !isNamespace(one))) await applyPatiently(client, object);
   print('manifests applied; waiting for the deployments');
   await deploymentsReady(client, NAMESPACE, deploymentsIn(wanted.manifests, NAMESPACE), print);
+  await admissionAnswers(client);
   return authority;
 }
 
