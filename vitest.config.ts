@@ -51,6 +51,18 @@ export default defineConfig({
       },
       {
         test: {
+          // One kills the operator again and again, the others want it for a moment at their beginning and end alone.
+          name: 'e2e-unattended',
+          include: ['test/e2e/unattended/*.test.ts'],
+          globalSetup: ['test/e2e/global-setup.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+          maxWorkers: LANES,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
           // They kill the operator, or the meta cluster's host: nobody else may count on either meanwhile.
           name: 'e2e-disturbing',
           include: ['test/e2e/disturbing/*.test.ts'],
@@ -58,7 +70,7 @@ export default defineConfig({
           testTimeout: 900_000,
           hookTimeout: 900_000,
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

@@ -15,6 +15,8 @@ const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 /** A minute, and half of one more where all hosts share two processors. */
 const TOLD_MS = 90_000;
+/** Some looks at each host; `make bench-operations` looks for an hour. */
+const LOOKED_MS = 60_000;
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
@@ -81,7 +83,7 @@ describe('hosts that somebody changes by hand', () => {
         told.push(asMade(cluster)?.status ?? 'absent');
         return false;
       },
-      2 * TOLD_MS,
+      LOOKED_MS,
     ).catch(() => undefined);
     expect([...new Set(told)]).toEqual(['True']);
   });

@@ -19,9 +19,15 @@ const say = (line: string) => process.stderr.write(`${line}\n`);
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { client: _, rest: __, close, ...place } = await metaUp(2 + LANES * LANE_HOSTS, say);
   await close();
-  const look = `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${LOOK_SECONDS}`;
-  const controller = ['-n', 'matryoshka-system', 'deployment/matryoshka-controller'];
-  await kubectl(place.kubeconfigPath, ['set', 'env', ...controller, look]);
+  const set = (name: string, ...settings: string[]) =>
+    kubectl(place.kubeconfigPath, [
+      ...['-n', 'matryoshka-system', 'set', 'env', `deployment/matryoshka-${name}`],
+      ...settings,
+    ]);
+  // Off in an installation, unless it says so.
+  const hooks = 'MATRYOSHKA_ALLOW_HOOKS=true';
+  await set('controller', hooks, `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${LOOK_SECONDS}`);
+  await set('server', hooks);
   project.provide('place', place);
   return async () => {
     if (process.env['KEEP'] === undefined) await labDown(say);

@@ -18,6 +18,7 @@ const LONGEST = [
   'host-faults',
   'remediation',
   'repair',
+  'operator-killed',
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {

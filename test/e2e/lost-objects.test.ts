@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PODS, type Pod, SECRETS, secretData } from '#api/core.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { HOSTS, type HostRecord } from '#api/host-record.ts';
@@ -21,9 +21,14 @@ const OPERATION_MS = 10 * 60_000;
 let meta: Meta;
 
 const { host } = byNumber(() => meta);
-const lists = () => ({ masterList: [{ ip: host(0).ip }], nodeList: [{ ip: host(1).ip }] });
+/** A control plane and a worker. */
+const lists = (...[first, second]: readonly [number, number]) => ({
+  masterList: [{ ip: host(first).ip }],
+  nodeList: [{ ip: host(second).ip }],
+});
 const nodes = () => [host(0), host(1)].map(({ ip }) => nodeNameOf({ ip })).sort();
-const create = () => meta.rest.raw('POST', PATH, { name: NAME, ...lists(), privateSSHKey: meta.privateKey });
+const create = () =>
+  meta.rest.raw('POST', PATH, { name: NAME, ...lists(0, 1), privateSSHKey: meta.privateKey });
 
 /** The address of the pod that runs the operation's Job, once it has one. */
 async function runsAt(): Promise<string> {
@@ -38,15 +43,16 @@ async function runsAt(): Promise<string> {
   return ip;
 }
 
-describe('what is lost in the meta cluster', () => {
+/** At once, since the first one waits for minutes. */
+describe.concurrent('what is lost in the meta cluster', () => {
   beforeAll(async () => {
     meta = await openLane();
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await meta.rest.raw('DELETE', PATH);
     await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
+    await meta.close();
   });
-  afterAll(() => meta.close());
   it('is no cluster: the report may be, and the kubeconfig is fetched', async () => {
     await create();
     await faults.cutPod(meta.host, await runsAt(), REST_PORT);
@@ -75,7 +81,7 @@ describe('what is lost in the meta cluster', () => {
     });
     const wanted: KubernetesCluster = {
       metadata: { namespace, name: 'tenants', annotations: { [annotations.operation]: 'creating' } },
-      spec: { cluster: { ...lists(), credentialsSecret: 'keys' } },
+      spec: { cluster: { ...lists(2, 3), credentialsSecret: 'keys' } },
     };
     await client.create(KUBERNETES_CLUSTERS, wanted);
     const key = { namespace, name: 'tenants' };
@@ -88,7 +94,7 @@ describe('what is lost in the meta cluster', () => {
       async () => !(await client.find(NAMESPACES, { namespace: '', name: namespace })),
       often,
     );
-    for (const { name } of [host(0), host(1)]) {
+    for (const { name } of [host(2), host(3)]) {
       const left = 'ls -d /etc/kubernetes /var/lib/kubelet /etc/containerd 2>/dev/null; true';
       expect(await docker(['exec', name, 'sh', '-c', left])).toBe('');
     }

@@ -12,9 +12,9 @@ import { kubeconfigOf, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
-import { byNumber } from './by-number.ts';
-import { deleteCluster } from './deletion.ts';
-import { openLane } from './lanes.ts';
+import { byNumber } from '../by-number.ts';
+import { deleteCluster } from '../deletion.ts';
+import { openLane } from '../lanes.ts';
 
 /** docs/workspace.md on a cluster that we made: a stock Python client asks for an editor, and a browser opens it. */
 const NAME = 'desk';

@@ -6,19 +6,16 @@ import { annotations } from '#api/names.ts';
 import { isResultWord } from '#api/words.ts';
 import { sha256 } from '#base/canonical.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
-import { byKubectl } from '../by-kubectl.ts';
-import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
-import { tracesOn } from '../traces.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
+import { tracesOn } from './traces.ts';
 
 const NAME = 'hooked';
 const KEYS = `${NAME}-keys`;
 const KEY = { namespace: 'default', name: NAME };
 const OPERATION_MS = 10 * 60_000;
-const SYSTEM = ['-n', 'matryoshka-system'];
-const DEPLOYMENTS = ['deployment/matryoshka-controller', 'deployment/matryoshka-server'];
 const FILE = '/var/tmp/matryoshka-hooks';
 
 /** A playbook that needs no Python on hosts: a line in a file of each, with whether kubeadm has been there. */
@@ -41,13 +38,6 @@ let meta: Meta;
 let shell: ReturnType<typeof byKubectl>;
 let traces: (index: number) => Promise<string[]>;
 const { host, entries, nodes, sh } = byNumber(() => meta);
-
-/** Starts the operator with hooks allowed, or as it was. */
-async function allowHooks(setting: 'MATRYOSHKA_ALLOW_HOOKS=true' | 'MATRYOSHKA_ALLOW_HOOKS-'): Promise<void> {
-  await shell.run([...SYSTEM, 'set', 'env', ...DEPLOYMENTS, setting]);
-  for (const deployment of DEPLOYMENTS)
-    await shell.run([...SYSTEM, 'rollout', 'status', deployment, '--timeout=180s'], { timeoutMs: 190_000 });
-}
 
 const lines = async (index: number) =>
   (await sh(index, `cat ${FILE} 2>/dev/null || true`)).trim().split('\n');
@@ -89,23 +79,9 @@ describe('a cluster with playbooks of its user', () => {
     for (const index of [0, 1, 2]) await sh(index, `rm -f ${FILE}`);
   });
   afterAll(async () => {
-    await allowHooks('MATRYOSHKA_ALLOW_HOOKS-');
     await meta.client.delete(CONFIG_MAPS, KEY);
     await meta.close();
   });
-  it('is refused where hooks are off', async () => {
-    await expect(ask('creating', { preCreate: [hook('before.yml')] }, [1])).rejects.toThrow('--allow-hooks');
-    await allowHooks('MATRYOSHKA_ALLOW_HOOKS=true');
-    // The API server's connection to a pod that ends lasts as long as that.
-    const wanted = asking('creating', { preCreate: [hook('before.yml')] }, [1]);
-    await seen('the webhook to take hooks', () =>
-      meta.client.create(KUBERNETES_CLUSTERS, wanted, { dryRun: true }).then(
-        () => true,
-        () => false,
-      ),
-    );
-  });
-
   it('is not begun when the one before the creation fails: only that has been on hosts', async () => {
     await ask('creating', { preCreate: [hook('failing.yml')] }, [1]);
     const cluster = await ended();
