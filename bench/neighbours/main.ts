@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors.ts';
 import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
+import { ensurePackages } from '#lab/hosts/packages.ts';
 import {
   amendBaseline,
   type Figure,
@@ -29,6 +30,8 @@ const baselinePath = join(import.meta.dirname, 'baseline.tsv');
 
 try {
   const wanted = (process.env['PARTS'] ?? Object.keys(parts).join(',')).split(',');
+  if (['ingress', 'installed', 'changes'].some((part) => wanted.includes(part)))
+    await ensurePackages({ nginx: 'nginx-light', wrk: 'wrk' }, say);
   const figures: Figure[] = [];
   const lines: string[] = [];
   for (const [name, measure] of Object.entries(parts)) {
