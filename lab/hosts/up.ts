@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -33,6 +34,7 @@ export async function labUp(count: number, say: Say): Promise<LabHost[]> {
     await execa('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'matryoshka-lab', '-f', keyPath]);
   }
   const image = await buildImage('matryoshka-lab-host', import.meta.dirname, say);
+  await removeAbandoned(say);
   await ensureNetwork();
   const rights = await containerRights(image);
   const wanted = labHosts(count);
@@ -87,6 +89,35 @@ async function ensureNetwork(): Promise<void> {
   ]);
 }
 
+/** Says which checkout a host is of, as its key alone opens it. */
+const KEY_LABEL = `${network.name}.key`;
+const keyOfCheckout = async () =>
+  createHash('sha256')
+    .update(await readFile(`${keyPath}.pub`))
+    .digest('hex');
+
+/**
+ * Hosts of another checkout have our names and addresses and refuse our key. Removed are those that nobody runs any
+ * more, such as after a restart of the machine. Throws where one runs: it is somebody's lab.
+ */
+async function removeAbandoned(say: Say): Promise<void> {
+  const format = `--format={{.State}}\t{{.Label "${KEY_LABEL}"}}\t{{.Names}}`;
+  const ours = await keyOfCheckout();
+  const others = (await docker(['ps', '-a', format, `--filter=label=${network.name}`]))
+    .split('\n')
+    .map((line) => line.split('\t'))
+    .filter(([, key, name]) => name !== undefined && key !== ours);
+  const running = others.flatMap(([state, , name]) => (state === 'running' && name ? [name] : []));
+  if (running.length > 0)
+    throw new UsageError(
+      `${running.join(', ')} run already and are the lab of another checkout, and a machine has one lab; end it by "make lab-down"`,
+    );
+  const names = others.flatMap(([, , name]) => name ?? []);
+  if (names.length === 0) return;
+  say(`removing ${names.length} stopped hosts of another checkout …`);
+  await docker(['rm', '-f', '-v', ...names], 120_000);
+}
+
 /** The rights of a host: all, where the daemon itself has them all; otherwise all that it can give. */
 async function containerRights(image: string): Promise<readonly string[]> {
   const privileged = ['run', '--rm', '--privileged', '--network=none', image, 'true'];
@@ -111,6 +142,7 @@ async function ensureHost(host: LabHost, image: string, rights: readonly string[
       `--name=${host.name}`,
       `--hostname=${host.name}`,
       `--label=${network.name}`,
+      `--label=${KEY_LABEL}=${await keyOfCheckout()}`,
       `--network=${network.name}`,
       `--ip=${host.ip}`,
       `--ip6=${ip6Of(host)}`,

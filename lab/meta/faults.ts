@@ -52,6 +52,9 @@ export const faults = {
   async runs({ name }: LabHost, commandLine: string): Promise<boolean> {
     return docker(['exec', name, 'pgrep', '-f', commandLine]).then(...EITHER);
   },
+  /** A kubelet that says and does nothing: its pods run on, though they are deleted. */
+  hangKubelet: ({ name }: LabHost) => docker(['exec', name, 'pkill', '-STOP', '-x', 'kubelet']),
+  thawKubelet: ({ name }: LabHost) => docker(['exec', name, 'pkill', '-CONT', '-x', 'kubelet']),
   stopSsh: ({ name }: LabHost) => docker(['exec', name, 'systemctl', 'stop', 'ssh']),
   startSsh: ({ name }: LabHost) => docker(['exec', name, 'systemctl', 'start', 'ssh']),
   /** Connections are taken, and nothing is said on them. */

@@ -36,23 +36,27 @@ describe('what is lost on the way', () => {
     await allowPods(meta.client, 'meta', false);
     const idOf = (one: KubernetesCluster | undefined) => one?.metadata.annotations?.[annotations.clusterId];
     let id = '';
+    const since = async (one: LabHost) => (await fenceJournal(one)).split(`taken ${id} 1.2`)[1] ?? '';
     try {
       await create();
       id = idOf(await untilCluster(meta, NAME, (one) => idOf(one) !== undefined, OPERATION_MS)) ?? '';
       await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
+      // Else it may end the first attempt's pod, which is deleted by then, before that asks for its next step.
+      await faults.hangKubelet(second);
       await faults.pause(second);
       await allowPods(meta.client, 'meta', true);
       const next = async () => (await fenceJournal(host(0))).includes(`${id}.1.2.`);
       await seen('the second attempt at work', next, { everyMs: 1_000, boundMs: OPERATION_MS });
+      await faults.unpause(second);
+      // Its next step is the control plane's; refused there, it asks no worker any more.
+      const refused = async () => /refused: StaleRun: .* 1\.2, .* 1\.1/.test(await since(host(0)));
+      await seen('the refusal', refused, { everyMs: 1_000 });
     } finally {
       await allowPods(meta.client, 'meta', true);
-      await faults.unpause(second);
+      await faults.unpause(second).catch(() => {});
+      await faults.thawKubelet(second);
       await allowPods(meta.client, second.name, false);
     }
-    // Its next step is the control plane's; refused there, it asks no worker any more.
-    const since = async (one: LabHost) => (await fenceJournal(one)).split(`taken ${id} 1.2`)[1] ?? '';
-    const refused = async () => /refused: StaleRun: .* 1\.2, .* 1\.1/.test(await since(host(0)));
-    await seen('the refusal', refused, { everyMs: 1_000 });
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
     expect(cluster.status?.operation?.attempt).toBe(2);
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes());
