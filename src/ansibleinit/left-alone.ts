@@ -1,20 +1,34 @@
 import { isMaster } from '#api/member.ts';
 import { ownerOf } from '#precheck/checks/owner.ts';
 import type { PrecheckProblem, PrecheckResult } from '#precheck/run.ts';
-import type { RunOrder } from '#protocol/order.ts';
+import { machineSeen, type RunOrder } from '#protocol/order.ts';
 
 type Order = Pick<RunOrder, 'hosts' | 'cluster'>;
 type Found = Pick<PrecheckResult, 'said' | 'problems'>;
 
-/** Hosts behind whose address another machine answers than the one that joined: never wiped, never worked through. */
+/**
+ * Hosts behind whose address another machine answers than the one that joined, or than was seen there when the plan was
+ * agreed to: never wiped, never worked through.
+ */
 export function changedMachines({ hosts }: Order, { said }: Found): PrecheckProblem[] {
-  return hosts.flatMap(({ member: { ip }, machineId }): PrecheckProblem[] => {
+  return hosts.flatMap(({ member: { ip }, machineId, seen }): PrecheckProblem[] => {
     const now = said.get(ip)?.text('machineId') ?? '';
-    if (machineId === undefined || now === '' || now === machineId) return [];
-    const message =
-      `HostChanged: another machine answers at ${ip}: its /etc/machine-id is ${now}, that of the host that joined ` +
-      `was ${machineId}; remove the host from the cluster, then add it again`;
-    return [{ ip, check: 'HostChanged', severity: 'error', message }];
+    const another = `HostChanged: another machine answers at ${ip}`;
+    const changed = (message: string): PrecheckProblem[] => [
+      { ip, check: 'HostChanged', severity: 'error', message },
+    ];
+    if (now === '') return [];
+    if (machineId !== undefined && now !== machineId)
+      return changed(
+        `${another}: its /etc/machine-id is ${now}, that of the host that joined was ${machineId}; ` +
+          'remove the host from the cluster, then add it again',
+      );
+    if (seen !== undefined && machineSeen(now) !== seen)
+      return changed(
+        `${another} than when the plan was made: its /etc/machine-id is ${now} (${machineSeen(now)} in a plan), ` +
+          `the plan is of ${seen}; plan it anew, then agree to that`,
+      );
+    return [];
   });
 }
 

@@ -4,8 +4,9 @@ import { AGE, column, definitionOf } from './custom-resource.ts';
 import { HOSTS, type HostState, hostRecordSpecSchema, hostRecordStatusSchema } from './host-record.ts';
 import { IMMUTABLE, KUBERNETES_CLUSTERS, specSchema } from './kubernetes-cluster.ts';
 import { marks } from './names.ts';
+import { planStatusSchema } from './plan-status.ts';
 import { isJsonSchema, type JsonSchema, structuralOf, withoutDefaults } from './structural-schema.ts';
-import { OPERATION_NAMES, PHASES, PLAN_RESULTS, RESULTS } from './words.ts';
+import { OPERATION_NAMES, PHASES, RESULTS } from './words.ts';
 
 /** The CustomResourceDefinitions, made from the same schemas that validate requests and read what is stored. */
 
@@ -57,22 +58,7 @@ const statusSchema = z.object({
     )
     .max(250)
     .optional(),
-  plan: z
-    .object({
-      word: text,
-      requestId: text,
-      specHash: text,
-      operation: z.enum(OPERATION_NAMES),
-      result: z.enum(PLAN_RESULTS),
-      message: text,
-      steps: z.array(text).max(50),
-      hosts: z.record(z.string(), z.int()),
-      changes: z.array(z.object({ ip: text, name: text, action: text })).max(100),
-      after: z.int(),
-      hash: text,
-      warnings: text.optional(),
-      at: text,
-    })
+  plan: planStatusSchema
     .optional()
     .meta({ atomic: true, description: 'Result of a dry run (annotation ecs.yun.com/dry-run).' }),
   conditions: z

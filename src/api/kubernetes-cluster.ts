@@ -7,8 +7,9 @@ import { hostSchema } from './host.ts';
 import { kubeadmSchema } from './kubeadm.ts';
 import type { KubeObject, Resource } from './meta.ts';
 import { GROUP } from './names.ts';
+import type { PlanStatus } from './plan-status.ts';
 import { policySchema } from './policy.ts';
-import type { OperationName, Phase, PlanResult, Result } from './words.ts';
+import type { OperationName, Phase, Result } from './words.ts';
 
 export const KUBERNETES_CLUSTERS: Resource = {
   group: GROUP,
@@ -189,29 +190,6 @@ export interface OperationStatus {
   result?: Result;
   /** That the record of an end which is no success is whole: what the run has left may go, and another may begin. */
   recorded?: boolean;
-}
-
-/** What a dry run says of a request (annotation `ecs.yun.com/dry-run`). */
-export interface PlanStatus {
-  word: string;
-  requestId: string;
-  specHash: string;
-  operation: OperationName;
-  result: PlanResult;
-  /** Why it would be refused, every reason. */
-  message: string;
-  /** Steps in order. */
-  steps: string[];
-  /** How many hosts join, change, leave or stay. */
-  hosts: Record<string, number>;
-  /** What becomes of hosts that do not stay as they are, at most 100. */
-  changes: { ip: string; name: string; action: string }[];
-  /** Sequence of the operation that was accepted last before it. */
-  after: number;
-  /** Hash of the whole plan, by which it can be agreed to (annotation `ecs.yun.com/plan`). */
-  hash: string;
-  warnings?: string;
-  at: string;
 }
 
 export interface HostStatus {

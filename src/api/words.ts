@@ -77,7 +77,6 @@ export type Phase = (typeof PHASES)[number];
 
 /** Results of a dry run: it is still checking, the operation would begin, it would be refused. */
 export const PLAN_RESULTS = ['Checking', 'Possible', 'Refused'] as const;
-export type PlanResult = (typeof PLAN_RESULTS)[number];
 
 export const RESULTS = ['finished', 'failed', 'cancelled'] as const;
 export type Result = (typeof RESULTS)[number];

@@ -1,4 +1,5 @@
 import type { HookTime } from '#api/hooks.ts';
+import type { PlanStatus } from '#api/plan-status.ts';
 import type { OperationName } from '#api/words.ts';
 import { canonicalJson, sha256 } from '#base/canonical.ts';
 import { hookStep } from './hooks.ts';
@@ -34,6 +35,15 @@ export function sealOf(
     }),
   );
 }
+
+/** A plan as it was made once joining hosts were looked at: which machine was seen at each address. */
+export const withSeen = <P extends Pick<Plan, 'hosts'>>(plan: P, seen: PlanStatus['seen'] = {}): P => ({
+  ...plan,
+  hosts: plan.hosts.map((host) => {
+    const machine = host.action === 'join' ? seen[host.member.ip] : undefined;
+    return machine === undefined ? host : { ...host, seen: machine };
+  }),
+});
 
 /** The parts of a plan that stay small however many hosts it has. */
 export interface PlanOutline {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { memberSchema } from '#api/member.ts';
+import { shortHash } from '#base/canonical.ts';
 
 /**
  * What a run is to do. The decision was made by whoever wrote it: nothing in the Job looks at an operation's name. It
@@ -27,10 +28,15 @@ export const plannedHostSchema = z.object({
   before: memberSchema.pick({ labels: true, taints: true }).optional(),
   /** /etc/machine-id as it was at the first contact; another one is another machine. */
   machineId: z.string().optional(),
+  /** Which machine was there when its plan was agreed to (`machineSeen`); another one gets nothing. */
+  seen: z.string().optional(),
   /** The work is done without it where it does not answer, as without one that only stays. */
   mayBeAway: z.literal(true).optional(),
 });
 export type PlannedHost = z.infer<typeof plannedHostSchema>;
+
+/** A machine by its /etc/machine-id, which itself is not for everybody who reads a plan (machine-id(5)). */
+export const machineSeen = (machineId: string): string => shortHash(machineId, 16);
 
 type Planned = Pick<PlannedHost, 'action'>;
 export const joins = ({ action }: Planned): boolean => action === 'join';

@@ -58,6 +58,20 @@ export const ofCancelAndPlans: readonly Mutant[] = [
     witness: unit('src/operations/seal.test.ts', 'an operation since'),
   },
   {
+    name: 'another machine joins under a plan that was agreed to',
+    file: 'src/ansibleinit/left-alone.ts',
+    from: 'machineSeen(now) !== seen',
+    to: 'seen === ""',
+    witness: unit('src/ansibleinit/left-alone.test.ts', 'another machine than was seen'),
+  },
+  {
+    name: 'a plan is another by what its dry run saw, and holds all the same',
+    file: 'src/operations/seal.ts',
+    from: '{ ...host, seen: machine }',
+    to: 'host',
+    witness: unit('src/controller/cluster/decide/agreed.test.ts', 'begins with the machines'),
+  },
+  {
     name: 'a plan is held against later requests',
     file: 'src/controller/cluster/decide/agreed.ts',
     from: "hash === '' || hash === operation?.plan",

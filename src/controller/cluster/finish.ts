@@ -5,7 +5,7 @@ import { annotations } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { planFor } from './decide/agreed.ts';
+import { agreedPlan } from './decide/agreed.ts';
 import type { Outcome } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
 import { statusAfter } from './decide/status.ts';
@@ -25,7 +25,7 @@ export async function acceptedOperation(
   const { clusterId, cluster, now } = snapshot;
   const operation = findOperation(outcome.operation);
   if (!operation) throw new Error(`there is no operation ${outcome.operation} (${keyOf(cluster).name})`);
-  const plan = planFor(snapshot, operation);
+  const plan = agreedPlan(snapshot, operation);
   // Of what is refused anyhow nothing is read. A file that is not as it was asked for lets nothing begin.
   if (plan.refusals.length === 0) {
     await manifestVars(client, cluster, plan.target, plan.steps);

@@ -2,7 +2,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan.ts';
-import { outlineOf, planChanged, sealOf } from '#operations/seal.ts';
+import { outlineOf, planChanged, sealOf, withSeen } from '#operations/seal.ts';
 import { conflict } from '../http/errors.ts';
 
 /** Sequence of the operation that was accepted last; 0 for a cluster that is not there yet. */
@@ -17,9 +17,9 @@ function otherPlan(
   cluster: KubernetesCluster | undefined,
 ): string | undefined {
   const after = lastSequence(cluster);
-  if (agreed === undefined || sealOf(name, plan, after) === agreed) return undefined;
-  const known = cluster?.status?.plan;
-  return planChanged(known?.hash === agreed ? known : undefined, outlineOf(plan, after));
+  const known = cluster?.status?.plan?.hash === agreed ? cluster?.status?.plan : undefined;
+  if (agreed === undefined || sealOf(name, withSeen(plan, known?.seen), after) === agreed) return undefined;
+  return planChanged(known, outlineOf(plan, after));
 }
 
 /** Throws HttpError 409 with the difference. */

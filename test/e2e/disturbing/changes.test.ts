@@ -3,7 +3,7 @@ import { findCondition } from '#api/conditions.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigFile } from '#lab/meta/cluster.ts';
+import { kubeconfigFile, untilCluster } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from '../by-kubectl.ts';
 import { byNumber } from '../by-number.ts';
@@ -109,6 +109,32 @@ describe('a cluster that is changed by apply', () => {
     await mark('-');
     await shell.waitUpToDate();
     expect((await shell.get())?.status).not.toHaveProperty('plan');
+  });
+
+  it('carries out an agreed plan on the machines that it was made of, and on no others', async () => {
+    const present = [at(1, { name: 'w1' })];
+    const machineId = (script: string) =>
+      docker(['exec', host(2).name, 'sh', '-ec', `${script} /etc/machine-id`]);
+    const mark = (...marks: string[]) =>
+      shell.run(['annotate', '--overwrite', 'ecs', NAME, ...marks.map((text) => `ecs.yun.com/${text}`)]);
+    const before = await machineId('cat');
+    await mark('dry-run=All');
+    await shell.apply({ masters: [at(0)], workers: [...present, at(2, { name: 'w2' })] });
+    const possible = (one: Awaited<ReturnType<typeof shell.get>>) =>
+      one?.status?.plan?.result === 'Possible' && one.status.plan.operation === 'scale-up';
+    const { hash, seen } = (await untilCluster(meta, NAME, possible, 90_000))?.status?.plan ?? {};
+    expect(Object.keys(seen ?? {})).toEqual([host(2).ip]);
+    try {
+      await machineId('sed -i y/0123456789abcdef/123456789abcdef0/');
+      await mark(`plan=${hash}`, 'dry-run-');
+      const refused = await shell.untilStalled('HostChanged', 90_000);
+      expect(refused?.status?.message).toMatch(/than when the plan was made.*plan it anew/);
+      expect(await inside('get', 'nodes', '-o', 'name')).not.toContain('node/w2');
+    } finally {
+      await machineId(`printf '%s\\n' ${before.trim()} >`);
+    }
+    await shell.apply({ masters: [at(0)], workers: present });
+    await shell.waitUpToDate();
   });
 
   it('is told why nothing runs, within 15 seconds, where the runner’s image is not there, and it runs once it is', async () => {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { annotations } from '#api/names.ts';
+import { create } from '#operations/create.ts';
+import { sealOf, withSeen } from '#operations/seal.ts';
+import { agreedPlan, planFor } from './agreed.ts';
 import { statusAfter } from './status.ts';
 import { operation, outcome, signal, snapshot, spec } from './testing/given.fixture.ts';
 
@@ -44,6 +47,26 @@ describe('a request that names its plan', () => {
       stall: { message: expect.stringContaining('now does this: 10.0.0.1 join') },
     });
     expect(unknown).not.toHaveProperty('plan');
+  });
+
+  it('begins with the machines that the dry run saw, and with no others', () => {
+    const known = planned();
+    const seen = { '10.0.0.2': 'machine-a' };
+    const hash = sealOf(create.name, withSeen(planFor(snapshot({}), create), seen), 0);
+    const given = (plan: object) => ({
+      word: 'creating',
+      marks: agreed(hash),
+      cluster: { status: { phase: '' as const, plan: { ...known, hash, ...plan } } },
+    });
+    expect(signal(given({ seen }))).toBe('asked');
+    const hosts = agreedPlan(snapshot(given({ seen })), create).hosts;
+    expect(hosts.map(({ member: { ip }, seen: machine }) => [ip, machine])).toContainEqual([
+      '10.0.0.2',
+      'machine-a',
+    ]);
+    // Who looked again has seen another one: that is not what was agreed to.
+    expect(signal(given({ seen: { '10.0.0.2': 'machine-b' } }))).toBe('replanned');
+    expect(signal(given({ hash: known.hash, seen }))).toBe('replanned');
   });
 
   it('says nothing of the next request, once it is accepted', () => {

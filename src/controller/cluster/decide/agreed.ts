@@ -5,7 +5,7 @@ import { infer } from '#operations/infer.ts';
 import type { Operation } from '#operations/operation.ts';
 import { type Plan, planOf } from '#operations/plan.ts';
 import { resolveSpec } from '#operations/resolve.ts';
-import { outlineOf, planChanged, sealOf } from '#operations/seal.ts';
+import { outlineOf, planChanged, sealOf, withSeen } from '#operations/seal.ts';
 import type { Outcome } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -16,6 +16,13 @@ export function planFor({ cluster, applied, hosts, offer }: Snapshot, operation:
   const version = cluster.status?.version;
   const spec = resolveSpec(cluster.spec, offer, version, applied);
   return planOf(operation, { spec, applied, hosts, offer, version });
+}
+
+/** The same, of the machines that a dry run has seen, where its hash is the one that was agreed to. */
+export function agreedPlan(snapshot: Snapshot, operation: Operation): Plan {
+  const plan = planFor(snapshot, operation);
+  const known = snapshot.cluster.status?.plan;
+  return known && known.hash === agreedHash(snapshot) ? withSeen(plan, known.seen) : plan;
 }
 
 /** Sequence of the operation that was accepted last. */
@@ -39,7 +46,7 @@ export function isAgreed(snapshot: Snapshot): boolean {
   const hash = agreedHash(snapshot);
   const operation = hash === undefined ? undefined : pending(snapshot);
   if (!operation) return true;
-  return sealOf(operation.name, planFor(snapshot, operation), lastSequence(snapshot.cluster)) === hash;
+  return sealOf(operation.name, agreedPlan(snapshot, operation), lastSequence(snapshot.cluster)) === hash;
 }
 
 /** The rule for what is asked under a plan that is another by now. */

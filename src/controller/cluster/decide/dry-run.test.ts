@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PlanStatus } from '#api/kubernetes-cluster.ts';
+import type { PlanStatus } from '#api/plan-status.ts';
 import type { AttemptState } from '#installer/installer.ts';
 import { rehearsalRefused } from './dry-run.ts';
 import { statusAfter } from './status.ts';
@@ -71,6 +71,19 @@ describe('what is only to be planned', () => {
     expect(planIn(checked({ kind: 'lost', why: 'its Job is gone' })).message).toContain('its Job is gone');
     const blocked = { reason: 'ErrImagePull', message: 'not found', outdated: true };
     expect(planIn(checked({ kind: 'running', blocked }))).toMatchObject({ result: 'Refused' });
+  });
+
+  it('is of the machines that it has seen where hosts are to join, and tells no id of them', () => {
+    const reportOf = (machineId: string) => ({
+      success: true,
+      message: 'done',
+      hosts: [{ ip: '10.0.0.2', ok: true, did: [], machineId }],
+    });
+    const seen = (machineId: string) => planIn(checked({ kind: 'succeeded', report: reportOf(machineId) }));
+    expect(Object.keys(seen('a'.repeat(32)).seen ?? {})).toEqual(['10.0.0.2']);
+    expect(JSON.stringify(seen('a'.repeat(32)))).not.toContain('a'.repeat(8));
+    expect(seen('a'.repeat(32)).hash).toBe(seen('a'.repeat(32)).hash);
+    expect(seen('a'.repeat(32)).hash).not.toBe(seen('b'.repeat(32)).hash);
   });
 
   it('looks at no host where the plan itself is refused', () => {

@@ -1,12 +1,14 @@
 import { isDryRun } from '#api/cluster-facts.ts';
-import type { PlanStatus } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
+import type { PlanStatus } from '#api/plan-status.ts';
 import { shortHash } from '#base/canonical.ts';
 import type { AttemptState } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan.ts';
-import { outlineOf, sealOf } from '#operations/seal.ts';
+import { outlineOf, sealOf, withSeen } from '#operations/seal.ts';
+import { joins, machineSeen } from '#protocol/order.ts';
+import type { HostReport } from '#protocol/report.ts';
 import { lastSequence, planFor } from './agreed.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, type Stall, textOfBlock, textOfProblems } from './outcome.ts';
@@ -46,8 +48,9 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
     if (first) return { kind: 'act', effects: [{ kind: 'discard', attempts: [first, ...others] }] };
     return answered(known);
   }
-  const told = (result: PlanStatus['result'], message: string): PlanStatus => ({
-    ...outlined(snapshot, operation, plan),
+  const told = (result: PlanStatus['result'], message: string, seen?: PlanStatus['seen']): PlanStatus => ({
+    ...outlined(snapshot, operation, withSeen(plan, seen)),
+    ...(seen && Object.keys(seen).length > 0 ? { seen } : {}),
     ...questionOf(request),
     operation: operation.name,
     result,
@@ -71,12 +74,21 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
     // Hosts that no step works on are not connected to, and have nothing to say.
     .filter(({ ip, ok }) => !ok && plan.steps.some(({ hosts: worked }) => worked.includes(ip)))
     .map(({ ip, message: why = 'it was not reached' }) => `${ip}: ${why}`);
-  const verdict = told(result, message);
+  const verdict = told(result, message, seenOf(plan, hosts));
   const warnings = [verdict.warnings, ...bad].filter((text) => text !== undefined).join('; ');
   return answered({
     ...verdict,
     ...(warnings === '' ? {} : { warnings: warnings.slice(0, MAX_TEXT) }),
   });
+}
+
+/** Which machine is at the address of each host that joins, as far as they were reached. */
+function seenOf({ hosts }: Plan, reports: readonly HostReport[]): NonNullable<PlanStatus['seen']> {
+  const joining = new Set(hosts.filter(joins).map(({ member }) => member.ip));
+  const machines = reports.flatMap(({ ip, machineId = '' }) =>
+    joining.has(ip) && machineId !== '' ? [[ip, machineSeen(machineId)] as const] : [],
+  );
+  return Object.fromEntries(machines);
 }
 
 const answered = (plan: PlanStatus): Outcome => ({ kind: 'rest', plan, stall: stallOf(plan) });
@@ -108,7 +120,7 @@ const outlined = ({ cluster }: Snapshot, { name }: Operation, plan: Plan) => {
 };
 
 function begin(snapshot: Snapshot, { hosts, steps, hooks }: Plan, job: string): Outcome {
-  const joining = hosts.filter(({ action }) => action === 'join').map(({ member }) => member);
+  const joining = hosts.filter(joins).map(({ member }) => member);
   const attempt = runOf(
     snapshot,
     { hosts: [...hosts], steps: [...steps] },

@@ -1,6 +1,7 @@
 import type { HostRecordStatus } from '#api/host-record.ts';
-import type { OperationStatus, PlanStatus } from '#api/kubernetes-cluster.ts';
+import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Member } from '#api/member.ts';
+import type { PlanStatus } from '#api/plan-status.ts';
 import type { OperationName, Phase, Result } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Attempt, AttemptRef, Blocked } from '#installer/installer.ts';
