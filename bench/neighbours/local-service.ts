@@ -14,11 +14,11 @@ import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import type { Figure } from '../figures.ts';
 import { type Counts, countRequests } from '../fleet/writes.ts';
 import { measureLabelledPods, runLocalServices } from './labelled-pods.ts';
+import { createServicesAlone, untilServices, WITH_BITMAP } from './services-alone.ts';
 
 const NODE_COUNT = 100;
 const LOCAL_COUNT = 50;
 const AT_ONCE = 8;
-const WAIT_MS = 180_000;
 /** Nothing more is written then. */
 const QUIET_MS = 3_000;
 const NAMESPACE = 'local-services';
@@ -36,77 +36,97 @@ function between(before: Counts, after: Counts): { services: number; others: num
   return { services: writes('services'), others: writes('localservices') + writes('pods') };
 }
 
-/** 50 LocalServices on 100 nodes come into being at once; then one node joins; then there are 5,000 pods. */
-export async function measureLocalServices(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
-  await using server = await startApiServer({ say, flags: ['--disable-admission-plugins=ServiceAccount'] });
-  const client = createClient(await loadEndpoint({ kubeconfig: server.kubeconfigPath }), {
-    userAgent: 'bench',
-  });
-  const log = createLogger('silent');
-  const ending = new AbortController();
-  let end = async () => {};
-  const seen = createInformer<Service>({
+/** An API server with the kind and 100 nodes, and a client of it that sees the Services. */
+async function worldOf(stack: AsyncDisposableStack, say: Say, flags: readonly string[] = []) {
+  const without = '--disable-admission-plugins=ServiceAccount';
+  const server = stack.use(await startApiServer({ say, flags: [without, ...flags] }));
+  const endpoint = await loadEndpoint({ kubeconfig: server.kubeconfigPath });
+  const client = createClient(endpoint, { userAgent: 'bench' });
+  stack.defer(() => client.close());
+  await client.create(NAMESPACES, { metadata: { name: NAMESPACE } });
+  for (const crd of localService.crds) await client.create(CUSTOM_RESOURCE_DEFINITIONS, asObject(crd()));
+  await make(
     client,
-    resource: SERVICES,
+    NODES,
+    Array.from({ length: NODE_COUNT }, (_, index) => nodeAt(index)),
+  );
+  await served(client);
+  return client;
+}
+
+/** Seconds from the first LocalService on until each of 50 has its Service on each of 100 nodes; the controllers go on. */
+async function placed(stack: AsyncDisposableStack, client: Client) {
+  const ending = new AbortController();
+  const seen = createInformer<Service>({
+    ...{ client, resource: SERVICES, log: createLogger('silent') },
     selection: { namespace: NAMESPACE },
-    log,
   });
-  try {
-    await client.create(NAMESPACES, { metadata: { name: NAMESPACE } });
-    for (const crd of localService.crds) await client.create(CUSTOM_RESOURCE_DEFINITIONS, asObject(crd()));
-    await make(
-      client,
-      NODES,
-      Array.from({ length: NODE_COUNT }, (_, index) => nodeAt(index)),
-    );
-    await served(client);
-    const watching = seen.run(ending.signal);
-    end = runLocalServices(client, NAMESPACE);
-    const untilThere = async (count: number) => {
-      for (const until = performance.now() + WAIT_MS; seen.size < count; await sleep(20))
-        if (performance.now() > until)
-          throw new Error(`${seen.size} of ${count} Services after ${WAIT_MS} ms`);
-    };
-    const began = performance.now();
-    await make(
-      client,
-      LOCAL_SERVICES,
-      Array.from(
-        { length: LOCAL_COUNT },
-        (_, index): LocalService => ({
-          metadata: { namespace: NAMESPACE, name: `local-${index}` },
-          spec: { selector: { app: `app-${index}` }, ports: [{ port: 8080 }] },
-        }),
-      ),
-    );
-    await untilThere(NODE_COUNT * LOCAL_COUNT);
-    const seconds = (performance.now() - began) / 1_000;
-    await sleep(QUIET_MS);
-    const before = await countRequests(client);
-    await client.create(NODES, nodeAt(NODE_COUNT));
-    await untilThere((NODE_COUNT + 1) * LOCAL_COUNT);
-    await sleep(QUIET_MS);
-    const { services, others } = between(before, await countRequests(client));
-    await end();
-    const pods = await measureLabelledPods(client, NAMESPACE);
+  const watching = seen.run(ending.signal);
+  stack.defer(async () => {
     ending.abort(new Error('done'));
     await watching;
-    return {
-      figures: [
-        { name: `${NODE_COUNT} nodes × ${LOCAL_COUNT} LocalServices in place (s)`, ours: seconds, bound: 30 },
-        { name: 'writes of Services for one node more', ours: services, bound: LOCAL_COUNT },
-        ...pods.figures,
-      ],
-      lines: [
-        `one node more: ${services} writes of Services, ${others} of status, which counts nodes`,
-        ...pods.lines,
-      ],
-    };
-  } finally {
-    await end();
-    ending.abort(new Error('done'));
-    await client.close();
+  });
+  const end = runLocalServices(client, NAMESPACE);
+  stack.defer(end);
+  const wanted = Array.from(
+    { length: LOCAL_COUNT },
+    (_, index): LocalService => ({
+      metadata: { namespace: NAMESPACE, name: `local-${index}` },
+      spec: { selector: { app: `app-${index}` }, ports: [{ port: 8080 }] },
+    }),
+  );
+  const began = performance.now();
+  await make(client, LOCAL_SERVICES, wanted);
+  await untilServices(seen, NODE_COUNT * LOCAL_COUNT);
+  return { seconds: (performance.now() - began) / 1_000, seen, end };
+}
+
+const IN_PLACE = `${NODE_COUNT} nodes × ${LOCAL_COUNT} LocalServices in place`;
+
+/** 50 LocalServices on 100 nodes come into being at once; then one node joins; then there are 5,000 pods. */
+export async function measureLocalServices(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
+  const figures: Figure[] = [];
+  {
+    say('LocalServices, with addresses in a bitmap');
+    await using stack = new AsyncDisposableStack();
+    const { seconds } = await placed(stack, await worldOf(stack, say, WITH_BITMAP));
+    figures.push({ name: `${IN_PLACE}, addresses in a bitmap (s)`, ours: seconds, bound: 30 });
   }
+  let alone: number;
+  {
+    say('Services by one client alone');
+    await using stack = new AsyncDisposableStack();
+    alone = await createServicesAlone(await worldOf(stack, say), NAMESPACE, NODE_COUNT * LOCAL_COUNT);
+  }
+  say('LocalServices');
+  await using stack = new AsyncDisposableStack();
+  const client = await worldOf(stack, say);
+  const { seconds, seen, end } = await placed(stack, client);
+  figures.push({
+    name: `${IN_PLACE} where each Service has all addresses counted (s), against one client that only creates`,
+    ours: seconds,
+    peer: alone,
+    bound: 1.2,
+  });
+  await sleep(QUIET_MS);
+  const before = await countRequests(client);
+  await client.create(NODES, nodeAt(NODE_COUNT));
+  await untilServices(seen, (NODE_COUNT + 1) * LOCAL_COUNT);
+  await sleep(QUIET_MS);
+  const { services, others } = between(before, await countRequests(client));
+  await end();
+  const pods = await measureLabelledPods(client, NAMESPACE);
+  return {
+    figures: [
+      ...figures,
+      { name: 'writes of Services for one node more', ours: services, bound: LOCAL_COUNT },
+      ...pods.figures,
+    ],
+    lines: [
+      `one node more: ${services} writes of Services, ${others} of status, which counts nodes`,
+      ...pods.lines,
+    ],
+  };
 }
 
 const asObject = (text: object): KubeObject => ({ metadata: {}, ...text });
