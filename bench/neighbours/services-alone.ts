@@ -37,10 +37,12 @@ export async function createServicesAlone(client: Client, namespace: string, cou
     metadata: { namespace, name: `alone-${index}` },
     spec,
   }));
-  await pMap(all, (service) => client.create<Service>(SERVICES, service), { concurrency: AT_ONCE });
-  await untilServices(seen, count);
-  const seconds = (performance.now() - began) / 1_000;
-  ending.abort(new Error('done'));
-  await watching;
-  return seconds;
+  try {
+    await pMap(all, (service) => client.create<Service>(SERVICES, service), { concurrency: AT_ONCE });
+    await untilServices(seen, count);
+    return (performance.now() - began) / 1_000;
+  } finally {
+    ending.abort(new Error('done'));
+    await watching;
+  }
 }

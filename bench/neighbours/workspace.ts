@@ -130,10 +130,11 @@ async function begin(
     ],
     port,
   );
+  ends.push(async () => serving[Symbol.asyncDispose]());
   const channel = new Channel(`127.0.0.1:${port}`, credentials.createSsl(Buffer.from(ca)));
   const { running, watching } = await whoRuns(client, signal);
   ends.push(async () => channel.close());
-  ends.push(() => Promise.all([working, watching, serving[Symbol.asyncDispose]()]));
+  ends.push(() => Promise.all([working, watching]));
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${token}`);
   return {

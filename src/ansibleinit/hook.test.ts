@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { RunOrder } from '#protocol/order.ts';
+import { machineSeen, type RunOrder } from '#protocol/order.ts';
 import { sshHost } from '#ssh/testing/ssh-host.ts';
 import { hookInventory, readHookSettings, runHook } from './hook.ts';
 
@@ -100,6 +100,8 @@ it('works on hosts that join, and on none that leaves and does not say that it i
   const joins = await run(script, signal, [{ member: at(ip), action: 'join' }]);
   expect(joins.report.success).toBe(true);
   expect(readFileSync(join(dir, 'seen.inventory'), 'utf8')).toContain(ip);
+  const seen = [{ member: at(ip), action: 'join' as const, seen: machineSeen('another') }];
+  expect((await run('exit 1', signal, seen)).report).toMatchObject({ success: false, reason: 'HostChanged' });
   const leaves = await run(script, signal, [{ member: at(ip), action: 'leave' }]);
   expect(leaves.report.success).toBe(true);
   expect(leaves.printed.join()).toContain(`${ip}: is left out`);

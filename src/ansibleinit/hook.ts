@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { messageOf } from '#base/errors.ts';
+import { machineId } from '#precheck/checks/machine-id.ts';
 import { owner } from '#precheck/checks/owner.ts';
 import { precheck } from '#precheck/run.ts';
 import { HOOK_FAILED, HOOK_FILE } from '#protocol/hook.ts';
@@ -86,7 +87,8 @@ export async function runHook(
   });
   try {
     // A host that was never seen is taken by the key that it shows now, one that was by that of then alone.
-    const found = await precheck(checkedHosts(settings), [owner], { limits: {}, artifactUrl: undefined });
+    const limits = { limits: {}, artifactUrl: undefined };
+    const found = await precheck(checkedHosts(settings), [owner, machineId], limits);
     signal.throwIfAborted();
     // Those that leave may be reset by now, and another cluster's: only what says that it is ours is worked on.
     const apart = leftAlone(order, found);

@@ -2,6 +2,7 @@ import type { PrecheckResult } from '#precheck/run.ts';
 import type { Deed } from '#protocol/event.ts';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
 import type { HostReport } from '#protocol/report.ts';
+import { changedMachines } from './left-alone.ts';
 
 /** Findings of a run about its hosts, by address. */
 export interface Findings {
@@ -40,12 +41,15 @@ const hostKeysOf = (knownHosts: string, ip: string): string[] =>
   });
 
 /** A report of every host of the order, whatever became of the run. */
-export const hostReports = (order: RunOrder, findings: Findings, complete: boolean): HostReport[] =>
-  order.hosts.map((host) => {
+export function hostReports(order: RunOrder, findings: Findings, complete: boolean): HostReport[] {
+  // Whose key and id are not this cluster's to remember.
+  const strangers = new Set(changedMachines(order, findings.found).map(({ ip }) => ip));
+  return order.hosts.map((host) => {
     const { ip } = host.member;
     const message = findings.failures.get(ip);
-    const machineId = findings.found.said.get(ip)?.text('machineId');
-    const hostKeys = hostKeysOf(findings.found.knownHosts, ip);
+    const isStranger = strangers.has(ip);
+    const machineId = isStranger ? '' : findings.found.said.get(ip)?.text('machineId');
+    const hostKeys = isStranger ? [] : hostKeysOf(findings.found.knownHosts, ip);
     const versions = findings.versions.get(ip);
     return {
       ip,
@@ -57,3 +61,4 @@ export const hostReports = (order: RunOrder, findings: Findings, complete: boole
       ...(versions === undefined ? {} : { versions }),
     };
   });
+}

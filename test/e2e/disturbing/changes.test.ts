@@ -127,14 +127,17 @@ describe('a cluster that is changed by apply', () => {
     try {
       await machineId('sed -i y/0123456789abcdef/123456789abcdef0/');
       await mark(`plan=${hash}`, 'dry-run-');
-      const refused = await shell.untilStalled('HostChanged', 90_000);
-      expect(refused?.status?.message).toMatch(/than when the plan was made.*plan it anew/);
+      const { status } = (await shell.untilStalled('OperationFailed', 90_000)) ?? {};
+      expect(status?.reason).toBe('HostChanged');
+      expect(status?.message).toMatch(/than when the plan was made.*plan it anew/);
       expect(await inside('get', 'nodes', '-o', 'name')).not.toContain('node/w2');
     } finally {
       await machineId(`printf '%s\\n' ${before.trim()} >`);
     }
-    await shell.apply({ masters: [at(0)], workers: present });
+    // Nothing was done there: it is given back.
+    await shell.apply({ masters: [at(0)], workers: present, word: 'scaling-down', requestId: 'seen' });
     await shell.waitUpToDate();
+    expect(await shell.records()).not.toHaveProperty([host(2).ip]);
   });
 
   it('is told why nothing runs, within 15 seconds, where the runner’s image is not there, and it runs once it is', async () => {

@@ -69,6 +69,19 @@ describe('a request that names its plan', () => {
     expect(signal(given({ hash: known.hash, seen }))).toBe('replanned');
   });
 
+  it('keeps the plan while something else holds it up, and for no longer', () => {
+    const plan = planned();
+    const given = (hash: string) =>
+      snapshot({
+        word: 'creating',
+        marks: agreed(hash),
+        cluster: { status: { phase: '' as const, plan } },
+      });
+    const held = { kind: 'rest', stall: { reason: 'Paused', message: 'it is paused' } } as const;
+    expect(statusAfter(given(plan.hash), held).plan).toEqual(plan);
+    expect(statusAfter(given('0'.repeat(64)), held)).not.toHaveProperty('plan');
+  });
+
   it('says nothing of the next request, once it is accepted', () => {
     const hash = planned().hash;
     const ended = { ...operation, result: 'failed' as const, recorded: true, requestId: 'r0', plan: hash };

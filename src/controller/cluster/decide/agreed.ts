@@ -1,5 +1,6 @@
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
+import type { PlanStatus } from '#api/plan-status.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import type { Operation } from '#operations/operation.ts';
@@ -23,6 +24,13 @@ export function agreedPlan(snapshot: Snapshot, operation: Operation): Plan {
   const plan = planFor(snapshot, operation);
   const known = snapshot.cluster.status?.plan;
   return known && known.hash === agreedHash(snapshot) ? withSeen(plan, known.seen) : plan;
+}
+
+/** The plan that status goes on telling: what the outcome brings, or the one that was agreed to, whose machines stand nowhere else. */
+export function planToTell(snapshot: Snapshot, outcome: Outcome): PlanStatus | undefined {
+  if ('plan' in outcome && outcome.plan) return outcome.plan;
+  const known = snapshot.cluster.status?.plan;
+  return outcome.kind !== 'accept' && known && known.hash === agreedHash(snapshot) ? known : undefined;
 }
 
 /** Sequence of the operation that was accepted last. */

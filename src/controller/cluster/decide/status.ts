@@ -7,6 +7,7 @@ import { type Phase, WORDS } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
+import { planToTell } from './agreed.ts';
 import { ailmentOf, healthConditions, nodesOf, observedReady } from './health.ts';
 import type { Outcome, Stall } from './outcome.ts';
 import { doingOf, queued } from './queued.ts';
@@ -93,12 +94,11 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
       ? { certificatesExpire: kubeconfig.expires.toISOString() }
       : {}),
   };
-  const nodes = nodesOf(snapshot);
+  const [nodes, plan] = [nodesOf(snapshot), planToTell(snapshot, outcome)];
   if (nodes) status.nodes = nodes;
   else delete status.nodes;
-  // What does not bring a plan says that there is none of what is asked now.
-  delete status.plan;
-  if ('plan' in outcome && outcome.plan) status.plan = outcome.plan;
+  if (plan) status.plan = plan;
+  else delete status.plan;
   // A generation is judged when it is accepted, or when nothing runs that could still pick it up; the end of an
   // operation judges none that came meanwhile.
   const generation = cluster.metadata.generation ?? 0;
