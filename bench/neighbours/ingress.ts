@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SERVING_FLAGS } from '#gateway/ingress/workers.ts';
 import { freePorts } from '#lab/apiserver/ports.ts';
 import type { Say } from '#lab/artifacts/progress.ts';
 import { type Figure, median } from '../figures.ts';
@@ -10,7 +11,7 @@ import { pinned } from './processes.ts';
 import { profileAt, summaryOf } from './profile.ts';
 import { percentile, steadyLoad } from './steady-load.ts';
 
-const RUNS = 3;
+const RUNS = 5;
 const SECONDS = 5;
 const CONNECTIONS = 32;
 const MANY = 10_000;
@@ -40,7 +41,7 @@ export async function measureIngress(say: Say): Promise<{ figures: Figure[]; lin
   const profilePath = join(folder, 'profile.json');
   const plane = (port: number, hosts: number) => {
     const program = join(import.meta.dirname, 'ingress-plane.ts');
-    const argv = [process.execPath, '--max-semi-space-size=16', program, `${port}`, `${hosts}`];
+    const argv = [process.execPath, ...SERVING_FLAGS, program, `${port}`, `${hosts}`];
     return start(PROXY_CORE, [...argv, endpoint, profilePath], port);
   };
   await start(CLIENT_CORE, ['nginx', '-c', join(folder, 'endpoint.conf')], endpointPort);

@@ -14,13 +14,20 @@ const { port, host, path, perSecond, seconds, connections } = z
   .parse(JSON.parse(process.argv[2] ?? ''));
 /** Requests come in small bursts: a client that looked at the clock all the time would take its core from what it asks. */
 const TICK_MS = 1;
+/** What the client itself takes until its code is compiled and its connections are open is nobody's latency. */
+const WARM_UP_MS = 1_000;
 /** How many times as long the last answers may take as the asking. */
 const PATIENCE = 6;
-/** Answers are short and have a length: their last byte comes with the rest of them. */
-const END = /\r\ncontent-length: (\d+)\r\n/i;
+/** The answers are all of one length, which the first one on a connection tells: to read each would cost the client its core. */
+const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
+const sizeOf = (answer: Buffer): number => {
+  const head = answer.toString('latin1').split('\r\n\r\n')[0] ?? '';
+  return head.length + 4 + Number(LENGTH.exec(`${head}\r\n`)?.[1]);
+};
 
 const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 const times: number[] = [];
+let [began, answered] = [Number.POSITIVE_INFINITY, 0];
 /** When those were due that wait for a connection: whoever is late is late from then on. */
 const due: number[] = [];
 const sentAt = new Map<Socket, number>();
@@ -33,13 +40,15 @@ const sockets = await Promise.all(
   Array.from({ length: connections }, async () => {
     const socket = connect(port, '127.0.0.1').setNoDelay(true);
     await once(socket, 'connect');
-    let got = '';
-    socket.on('data', (bytes) => {
-      got += bytes.toString('latin1');
-      const end = got.indexOf('\r\n\r\n');
-      if (end === -1 || got.length < end + 4 + Number(END.exec(got)?.[1])) return;
-      got = '';
-      times.push(performance.now() - (sentAt.get(socket) ?? 0));
+    let [size, got] = [0, 0];
+    socket.on('data', (bytes: Buffer) => {
+      size ||= sizeOf(bytes);
+      got += bytes.length;
+      if (!(got >= size)) return;
+      got = 0;
+      const sent = sentAt.get(socket) ?? 0;
+      answered += 1;
+      if (sent >= began + WARM_UP_MS) times.push(performance.now() - sent);
       const next = due.shift();
       if (next === undefined) idle.push(socket);
       else send(socket, next);
@@ -49,7 +58,7 @@ const sockets = await Promise.all(
 );
 idle.push(...sockets);
 
-const began = performance.now();
+began = performance.now();
 let count = 0;
 await new Promise<void>((resolve) => {
   const tick = setInterval(() => {
@@ -60,11 +69,11 @@ await new Promise<void>((resolve) => {
       if (socket) send(socket, now);
       else due.push(now);
     }
-    if (elapsed <= seconds * 1_000 || (times.length < count && elapsed <= seconds * 1_000 * PATIENCE)) return;
+    if (elapsed <= seconds * 1_000 || (answered < count && elapsed <= seconds * 1_000 * PATIENCE)) return;
     clearInterval(tick);
     resolve();
   }, TICK_MS);
 });
 for (const socket of sockets) socket.destroy();
-if (times.length < count) throw new Error(`${count - times.length} requests were not answered`);
+if (answered < count) throw new Error(`${count - answered} requests were not answered`);
 process.stdout.write(JSON.stringify(times));
