@@ -11,7 +11,7 @@ import { pinned } from './processes.ts';
 import { profileAt, summaryOf } from './profile.ts';
 import { percentile, steadyLoad } from './steady-load.ts';
 
-const RUNS = 5;
+const RUNS = 9;
 const SECONDS = 5;
 const CONNECTIONS = 32;
 const MANY = 10_000;
