@@ -106,7 +106,8 @@ export async function measureLocalServices(say: Say): Promise<{ figures: Figure[
     name: `${IN_PLACE} where each Service has all addresses counted (s), against one client that only creates`,
     ours: seconds,
     peer: alone,
-    bound: 1.2,
+    // By chance 1.0 to 1.3: whatever else is at work counts twice where the server's own work grows by its square.
+    bound: 1.5,
   });
   await sleep(QUIET_MS);
   const before = await countRequests(client);
