@@ -11,10 +11,14 @@ import type { Milestone, Run } from './run.ts';
 
 const SCRIPT_MS = 8 * 60_000;
 
+/** What enforces policies; the pod network of these clusters is flannel alone. */
+const OF_OTHER_NETWORKS = ['kube-router'];
+
 /** What the hosts need, as the script reads it: the same files and sums as the operator's. */
 async function fileList(): Promise<string> {
   const sums = await readFile(join(artifactsDir, SUMS_FILE), 'utf8');
   return catalogue(releases[0], sums)
+    .filter(({ name }) => !OF_OTHER_NETWORKS.includes(name))
     .map(({ name, path, sha256, hosts, image = '-' }) => `${name} ${path} ${sha256} ${hosts} ${image}\n`)
     .join('');
 }
