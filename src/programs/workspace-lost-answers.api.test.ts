@@ -87,7 +87,7 @@ describe('a workspace that is created:', () => {
     expect((await find('marked'))?.metadata.annotations ?? {}).toEqual({});
   });
 
-  it('one that somebody wrote since it was seen to run is marked as answered, and keeps what he wrote', async () => {
+  it('one whose mark the API server refuses, as it was written since, is marked all the same', async () => {
     const error = new ApiError('Conflict', 'it was written since', { status: 409 });
     lost.push({ write: 'update', isDone: false, error });
     expect((await test.call(CREATE, info('written'))).code).toBe('OK');

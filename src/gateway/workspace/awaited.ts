@@ -47,7 +47,7 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
     }
   }
 
-  /** As it was seen to run, which costs the API server a quarter less than a patch; by one where it was written since. */
+  /** As it was seen to run, which costs the API server less than a patch; by one where it was written since. */
   async function unmark(running: Workspace, signal: AbortSignal): Promise<void> {
     const { uid, namespace = '', name = '', annotations = {} } = running.metadata;
     const others = Object.fromEntries(Object.entries(annotations).filter(([mark]) => !(mark in NOT_AWAITED)));
