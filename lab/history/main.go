@@ -11,6 +11,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	stderrors "errors"
 	"flag"
 	"fmt"
 	"io"
@@ -99,11 +100,12 @@ type history struct {
 	slowest    atomic.Int64
 }
 
-// Whether client-go's callers ask again: what the server says is for later, and connections that broke.
+// Whether client-go's callers ask again: what the server says is for later, and connections that broke. One that broke within an
+// answer is an unexpected EOF, which IsProbableEOF knows only unwrapped; client-go says "Please retry" of it.
 func passing(err error) bool {
 	return errors.IsServerTimeout(err) || errors.IsTimeout(err) || errors.IsTooManyRequests(err) || errors.IsInternalError(err) ||
 		errors.IsServiceUnavailable(err) || net.IsConnectionReset(err) || net.IsConnectionRefused(err) || net.IsHTTP2ConnectionLost(err) ||
-		net.IsProbableEOF(err) || net.IsTimeout(err)
+		net.IsProbableEOF(err) || net.IsTimeout(err) || stderrors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // Ten steps, as rest.Request has them; together some fifteen seconds.
