@@ -23,10 +23,14 @@ type Vars = Readonly<Record<string, string>>;
 export function repairRole({ bash, run }: Pick<ReturnType<typeof watchedHost>, 'bash' | 'run'>) {
   /** What a script of the role prints, behind what host_script puts before it; its failure is a line `failed: …`. */
   const script = (name: string, vars: Vars = {}) => {
-    const said = Object.entries({ ETCD_HERE: 'yes', ETCD_SERVERS: 'https://127.0.0.1:2379', ...vars }).map(
-      ([key, value]) => `${key}='${value.replaceAll("'", `'\\''`)}'\n`,
-    );
-    const body = `${read('files/prelude.sh')}\n${role('seal.sh')}\n${role('etcd-data.sh')}\n${role('put.sh')}\nROLE=repair\n( ${name.includes('/') ? read(`roles/${name}`) : role(name)}\n)`;
+    const said = Object.entries({
+      ETCD_HERE: 'yes',
+      ETCD_SERVERS: 'https://127.0.0.1:2379',
+      ETCD_ONLY: '',
+      ...vars,
+    }).map(([key, value]) => `${key}='${value.replaceAll("'", `'\\''`)}'\n`);
+    const body = `${read('files/prelude.sh')}\n${role('seal.sh')}\n${role('etcd-data.sh')}\n${role('etcd-start.sh')}
+${role('put.sh')}\nROLE=repair\n( ${name.includes('/') ? read(`roles/${name}`) : role(name)}\n)`;
     return bash(
       ['-s'],
       `main() {\n${said.join('')}${body}\ncase $? in 0 | 4) ;; *) echo failed: "$?" ;; esac\n}\nmain 2>&1 </dev/null\n`,

@@ -17,6 +17,7 @@ const LIBRARIES = [
   'etcd/files/etcd.sh',
   'repair/files/seal.sh',
   'repair/files/etcd-data.sh',
+  'repair/files/etcd-start.sh',
   'repair/files/put.sh',
 ];
 
@@ -54,6 +55,7 @@ const CURL = `#!/bin/bash
 case "$*" in
 *//127.0.0.1:8443/*) [ ! -e "$MATRYOSHKA_ROOT/deaf" ] || exit 7 ;;
 *//127.0.0.1:6443/*) [ ! -e "$MATRYOSHKA_ROOT${APISERVER}" ] || echo ok ;;
+*--http1.1*//10.0.0.1:2380/members) [ ! -e "$MATRYOSHKA_ROOT/mute" ] && cat "$MATRYOSHKA_ROOT/listed-10.0.0.1" 2>/dev/null || exit 7 ;;
 *--http1.1*:2380/members) cat "$MATRYOSHKA_ROOT/listed-$(echo "$*" | sed 's#.*//##; s#:.*##')" 2>/dev/null || exit 7 ;;
 *) while read -r one; do case "$*" in *"//$one:6443/"*) echo ok ;; esac; done < "$MATRYOSHKA_ROOT/answering" ;;
 esac
@@ -95,11 +97,13 @@ async function start(
   others = '',
   isMaster = 'yes',
   etcdHere = 'yes',
+  peers = etcdHere && others,
+  membersFirst = '',
 ): Promise<string> {
   await put(PENDING, noted.map((line) => `${line}\n`).join(''));
   const library = LIBRARIES.map((path) => read(`roles/${path}`)).join('\n');
-  const etcd = `ETCD_HERE='${etcdHere}' ETCD_SERVERS= ETCD_PEERS='${etcdHere && others}' ETCD_ENDPOINTS= ETCD_IMAGE=none`;
-  const vars = `BALANCER_ADDRESS=127.0.0.1:8443 IP=10.0.0.1 OTHERS='${others}' IS_MASTER='${isMaster}' ${etcd}`;
+  const etcd = `ETCD_HERE='${etcdHere}' ETCD_SERVERS= ETCD_PEERS='${peers}' ETCD_ENDPOINTS= ETCD_IMAGE=none`;
+  const vars = `BALANCER_ADDRESS=127.0.0.1:8443 IP=10.0.0.1 OTHERS='${others}' IS_MASTER='${isMaster}' MEMBERS_FIRST='${membersFirst}' ${etcd}`;
   const body = `${read('files/prelude.sh')}\n${library}\nROLE=repair\n${read('roles/repair/files/start.sh')}`;
   return bash(['-s'], `main() {\n${vars}\n( ${body}\n) || true\n}\nmain 2>&1 </dev/null\n`);
 }
@@ -107,6 +111,9 @@ async function start(
 const member = (at: number, more = `"name":"n${at}",`) =>
   `{"id":${at},"peerURLs":["https://10.0.0.${at}:2380"],${more}"clientURLs":["https://10.0.0.${at}:2379"]}`;
 const LISTED = `[${member(1)},${member(2)}]\n`;
+const TWO = `1, started, n1, https://10.0.0.1:2380, https://10.0.0.1:2379, false
+2, started, n2, https://10.0.0.2:2380, https://10.0.0.2:2379, false
+`;
 const done = async () => (existsSync(at('/done')) ? (await text('/done')).trim().split('\n') : []);
 
 describe('what was put back', () => {
@@ -147,9 +154,6 @@ describe('what was put back', () => {
 });
 
 describe('a control plane that serves is not taken away', () => {
-  const TWO = `1, started, n1, https://10.0.0.1:2380, https://10.0.0.1:2379, false
-2, started, n2, https://10.0.0.2:2380, https://10.0.0.2:2379, false
-`;
   it('where the API server of another does not answer; what is left is noted for the next try', async () => {
     await put('/answering', '10.0.0.2\n');
     await start(['pod kube-apiserver', 'pod kube-scheduler'], '10.0.0.2 10.0.0.3');
@@ -167,7 +171,7 @@ describe('a control plane that serves is not taken away', () => {
     await put('/sick', '10.0.0.2\n');
     await start(['pod etcd'], '10.0.0.2');
     expect(await text(WHY)).toMatch(
-      /^etcd of this control plane is not restarted: members of etcd that stay do not answer: n2 \(10\.0\.0\.2\)/m,
+      /^etcd of this host is not restarted: members of etcd that stay do not answer: n2 \(10\.0\.0\.2\)/m,
     );
     expect(await done()).toEqual([]);
     await put('/sick', '');
@@ -218,12 +222,12 @@ describe('etcd', () => {
       () => put('/listed-10.0.0.2', `[${member(1, '"isLearner":true,"name":"n1",')},${member(2)}]\n`),
       'the member at 10.0.0.2 does not list it; replace this host',
     ],
-    ['none of the others answers', async () => {}, 'no member on another control plane answers'],
+    ['none of the others answers', async () => {}, 'no member on another host answers'],
   ])('is not started where %s', async (_, given, says) => {
     await cutOut();
     await given();
     await start(['pod etcd'], '10.0.0.2');
-    expect(await text(WHY)).toMatch(`etcd of this control plane is not started: ${says}`);
+    expect(await text(WHY)).toMatch(`etcd of this host is not started: ${says}`);
     expect(await done()).toEqual([]);
     expect(existsSync(at(ETCD))).toBe(false);
   });
@@ -247,5 +251,99 @@ describe('etcd', () => {
     await start(['pod etcd'], '10.0.0.2', 'yes', '');
     expect(await done()).toEqual([]);
     expect(existsSync(at(ETCD))).toBe(false);
+  });
+});
+
+describe('a member of etcd on a host of its own', () => {
+  const NOTED = 'unit matryoshka-etcd';
+  const begin = (noted: readonly string[] = [NOTED], membersFirst = '') =>
+    start(noted, '', '', '', '10.0.0.2', membersFirst);
+  beforeEach(async () => {
+    await run('begin');
+    await rm(at('/etc/kubernetes'), { recursive: true });
+    await put(MADE, `${await text(MADE)}etcd unit matryoshka-etcd.service\n`);
+    await put(
+      '/var/lib/matryoshka/etcd/usr/local/bin/etcdctl',
+      CTR.replace('shift 2\n', 'set -- tasks exec "$@"\n'),
+      0o755,
+    );
+    await run('end');
+    await put('/members', TWO);
+    for (const one of [1, 2]) await put(`/listed-10.0.0.${one}`, LISTED);
+  });
+
+  it('begins anew by what was put back, while every other one is well', async () => {
+    await begin();
+    expect(await done()).toEqual(['restart matryoshka-etcd']);
+    expect(await text(PENDING)).toBe('');
+  });
+
+  it('runs on where another one does not answer, which is named, and noted for the next try', async () => {
+    await put('/sick', '10.0.0.2\n');
+    await begin();
+    expect(await done()).toEqual([]);
+    expect(await text(WHY)).toMatch(
+      /^etcd of this host is not restarted: members of etcd that stay do not answer: n2 \(10\.0\.0\.2\)/m,
+    );
+    expect(await text(PENDING)).toBe(`${NOTED}\n`);
+  });
+
+  it('comes before what needs an API server, which waits for another step on a worker', async () => {
+    await put(MADE, `${await text(MADE)}balancer unit matryoshka-balancer.service\n`);
+    await put('/deaf', '');
+    await begin([NOTED, 'unit matryoshka-balancer'], 'yes');
+    expect(await done()).toEqual(['restart matryoshka-etcd']);
+    expect(await text(PENDING)).toBe('unit matryoshka-balancer\n');
+    await put('/bin/journalctl', '#!/bin/sh\n', 0o755);
+    expect(await begin([NOTED, 'unit matryoshka-balancer'])).toContain('no API server answers');
+    expect((await done()).slice(1)).toEqual(['restart matryoshka-etcd', 'restart matryoshka-balancer']);
+  });
+
+  it('that runs and does not hear is started anew, since nobody misses it', async () => {
+    await put('/sick', '10.0.0.1\n10.0.0.2\n');
+    await put(
+      '/bin/sleep',
+      `#!/bin/sh\n[ ! -e "$MATRYOSHKA_ROOT/done" ] || rm -f "$MATRYOSHKA_ROOT/mute"\n`,
+      0o755,
+    );
+    await put('/mute', '');
+    await begin([]);
+    expect(await done()).toEqual(['restart matryoshka-etcd']);
+  });
+
+  it('is left alone where nothing of it was put back', async () => {
+    await put('/sick', '10.0.0.2\n');
+    await begin([]);
+    expect(await done()).toEqual([]);
+    expect(existsSync(at(WHY))).toBe(false);
+  });
+
+  it('that is down begins as a member that another lists, though the others are not well', async () => {
+    await put('/stopped-matryoshka-etcd', '');
+    await put('/sick', '10.0.0.1\n10.0.0.2\n');
+    await begin([]);
+    expect(await done()).toEqual(['restart matryoshka-etcd']);
+  });
+
+  it.each<[string, () => Promise<unknown>, string]>([
+    ['nobody answers', () => rm(at('/listed-10.0.0.2')), 'no member on another host answers'],
+    [
+      'it was taken out',
+      () => put('/listed-10.0.0.2', `[${member(2)}]\n`),
+      'at 10.0.0.2 does not list it; replace',
+    ],
+  ])('that is down is not started where %s', async (_, given, says) => {
+    await put('/stopped-matryoshka-etcd', '');
+    await given();
+    await begin([]);
+    expect(await done()).toEqual([]);
+    expect(await text(WHY)).toContain(says);
+    expect(await text(PENDING)).toBe(`${NOTED}\n`);
+  });
+
+  it('is not begun anew without its data', async () => {
+    await rm(at(WAL));
+    expect(await begin()).toContain('there is no data of etcd in /var/lib/etcd');
+    expect(await done()).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
     });
 });
 
-it('passes by hosts that have no seal, and lets each host be away', () => {
+it('puts back members of etcd on hosts of their own first, one at a time, and lets each host be away', () => {
   const of = apart([1], [4, 5, 6], [4, 7]);
   const { hosts, steps } = planOf(repair, {
     spec: of,
@@ -35,16 +35,20 @@ it('passes by hosts that have no seal, and lets each host be away', () => {
     hosts: records(of),
     offer: { versions: ['v1.34.4'] },
   });
-  const put = hosts.filter(({ action }) => action === 'change');
-  expect(put.map(({ member, mayBeAway }) => [member.ip, mayBeAway])).toEqual(
-    [1, 4, 7].map((last) => [ip(last), true]),
+  expect(hosts.map(({ member, action, mayBeAway }) => [member.ip, action, mayBeAway])).toEqual(
+    [1, 4, 7, 5, 6].map((last) => [ip(last), 'change', true]),
   );
-  // API servers are compared with where etcd is, so its hosts are known to the run.
-  expect(hosts.filter(({ action }) => action === 'stay').map(({ member }) => member.ip)).toEqual([
-    ip(5),
-    ip(6),
-  ]);
-  expect(steps.find(({ name }) => name === 'Compare hosts')?.hosts).toEqual([1, 4, 7].map(ip));
+  const at = (name: string) => steps.find((step) => step.name === name)?.hosts;
+  const first = ['Put back members of etcd that do not run', 'Put back members of etcd'];
+  expect(steps.slice(1, 3)).toMatchObject(first.map((name) => ({ name, hosts: [4, 5, 6].map(ip) })));
+  // One of them is a worker as well, of which the rest comes once API servers answer.
+  expect(at('Put back workers')).toEqual([4, 7].map(ip));
+  expect(at('Compare hosts')).toEqual([1, 4, 7, 5, 6].map(ip));
+  for (const one of first)
+    expect(repair.planning.steps.find(({ name }) => name === one)).toMatchObject({
+      pace: 'one',
+      cut: 'never',
+    });
 });
 
 it('is for hosts that have joined', () => {

@@ -1,5 +1,5 @@
 import { stateOf } from '#api/host-record.ts';
-import { isEtcdOnly, isMaster } from '#api/member.ts';
+import { hasEtcd, isEtcdOnly, isMaster } from '#api/member.ts';
 import type { PlannedHost } from '#protocol/order.ts';
 import { onlyChanges } from './changes.ts';
 import { named, type Operation } from './operation.ts';
@@ -7,17 +7,23 @@ import type { StepPlan } from './plan.ts';
 import { editRequest, retryField } from './request.ts';
 
 const isPutBack = ({ action }: PlannedHost): boolean => action === 'change';
-const isWorker = (host: PlannedHost): boolean => isPutBack(host) && !isMaster(host.member);
+const isApart = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMaster(member);
+const isWorker = (host: PlannedHost): boolean =>
+  isPutBack(host) && !isMaster(host.member) && !isEtcdOnly(host.member);
 /** An API server or a member of etcd that is away for a moment needs the others: never two at once, never left halfway. */
+const CAREFULLY = { pace: 'one', cut: 'never' } as const;
 const CONTROL_PLANES = {
+  ...CAREFULLY,
   works: ({ member }) => isMaster(member),
-  pace: 'one',
-  cut: 'never',
+} satisfies Omit<StepPlan, 'name'>;
+const MEMBERS = {
+  ...CAREFULLY,
+  works: (host) => isPutBack(host) && isApart(host),
 } satisfies Omit<StepPlan, 'name'>;
 
 /**
- * Puts back what somebody has changed on hosts: what differs from the seal (ansible/README.md). On all hosts that have
- * one, since a host that is as it was made answers so at once; those of etcd alone have none.
+ * Puts back what somebody has changed on hosts: what differs from the seal (ansible/README.md). On all hosts, since one
+ * that is as it was made answers so at once.
  */
 export const repair = {
   ...named('repair'),
@@ -33,13 +39,14 @@ export const repair = {
   }),
   mayChange: [],
   planning: {
-    // Nothing is put back on hosts of etcd alone; API servers are compared with where it is.
-    named: (member, record) =>
-      record && stateOf(record) === 'Joined' ? (isEtcdOnly(member) ? 'stay' : 'change') : undefined,
+    named: (_member, record) => (record && stateOf(record) === 'Joined' ? 'change' : undefined),
     unnamed: () => undefined,
     mayBeAway: true,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
+      // API servers need these first.
+      { ...MEMBERS, name: 'Put back members of etcd that do not run' },
+      { ...MEMBERS, name: 'Put back members of etcd' },
       { ...CONTROL_PLANES, name: 'Put back control planes that do not answer' },
       { ...CONTROL_PLANES, name: 'Put back control planes' },
       { name: 'Put back workers', works: isWorker, pace: { atMost: 10 }, cut: 'between' },

@@ -101,6 +101,35 @@ describe('a cluster whose etcd has hosts of its own', () => {
     await says(/^True AllHealthy/);
   });
 
+  it('has what somebody changes on hosts of etcd told and put back, by one member after the other', async () => {
+    const says = async (wanted: RegExp) => {
+      const told = (cluster: KubernetesCluster | undefined) => {
+        const found = findCondition(cluster?.status?.conditions, 'HostsAsMade');
+        return wanted.test(`${found?.status}: ${found?.message}`);
+      };
+      await untilCluster(meta, NAME, told, TOLD_MS);
+    };
+    const unit = '/etc/systemd/system/matryoshka-etcd.service';
+    const programs = '/var/lib/matryoshka/etcd/usr/local/bin';
+    const [edited = '', stopped = '', other = ''] = entries(2, 3, 4).map(({ ip }) =>
+      ip.replaceAll('.', '\\.'),
+    );
+    await says(/^True/);
+    await on(2, 'sh', '-c', `echo '# mine' >> ${unit}; echo x >> ${programs}/etcdutl`);
+    await on(3, 'systemctl', 'disable', '--now', 'matryoshka-etcd');
+    await on(4, 'sh', '-c', 'echo x > /etc/matryoshka/etcd/ca.crt');
+    await says(
+      new RegExp(
+        `\\(${edited}\\): (?=.*matryoshka-etcd.service changed).*etcdutl changed.*\\(${stopped}\\): unit matryoshka-etcd.service not enabled, not running.*\\(${other}\\): /etc/matryoshka/etcd/ca.crt changed`,
+      ),
+    );
+    await done('POST', `${PATH}/repair`, {});
+    for (const index of [2, 3, 4])
+      expect(await on(index, 'systemctl', 'is-active', 'matryoshka-etcd')).toContain('active');
+    expect(await on(2, 'cat', unit)).not.toContain('# mine');
+    await says(/^True/);
+  });
+
   it('has its first member replaced while it lives, which leaves etcd before its host is reset', async () => {
     const [from, to] = [meta.hosts[2]?.ip, { ip: meta.hosts[1]?.ip }];
     await done('POST', `${PATH}/replace`, { from, to });

@@ -5,6 +5,19 @@ etcd_has_data() {
 }
 # What a manifest says of where its data are, and of what has names there.
 places() { grep -E '(data|wal)-dir|[pP]ath:|name:' "$1" 2>/dev/null; }
+etcd_unit=/etc/systemd/system/matryoshka-etcd.service
+# Whether the member on a host of its own may have other data than that in /var/lib/etcd, on which it would begin. One that runs shows
+# what it has open; of one that does not, somebody's lines may say no more than how much it may use and when it starts.
+may_have_other_data() { # LINE…: what somebody has written into the unit, or beside it
+  local pid fd
+  pid=$(systemctl show -p MainPID --value matryoshka-etcd.service 2>/dev/null | grep -xE '[1-9][0-9]*')
+  if [ -n "$pid" ]; then
+    for fd in /proc/"$pid"/fd/*; do [ ! "$fd" -ef "$R/var/lib/etcd/member/snap/db" ] || return 1; done
+    return 0
+  fi
+  grep -qvE '^[[:space:]]*($|[#;[]|(Nice|CPU|Memory|IO|Limit|Tasks|OOM|Restart|StartLimit|Description|Documentation|After|Before|Wants)[A-Za-z]*=)' <<< "$1"
+}
+without_data() { etcd_has_data || echo 'would begin an empty etcd: there is no data in /var/lib/etcd'; }
 servers() { tr ',' '\n' <<< "$1" | sort; }
 
 # obstacle KIND THING HOW: why a thing must not be put back; nothing where it may be.
@@ -13,6 +26,23 @@ obstacle() {
   case $1:$2 in
     unit:containerd.service | unit:kubelet.service)
       [ ! -e "$R$kubernetes/manifests/etcd.yaml" ] || etcd_has_data || echo 'would begin an empty etcd: there is no data in /var/lib/etcd' ;;
+    unit:matryoshka-etcd.service)
+      etcd_has_data || { without_data; return; }
+      other=$(grep -o 'changed by [^,]*' <<< "$3" | sed 's/^changed by //' | while read -r copy; do cat "$R$copy" || echo unreadable; done 2>/dev/null)
+      case $3 in *'runs by'*) other=elsewhere ;; esac
+      ! may_have_other_data "$other" || echo 'may have other data than it was made with' ;;
+    file:$etcd_unit)
+      ! only_mode "$3" && copy=$(copy_of "$2") || return 0
+      etcd_has_data || { without_data; return; }
+      # Gone, or masked by a link to /dev/null, it says nothing of other data.
+      [ -f "$R$2" ] || { [ "$(readlink -f "$R$2")" = /dev/null ] || [ ! -L "$R$2" ]; } || { echo 'may have other data than it was made with'; return; }
+      other=$([ ! -f "$R$2" ] || diff "$copy" "$R$2" | sed -n 's/^[<>] //p')
+      ! may_have_other_data "$other" || echo 'may have other data than it was made with' ;;
+    file:/etc/matryoshka/etcd/*.crt)
+      etcd_has_data || { without_data; return; }
+      ! only_mode "$3" && copy=$(copy_of "$2") && openssl x509 -noout -in "$copy" 2> /dev/null || return 0
+      openssl x509 -noout -checkend 0 -in "$copy" > /dev/null || echo 'was made with a certificate that has ended' ;;
+    file:/etc/matryoshka/etcd/* | file:/var/lib/matryoshka/etcd/*) without_data ;;
     file:$kubernetes/manifests/etcd.yaml | file:$kubernetes/pki/etcd/server.* | file:$kubernetes/pki/etcd/peer.* | file:$kubernetes/pki/etcd/healthcheck-client.*)
       [ -n "$ETCD_HERE" ] || { echo 'etcd is not beside this control plane'; return; }
       is_static_pod "$2" && ! only_mode "$3" && copy=$(copy_of "$2") || return 0

@@ -1,5 +1,6 @@
 # Puts back what differs, as it was sealed, as far as nothing is started for it: that follows in start.sh.
-[ -z "$ONLY_DEAD" ] || ! healthy || enough
+serves() { if [ -n "$IS_MASTER" ]; then healthy; else member_serves; fi; }
+[ -z "$ONLY_DEAD" ] || ! serves || enough
 list=$(base64 -d <<< "$DIFFERS")
 
 # The mark by which a role knows that it has nothing to bring.
@@ -9,6 +10,7 @@ forget() { # PATH
     */bin/containerd* | */bin/ctr) rm -f "$installed/containerd" ;;
     /opt/cni/bin/*) rm -f "$installed"/{cni-plugins,flannel-cni-plugin} ;;
     */balancer/*) rm -f "$installed/balancer" ;;
+    /var/lib/matryoshka/etcd/*) rm -f "$installed/etcd" ;;
   esac
 }
 # Somebody's change of our unit stays on the host, under a name that systemd passes over.
@@ -37,9 +39,9 @@ while IFS=$'\t' read -r kind thing how; do
     swap) swapoff -a || fail 'swap cannot be turned off'; changed 'swap is off; take it out of /etc/fstab, or a start turns it on' ;;
     unit)
       unit=${thing%.service}
-      while read -r path; do [ -z "$path" ] || { [ "$unit" = matryoshka-etcd ] || note "unit $unit"; set_aside "$thing" "$path"; }; done \
+      while read -r path; do [ -z "$path" ] || { note "unit $unit"; set_aside "$thing" "$path"; }; done \
         < <(grep -o 'changed by [^,]*' <<< "$how" | sed 's/^changed by //')
       case $how in *masked*) systemctl unmask -q "$thing"; systemctl unmask -q --runtime "$thing"; changed "$thing is not masked" ;; esac
-      case $how in *'runs by'*) [ "$unit" = matryoshka-etcd ] || note "unit $unit" ;; esac ;;
+      case $how in *'runs by'*) note "unit $unit" ;; esac ;;
   esac
 done < <(in_order "$list")

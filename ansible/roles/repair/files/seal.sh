@@ -82,6 +82,7 @@ remedy() {
   case $2 in
     /var/lib/matryoshka/balancer/*) echo balancer/balancer.sh; return ;;
     /etc/cni/net.d/*) echo none; return ;;
+    /var/lib/matryoshka/etcd/*) echo etcd/programs.sh; return ;;
   esac
   case $(role_of "$2") in
     host) echo host/host.sh ;;
@@ -110,6 +111,8 @@ users_of() {
     $kubernetes/pki/*) echo 'pod kube-apiserver' ;;
     $kubernetes/kubelet.conf | $kubernetes/resolv.conf | /var/lib/kubelet/* | */kubelet.service | */kubelet.service.d/* | */bin/kubelet) echo 'unit kubelet' ;;
     /etc/containerd/config.toml | */containerd.service | */containerd.service.d/* | */bin/containerd) echo 'unit containerd' ;;
+    # Of these it reads certificates at each connection: it starts anew all the same, so that one comes after the other.
+    /etc/matryoshka/etcd/*.crt | /var/lib/matryoshka/etcd/* | */matryoshka-etcd.service) echo 'unit matryoshka-etcd' ;;
     */matryoshka-balancer.service | /etc/matryoshka/balancer/* | */balancer/*) echo 'unit matryoshka-balancer' ;;
     */matryoshka-watch.service | */matryoshka-watch) echo 'unit matryoshka-watch' ;;
   esac

@@ -1,10 +1,15 @@
 # Starts anew what ran by something that was put back, and starts what somebody has stopped. What others must carry on for
 # and cannot waits for the next repair, with the reason, and keeps nothing else.
 rm -f "$pending.why"
-[ ! -e "$R$kubernetes/manifests/etcd.yaml" ] || etcd_has_data || fail 'there is no data of etcd in /var/lib/etcd; replace the host'
+{ [ ! -e "$R$kubernetes/manifests/etcd.yaml" ] && ! is_made unit matryoshka-etcd.service; } || etcd_has_data || fail 'there is no data of etcd in /var/lib/etcd; replace the host'
 systemctl daemon-reload
+# What else runs here may need it.
+! is_made unit matryoshka-etcd.service || start_etcd
+# The rest of a host with a kubelet waits until API servers can answer.
+[ -z "$MEMBERS_FIRST" ] || exit 0
 lead_on() { for try in $(seq 50); do curl -sk -m 2 -o /dev/null "https://$BALANCER_ADDRESS/readyz" && return; sleep 0.2; done; return 1; }
-for unit in containerd kubelet matryoshka-etcd matryoshka-balancer matryoshka-watch; do
+units='containerd kubelet matryoshka-balancer matryoshka-watch'
+for unit in $units; do
   is_made unit $unit.service || continue
   systemctl is-enabled -q $unit 2>/dev/null || { systemctl enable -q $unit 2>/dev/null && changed "$unit.service is enabled"; }
   if noted "unit $unit"; then does=restart; elif systemctl is-active -q $unit; then continue; else does=start; fi
@@ -14,9 +19,8 @@ for unit in containerd kubelet matryoshka-etcd matryoshka-balancer matryoshka-wa
   # It may run and lead nowhere, for want of what it reads.
   [ $unit != matryoshka-balancer ] || lead_on || fail "no API server answers through the balancer: $(journalctl -u $unit -n 3 --no-pager -o cat)"
 done
-done_with 'unit .*'
+for unit in $units; do done_with "unit $unit"; done
 [ -n "$IS_MASTER" ] || exit 0
-later() { echo "$1; ${2:-mend or replace that host, and ask again}" > "$pending.why"; return 1; } # WHY [WHAT-TO-DO]
 
 runs() { # NAME: a container of the static pod runs
   [ -n "$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
@@ -29,7 +33,6 @@ exchange() {
   for try in $(seq 240); do runs "$1" || break; sleep 0.5; done
   mv -fT "$2" "$to"
 }
-in_url() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
 # While this API server is away the others carry on: each of them answers.
 others_answer() { # NAME
   local address try
@@ -38,34 +41,18 @@ others_answer() { # NAME
     later "$1 of this control plane is not restarted: the API server at $address does not answer" || return 1
   done
 }
-# It begins as a member that those on other control planes list as a started one: each that answers must, and one must
-# answer. That of the peers' port needs no quorum; it agrees to HTTP/2, and then speaks HTTP/1 all the same.
-etcd_is_known() {
-  local address answer known= pki=$R$kubernetes/pki/etcd
-  for address in $ETCD_PEERS; do
-    answer=$(curl -sf --http1.1 -m 5 --noproxy '*' --cert "$pki/peer.crt" --key "$pki/peer.key" --cacert "$pki/ca.crt" \
-      "https://$(in_url "$address"):2380/members") || continue
-    grep -o '{[^{}]*}' <<< "$answer" | grep -F "\"https://$(in_url "$IP"):2380\"" | grep '"name":"[^"]' | grep -qv '"isLearner":true' ||
-      { later "etcd of this control plane is not started: the member at $address does not list it" 'replace this host'; return; }
-    known=yes
-  done
-  [ -z "$ETCD_PEERS" ] || [ -n "$known" ] ||
-    later 'etcd of this control plane is not started: no member on another control plane answers' 'start one of them by hand, and ask again'
-}
-# A member that runs ends only while every other one is well; one that is down already takes no quorum away. One that is
-# alone may be what does not answer, and nobody else needs it.
-etcd_carries_on() {
-  local tasks ids all out ETCD_ENDPOINTS= address
+may_exchange_etcd() {
+  etcd_is_known || return
   [ -n "$ETCD_PEERS" ] || return 0
+  etcd_pod_runs
+  case $? in 0) etcd_carries_on ;; 2) return 1 ;; esac
+}
+etcd_pod_runs() { # 2: nobody can tell
+  local tasks ids
   tasks=$(ctr -n k8s.io tasks ls) &&
     ids=$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd,labels."io.kubernetes.pod.namespace"==kube-system') ||
-    later 'etcd of this control plane is not restarted: containerd does not tell whether it runs' 'mend containerd of this host, and ask again' || return
-  awk '$3 == "RUNNING" { print $1 }' <<< "$tasks" | grep -qxF "${ids:--}" || return 0
-  # By the others, since its own answers may be what has to be mended.
-  for address in $ETCD_PEERS; do ETCD_ENDPOINTS=$ETCD_ENDPOINTS${ETCD_ENDPOINTS:+,}$(at "$address"); done
-  all=$(members 2>&1) || later "etcd of this control plane is not restarted: its members cannot be listed: $(tail -1 <<< "$all")" || return
-  [ "$(grep -c . <<< "$all")" != 1 ] || return 0
-  out=$(check_etcd "$IP" '' 2>&1) || later "etcd of this control plane is not restarted: ${out%; nothing was changed}"
+    { later 'etcd of this host is not restarted: containerd does not tell whether it runs' 'mend containerd of this host, and ask again'; return 2; }
+  awk '$3 == "RUNNING" { print $1 }' <<< "$tasks" | grep -qxF "${ids:--}"
 }
 is_back() { # NAME
   case $1 in
@@ -79,7 +66,7 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   noted "pod $pod" || continue
   [ -n "$(sealed "/etc/kubernetes/manifests/$pod.yaml" 2)" ] && [ "$pod$ETCD_HERE" != etcd ] || { done_with "pod $pod"; continue; }
   case $pod in etcd | kube-apiserver) ! healthy || others_answer "$pod" || continue ;; esac
-  [ "$pod" != etcd ] || { etcd_is_known && etcd_carries_on; } || continue
+  [ "$pod" != etcd ] || may_exchange_etcd || continue
   of_pod=/etc/kubernetes/manifests/$pod.yaml new=$R/etc/kubernetes/.$pod.matryoshka
   copy=$(copy_of $of_pod) || copy=$R$of_pod
   cp "$copy" "$new" && chmod "$(sealed $of_pod 4)" "$new" && chown "$(sealed $of_pod 5)" "$new" || fail "there is no manifest of $pod"

@@ -17,7 +17,7 @@ describe('what a host tells', () => {
     ['more than is named', told({ count: 30 }), { count: 30, things: ['/etc/a changed'] }],
     ['fewer than are named', told({ count: 0 }), { count: 1, things: ['/etc/a changed'] }],
   ])('is taken: %s', (_, text, drift) => {
-    expect(driftIn(text, now)).toEqual(drift);
+    expect(driftIn(text, now)).toEqual({ atMs: Date.parse('2026-01-01T11:50:00Z'), ...drift });
   });
 
   it.each<[string, unknown]>([

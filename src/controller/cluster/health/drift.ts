@@ -21,7 +21,7 @@ const driftSchema = z.object({
 export function driftIn(annotation: unknown, now: Date | undefined): DriftSeen | undefined {
   const told = toldIn(annotation, driftSchema, now, STALE_MS);
   if (!told) return undefined;
-  const { count, things } = told;
+  const { at, count, things } = told;
   const texts = things.map(([kind, thing, how]) => `${kind === 'unit' ? 'unit ' : ''}${thing} ${how}`);
-  return { count: Math.max(count, texts.length), things: texts };
+  return { atMs: Date.parse(at), count: Math.max(count, texts.length), things: texts };
 }

@@ -123,7 +123,17 @@ describe('a look', () => {
     const told = {
       'ecs.yun.com/drift': JSON.stringify({ at, count: 0, things: [] }),
       'ecs.yun.com/etcd': JSON.stringify({ at, members: [['10.0.0.5', 'healthy']] }),
+      'ecs.yun.com/drift-of-etcd': JSON.stringify({
+        at,
+        hosts: [
+          [
+            Buffer.from('/matryoshka/drift/n5').toString('base64'),
+            Buffer.from(JSON.stringify({ at, count: 0, things: [] })).toString('base64'),
+          ],
+        ],
+      }),
     };
+    const atMs = Date.parse(at);
     const renewed = '2026-01-01T00:09:55.000000Z';
     await serve(
       cluster({
@@ -135,7 +145,8 @@ describe('a look', () => {
       {
         name: 'a',
         ready: true,
-        drift: { count: 0, things: [] },
+        drift: { atMs, count: 0, things: [] },
+        driftOfEtcd: new Map([['n5', { atMs, count: 0, things: [] }]]),
         etcd: [{ ip: '10.0.0.5', healthy: true, says: 'healthy' }],
       },
       { name: 'b', ready: true },

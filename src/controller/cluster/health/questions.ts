@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Connection, GetOptions } from './connection.ts';
 import { DRIFT_ANNOTATION, driftIn } from './drift.ts';
+import { DRIFT_OF_ETCD_ANNOTATION, driftOfEtcdIn } from './drift-of-etcd.ts';
 import type { EtcdPodSeen, NodeSeen, ServerSeen, ServerState } from './judge/seen.ts';
 import { MEMBERS_ANNOTATION, membersIn } from './members.ts';
 
@@ -106,7 +107,7 @@ interface Leases {
   /** Nodes whose kubelet is not heard of. */
   stale: ReadonlySet<string>;
   /** What each host tells, by its node. */
-  told: ReadonlyMap<string, Pick<NodeSeen, 'drift' | 'etcd'>>;
+  told: ReadonlyMap<string, Pick<NodeSeen, 'drift' | 'driftOfEtcd' | 'etcd'>>;
 }
 
 /** A kubelet may write its own lease and no other, so what is told there is its host's own word. */
@@ -122,6 +123,7 @@ async function askLeases(connection: Connection, signal: AbortSignal): Promise<L
         name,
         {
           drift: driftIn(annotations?.[DRIFT_ANNOTATION], date),
+          driftOfEtcd: driftOfEtcdIn(annotations?.[DRIFT_OF_ETCD_ANNOTATION], date),
           etcd: membersIn(annotations?.[MEMBERS_ANNOTATION], date),
         },
       ]),

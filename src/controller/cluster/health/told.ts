@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
-/** One of ours has 1,000 characters at most; what is longer is read by nobody. */
-const MAX_CHARACTERS = 2048;
+/** One of ours about its own host has 1,000 characters at most; what is longer is read by nobody. */
+export const MAX_CHARACTERS = 2048;
 
 /**
  * What a host told in an annotation of its node's lease, not longer ago than `staleMs` by the API server's clock `now`;
@@ -12,8 +12,9 @@ export function toldIn<T extends { at: string }>(
   schema: z.ZodType<T>,
   now: Date | undefined,
   staleMs: number,
+  maxCharacters = MAX_CHARACTERS,
 ): T | undefined {
-  if (typeof annotation !== 'string' || annotation.length > MAX_CHARACTERS || !now) return undefined;
+  if (typeof annotation !== 'string' || annotation.length > maxCharacters || !now) return undefined;
   const { success, data } = schema.safeParse(parsedJson(annotation));
   return success && now.getTime() - Date.parse(data.at) <= staleMs ? data : undefined;
 }

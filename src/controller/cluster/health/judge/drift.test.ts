@@ -12,11 +12,22 @@ const host = (last: number, more: Partial<Expected> = {}): Expected => ({
   leaving: false,
   ...more,
 });
-const node = (last: number, drift?: DriftSeen) => ({ name: `n${last}`, ready: true, drift });
-const well: DriftSeen = { count: 0, things: [] };
-const edited: DriftSeen = { count: 1, things: ['/etc/a changed'] };
-const many: DriftSeen = { count: 5, things: ['/etc/a changed', '/etc/b missing', 'unit c not enabled', 'd'] };
+const node = (last: number, drift?: DriftSeen, driftOfEtcd: Record<string, DriftSeen> = {}) => ({
+  name: `n${last}`,
+  ready: true,
+  drift,
+  driftOfEtcd: new Map(Object.entries(driftOfEtcd)),
+});
+const well: DriftSeen = { atMs: 2, count: 0, things: [] };
+const edited: DriftSeen = { atMs: 1, count: 1, things: ['/etc/a changed'] };
+const many: DriftSeen = {
+  atMs: 1,
+  count: 5,
+  things: ['/etc/a changed', '/etc/b missing', 'unit c not enabled', 'd'],
+};
 const hosts = [host(1), host(2)];
+/** The second has etcd alone. */
+const apart = [host(1), host(2, { hasNode: false, etcd: true }), host(3, { controlPlane: true })];
 
 it.each<[string, ReturnType<typeof node>[] | undefined, Expected[], RegExp]>([
   ['none differs', [node(1, well), node(2, well)], hosts, /^True AsMade: every host tells/],
@@ -36,7 +47,26 @@ it.each<[string, ReturnType<typeof node>[] | undefined, Expected[], RegExp]>([
   ['one is silent', [node(1, well), node(2)], hosts, /^Unknown NotTold: .*: n2$/],
   ['a node is nobody’s host', [node(1, well), node(2, well), node(9, edited)], hosts, /^True /],
   ['a host joins', [node(1, well), node(2)], [host(1), host(2, { joined: false })], /^True /],
-  ['a host has etcd alone', [node(1, well)], [host(1), host(2, { hasNode: false })], /^True /],
+  ['a host of etcd alone is passed on', [node(1, well, { n2: well }), node(3, well)], apart, /^True /],
+  [
+    'it differs',
+    [node(1, well, { n2: edited }), node(3, well)],
+    apart,
+    /^False Drifted: 1 host .*: n2 \(10\.0\.0\.2\): \/etc\/a changed; /,
+  ],
+  [
+    'it differed before, by a control plane that is behind',
+    [node(1, well, { n2: edited }), node(3, well, { n2: well })],
+    apart,
+    /^True /,
+  ],
+  ['nobody passes it on', [node(1, well), node(3, well, { n9: well })], apart, /^Unknown NotTold: .*: n2$/],
+  [
+    'a worker speaks for it',
+    [node(1, well), node(3, well, { n2: well })],
+    [...apart.slice(0, 2), host(3)],
+    /^Unknown NotTold: .*: n2$/,
+  ],
   ['a host has no node, which another condition tells', [node(1, well)], hosts, /^True /],
   ['nobody tells of nodes', undefined, hosts, /^Unknown NotObserved: /],
 ])('where %s', (_, nodes, of, says) => {

@@ -1,5 +1,5 @@
 import type { Stated } from '#api/conditions.ts';
-import type { Expected, NodeSeen, Seen } from './seen.ts';
+import type { DriftSeen, Expected, NodeSeen, Seen } from './seen.ts';
 import { named, stated } from './words.ts';
 
 const TYPE = 'HostsAsMade';
@@ -8,13 +8,17 @@ const MAX_THINGS = 3;
 const MEND =
   'set the operation to "repairing" (REST: POST …/repair) to put it back; on a host the journal of unit matryoshka-watch names all of it';
 
-/** Whether each host is as we made it, by its own word. Hosts that have etcd alone run no kubelet, and tell nothing. */
+/** Whether each host is as we made it, by its own word; that of a host of etcd alone is passed on by control planes. */
 export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): Stated {
   if (blind) return stated(TYPE, 'Unknown', blind.reason, blind.message);
   if (!nodes) return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells of its nodes');
-  const seen = new Map(nodes.map((node) => [node.name, node]));
-  const joined = hosts.filter(({ joined, hasNode, name }) => joined && hasNode && seen.has(name));
-  const drifted = joined.flatMap((host) => tellOf(host, seen.get(host.name)?.drift));
+  const told = new Map([
+    ...nodes.map(({ name, drift }): [string, DriftSeen | undefined] => [name, drift]),
+    ...passedOn(nodes, hosts),
+  ]);
+  // One whose node is not there is another condition's.
+  const joined = hosts.filter(({ joined, hasNode, name }) => joined && (!hasNode || told.has(name)));
+  const drifted = joined.flatMap((host) => tellOf(host, told.get(host.name)));
   if (drifted.length > 0)
     return stated(
       TYPE,
@@ -22,7 +26,7 @@ export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): 
       'Drifted',
       `${drifted.length === 1 ? '1 host differs' : `${drifted.length} hosts differ`} from what was made: ${named(drifted, '; ')}; ${MEND}`,
     );
-  const silent = joined.filter(({ name }) => !seen.get(name)?.drift).map(({ name }) => name);
+  const silent = joined.filter(({ name }) => !told.get(name)).map(({ name }) => name);
   return silent.length > 0
     ? stated(
         TYPE,
@@ -33,7 +37,22 @@ export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): 
     : stated(TYPE, 'True', 'AsMade', 'every host tells that it is as it was made');
 }
 
-function tellOf({ name, ip }: Expected, drift: NodeSeen['drift']): string[] {
+/** The latest word of each host of etcd alone, whoever of the control planes has it. */
+function passedOn(nodes: readonly NodeSeen[], hosts: readonly Expected[]): Map<string, DriftSeen> {
+  const joined = hosts.filter((host) => host.joined);
+  const tellers = new Set(joined.filter((host) => host.controlPlane).map(({ name }) => name));
+  const latest = new Map<string, DriftSeen>();
+  for (const { name, driftOfEtcd } of nodes) {
+    if (!driftOfEtcd || !tellers.has(name)) continue;
+    for (const { name: of } of joined.filter(({ hasNode }) => !hasNode)) {
+      const drift = driftOfEtcd.get(of);
+      if (drift && drift.atMs > (latest.get(of)?.atMs ?? 0)) latest.set(of, drift);
+    }
+  }
+  return latest;
+}
+
+function tellOf({ name, ip }: Expected, drift: DriftSeen | undefined): string[] {
   if (!drift || drift.count === 0) return [];
   const told = drift.things.slice(0, MAX_THINGS);
   const more = drift.count - told.length;

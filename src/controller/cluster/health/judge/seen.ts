@@ -53,6 +53,8 @@ export interface NodeSeen {
   silent?: boolean;
   /** What its host lately told of what was made there; undefined: nothing. */
   drift?: DriftSeen | undefined;
+  /** What its host, a control plane, lately passed on of hosts of etcd alone, by their names; undefined: nothing. */
+  driftOfEtcd?: ReadonlyMap<string, DriftSeen> | undefined;
   /** What its host, a control plane, lately told of members of etcd, on hosts of their own or beside it; undefined: nothing. */
   etcd?: readonly MemberSeen[] | undefined;
 }
@@ -72,6 +74,8 @@ export interface MemberSeen {
 
 /** How a host differs from what was made on it. */
 export interface DriftSeen {
+  /** When it told that, by its own clock: of two words of one host the later one holds. */
+  atMs: number;
   /** How many things differ. */
   count: number;
   /** Some of them, in words. */

@@ -1,0 +1,58 @@
+# What of etcd may be started, or started anew, and what waits for the next repair.
+later() { echo "$1; ${2:-mend or replace that host, and ask again}" > "$pending.why"; return 1; } # WHY [WHAT-TO-DO]
+in_url() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
+listed_at() { # ADDRESS
+  local pki=$R$kubernetes/pki/etcd
+  [ -n "$IS_MASTER" ] || pki=$R/etc/matryoshka/etcd
+  curl -sf --http1.1 -m 5 --noproxy '*' --cert "$pki/peer.crt" --key "$pki/peer.key" --cacert "$pki/ca.crt" "https://$(in_url "$1"):2380/members"
+}
+# It begins as a member that those on other hosts list as a started one: each that answers must, and one must
+# answer. That of the peers' port needs no quorum; it agrees to HTTP/2, and then speaks HTTP/1 all the same.
+etcd_is_known() {
+  local address answer known=
+  for address in $ETCD_PEERS; do
+    answer=$(listed_at "$address") || continue
+    grep -o '{[^{}]*}' <<< "$answer" | grep -F "\"https://$(in_url "$IP"):2380\"" | grep '"name":"[^"]' | grep -qv '"isLearner":true' ||
+      { later "etcd of this host is not started: the member at $address does not list it" 'replace this host'; return; }
+    known=yes
+  done
+  [ -z "$ETCD_PEERS" ] || [ -n "$known" ] ||
+    later 'etcd of this host is not started: no member on another host answers' 'start one of them by hand, and ask again'
+}
+# A member that runs ends only while every other one is well; one that is down already takes no quorum away. One that is
+# alone may be what does not answer, and nobody else needs it.
+etcd_carries_on() {
+  local all out ETCD_ENDPOINTS= address
+  [ -n "$ETCD_PEERS" ] || return 0
+  # By the others, since its own answers may be what has to be mended.
+  for address in $ETCD_PEERS; do ETCD_ENDPOINTS=$ETCD_ENDPOINTS${ETCD_ENDPOINTS:+,}$(at "$address"); done
+  all=$(members 2>&1) || later "etcd of this host is not restarted: its members cannot be listed: $(tail -1 <<< "$all")" || return
+  [ "$(grep -c . <<< "$all")" != 1 ] || return 0
+  out=$(check_etcd "$IP" '' 2>&1) || later "etcd of this host is not restarted: ${out%; nothing was changed}"
+}
+# Whether the member on this host of its own answers those beside it, which needs no quorum.
+member_serves() {
+  local try
+  systemctl is-active -q matryoshka-etcd || return 1
+  for try in 1 2 3; do listed_at "$IP" > /dev/null && return; sleep 1; done
+  return 1
+}
+# One on a host of its own, as a unit. One that does not serve is missed by nobody when it starts anew; another one needs the others.
+start_etcd() {
+  local unit=matryoshka-etcd does=restart try serves=
+  if member_serves; then
+    serves=yes
+    if noted "unit $unit"; then etcd_is_known && etcd_carries_on || return; else does=; fi
+  else
+    note "unit $unit"
+    etcd_is_known || return
+  fi
+  systemctl is-enabled -q $unit 2>/dev/null || { systemctl enable -q $unit 2>/dev/null && changed "$unit.service is enabled"; }
+  [ -n "$does" ] || return 0
+  systemctl reset-failed $unit 2>/dev/null
+  systemctl $does $unit || fail "$unit does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
+  # One that was down need not be well yet: where a quorum is missing, the next one brings it.
+  for try in $(seq 120); do if [ -n "$serves" ]; then answers "$IP"; else listed_at "$IP" > /dev/null; fi && break; sleep 0.5; done
+  [ "$try" != 120 ] || fail "the member of etcd on this host does not answer: $(journalctl -u $unit -n 3 --no-pager -o cat)"
+  done_with "unit $unit"; changed "$unit.service: $does"
+}
