@@ -338,12 +338,29 @@ describe('a member of etcd on a host of its own', () => {
     await begin([]);
     expect(await done()).toEqual([]);
     expect(await text(WHY)).toContain(says);
-    expect(await text(PENDING)).toBe(`${NOTED}\n`);
+    expect(await text(PENDING)).toBe('start matryoshka-etcd\n');
   });
 
   it('is not begun anew without its data', async () => {
     await rm(at(WAL));
-    expect(await begin()).toContain('there is no data of etcd in /var/lib/etcd');
+    await begin();
+    expect(await text(WHY)).toContain('there is no data of etcd in /var/lib/etcd; replace the host');
     expect(await done()).toEqual([]);
+  });
+
+  it('that does not come up is named, and does not end the run of the others', async () => {
+    await put('/stopped-matryoshka-etcd', '');
+    await rm(at('/listed-10.0.0.1'));
+    await put('/bin/journalctl', '#!/bin/sh\necho disk full\n', 0o755);
+    expect(await begin([])).toBe('');
+    expect(await text(WHY)).toMatch(/^the member of etcd on this host does not answer: disk full/);
+  });
+
+  it('that somebody has started meanwhile is not started anew for having been down', async () => {
+    await put('/sick', '10.0.0.2\n');
+    await begin(['start matryoshka-etcd']);
+    expect(await done()).toEqual([]);
+    expect(await text(PENDING)).toBe('');
+    expect(existsSync(at(WHY))).toBe(false);
   });
 });

@@ -9,13 +9,18 @@ etcd_unit=/etc/systemd/system/matryoshka-etcd.service
 # Whether the member on a host of its own may have other data than that in /var/lib/etcd, on which it would begin. One that runs shows
 # what it has open; of one that does not, somebody's lines may say no more than how much it may use and when it starts.
 may_have_other_data() { # LINE…: what somebody has written into the unit, or beside it
-  local pid fd
+  local pid
   pid=$(systemctl show -p MainPID --value matryoshka-etcd.service 2>/dev/null | grep -xE '[1-9][0-9]*')
   if [ -n "$pid" ]; then
-    for fd in /proc/"$pid"/fd/*; do [ ! "$fd" -ef "$R/var/lib/etcd/member/snap/db" ] || return 1; done
-    return 0
+    ! { has_open "$pid" "$R"/var/lib/etcd/member/snap/db && has_open "$pid" "$R"/var/lib/etcd/member/wal/*.wal; }
+    return
   fi
   grep -qvE '^[[:space:]]*($|[#;[]|(Nice|CPU|Memory|IO|Limit|Tasks|OOM|Restart|StartLimit|Description|Documentation|After|Before|Wants)[A-Za-z]*=)' <<< "$1"
+}
+has_open() { # PID FILE…: one of these
+  local fd file
+  for fd in /proc/"$1"/fd/*; do for file in "${@:2}"; do [ ! "$fd" -ef "$file" ] || return 0; done; done
+  return 1
 }
 without_data() { etcd_has_data || echo 'would begin an empty etcd: there is no data in /var/lib/etcd'; }
 servers() { tr ',' '\n' <<< "$1" | sort; }

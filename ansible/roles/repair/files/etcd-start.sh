@@ -37,22 +37,30 @@ member_serves() {
   for try in 1 2 3; do listed_at "$IP" > /dev/null && return; sleep 1; done
   return 1
 }
+# One that served and does not any more ends the run; where one did not, everything else is put back all the same.
+not_back() { # WHAT
+  local said; said="$1: $(journalctl -u matryoshka-etcd -n 3 --no-pager -o cat | tr '\n' ' ')"
+  [ -z "$serves" ] || fail "$said"
+  later "$said" 'replace this host, or mend it and ask again'
+}
 # One on a host of its own, as a unit. One that does not serve is missed by nobody when it starts anew; another one needs the others.
 start_etcd() {
   local unit=matryoshka-etcd does=restart try serves=
   if member_serves; then
     serves=yes
+    done_with "start $unit"
     if noted "unit $unit"; then etcd_is_known && etcd_carries_on || return; else does=; fi
   else
-    note "unit $unit"
+    # Once somebody has started it, it need not be started anew.
+    if systemctl is-active -q $unit; then note "unit $unit"; else done_with "unit $unit"; note "start $unit"; fi
     etcd_is_known || return
   fi
   systemctl is-enabled -q $unit 2>/dev/null || { systemctl enable -q $unit 2>/dev/null && changed "$unit.service is enabled"; }
   [ -n "$does" ] || return 0
   systemctl reset-failed $unit 2>/dev/null
-  systemctl $does $unit || fail "$unit does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
+  systemctl $does $unit || { not_back "$unit does not start"; return; }
   # One that was down need not be well yet: where a quorum is missing, the next one brings it.
   for try in $(seq 120); do if [ -n "$serves" ]; then answers "$IP"; else listed_at "$IP" > /dev/null; fi && break; sleep 0.5; done
-  [ "$try" != 120 ] || fail "the member of etcd on this host does not answer: $(journalctl -u $unit -n 3 --no-pager -o cat)"
-  done_with "unit $unit"; changed "$unit.service: $does"
+  [ "$try" != 120 ] || { not_back 'the member of etcd on this host does not answer'; return; }
+  done_with "unit $unit"; done_with "start $unit"; changed "$unit.service: $does"
 }

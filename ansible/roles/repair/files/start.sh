@@ -1,7 +1,10 @@
 # Starts anew what ran by something that was put back, and starts what somebody has stopped. What others must carry on for
 # and cannot waits for the next repair, with the reason, and keeps nothing else.
 rm -f "$pending.why"
-{ [ ! -e "$R$kubernetes/manifests/etcd.yaml" ] && ! is_made unit matryoshka-etcd.service; } || etcd_has_data || fail 'there is no data of etcd in /var/lib/etcd; replace the host'
+[ ! -e "$R$kubernetes/manifests/etcd.yaml" ] || etcd_has_data || fail 'there is no data of etcd in /var/lib/etcd; replace the host'
+if is_made unit matryoshka-etcd.service && ! etcd_has_data; then
+  note 'start matryoshka-etcd'; later 'there is no data of etcd in /var/lib/etcd' 'replace the host'; exit 0
+fi
 systemctl daemon-reload
 # What else runs here may need it.
 ! is_made unit matryoshka-etcd.service || start_etcd
@@ -20,7 +23,7 @@ for unit in $units; do
   [ $unit != matryoshka-balancer ] || lead_on || fail "no API server answers through the balancer: $(journalctl -u $unit -n 3 --no-pager -o cat)"
 done
 for unit in $units; do done_with "unit $unit"; done
-[ -n "$IS_MASTER" ] || exit 0
+[ -n "$IS_MASTER" ] || { done_with 'pod .*'; exit 0; }
 
 runs() { # NAME: a container of the static pod runs
   [ -n "$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
