@@ -341,11 +341,13 @@ describe('a member of etcd on a host of its own', () => {
     expect(await text(PENDING)).toBe('start matryoshka-etcd\n');
   });
 
-  it('is not begun anew without its data', async () => {
+  it('is not begun anew without its data, and everything else there is put back', async () => {
     await rm(at(WAL));
     await begin();
     expect(await text(WHY)).toContain('there is no data of etcd in /var/lib/etcd; replace the host');
     expect(await done()).toEqual([]);
+    await begin([NOTED, 'unit containerd']);
+    expect(await done()).toEqual(['restart containerd']);
   });
 
   it('that does not come up is named, and does not end the run of the others', async () => {

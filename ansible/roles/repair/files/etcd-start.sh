@@ -46,6 +46,7 @@ not_back() { # WHAT
 # One on a host of its own, as a unit. One that does not serve is missed by nobody when it starts anew; another one needs the others.
 start_etcd() {
   local unit=matryoshka-etcd does=restart try serves=
+  etcd_has_data || { note "start $unit"; later 'there is no data of etcd in /var/lib/etcd' 'replace the host'; return; }
   if member_serves; then
     serves=yes
     done_with "start $unit"

@@ -2,9 +2,6 @@
 # and cannot waits for the next repair, with the reason, and keeps nothing else.
 rm -f "$pending.why"
 [ ! -e "$R$kubernetes/manifests/etcd.yaml" ] || etcd_has_data || fail 'there is no data of etcd in /var/lib/etcd; replace the host'
-if is_made unit matryoshka-etcd.service && ! etcd_has_data; then
-  note 'start matryoshka-etcd'; later 'there is no data of etcd in /var/lib/etcd' 'replace the host'; exit 0
-fi
 systemctl daemon-reload
 # What else runs here may need it.
 ! is_made unit matryoshka-etcd.service || start_etcd
