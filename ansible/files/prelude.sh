@@ -14,6 +14,8 @@ fail() { echo "$*" >&2; exit 1; }
 # Of several scripts, also those that would go on after a failure: none follows, because of an error, or for want of work.
 abort() { echo "$*" >&2; exit 3; }
 enough() { exit 4; }
+# An IPv6 address stands in brackets there (RFC 3986).
+in_url() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
 
 # --- the manifest: what we made on this host, a line each, `ROLE KIND THING`, written before the thing is made
 

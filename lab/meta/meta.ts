@@ -37,8 +37,11 @@ export interface Meta extends MetaPlace {
 
 const kubeconfigPath = join(labDir, 'meta.kubeconfig');
 const caPath = join(labDir, 'meta-ca.crt');
-/** Other than the defaults, which are those of the clusters that it makes. */
-export const META_NETWORKS = { podCidr: '10.245.0.0/16', serviceCidr: '10.97.0.0/16' } as const;
+/** Other than those of the clusters that it makes; of both families, as its operator reaches hosts by both. */
+export const META_NETWORKS = {
+  podCidr: '10.245.0.0/16,fd00:10:245::/56',
+  serviceCidr: '10.97.0.0/16,fd00:10:97::/112',
+} as const;
 const TOKEN_SECONDS = 12 * 3600;
 
 /** Builds, starts and installs whatever is not there yet. Run again, it changes nothing. */

@@ -28,3 +28,16 @@ it('takes the defaults, and names every option that is wrong with its value', ()
     expect(check).toThrow(part);
   expect(() => checkOptions({ ...good, serviceCidr: '10.245.1.0/24' })).toThrow('overlaps --pod-cidr');
 });
+
+it('takes networks of both families, which are the same for pods and Services', () => {
+  const both = {
+    ...good,
+    podCidr: '10.245.0.0/16,fd00:10:245::/56',
+    serviceCidr: '10.97.0.0/16,fd00:10:97::/112',
+  };
+  expect(() => checkOptions(both)).not.toThrow();
+  expect(() => checkOptions({ ...both, serviceCidr: '10.97.0.0/16' })).toThrow('the same families');
+  expect(() => checkOptions({ ...both, serviceCidr: '10.97.0.0/16,fd00:10:245::/112' })).toThrow(
+    'overlaps --pod-cidr',
+  );
+});

@@ -1,4 +1,4 @@
-import { cidrSchema, overlaps, parseCidr } from '#api/cidr.ts';
+import { cidrsSchema, overlaps, partsOf } from '#api/cidr.ts';
 import { DNS_LABEL } from '#api/host.ts';
 import { UsageError } from '#base/errors.ts';
 
@@ -22,12 +22,17 @@ export function checkOptions({
       `--node-name: "${nodeName}" is not a DNS label; use at most 63 lower-case letters, digits and "-"`,
     );
   for (const [flag, text] of Object.entries({ 'pod-cidr': podCidr, 'service-cidr': serviceCidr })) {
-    const problem = cidrSchema.safeParse(text).error?.issues[0]?.message;
+    const problem = cidrsSchema.safeParse(text).error?.issues[0]?.message;
     if (problem !== undefined) wrong.push(`--${flag}: "${text}" ${problem}`);
   }
-  const [pods, services] = [parseCidr(podCidr), parseCidr(serviceCidr)];
-  if (pods && services && overlaps(pods, services))
+  const [pods, services] = [partsOf(podCidr), partsOf(serviceCidr)];
+  if (services.some((one) => pods.some((other) => one.cidr && other.cidr && overlaps(one.cidr, other.cidr))))
     wrong.push(`--service-cidr: "${serviceCidr}" overlaps --pod-cidr ${podCidr}`);
+  const families = (parts: typeof pods) => parts.map(({ cidr }) => cidr?.[0].kind()).join();
+  if (families(pods) !== families(services))
+    wrong.push(
+      `--service-cidr: "${serviceCidr}" must have the same families in the same order as --pod-cidr ${podCidr}`,
+    );
   for (const name of neighbours)
     if (!offeredNeighbours.includes(name))
       wrong.push(`--neighbours: "${name}" is none of ${offeredNeighbours.join(', ')}`);

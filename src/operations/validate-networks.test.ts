@@ -26,6 +26,15 @@ describe('networks of both families', () => {
     ['flannel', {}],
     ['no pod network of ours', { network: 'none' }],
     ['the largest and the smallest IPv6 networks', { podCIDR: '10.244.0.0/16,fd00::/48' }],
+    [
+      'IPv6 alone',
+      {
+        podCIDR: 'fd00:10:244::/56',
+        serviceCIDR: 'fd00:10:96::/112',
+        masterList: [{ ip: 'fd00:1::1' }],
+        nodeList: [{ ip: 'fd00:1::2' }],
+      },
+    ],
     ['Services with few addresses', { serviceCIDR: '10.96.0.0/28,fd00:10:96::/124' }],
   ])('fit with %s', (_what, change) => {
     expect(problems(change)).toEqual([]);

@@ -101,11 +101,8 @@ function families(spec: Spec, pods: readonly Net[], services: readonly Net[]): P
   if (pods.length === 2 && pods[0]?.cidr[0].kind() === 'ipv6') {
     const reason = 'names the IPv6 network first; name the IPv4 one first, by which hosts are called';
     problems.push({ field: at('podCIDR'), value, reason });
-  } else if (pods.length === 2 && network === 'flannel-policies') {
+  } else if (wanted.includes(SPELLED.ipv6) && network === 'flannel-policies') {
     const reason = `is ${wanted}, for which ${network} is not offered; set spec.addons.network to "flannel" or "none"`;
-    problems.push({ field: at('podCIDR'), value, reason });
-  } else if (first === 'ipv6' && network !== 'none') {
-    const reason = `is IPv6, for which ${network} is not offered; set spec.addons.network to "none"`;
     problems.push({ field: at('podCIDR'), value, reason });
   }
   const has = familiesOf(services);

@@ -158,6 +158,15 @@ describe('where pods have both families', () => {
     expect(found([four], {}, ['10.244.0.0/16', '10.96.0.0/16'])).toEqual([]);
     expect(found([four], {}, ['fd01::/48', 'fd02::/112'])).toEqual([]);
   });
+
+  it('wants IPv6 on for pods where they have it alone', () => {
+    const alone = ['fd01::/48', 'fd02::/112'];
+    const called = { ip: 'fd00:1::1' };
+    expect(found([six('fd00:1::1')], called, alone)).toEqual([]);
+    expect(found([six('fd00:1::1'), '@disabledOnNewLinks 1'], called, alone)).toEqual([
+      expect.stringMatching(/disable_ipv6 to 0/),
+    ]);
+  });
 });
 
 describe('a host that carries something', () => {

@@ -110,7 +110,7 @@ export function answers(from: TalkingPod, to: TalkingPod, port: 'first' | 'other
 export async function answersAt(from: TalkingPod, address: string, where = `${PORT}/health`) {
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${where}`;
   const script = `for net in /run/netns/cni-*; do
-    nsenter --net=$net ip -o -4 address show | grep -qF 'inet ${from.ip}/' || continue
+    nsenter --net=$net ip -o address show | grep -qF ' ${from.ip}/' || continue
     nsenter --net=$net curl -gsf -m 2 -o /dev/null '${url}' && echo answered || echo silent
     exit
   done

@@ -20,8 +20,9 @@ function addressesIn(lines: readonly string[]): Address[] {
 }
 
 /**
- * Where pods have both families, each node has an IPv6 address on the interface of its IPv4 one: flannel wants one
- * interface. Which it is roles/kubelet/files/addresses.sh chooses, by the same rule.
+ * Where pods have IPv6, interfaces that are made later must have it. Where they have both families, each node has an
+ * IPv6 address on the interface of its IPv4 one: flannel wants one interface. Which it is roles/kubelet/files/addresses.sh
+ * chooses, by the same rule.
  */
 export const ipv6: Check = {
   name: 'ipv6',
@@ -32,12 +33,13 @@ ip -o address show | while read -r _ link _ prefix flags; do say address "$link 
   check(context) {
     const { host, networks } = context;
     const six = networks.filter((text) => text.includes(':'));
-    if (!joins(context) || host.role === 'etcd' || six.length === 0 || six.length === networks.length)
-      return fine;
+    if (!joins(context) || host.role === 'etcd' || six.length === 0) return fine;
     if (host.said.text('disabledOnNewLinks') !== '0')
       return error(
         'IPv6 is off for new interfaces, those of pods; set net.ipv6.conf.default.disable_ipv6 to 0 (below /etc/sysctl.d as well), or leave IPv6 out of podCIDR and serviceCIDR',
       );
+    // Its IPv6 address is then the one that it is called by.
+    if (six.length === networks.length) return fine;
     const all = addressesIn(host.said.all('address'));
     const link = all.find(({ ip }) => ip === host.ip)?.link;
     if (link === undefined)

@@ -47,7 +47,7 @@ none_of() {
 }
 
 # client URL of the member at an address
-at() { case $1 in *:*) echo "https://[$1]:2379" ;; *) echo "https://$1:2379" ;; esac; }
+at() { echo "https://$(in_url "$1"):2379"; }
 
 answers() { [ "$1" != '-' ] && etcd --endpoints "$(at "$1")" endpoint health > /dev/null; }
 

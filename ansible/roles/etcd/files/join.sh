@@ -1,5 +1,5 @@
 # Becoming a member of an etcd that is there: a learner first, promoted once it has caught up (etcd.io, Learner).
-peer() { case $1 in *:*) echo "https://[$1]:2380" ;; *) echo "https://$1:2380" ;; esac; }
+peer() { echo "https://$(in_url "$1"):2380"; }
 own_line() { members | awk -v ip="$IP" '$1 == ip'; }
 
 # enter DATA: sets `initial` to the members that it starts with; empty, where it was a member before and has its data.

@@ -4,7 +4,7 @@ unit=matryoshka-etcd.service folder=/etc/matryoshka/etcd data=/var/lib/etcd bin=
 own tree $folder $data unit $unit file /etc/systemd/system/$unit
 mkdir -p $folder $data
 base64 -d <<< "$PKI" | tar -xzf - --no-same-owner -C $folder || fail 'the certificates of this member cannot be unpacked'
-client() { case $1 in *:*) echo "https://[$1]:2379" ;; *) echo "https://$1:2379" ;; esac; }
+client() { echo "https://$(in_url "$1"):2379"; }
 
 start() { # INITIAL-CLUSTER STATE
   local flags='--watch-progress-notify-interval=5s --feature-gates=InitialCorruptCheck=true' loopback

@@ -42,7 +42,7 @@ waiting() {
     [ "$NETWORK" != none ] || case "$of $name" in 'Node '* | 'DaemonSet kube-proxy-'*) ;; *) continue ;; esac
     [ "$phase $ready" != 'Running True' ] || continue
     [ "$phase $of $started $restarts" != 'Running Node false 0' ] || [ -z "$since" ] || continue
-    case $name in coredns-*) [ -n "$ip" ] && curl -sf -m 1 "http://$ip:8181/ready" > /dev/null && continue ;; esac
+    case $name in coredns-*) [ -n "$ip" ] && curl -sf -m 1 "http://$(in_url "$ip"):8181/ready" > /dev/null && continue ;; esac
     echo "$namespace/$name $phase"
   done <<< "$out"
 }

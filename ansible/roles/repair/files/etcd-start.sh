@@ -1,6 +1,5 @@
 # What of etcd may be started, or started anew, and what waits for the next repair.
 later() { echo "$1; ${2:-mend or replace that host, and ask again}" > "$pending.why"; return 1; } # WHY [WHAT-TO-DO]
-in_url() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
 listed_at() { # ADDRESS
   local pki=$R$kubernetes/pki/etcd
   [ -n "$IS_MASTER" ] || pki=$R/etc/matryoshka/etcd
