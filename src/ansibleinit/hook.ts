@@ -141,7 +141,10 @@ async function play(
       ...(files.privateKey === undefined ? {} : { ANSIBLE_PRIVATE_KEY_FILE: files.privateKey }),
       ...(access.password === undefined
         ? {}
-        : { ANSIBLE_CONNECTION_PASSWORD_FILE: join(accessDir, 'password') }),
+        : {
+            ANSIBLE_CONNECTION_PASSWORD_FILE: join(accessDir, 'password'),
+            ANSIBLE_BECOME_PASSWORD_FILE: join(accessDir, 'password'),
+          }),
       ANSIBLE_NOCOLOR: '1',
       HOME: workDir,
       LC_ALL: 'C.UTF-8',

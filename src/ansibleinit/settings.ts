@@ -69,7 +69,8 @@ export function readOrder(path: string): RunOrder {
 /** The way to the hosts, from the files below `etc`. */
 export function readAccess(etc: string): RunAccess {
   const privateKey = readOptional(join(etc, 'access/ssh-privatekey'));
-  const password = readOptional(join(etc, 'access/password'));
+  // Of a file it often ends with a line's end, which Ansible takes away too.
+  const password = readOptional(join(etc, 'access/password'))?.replace(/\r?\n$/, '');
   const registryLogin = readOptional(join(etc, 'access/registry-login'));
   return {
     ...(privateKey === undefined ? {} : { privateKey }),

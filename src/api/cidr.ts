@@ -22,11 +22,6 @@ export function contains(outer: Cidr, address: ipaddr.IPv4 | ipaddr.IPv6): boole
 /** Whether two networks share an address. */
 export const overlaps = (a: Cidr, b: Cidr): boolean => contains(a, b[0]) || contains(b, a[0]);
 
-export const cidrSchema = z
-  .string()
-  .max(49)
-  .refine((text) => parseCidr(text) !== undefined, { error: NO_CIDR });
-
 /** The parts of networks as kubeadm spells them, in their order; `undefined` stands for a part that is no CIDR. */
 export const partsOf = (text: string): { text: string; cidr: Cidr | undefined }[] =>
   text.split(',').map((part) => ({ text: part, cidr: parseCidr(part) }));

@@ -74,8 +74,7 @@ export const hostSchema = z
       .regex(/^[a-z_][a-z0-9_-]*$/, { error: 'is not a Linux user name' })
       .optional()
       .meta({
-        description:
-          'SSH user, root or one who may sudo without a password; default: the one of the credentials, else root.',
+        description: 'SSH user, root or one who may sudo; default: the one of the credentials, else root.',
       }),
     labels: z
       .record(labelKeySchema, labelValueSchema)

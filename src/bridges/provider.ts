@@ -1,4 +1,4 @@
-import type { SshFailure } from '#ssh/connection.ts';
+import type { SshFailure } from '#ssh/ssh-error.ts';
 
 /** How to reach a host, and with what; nothing of it is kept. */
 export interface Place {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
-import { connect, type SshConnection, SshError } from '#ssh/connection.ts';
+import { connect, type SshConnection } from '#ssh/connection.ts';
 import { pinsOf } from '#ssh/known-hosts.ts';
 import { quoted } from '#ssh/quoted.ts';
+import { SshError } from '#ssh/ssh-error.ts';
 import { seenIn, troubleOf } from './host-words.ts';
 import { HostTrouble, type Place, type Provider, type Session } from './provider.ts';
 import { createTurns } from './turns.ts';

@@ -1,5 +1,6 @@
 import { messageOf } from '#base/errors.ts';
-import { connect, type SshConnection, SshError, type SshTarget } from '#ssh/connection.ts';
+import { connect, type SshConnection, type SshTarget } from '#ssh/connection.ts';
+import { SshError } from '#ssh/ssh-error.ts';
 import type { Check, CheckedHost, Limits, ScriptInput } from './check.ts';
 import { type Said, said } from './said.ts';
 import { scriptOf } from './script.ts';

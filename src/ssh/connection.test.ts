@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { connect, SshError } from './connection.ts';
+import { connect } from './connection.ts';
+import { SshError } from './ssh-error.ts';
 import { sshHost } from './testing/ssh-host.ts';
 
 const sockets: Socket[] = [];

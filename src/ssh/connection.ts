@@ -4,13 +4,15 @@ import { Client, type ClientChannel, type ConnectConfig, type ServerHostKeyAlgor
 import { messageOf } from '#base/errors.ts';
 import { gate } from './gate.ts';
 import { keyTypeOf, knownHostLine, type Pins, pinsOf } from './known-hosts.ts';
-import { bySudo, refusalOfSudo } from './sudo.ts';
+import { SshError } from './ssh-error.ts';
+import { byUserWhoSudos, type RunLine } from './sudo.ts';
 
 export interface SshTarget {
   host: string;
   port: number;
   user: string;
   privateKey?: string | undefined;
+  /** Of the user: where no key is taken, and where sudo asks. */
   password?: string | undefined;
   /** Lines of known_hosts; a host that is not in it is taken at first sight. */
   knownHosts: string;
@@ -39,25 +41,6 @@ export interface SshConnection {
    */
   run(command: string, options: RunOptions): Promise<RunResult>;
   close(): void;
-}
-
-export type SshFailure =
-  | 'Unreachable'
-  | 'HostKeyChanged'
-  | 'PinsUnreadable'
-  | 'AuthenticationFailed'
-  | 'SudoRefused'
-  | 'KeyInvalid';
-
-/** A connection that failed, typed by what a person should do about it. */
-export class SshError extends Error {
-  override name = 'SshError';
-  readonly reason: SshFailure;
-
-  constructor(reason: SshFailure, message: string) {
-    super(message);
-    this.reason = reason;
-  }
 }
 
 /** Output beyond this is dropped: a host must not be able to fill our memory. */
@@ -149,12 +132,10 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
       reject(describe(error, where, changed));
     });
     client.once('ready', () => {
+      const ask: RunLine = (command, options) => run(client, where, command, options);
       resolve({
         hostKeyLine,
-        run: (command, options) =>
-          user === 'root'
-            ? run(client, where, command, options)
-            : runBySudo(client, target, command, options),
+        run: user === 'root' ? ask : byUserWhoSudos(target, ask),
         close: () => client.end(),
       });
     });
@@ -182,31 +163,11 @@ function describe(error: Error & { level?: string }, where: string, changed: str
   return new SshError('Unreachable', `${where} cannot be reached: ${error.message}`);
 }
 
-/**
- * Sudo's own failure and the command's have the same exit codes: after one, sudo is asked for a shell that does nothing.
- * The time holds for both together, but sudo always has a second to say its word.
- */
-async function runBySudo(
-  client: Client,
-  target: SshTarget,
-  command: string,
-  options: RunOptions,
-): Promise<RunResult> {
-  const where = whereOf(target);
-  const began = performance.now();
-  const result = await run(client, where, bySudo(command), options);
-  if (result.code === 0) return result;
-  const timeoutMs = Math.max(1_000, Math.round(options.timeoutMs - (performance.now() - began)));
-  const { code, stderr } = await run(client, where, bySudo('/bin/sh -c :'), { timeoutMs });
-  if (code === 0) return result;
-  throw new SshError('SudoRefused', refusalOfSudo(target.user, target.host, code, stderr));
-}
-
 function run(
   client: Client,
   where: string,
   command: string,
-  { input, timeoutMs }: RunOptions,
+  { before = '', input = '', timeoutMs }: Parameters<RunLine>[1],
 ): Promise<RunResult> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -235,8 +196,9 @@ function run(
           reject(new SshError('Unreachable', `${where} closed the connection during a command`));
         else resolve({ code, ...output });
       });
+      if (before !== '') channel.write(before);
       if (input instanceof Readable) input.pipe(channel);
-      else channel.end(input ?? '');
+      else channel.end(input);
     };
     // It throws where the connection has ended since it was opened.
     try {

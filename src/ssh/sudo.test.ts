@@ -1,17 +1,26 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { connect, type RunResult } from './connection.ts';
 import { type Sudo, sshHost } from './testing/ssh-host.ts';
 
 const TIMEOUT_MS = 10_000;
 
-async function runAs(user: string, sudo: Sudo, command: string, input = '', timeoutMs = TIMEOUT_MS) {
+async function runAs(
+  user: string,
+  sudo: Sudo,
+  command: string,
+  { input = '', password, times = 1 }: { input?: string | Readable; password?: string; times?: number } = {},
+) {
   await using host = await sshHost(sudo);
-  const connection = await connect(host.target(user));
-  try {
-    const result = await connection
-      .run(command, { input, timeoutMs })
+  const connection = await connect(host.target(user, password));
+  const once = () =>
+    connection
+      .run(command, { input, timeoutMs: TIMEOUT_MS })
       .catch((error: unknown) => ({ error: error instanceof Error ? error : new Error(String(error)) }));
-    return { result, asked: host.asked, calls: await host.calls() };
+  try {
+    let result = await once();
+    for (let time = 1; time < times; time += 1) result = await once();
+    return { result, asked: host.asked, calls: await host.calls(), tried: await host.tried() };
   } finally {
     connection.close();
   }
@@ -20,7 +29,7 @@ async function runAs(user: string, sudo: Sudo, command: string, input = '', time
 describe('a user who is not root', () => {
   it('runs a command line as root, whatever quotes it has, and standard input reaches it', async () => {
     const line = `cat; echo "it's $BECAME" >&2; exit 7`;
-    const { result, calls } = await runAs('ops', 'grants', line, 'a secret\n');
+    const { result, calls } = await runAs('ops', 'grants', line, { input: 'a secret\n' });
     expect(result).toEqual<RunResult>({ code: 7, stdout: 'a secret\n', stderr: "it's root\n" });
     expect(calls.join()).not.toContain('a secret');
   });
@@ -34,7 +43,7 @@ describe('a user who is not root', () => {
     [
       'wants a password',
       { says: 'a password is required', code: 1 },
-      /^ops may not become root on 127\.0\.0\.1 .*a password is required.* the line "ops ALL=\(root\) NOPASSWD: ALL"/,
+      /^ops may not become root on 127\.0\.0\.1 .*a password is required.*give the password of ops with the credentials, or write the line "ops ALL=\(root\) NOPASSWD: ALL"/,
     ],
     [
       'wants a terminal',
@@ -44,7 +53,7 @@ describe('a user who is not root', () => {
     ['lets no command start another', { says: 'Permission denied', code: 126 }, /"Defaults:ops !noexec"/],
     ['is missing', 'is missing', /not found\): install sudo, and write the line "ops ALL=/],
   ])('is told what to do where sudo %s', async (_what, sudo, message) => {
-    const { result } = await runAs('ops', sudo, '/bin/sh -s', 'exit 0\n'.repeat(20_000));
+    const { result } = await runAs('ops', sudo, '/bin/sh -s', { input: 'exit 0\n'.repeat(20_000) });
     expect(result).toMatchObject({
       error: { reason: 'SudoRefused', message: expect.stringMatching(message) },
     });
@@ -53,6 +62,43 @@ describe('a user who is not root', () => {
   it('gets a message that fits into a report, however much sudo says', async () => {
     const { result } = await runAs('ops', { says: 'no '.repeat(2_000), code: 1 }, 'exit 0');
     expect('error' in result && result.error.message.length).toBeLessThan(500);
+  });
+});
+
+describe('a user who is not root, with a password', () => {
+  const given = { password: `it's "p w"`, input: 'first\nsecond\n' };
+
+  it.each<[string, Sudo, string[]]>([
+    ['wants it', { wants: given.password.replaceAll("'", "'\\''") }, [given.password, given.password]],
+    ['does not', 'grants', []],
+  ])('runs a command line whose input is its own, where sudo %s', async (_what, sudo, expected) => {
+    const { result, calls, tried } = await runAs('ops', sudo, `cat; echo "$BECAME"`, given);
+    expect(result).toEqual<RunResult>({ code: 0, stdout: 'first\nsecond\nroot\n', stderr: '' });
+    expect(tried).toEqual(expected);
+    expect(calls.join()).not.toContain('p w');
+  });
+
+  it('sends it before what comes as a stream', async () => {
+    const input = Readable.from(['first\n', 'second\n']);
+    const { result } = await runAs('ops', { wants: 'yes' }, 'cat', { password: 'yes', input });
+    expect(result).toMatchObject({ stdout: 'first\nsecond\n' });
+  });
+
+  it('gets the exit code of the command', async () => {
+    const { result } = await runAs('ops', { wants: 'yes' }, 'exit 7', { password: 'yes' });
+    expect(result).toMatchObject({ code: 7 });
+  });
+
+  it('tries a wrong one once, however many commands there are, and nothing that they read', async () => {
+    const { result, tried } = await runAs('ops', { wants: 'yes' }, 'cat', {
+      ...given,
+      password: 'no',
+      times: 3,
+    });
+    expect(result).toMatchObject({
+      error: { reason: 'SudoRefused', message: expect.stringContaining('give the password of ops') },
+    });
+    expect(tried).toEqual(['no']);
   });
 });
 

@@ -1,19 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HostEntry } from '#api/host.ts';
-import { readyNodesOf } from '#lab/meta/cluster.ts';
+import { readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
-/** A cluster of hosts that let no root in, only a user who may sudo. */
+/** A cluster of hosts that let no root in, only a user who may sudo, by password or without. */
 const NAME = 'sudoers';
 const USER = 'ops';
 const RULES = '/etc/sudoers.d/matryoshka';
 const OPERATION_MS = 8 * 60_000;
-/** The control plane's sudo leaves PATH and umask as the user has them; the worker's finds neither /usr/local nor /usr/sbin. */
-const DEFAULTS = [`Defaults:${USER} !secure_path`, `Defaults:${USER} secure_path=/usr/bin, umask=0077`];
+const PASSWORD = `open "sesame"`;
+/**
+ * The control plane's sudo leaves PATH and umask as the user has them; the worker's finds neither /usr/local nor /usr/sbin,
+ * and wants the user's password.
+ */
+const RULE = [
+  `Defaults:${USER} !secure_path\n${USER} ALL=(root) NOPASSWD: ALL`,
+  `Defaults:${USER} secure_path=/usr/bin, umask=0077\n${USER} ALL=(root) ALL`,
+];
 
 let meta: Meta;
 let shell: ReturnType<typeof byKubectl>;
@@ -33,7 +40,8 @@ beforeAll(async () => {
        [ ! -e /root/.ssh/authorized_keys ] || mv /root/.ssh/authorized_keys /root/.ssh/kept
        install -d -m 700 -o ${USER} -g ${USER} /home/${USER}/.ssh
        install -m 600 -o ${USER} -g ${USER} /root/.ssh/kept /home/${USER}/.ssh/authorized_keys
-       printf '%s\\n' '${DEFAULTS[index]}' '${USER} ALL=(root) NOPASSWD: ALL' > ${RULES}
+       echo '${USER}:${PASSWORD}' | chpasswd
+       echo '${RULE[index]}' > ${RULES}
        chmod 440 ${RULES}; visudo -cqf ${RULES}`,
     );
   traces = await tracesOn(meta);
@@ -43,7 +51,7 @@ afterAll(async () => {
     await sh(
       index,
       `[ ! -e /root/.ssh/kept ] || mv /root/.ssh/kept /root/.ssh/authorized_keys
-       rm -f ${RULES} /root/away; userdel -rf ${USER} 2>/dev/null || true`,
+       rm -f ${RULES}; userdel -rf ${USER} 2>/dev/null || true`,
     );
   await meta.close();
 });
@@ -56,20 +64,28 @@ const owners = () =>
   Promise.all(used.map((index) => sh(index, 'cat /etc/matryoshka/owner.json 2>/dev/null || true')));
 
 describe('a cluster of hosts whose user may sudo', () => {
-  it('is refused where sudo wants a password, with what to write there, and no host is touched', async () => {
+  /** A run that is not let in says so, and touches no host. */
+  async function isRefused(requestId: string, says: string): Promise<void> {
     const before = await owners();
-    await sh(1, `mv ${RULES} /root/away`);
-    await apply([1], 'creating', 'one');
-    const failed = await shell.untilStalled('OperationFailed', 90_000);
-    await sh(1, `mv /root/away ${RULES}`);
-    expect(failed?.status?.message).toMatch(
-      new RegExp(`${USER} may not become root on ${host(1).ip} .*"${USER} ALL=\\(root\\) NOPASSWD: ALL"`),
-    );
+    await apply([1], 'creating', requestId);
+    const refusal = new RegExp(`${USER} may not become root on ${host(1).ip} .*${says}`);
+    await untilCluster(meta, NAME, (one) => refusal.test(one?.status?.message ?? ''), 90_000);
     expect(await owners()).toEqual(before);
     for (const index of used) expect(await traces(index)).toEqual([]);
+  }
+
+  it('is refused where sudo wants a password that nobody gave, with what to do', () =>
+    isRefused('one', `give the password of ${USER}.*"${USER} ALL=\\(root\\) NOPASSWD: ALL"`));
+
+  it('is refused with a wrong one, which is tried once', async () => {
+    await shell.giveKeys(undefined, { password: 'another' });
+    await isRefused('another', '1 incorrect password attempt');
+    const log = await sh(1, `journalctl -q -b --no-pager _COMM=sudo | grep 'incorrect password' || true`);
+    expect(log.trim().split('\n')).toHaveLength(1);
   });
 
-  it('is made', async () => {
+  it('is made with it', async () => {
+    await shell.giveKeys(undefined, { password: PASSWORD });
     await apply([1], 'creating', 'two');
     await shell.waitUpToDate();
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...used));

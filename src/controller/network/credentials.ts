@@ -33,7 +33,8 @@ async function read(client: Client, { metadata, spec }: Network): Promise<Creden
     if (!privateKey && !password) return lack(`Secret "${secret}" has neither ssh-privatekey nor password`);
     return {
       user: secretText(found, 'username') || 'root',
-      ...(privateKey ? { privateKey } : { password }),
+      ...(privateKey ? { privateKey } : {}),
+      ...(password ? { password } : {}),
       knownHosts: secretText(found, 'known_hosts') ?? '',
     };
   } catch (error) {

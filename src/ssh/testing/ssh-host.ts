@@ -7,26 +7,43 @@ import ssh2, { type Connection } from 'ssh2';
 import { keyPair } from '#base/testing/key-pair.ts';
 import type { SshTarget } from '../connection.ts';
 
-/** How the host's sudo takes a call: as root may be become without a password, or with this word and exit code. */
-export type Sudo = 'grants' | 'is missing' | { says: string; code: number };
+/** How the host's sudo takes a call: as root may be become without a password, by this one, or with this word and exit code. */
+export type Sudo = 'grants' | 'is missing' | { wants: string } | { says: string; code: number };
 
 export interface SshHost extends AsyncDisposable {
-  target(user: string): SshTarget;
+  target(user: string, password?: string): SshTarget;
   /** The command lines that were asked for, in order. */
   readonly asked: readonly string[];
   /** The arguments of each call of sudo. */
   calls(): Promise<string[]>;
+  /** The passwords that sudo was given, in order. */
+  tried(): Promise<string[]>;
   /** Ends every connection, as a host that goes down; resolves when they are closed. */
   hangUp(): Promise<void>;
 }
 
-/** sudo(8) as far as it matters here: who wants to be asked for a password is refused. */
+/** sudo(8) as far as it matters here: who wants to be asked for a password at a terminal is refused. */
 const sudoOf = (sudo: Exclude<Sudo, 'is missing'>, log: string): string => `#!/bin/sh
 printf '%s\\n' "$*" >>'${log}'
-${sudo === 'grants' ? '' : `echo 'sudo: ${sudo.says}' >&2; exit ${sudo.code}`}
-[ "$1 $2 $3 $4 $5" = '-n -H -u root --' ] || { echo 'sudo: a terminal is required' >&2; exit 1; }
-shift 5; BECAME=root exec "$@"
+${typeof sudo === 'object' && 'says' in sudo ? `echo 'sudo: ${sudo.says}' >&2; exit ${sudo.code}` : ''}
+case "$*" in
+  '-n -H -u root -- '*) shift 5; asked= ;;
+  "-k -S -p  -H -u root -- "*) shift 8; asked=yes ;;
+  *) echo 'sudo: a terminal is required' >&2; exit 1 ;;
+esac
+${typeof sudo === 'object' && 'wants' in sudo ? asking(sudo.wants, log) : ''}
+BECAME=root exec "$@"
 `;
+const asking = (
+  password: string,
+  log: string,
+) => `[ -n "$asked" ] || { echo 'sudo: a password is required' >&2; exit 1; }
+for try in 1 2 3; do
+  read -r given || { echo 'sudo: no password was provided' >&2; exit 1; }
+  printf '%s\\n' "$given" >>'${log}.tried'
+  [ "$given" != '${password}' ] || break
+  [ "$try" != 3 ] || { echo 'sudo: 3 incorrect password attempts' >&2; exit 1; }
+done`;
 
 /**
  * An SSH server on the loopback that lets everybody in and runs command lines as this process's own user: where `shell`
@@ -38,7 +55,7 @@ export async function sshHost(
 ): Promise<SshHost> {
   const bin = await mkdtemp(join(tmpdir(), 'ssh-host-'));
   const log = join(bin, 'calls');
-  await appendFile(log, '');
+  for (const file of [log, `${log}.tried`]) await appendFile(file, '');
   for (const tool of ['sh', 'cat', 'sleep']) await symlink(`/bin/${tool}`, join(bin, tool));
   if (sudo !== 'is missing') {
     await writeFile(join(bin, 'sudo'), sudoOf(sudo, log));
@@ -73,10 +90,20 @@ export async function sshHost(
   const address = server.address();
   if (typeof address !== 'object' || address === null) throw new Error('it has no port');
   const { port } = address;
+  const linesOf = async (file: string) =>
+    (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
   return {
-    target: (user) => ({ host: '127.0.0.1', port, user, password: 'x', knownHosts: '', timeoutMs: 10_000 }),
+    target: (user, password) => ({
+      host: '127.0.0.1',
+      port,
+      user,
+      password,
+      knownHosts: '',
+      timeoutMs: 10_000,
+    }),
     asked,
-    calls: async () => (await readFile(log, 'utf8')).split('\n').filter((line) => line !== ''),
+    calls: () => linesOf(log),
+    tried: () => linesOf(`${log}.tried`),
     hangUp: async () => {
       await Promise.all([...clients].map((client) => once(client.end(), 'close')));
     },
