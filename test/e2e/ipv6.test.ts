@@ -121,6 +121,9 @@ describe('a cluster of IPv6 alone', () => {
     await person.waitUpToDate(SECONDS);
     await readyAre(1, 2, 3, 4);
     expect(await traces(0)).toEqual([]);
+    // The one before asked the control plane that is gone.
+    await client.close();
+    client = await clientOf(await kubeconfigOf(meta, NAME));
     const late = await pod('late', 4);
     await untilAnswered(late, web.ip);
     await untilAnswered(web, late.ip);
