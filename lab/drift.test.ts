@@ -219,6 +219,9 @@ describe('what is no drift', () => {
 });
 
 describe('what is told', () => {
+  /** curl that is answered by an address which it is told, and by no name. */
+  const BY_ANOTHER_WAY =
+    '#!/bin/sh\ncat > "$MATRYOSHKA_ROOT/sent"\necho "$@" >> "$MATRYOSHKA_ROOT/calls"\ncase "$*" in *--connect-to*) echo 200 ;; *) echo 000 ;; esac\n';
   const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1';
 
   it('has no content, is bounded, and counts everything', async () => {
@@ -255,14 +258,17 @@ describe('what is told', () => {
   it('finds its way by the seal when the way is what was changed', async () => {
     await put('/etc/hosts', '127.0.0.1 localhost\n');
     await put('/etc/kubernetes/kubelet.conf', 'gone', 0o600);
-    await put(
-      '/bin/curl',
-      '#!/bin/sh\ncat > "$MATRYOSHKA_ROOT/sent"\necho "$@" >> "$MATRYOSHKA_ROOT/calls"\ncase "$*" in *--connect-to*) echo 200 ;; *) echo 000 ;; esac\n',
-      0o755,
-    );
+    await put('/bin/curl', BY_ANOTHER_WAY, 0o755);
     expect(await look()).toContain('hosts /etc/hosts lines of the API servers changed');
     expect((await calls())[1]).toMatch(
       new RegExp(`--connect-to ::10.0.0.1:6443 .* https://api.demo:6443${LEASE}$`),
     );
+  });
+
+  it('finds it by an IPv6 address too', async () => {
+    await put('/etc/hosts', 'fd00::1 api.demo # matryoshka c1\n');
+    await put('/bin/curl', BY_ANOTHER_WAY, 0o755);
+    await run('look');
+    expect((await calls())[1]).toContain('--connect-to ::[fd00::1]:6443 ');
   });
 });

@@ -66,6 +66,20 @@ describe('a hook', () => {
     expect(printed).toEqual(['fatal: [h]: ***', 'RECAP']);
   });
 
+  it('has the password of the user for SSH and for sudo, in a file', async () => {
+    await run(`cat "$ANSIBLE_CONNECTION_PASSWORD_FILE" "$ANSIBLE_BECOME_PASSWORD_FILE" > ${dir}/seen`);
+    expect(readFileSync(join(dir, 'seen'), 'utf8')).toBe('open sesame'.repeat(2));
+  });
+
+  it('is not begun where sudo refuses: Ansible would try the same password again', async () => {
+    await using host = await sshHost({ wants: 'another' });
+    const { host: ip, port } = host.target('ops');
+    const member = { ip, port, user: 'ops', name: 'n', duties: ['worker' as const] };
+    const { report } = await run('exit 0', new AbortController().signal, [{ member, action: 'stay' }]);
+    expect(report).toMatchObject({ success: false, reason: 'SudoRefused' });
+    expect(await host.tried()).toHaveLength(1);
+  });
+
   it('gives no verdict when it is ended', async () => {
     const stop = new AbortController();
     const running = run('echo begun; sleep 30', stop.signal);

@@ -25,7 +25,7 @@ export interface HookSettings {
 }
 
 /** Another cluster's host, and another machine than the one that joined. */
-const FOREIGN = new Set([owner.name, 'HostChanged']);
+const GRAVE = new Set([owner.name, 'HostChanged', 'SudoRefused']);
 /** Ansible is given this long to end its connections before it is killed. */
 const GRACE_MS = 10_000;
 
@@ -98,7 +98,7 @@ export async function runHook(
       print(`${ip}: is left out: it is away, or does not say that it is of this cluster`);
     const grave = problems.filter(
       ({ ip, check, severity }) =>
-        severity === 'error' && (check === 'HostKeyChanged' || (FOREIGN.has(check) && !apart.has(ip))),
+        severity === 'error' && (check === 'HostKeyChanged' || (GRAVE.has(check) && !apart.has(ip))),
     );
     const [first] = grave;
     if (first)

@@ -21,7 +21,8 @@ it('tells key and id of a host, and neither of a machine that is not let in', ()
   });
   const findings = {
     found: {
-      ...{ problems: [], connections: new Map(), knownHosts: 'w1 ssh-ed25519 AAAA' },
+      ...{ problems: [], connections: new Map(), sudoAsks: new Set<string>() },
+      knownHosts: 'w1 ssh-ed25519 AAAA',
       said: new Map([['w1', said('@machineId id-a')]]),
     },
     ...{ failures: new Map(), played: new Map(), versions: new Map(), untouched: new Set<string>() },

@@ -1,5 +1,6 @@
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { inUrl } from '#api/host.ts';
 import type { RunOrder } from '#protocol/order.ts';
 import type { SshConnection } from '#ssh/connection.ts';
 
@@ -26,7 +27,6 @@ export function forClients(
   cluster: Pick<RunOrder['cluster'], 'name' | 'namespace'>,
 ): string {
   const { clusters, users } = adminConfigSchema.parse(parse(adminConfig));
-  const host = address.includes(':') ? `[${address}]` : address;
   const name = `${cluster.name}.${cluster.namespace}`;
   const admin = `${name}-admin`;
   return stringify({
@@ -36,7 +36,7 @@ export function forClients(
       {
         name,
         cluster: {
-          server: `https://${host}:6443`,
+          server: `https://${inUrl(address)}:6443`,
           'certificate-authority-data': clusters[0]?.cluster['certificate-authority-data'],
         },
       },

@@ -20,8 +20,14 @@ export const writePlaybookFiles = (
   settings: Settings,
   knownHosts: string,
   untouched: ReadonlySet<string>,
+  sudoAsks: ReadonlySet<string>,
 ): PlaybookFiles =>
-  writeFiles(settings.WORK_DIR, completeInventory(settings, untouched), settings.access, knownHosts);
+  writeFiles(
+    settings.WORK_DIR,
+    completeInventory(settings, untouched, sudoAsks),
+    settings.access,
+    knownHosts,
+  );
 
 /** Writes an inventory, and the way to its hosts. Throws where the inventory holds text of a template. */
 export function writeFiles(
@@ -63,7 +69,11 @@ function laidOver(site: Record<string, unknown>, order: Record<string, unknown>)
 }
 
 /** The order's inventory with what the Job's pod adds: what hosts install, the site's variables, the pod's own uid. */
-export function completeInventory(settings: Settings, untouched: ReadonlySet<string>) {
+export function completeInventory(
+  settings: Settings,
+  untouched: ReadonlySet<string>,
+  sudoAsks: ReadonlySet<string> = new Set(),
+) {
   const { order, artifacts, siteVars, access } = settings;
   const forbidden = Object.keys(siteVars).filter((name) => name.startsWith('ansible_'));
   if (forbidden.length > 0) throw new Error(`site variables may not set ${forbidden.join(', ')}`);
@@ -71,7 +81,7 @@ export function completeInventory(settings: Settings, untouched: ReadonlySet<str
   const release = artifacts.releases[version];
   const installs = order.hosts.some(({ action }) => action === 'join');
   if (!release && installs) throw new Error(`there are no artifacts of Kubernetes ${version}`);
-  const { all } = inventoryOf(order, untouched);
+  const { all } = inventoryOf(order, untouched, sudoAsks);
   return {
     all: {
       ...all,

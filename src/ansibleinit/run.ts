@@ -92,7 +92,13 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
   }
 }
 
-const NOTHING: PrecheckResult = { problems: [], said: new Map(), knownHosts: '', connections: new Map() };
+const NOTHING: PrecheckResult = {
+  problems: [],
+  said: new Map(),
+  knownHosts: '',
+  connections: new Map(),
+  sudoAsks: new Set(),
+};
 
 /** The result, or `instead` as soon as the signal aborts: then nobody waits for hosts that are slow to answer. */
 async function unlessCancelled<T>(result: Promise<T>, cancelled: AbortSignal, instead: T): Promise<T> {
@@ -152,7 +158,7 @@ async function play(
       uplink.send({ time: new Date().toISOString(), event: 'info', message });
     }
   const knownHosts = `${access.knownHosts}\n${found.knownHosts}`;
-  const files = writePlaybookFiles(settings, knownHosts, untouched);
+  const files = writePlaybookFiles(settings, knownHosts, untouched, found.sudoAsks);
   const told = (message: string, host: string) =>
     uplink.send({ time: new Date().toISOString(), event: 'info', host, message });
   const result = await runPlaybook(

@@ -69,8 +69,7 @@ export function readOrder(path: string): RunOrder {
 /** The way to the hosts, from the files below `etc`. */
 export function readAccess(etc: string): RunAccess {
   const privateKey = readOptional(join(etc, 'access/ssh-privatekey'));
-  // Of a file it often ends with a line's end, which Ansible takes away too.
-  const password = readOptional(join(etc, 'access/password'))?.replace(/\r?\n$/, '');
+  const password = readOptional(join(etc, 'access/password'));
   const registryLogin = readOptional(join(etc, 'access/registry-login'));
   return {
     ...(privateKey === undefined ? {} : { privateKey }),

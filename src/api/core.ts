@@ -90,6 +90,10 @@ export function secretText(secret: Secret | undefined, key: string): string | un
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
 }
 
+/** The password in a Secret, as Ansible reads one: without white space around it, which a file often ends with. */
+export const secretPassword = (secret: Secret | undefined): string | undefined =>
+  secretText(secret, 'password')?.replace(/^[ \t-\r]+|[ \t-\r]+$/g, '') || undefined;
+
 /** `data` of a Secret from texts; absent ones are left out. */
 export function secretData(texts: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(

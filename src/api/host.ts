@@ -1,6 +1,9 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
+/** A host in a URL: an IPv6 address stands in brackets there (RFC 3986). */
+export const inUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
 /**
  * The one spelling of an address that claims, inventories and comparisons use (RFC 5952 for IPv6).
  * Undefined when the text is no IP address; the legacy forms of inet_aton (`10.1`, `0x0a000001`) are none.

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { inUrl } from '#api/host.ts';
 import { DUTIES, type Member } from '#api/member.ts';
 import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { releaseOf, releases } from '#artifacts/releases.ts';
@@ -134,7 +135,8 @@ async function putOperatorIn(
   print: (line: string) => void,
 ): Promise<Bootstrapped> {
   for (const image of images) await importImage(connection, image);
-  const artifactsUrl = `http://${options.host}:${ARTIFACTS_PORT}`;
+  const at = inUrl(options.host);
+  const artifactsUrl = `http://${at}:${ARTIFACTS_PORT}`;
   const client = createClient(await parseKubeConfig(kubeconfig), { userAgent: 'matryoshka-bootstrap' });
   try {
     const ca = await install(
@@ -159,8 +161,8 @@ async function putOperatorIn(
   } finally {
     await client.close();
   }
-  await untilServed(connection, `https://${options.host}:${REST_PORT}/healthz`, print);
-  return { restUrl: `https://${options.host}:${REST_PORT}`, artifactsUrl };
+  await untilServed(connection, `https://${at}:${REST_PORT}/healthz`, print);
+  return { restUrl: `https://${at}:${REST_PORT}`, artifactsUrl };
 }
 
 const SERVED_SECONDS = 60;
@@ -213,7 +215,7 @@ function orderOf(options: BootstrapOptions, version: string, sequence: number): 
       service_cidr: options.serviceCidr,
       network: 'flannel',
       // The operator's own images are among the artifacts as well, and are in no registry.
-      images_mirror: `http://${ip}:${ARTIFACTS_PORT}`,
+      images_mirror: `http://${inUrl(ip)}:${ARTIFACTS_PORT}`,
       images_mirrored_registries: ['docker.io'],
     },
   };

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { checkOptions } from './check-options.ts';
 
 const good = {
+  host: '192.168.7.10',
   nodeName: 'meta',
   podCidr: '10.245.0.0/16',
   serviceCidr: '10.97.0.0/16',
@@ -26,7 +27,9 @@ it('takes the defaults, and names every option that is wrong with its value', ()
     '--neighbours: "ingres"',
   ])
     expect(check).toThrow(part);
-  expect(() => checkOptions({ ...good, serviceCidr: '10.245.1.0/24' })).toThrow('overlaps --pod-cidr');
+  expect(() => checkOptions({ ...good, serviceCidr: '10.245.1.0/24' })).toThrow(
+    '--service-cidr: "10.245.1.0/24" overlaps podCIDR',
+  );
 });
 
 it('takes networks of both families, which are the same for pods and Services', () => {
@@ -36,8 +39,16 @@ it('takes networks of both families, which are the same for pods and Services', 
     serviceCidr: '10.97.0.0/16,fd00:10:97::/112',
   };
   expect(() => checkOptions(both)).not.toThrow();
-  expect(() => checkOptions({ ...both, serviceCidr: '10.97.0.0/16' })).toThrow('the same families');
-  expect(() => checkOptions({ ...both, serviceCidr: '10.97.0.0/16,fd00:10:245::/112' })).toThrow(
-    'overlaps --pod-cidr',
-  );
+  for (const [change, why] of [
+    [{ serviceCidr: '10.97.0.0/16' }, 'the same families'],
+    [{ serviceCidr: '10.97.0.0/16,fd00:10:245::/112' }, 'overlaps podCIDR'],
+    [{ serviceCidr: '10.97.0.0/16,fd00:10:97::/64' }, 'is too large'],
+    [{ host: 'fd00:1::1' }, '--host: "fd00:1::1" is IPv6'],
+    [{ host: '10.245.0.7' }, '--host: "10.245.0.7" lies in podCIDR'],
+    [
+      { podCidr: 'fd00:10:245::/56,10.245.0.0/16', serviceCidr: 'fd00:10:97::/112,10.97.0.0/16' },
+      'names the IPv6 network first',
+    ],
+  ] as const)
+    expect(() => checkOptions({ ...both, ...change })).toThrow(why);
 });

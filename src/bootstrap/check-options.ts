@@ -1,15 +1,22 @@
-import { cidrsSchema, overlaps, partsOf } from '#api/cidr.ts';
+import { cidrsSchema } from '#api/cidr.ts';
 import { DNS_LABEL } from '#api/host.ts';
 import { UsageError } from '#base/errors.ts';
+import { networkProblems } from '#operations/validate-networks.ts';
+
+/** The option that a field of a cluster's spec is here. */
+const flagOf = (field: string): string =>
+  field.endsWith('podCIDR') ? '--pod-cidr' : field.endsWith('serviceCIDR') ? '--service-cidr' : '--host';
 
 /** Options that the first playbook would only stumble over. Throws UsageError that names each that is wrong. */
 export function checkOptions({
+  host,
   nodeName,
   podCidr,
   serviceCidr,
   neighbours,
   offeredNeighbours,
 }: {
+  host: string;
   nodeName: string;
   podCidr: string;
   serviceCidr: string;
@@ -21,18 +28,17 @@ export function checkOptions({
     wrong.push(
       `--node-name: "${nodeName}" is not a DNS label; use at most 63 lower-case letters, digits and "-"`,
     );
-  for (const [flag, text] of Object.entries({ 'pod-cidr': podCidr, 'service-cidr': serviceCidr })) {
+  const cidrs = { podCIDR: podCidr, serviceCIDR: serviceCidr };
+  const misspelled = Object.entries(cidrs).flatMap(([field, text]) => {
     const problem = cidrsSchema.safeParse(text).error?.issues[0]?.message;
-    if (problem !== undefined) wrong.push(`--${flag}: "${text}" ${problem}`);
-  }
-  const [pods, services] = [partsOf(podCidr), partsOf(serviceCidr)];
-  if (services.some((one) => pods.some((other) => one.cidr && other.cidr && overlaps(one.cidr, other.cidr))))
-    wrong.push(`--service-cidr: "${serviceCidr}" overlaps --pod-cidr ${podCidr}`);
-  const families = (parts: typeof pods) => parts.map(({ cidr }) => cidr?.[0].kind()).join();
-  if (families(pods) !== families(services))
-    wrong.push(
-      `--service-cidr: "${serviceCidr}" must have the same families in the same order as --pod-cidr ${podCidr}`,
-    );
+    return problem === undefined ? [] : [`${flagOf(field)}: "${text}" ${problem}`];
+  });
+  const problems =
+    misspelled.length > 0 ? [] : networkProblems({ cluster: { masterList: [{ ip: host }], ...cidrs } });
+  wrong.push(
+    ...misspelled,
+    ...problems.map(({ field, value, reason }) => `${flagOf(field)}: "${value}" ${reason}`),
+  );
   for (const name of neighbours)
     if (!offeredNeighbours.includes(name))
       wrong.push(`--neighbours: "${name}" is none of ${offeredNeighbours.join(', ')}`);

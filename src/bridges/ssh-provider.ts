@@ -31,6 +31,8 @@ const CONNECT_MS = 10_000;
 const COMMAND_MS = 30_000;
 /** A host that does not answer is not asked again before, by nobody. */
 const AWAY_MS = 15_000;
+/** Nor one that refuses a password: three within a quarter of an hour lock a user out (pam_faillock's defaults). */
+const REFUSED_MS = 600_000;
 /** Sessions of one process, at most: each is later than those before it. */
 const SESSIONS = 1_000_000_000;
 
@@ -45,23 +47,33 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
   const [fence, prelude] = [textOf('fence'), textOf('prelude.sh')];
   const [taking, bridging] = [textOf('take.sh'), textOf('bridges.sh')];
   const turns = createTurns();
-  const away = new Map<string, { untilMs: number; why: HostTrouble }>();
+  const away = new Map<string, { untilMs: number; why: HostTrouble; by?: string | undefined }>();
   let sessions = 0;
 
   async function open(place: Place): Promise<SshConnection> {
     const { ip: host, pinned, ...rest } = place;
-    const key = `${place.ip} ${place.port}`;
-    const gone = away.get(key);
-    if (gone && clock.monotonicMs() < gone.untilMs) throw gone.why;
-    away.delete(key);
+    for (const key of [addressOf(place), loginOf(place)]) {
+      const gone = away.get(key);
+      if (!gone) continue;
+      // Another password may be tried at once.
+      if (clock.monotonicMs() < gone.untilMs && (gone.by === undefined || gone.by === place.password))
+        throw gone.why;
+      away.delete(key);
+    }
     try {
       const knownHosts = knows(place) ? place.knownHosts : [place.knownHosts, pinned].join('\n');
       return await connect({ host, ...rest, knownHosts, timeoutMs: CONNECT_MS });
     } catch (error) {
-      const why = asTrouble(error);
-      if (why.reason === 'Unreachable') away.set(key, { untilMs: clock.monotonicMs() + AWAY_MS, why });
-      throw why;
+      throw remembered(place, asTrouble(error));
     }
+  }
+  function remembered(place: Place, why: HostTrouble): HostTrouble {
+    const { password } = place;
+    const now = clock.monotonicMs();
+    if (why.reason === 'Unreachable') away.set(addressOf(place), { untilMs: now + AWAY_MS, why });
+    if (password !== undefined && (why.reason === 'SudoRefused' || why.reason === 'AuthenticationFailed'))
+      away.set(loginOf(place), { untilMs: now + REFUSED_MS, why, by: password });
+    return why;
   }
 
   return {
@@ -70,7 +82,9 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
       const where = place.ip;
       const ask = async (command: string, input: string): Promise<string> => {
         const result = await connection.run(command, { input, timeoutMs: COMMAND_MS }).catch((error) => {
-          throw asTrouble(error);
+          const why = asTrouble(error);
+          // One that hangs up on a command is asked again as ever.
+          throw why.reason === 'SudoRefused' ? remembered(place, why) : why;
         });
         if (result.code !== 0) throw troubleOf(where, result);
         return result.stdout;
@@ -113,6 +127,9 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
     },
   };
 }
+
+const addressOf = ({ ip, port }: Place): string => `${ip} ${port}`;
+const loginOf = (place: Place): string => `${place.user} ${addressOf(place)}`;
 
 /** Whether somebody has said which key the host has. A line that cannot be used is for whoever connects to name. */
 function knows({ knownHosts, ip, port, pinned }: Place): boolean {

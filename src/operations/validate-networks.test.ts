@@ -105,6 +105,19 @@ describe('networks of both families', () => {
       ],
     ],
     [
+      'policies of IPv6 alone',
+      {
+        podCIDR: 'fd00:10:244::/56',
+        serviceCIDR: 'fd00:10:96::/112',
+        masterList: [{ ip: 'fd00:1::1' }],
+        nodeList: [],
+        network: 'flannel-policies',
+      },
+      [
+        'podCIDR fd00:10:244::/56 is IPv6, for which flannel-policies is not offered; set spec.addons.network to "flannel" or "none"',
+      ],
+    ],
+    [
       'policies',
       { network: 'flannel-policies' },
       [

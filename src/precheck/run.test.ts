@@ -6,10 +6,16 @@ import { precheck } from './run.ts';
 /** Answers by whom it is asked. */
 const who: Check = { name: 'who', script: () => 'say who "$BECAME"', good: '', check: () => fine };
 
-async function look(user: string, sudo: Sudo) {
+async function look(user: string, sudo: Sudo, password?: string) {
   await using host = await sshHost(sudo);
   const hosts = [
-    { name: 'a', ip: '10.0.0.1', role: 'worker', clusterId: 'c', target: host.target(user) } as const,
+    {
+      name: 'a',
+      ip: '10.0.0.1',
+      role: 'worker',
+      clusterId: 'c',
+      target: host.target(user, password),
+    } as const,
   ];
   return await precheck(hosts, [who], { limits: {} });
 }
@@ -32,4 +38,13 @@ it('says of a host whose user may not become root what to write there, and belie
   ]);
   // What could not be read is not what is not there: an owner file, things of others.
   expect([said.size, knownHosts]).toEqual([0, '']);
+});
+
+it.each<[string, Sudo, string[]]>([
+  ['asks', { wants: 'yes' }, ['10.0.0.1']],
+  ['does not', 'grants', []],
+])('tells of a host whether its sudo asks for the password: it %s', async (_what, sudo, expected) => {
+  const { sudoAsks, problems } = await look('ops', sudo, 'yes');
+  expect([...sudoAsks]).toEqual(expected);
+  expect(problems).toEqual([]);
 });

@@ -38,6 +38,8 @@ export interface PrecheckResult {
   said: Map<string, Said>;
   /** Open connections of the hosts that `keep` named and that answered, by IP. */
   connections: Map<string, SshConnection>;
+  /** Addresses of those on which sudo asks for the user's password. */
+  sudoAsks: ReadonlySet<string>;
 }
 
 interface Answer {
@@ -57,6 +59,7 @@ export async function precheck(
   options: PrecheckOptions,
 ): Promise<PrecheckResult> {
   const connections = new Map<string, SshConnection>();
+  const sudoAsks = new Set<string>();
   const problems: PrecheckProblem[] = [];
   const script = scriptOf(checks, options);
   const answers: (Answer | undefined)[] = hosts.map(() => undefined);
@@ -69,6 +72,7 @@ export async function precheck(
       const { stdout } = await connection.run('/bin/sh -s', { input: script, timeoutMs: ANSWER_TIMEOUT_MS });
       const answeredAtMs = Date.now();
       const { hostKeyLine } = connection;
+      if (await connection.sudoAsks()) sudoAsks.add(host.ip);
       if (options.keep?.has(host.ip)) {
         connections.set(host.ip, connection);
         connection = undefined;
@@ -107,5 +111,6 @@ export async function precheck(
     said: new Map(all.map((host) => [host.ip, host.said])),
     knownHosts: reached.map(({ hostKeyLine }) => `${hostKeyLine}\n`).join(''),
     connections,
+    sudoAsks,
   };
 }

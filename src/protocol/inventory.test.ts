@@ -52,5 +52,7 @@ it('says how to reach a host, what its node is called, and which run this is', (
   const { all } = inventoryOf(order);
   expect(all.hosts['10.0.0.2']).toMatchObject({ ansible_user: 'admin', ansible_port: 22, node_name: 'n2' });
   expect(all.hosts['10.0.0.1']).toMatchObject({ schedulable: true });
+  const asking = inventoryOf(order, new Set(), new Set(['10.0.0.2'])).all.hosts;
+  expect(Object.keys(asking).filter((ip) => asking[ip]?.sudo_asks)).toEqual(['10.0.0.2']);
   expect(all.vars).toMatchObject({ cluster_id: 'c1', operation_sequence: 3, operation_attempt: 2 });
 });

@@ -15,6 +15,7 @@ export interface HostVars {
   node_taints_before?: NonNullable<Member['taints']>;
   schedulable?: boolean;
   reclaim?: string;
+  sudo_asks?: true;
 }
 
 interface Group {
@@ -29,7 +30,11 @@ export interface Inventory {
   all: { hosts: Record<string, HostVars>; vars: Record<string, unknown>; children: Record<GroupName, Group> };
 }
 
-const varsOf = ({ member, reclaim, before }: PlannedHost, username: string): HostVars => ({
+const varsOf = (
+  { member, reclaim, before }: PlannedHost,
+  username: string,
+  sudoAsks: ReadonlySet<string>,
+): HostVars => ({
   ansible_host: member.ip,
   ansible_port: member.port ?? 22,
   ansible_user: member.user ?? username,
@@ -42,13 +47,18 @@ const varsOf = ({ member, reclaim, before }: PlannedHost, username: string): Hos
   ...(before?.taints ? { node_taints_before: before.taints } : {}),
   ...(isMaster(member) ? { schedulable: member.duties.includes('worker') } : {}),
   ...(reclaim === undefined ? {} : { reclaim }),
+  ...(sudoAsks.has(member.ip) ? { sudo_asks: true } : {}),
 });
 
 /**
  * The inventory of an order: the hosts that it names and no others, each under its address. `untouched` are hosts that
- * leave and that no play may connect to.
+ * leave and that no play may connect to, `sudoAsks` those on which commands need the password.
  */
-export function inventoryOf(order: RunOrder, untouched: ReadonlySet<string> = new Set()): Inventory {
+export function inventoryOf(
+  order: RunOrder,
+  untouched: ReadonlySet<string> = new Set(),
+  sudoAsks: ReadonlySet<string> = new Set(),
+): Inventory {
   const { hosts, cluster, run, endpoint } = order;
   const group = (is: (host: PlannedHost) => boolean): Group => ({
     hosts: Object.fromEntries(hosts.filter(is).map(({ member }) => [member.ip, {}])),
@@ -58,7 +68,9 @@ export function inventoryOf(order: RunOrder, untouched: ReadonlySet<string> = ne
   const none: Group = { hosts: {} };
   return {
     all: {
-      hosts: Object.fromEntries(hosts.map((host) => [host.member.ip, varsOf(host, order.username)])),
+      hosts: Object.fromEntries(
+        hosts.map((host) => [host.member.ip, varsOf(host, order.username, sudoAsks)]),
+      ),
       vars: {
         ...order.vars,
         cluster_name: cluster.name,

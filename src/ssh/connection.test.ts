@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { connect } from './connection.ts';
 import { SshError } from './ssh-error.ts';
 import { sshHost } from './testing/ssh-host.ts';
@@ -44,4 +45,15 @@ it('says that a host is out of reach whose connection has ended before a command
     message: expect.stringContaining('runs no command'),
   });
   close();
+});
+
+it('logs in by the key, and by the password only where the key is refused', async () => {
+  const byBoth = async (lets: (method: string) => boolean) => {
+    await using host = await sshHost('grants', undefined, lets);
+    const { close } = await connect({ ...host.target('root', 'x'), privateKey: keyPair().private });
+    close();
+    return [...new Set(host.methods)];
+  };
+  expect(await byBoth((method) => method !== 'none')).toEqual(['none', 'publickey']);
+  expect(await byBoth((method) => method === 'password')).toEqual(['none', 'publickey', 'password']);
 });

@@ -1,6 +1,12 @@
 import { type Socket, connect as tcpConnect } from 'node:net';
 import { Readable } from 'node:stream';
-import { Client, type ClientChannel, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
+import {
+  type AuthenticationType,
+  Client,
+  type ClientChannel,
+  type ConnectConfig,
+  type ServerHostKeyAlgorithm,
+} from 'ssh2';
 import { messageOf } from '#base/errors.ts';
 import { gate } from './gate.ts';
 import { keyTypeOf, knownHostLine, type Pins, pinsOf } from './known-hosts.ts';
@@ -12,7 +18,7 @@ export interface SshTarget {
   port: number;
   user: string;
   privateKey?: string | undefined;
-  /** Of the user: where no key is taken, and where sudo asks. */
+  /** Of the user: to log in, after the key if there is one, and where sudo asks. */
   password?: string | undefined;
   /** Lines of known_hosts; a host that is not in it is taken at first sight. */
   knownHosts: string;
@@ -40,6 +46,8 @@ export interface SshConnection {
    * breaks, or sudo refuses.
    */
   run(command: string, options: RunOptions): Promise<RunResult>;
+  /** Whether commands need the password there; known once one has run. */
+  sudoAsks(): Promise<boolean>;
   close(): void;
 }
 
@@ -66,6 +74,13 @@ export async function connect(target: SshTarget): Promise<SshConnection> {
   const socket = await dial(target);
   return handshakes.pass(() => shakeHands(target, pins, socket));
 }
+
+/** A password is offered where the key is refused, or there is none; ssh2 by itself begins with it. */
+const methodsOf = ({ privateKey, password }: SshTarget): AuthenticationType[] => [
+  'none',
+  ...(privateKey === undefined ? [] : (['publickey'] as const)),
+  ...(password === undefined ? [] : (['password'] as const)),
+];
 
 const whereOf = ({ user, host, port }: SshTarget): string => `${user}@${host}:${port}`;
 
@@ -113,6 +128,7 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
       ...(wanted.length > 0 ? { algorithms: { serverHostKey: wanted } } : {}),
       ...(target.privateKey === undefined ? {} : { privateKey: target.privateKey }),
       ...(target.password === undefined ? {} : { password: target.password }),
+      authHandler: methodsOf(target),
       hostVerifier: (key: Buffer): boolean => {
         const shown = key.toString('base64');
         if (pinned.size > 0 && !pinned.get(keyTypeOf(key))?.has(shown)) {
@@ -133,9 +149,11 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
     });
     client.once('ready', () => {
       const ask: RunLine = (command, options) => run(client, where, command, options);
+      const root = user === 'root' ? { run: ask, asks: async () => false } : byUserWhoSudos(target, ask);
       resolve({
         hostKeyLine,
-        run: user === 'root' ? ask : byUserWhoSudos(target, ask),
+        run: root.run,
+        sudoAsks: root.asks,
         close: () => client.end(),
       });
     });

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
+import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { connect, type RunResult } from './connection.ts';
+import { bySudo } from './sudo.ts';
 import { type Sudo, sshHost } from './testing/ssh-host.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -66,39 +68,54 @@ describe('a user who is not root', () => {
 });
 
 describe('a user who is not root, with a password', () => {
-  const given = { password: `it's "p w"`, input: 'first\nsecond\n' };
+  const password = `it's "p w" %s \\n`;
+  const wants = { wants: password.replaceAll("'", "'\\''") };
+  const input = 'first\nsecond\n';
 
   it.each<[string, Sudo, string[]]>([
-    ['wants it', { wants: given.password.replaceAll("'", "'\\''") }, [given.password, given.password]],
+    // Before the first command, before each, and for it.
+    ['wants it', wants, [password, password, password]],
     ['does not', 'grants', []],
   ])('runs a command line whose input is its own, where sudo %s', async (_what, sudo, expected) => {
-    const { result, calls, tried } = await runAs('ops', sudo, `cat; echo "$BECAME"`, given);
+    const { result, calls, tried } = await runAs('ops', sudo, `cat; echo "$BECAME"`, { password, input });
     expect(result).toEqual<RunResult>({ code: 0, stdout: 'first\nsecond\nroot\n', stderr: '' });
     expect(tried).toEqual(expected);
     expect(calls.join()).not.toContain('p w');
   });
 
-  it('sends it before what comes as a stream', async () => {
-    const input = Readable.from(['first\n', 'second\n']);
-    const { result } = await runAs('ops', { wants: 'yes' }, 'cat', { password: 'yes', input });
-    expect(result).toMatchObject({ stdout: 'first\nsecond\n' });
+  it('has it stand before what comes as a stream', async () => {
+    const stream = Readable.from(['first\n', 'second\n']);
+    const { result } = await runAs('ops', wants, 'cat', { password, input: stream });
+    expect(result).toMatchObject({ stdout: input });
   });
 
-  it('gets the exit code of the command', async () => {
-    const { result } = await runAs('ops', { wants: 'yes' }, 'exit 7', { password: 'yes' });
+  it('gets the exit code of a command, and is done with one that reads nothing', async () => {
+    const { result } = await runAs('ops', wants, 'exit 7', { password, input: 'x\n'.repeat(200_000) });
     expect(result).toMatchObject({ code: 7 });
   });
 
   it('tries a wrong one once, however many commands there are, and nothing that they read', async () => {
     const { result, tried } = await runAs('ops', { wants: 'yes' }, 'cat', {
-      ...given,
       password: 'no',
+      input,
       times: 3,
     });
     expect(result).toMatchObject({
       error: { reason: 'SudoRefused', message: expect.stringContaining('give the password of ops') },
     });
     expect(tried).toEqual(['no']);
+  });
+
+  it('tries one that is not right any more once with a command, and nothing that it reads', async () => {
+    await using host = await sshHost({ wants: 'yes' });
+    const child = execa('/bin/sh', ['-c', bySudo('cat', true)], {
+      input: `no\n${input}`,
+      env: { PATH: host.bin },
+      extendEnv: false,
+      reject: false,
+    });
+    expect(await child).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(await host.tried()).toEqual(['no']);
   });
 });
 

@@ -5,25 +5,26 @@ import { SshError } from './ssh-error.ts';
 /** Longer answers of sudo say nothing more. */
 const MAX_WORD = 200;
 
-const SUDO = { silent: 'sudo -n -H -u root --', asking: `sudo -k -S -p '' -H -u root --` } as const;
-/** Ends what sudo may read of standard input; the same in ansible/plugins/action/host_script.py. */
-const INPUT_BEGINS = 'matryoshka: input begins';
-/** Reads away the password, where sudo did not ask for it. A shell reads a pipe no further than its line. */
-const skipped = `while IFS= read -r line; do [ "$line" != '${INPUT_BEGINS}' ] || break; done; `;
+const ROOT = '-H -u root --';
+const SILENT = `sudo -n ${ROOT}`;
+/** `-k`: neither does what the host remembers count, nor is anything remembered. */
+const ASKING = `sudo -k -S -p '' ${ROOT}`;
+/**
+ * What the user's own shell does with the first line of its input, the password: one call of sudo has that alone, so that
+ * a wrong one is one attempt and what follows is never tried; the next has it before what the command reads. The same as
+ * in ansible/plugins/action/host_script.py.
+ */
+export const WITH_PASSWORD = `IFS= read -r word; printf '%s\\n' "$word" | ${ASKING} /bin/sh -c : && { printf '%s\\n' "$word"; cat; } | ${ASKING} "$@"`;
 
 /**
- * The command line as root: by a user who is not root through sudo. Without a password sudo never asks; with one it reads
- * that from standard input if it wants it, each time anew, so that the host remembers nothing. HOME is root's, whatever
- * the host's sudoers say. Standard input reaches the command, so nothing of what it reads is in an argument list or a file.
+ * The command line as root: by a user who is not root through sudo. HOME is root's, whatever the host's sudoers say.
+ * Standard input reaches the command, so nothing of what it reads is in an argument list or a file; where sudo asks, its
+ * first line is the password.
  */
-export const bySudo = (command: string, withPassword: boolean): string =>
-  withPassword
-    ? `${SUDO.asking} /bin/sh -c ${quoted(skipped + command)}`
-    : `${SUDO.silent} /bin/sh -c ${quoted(command)}`;
-
-/** What stands before the input of a command with a password. */
-export const beforeInput = (password: string | undefined): string =>
-  password === undefined ? '' : `${password}\n${INPUT_BEGINS}\n`;
+export const bySudo = (command: string, asks: boolean): string =>
+  asks
+    ? `/bin/sh -c ${quoted(WITH_PASSWORD)} sh /bin/sh -c ${quoted(command)}`
+    : `${SILENT} /bin/sh -c ${quoted(command)}`;
 
 /** How a person lets `user` become root, by what sudo, or the shell that did not find it, said. */
 function remedyFor(user: string, code: number, word: string): string {
@@ -32,7 +33,7 @@ function remedyFor(user: string, code: number, word: string): string {
   if (code === 126) return `write the line "Defaults:${user} !noexec" in /etc/sudoers.d/matryoshka`;
   if (/\btty\b/.test(word))
     return `write the line "Defaults:${user} !requiretty" in /etc/sudoers.d/matryoshka`;
-  if (/password/.test(word))
+  if (/password (is required|attempt)|no password/.test(word))
     return `give the password of ${user} with the credentials, or write ${line}, which must be the last that holds for the user`;
   return `write ${line}, which must be the last that holds for the user`;
 }
@@ -48,28 +49,36 @@ export type RunLine = (command: string, options: RunOptions & { before?: string 
 
 /**
  * Commands of a user who is root by sudo. Its own failure and the command's have the same exit codes: after one, sudo is
- * asked for a shell that does nothing. With a password it is asked so before the first, and gets no second line: what
- * follows a wrong one would be tried as the next. The time holds for all together, but sudo always has a second to say
- * its word.
+ * asked for a shell that does nothing. Where there is a password it is asked so before the first too, without it and then,
+ * if need be, with it. The time holds for all together, but sudo always has a second to say its word.
  */
-export function byUserWhoSudos({ user, host, password }: SshTarget, run: RunLine): RunLine {
-  const withPassword = password !== undefined;
-  const nothing = `${SUDO[withPassword ? 'asking' : 'silent']} /bin/sh -c :`;
-  const ask = async (timeoutMs: number) => {
-    const { code, stderr } = await run(nothing, { input: withPassword ? `${password}\n` : '', timeoutMs });
-    if (code !== 0) throw new SshError('SudoRefused', refusalOfSudo(user, host, code, stderr));
+export function byUserWhoSudos({ user, host, password }: SshTarget, run: RunLine) {
+  const refusalBy = async (line: string, input: string, timeoutMs: number) => {
+    const { code, stderr } = await run(`${line} /bin/sh -c :`, { input, timeoutMs });
+    return code === 0 ? undefined : new SshError('SudoRefused', refusalOfSudo(user, host, code, stderr));
   };
-  let takesPassword: Promise<void> | undefined;
-  return async (command, { input = '', timeoutMs }) => {
-    const began = performance.now();
-    const left = () => Math.max(1_000, Math.round(timeoutMs - (performance.now() - began)));
-    if (withPassword) {
-      takesPassword ??= ask(timeoutMs);
-      await takesPassword;
-    }
-    const line = bySudo(command, withPassword);
-    const result = await run(line, { before: beforeInput(password), input, timeoutMs: left() });
-    if (result.code !== 0) await ask(left());
-    return result;
+  const silent = (timeoutMs: number) => refusalBy(SILENT, '', timeoutMs);
+  const asking = (timeoutMs: number) => refusalBy(ASKING, `${password}\n`, timeoutMs);
+  let asks: Promise<boolean> | undefined = password === undefined ? Promise.resolve(false) : undefined;
+  async function find(timeoutMs: number): Promise<boolean> {
+    if (!(await silent(timeoutMs))) return false;
+    const refusal = await asking(timeoutMs);
+    if (refusal) throw refusal;
+    return true;
+  }
+  return {
+    run: (async (command, { input = '', timeoutMs }) => {
+      const began = performance.now();
+      const left = () => Math.max(1_000, Math.round(timeoutMs - (performance.now() - began)));
+      asks ??= find(timeoutMs);
+      const withPassword = await asks;
+      const before = withPassword ? `${password}\n` : '';
+      const result = await run(bySudo(command, withPassword), { before, input, timeoutMs: left() });
+      const refusal = result.code === 0 ? undefined : await (withPassword ? asking : silent)(left());
+      if (refusal) throw refusal;
+      return result;
+    }) satisfies RunLine,
+    /** Whether sudo asks; known once a command ran. */
+    asks: async () => (await asks) ?? false,
   };
 }

@@ -172,6 +172,27 @@ it('a sequence is not taken twice', async () => {
   expect(await anchors.takeSequence('id-sequence', cluster, noPlan)).toBe(2);
 });
 
+it('an anchor forgets a password that was taken out of the Secret, but not for a deletion', async () => {
+  const { cluster } = await outdated('forgetful');
+  const anchors = anchorsIn(client, namespace);
+  await anchors.bind('id-forgetful', { namespace, name: 'forgetful' });
+  const give = (data: Record<string, string>) =>
+    client.patch(SECRETS, { namespace, name: 'keys' }, { data }, { type: 'merge' });
+  const after = async (one: KubernetesCluster) => {
+    await anchors.takeSequence('id-forgetful', one, noPlan);
+    return anchors.accessOf('id-forgetful');
+  };
+  await give(secretData({ password: ' open sesame\n' }));
+  expect(await after(cluster)).toMatchObject({ privateKey: 'key', password: 'open sesame' });
+  await client.patch(SECRETS, { namespace, name: 'keys' }, { data: { password: null } }, { type: 'merge' });
+  const going = {
+    ...cluster,
+    metadata: { ...cluster.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+  };
+  expect(await after(going)).toHaveProperty('password');
+  expect(await after(cluster)).not.toHaveProperty('password');
+});
+
 it('a sequence is taken from what the cache has, and from the server where that is behind', async () => {
   const { cluster } = await outdated('cached');
   const anchors = anchorsIn(client, namespace);

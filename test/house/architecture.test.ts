@@ -42,7 +42,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   gateway: ['access', 'certificates', 'routing', ...CLIENT, 'runtime/cache', 'api', 'base'],
   server: ['access', 'operations', 'protocol', 'rest', ...CLIENT, 'api', 'base'],
   webhook: ['access', 'operations', ...CLIENT, 'api', 'base'],
-  bootstrap: ['artifacts', 'certificates', 'protocol', 'ssh', ...CLIENT, 'api', 'base'],
+  bootstrap: ['artifacts', 'certificates', 'operations', 'protocol', 'ssh', ...CLIENT, 'api', 'base'],
   config: ['base'],
   crds: ['api'],
   programs: ['*'],

@@ -113,8 +113,8 @@ export const ofItsEdges: readonly Mutant[] = [
   {
     name: 'a host known by its node name',
     file: 'src/protocol/inventory.ts',
-    from: 'hosts: Object.fromEntries(hosts.map((host) => [host.member.ip, varsOf(host, order.username)])),',
-    to: 'hosts: Object.fromEntries(hosts.map((host) => [host.member.name, varsOf(host, order.username)])),',
+    from: '[host.member.ip, varsOf(host',
+    to: '[host.member.name, varsOf(host',
     witness: unit(
       'src/protocol/inventory.test.ts',
       'says how to reach a host, what its node is called, and which run this is',
@@ -200,23 +200,30 @@ export const ofItsEdges: readonly Mutant[] = [
   {
     name: 'what sudo refuses taken for what the host says',
     file: 'src/ssh/sudo.ts',
-    from: 'if (code !== 0) throw',
-    to: 'if (code < 0) throw',
+    from: 'return code === 0 ?',
+    to: 'return code >= 0 ?',
     witness: unit('src/precheck/run.test.ts', 'whose user may not become root'),
   },
   {
     name: 'root needs sudo',
     file: 'src/ssh/connection.ts',
-    from: "user === 'root' ? ask",
-    to: "user === '' ? ask",
+    from: "user === 'root' ? {",
+    to: "user === '' ? {",
     witness: unit('src/ssh/sudo.test.ts', 'never calls sudo'),
   },
   {
-    name: 'a password that sudo did not ask for is input',
+    name: 'a password goes to a host whose sudo asks for none',
     file: 'src/ssh/sudo.ts',
-    from: 'quoted(skipped + command)',
-    to: 'quoted(command)',
+    from: 'if (!(await silent(timeoutMs))) return false;',
+    to: '',
     witness: unit('src/ssh/sudo.test.ts', 'whose input is its own'),
+  },
+  {
+    name: 'what a command reads is tried as a password',
+    file: 'src/ssh/sudo.ts',
+    from: `printf '%s\\\\n' "$word" | \${ASKING} /bin/sh -c : && `,
+    to: '',
+    witness: unit('src/ssh/sudo.test.ts', 'not right any more'),
   },
   {
     name: 'a file of manifests that somebody edited is applied',

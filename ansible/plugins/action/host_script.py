@@ -15,7 +15,7 @@ Several scripts run one after the other, and those of an inner list side by side
         script: [host/host.sh, [runtime/runtime.sh, kubelet/kubelet.sh]]
         go_on: true                     # run the later ones all the same, and fail at the end
 
-It runs as root: by a user who is another through sudo, which never asks, and before which the precheck has looked.
+It runs as root: by a user who is another through sudo, and before which the precheck has looked.
 
 Each script stands behind files/prelude.sh and knows its role as ROLE. It says what it changed in lines `changed: …`,
 answers in lines `result: key=value`, and tells what was achieved in lines `did: WORD [ADDRESS]` and
@@ -31,11 +31,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.text.converters import to_bytes, to_text
 from ansible.plugins.action import ActionBase
 
-# The same as in src/ssh/sudo.ts, which also says why.
+# Both the same as in src/ssh/sudo.ts, which also says why.
 SUDO = 'sudo -n -H -u root -- '
-INPUT_BEGINS = 'matryoshka: input begins'
-SUDO_WITH_PASSWORD = "sudo -k -S -p '' -H -u root -- /bin/sh -c %s sh " % shlex.quote(
-    'while IFS= read -r line; do [ "$line" != \'%s\' ] || break; done; exec "$@"' % INPUT_BEGINS)
+WITH_PASSWORD = "IFS= read -r word; printf '%s\\n' \"$word\" | sudo -k -S -p '' -H -u root -- /bin/sh -c : && { printf '%s\\n' \"$word\"; cat; } | sudo -k -S -p '' -H -u root -- \"$@\""
 FILES = os.path.join(os.path.dirname(__file__), '..', '..', 'files')
 PRELUDE = os.path.join(FILES, 'prelude.sh')
 WATCH = os.path.join(FILES, 'watch')
@@ -108,14 +106,12 @@ class ActionModule(ActionBase):
         command = '/usr/bin/timeout -k 10 %d /bin/bash -s' % int(args.get('timeout', 600))
         # Not become: the fence stands between root and the command, so it is the fence that sudo runs.
         shell = args.get('shell') or self._play_context.executable
-        password = self._play_context.password
-        if self._get_remote_user() in (None, '', 'root'):
-            pass
-        elif password:
-            shell = SUDO_WITH_PASSWORD + shell
-            script = '%s\n%s\n%s' % (to_text(password), INPUT_BEGINS, script)
-        else:
-            shell = SUDO + shell
+        if self._get_remote_user() not in (None, '', 'root'):
+            if (task_vars or {}).get('sudo_asks'):
+                shell = '/bin/sh -c %s sh %s' % (shlex.quote(WITH_PASSWORD), shell)
+                script = '%s\n%s' % (to_text(self._play_context.password), script)
+            else:
+                shell = SUDO + shell
         answer = self._low_level_execute_command(command, in_data=to_bytes(script), sudoable=False, executable=shell)
 
         lines = answer['stdout_lines']

@@ -1,4 +1,4 @@
-import { SECRETS, type Secret, secretText } from '#api/core.ts';
+import { SECRETS, type Secret, secretPassword, secretText } from '#api/core.ts';
 import { credentialsSecretName } from '#api/names.ts';
 import type { Network, NetworkHost } from '#api/network.ts';
 import type { Place } from '#bridges/provider.ts';
@@ -29,7 +29,7 @@ async function read(client: Client, { metadata, spec }: Network): Promise<Creden
   try {
     const found = await client.find<Secret>(SECRETS, { namespace, name: secret });
     if (!found) return lack(`there is no Secret "${secret}" in namespace "${namespace}"`);
-    const [privateKey, password] = [secretText(found, 'ssh-privatekey'), secretText(found, 'password')];
+    const [privateKey, password] = [secretText(found, 'ssh-privatekey'), secretPassword(found)];
     if (!privateKey && !password) return lack(`Secret "${secret}" has neither ssh-privatekey nor password`);
     return {
       user: secretText(found, 'username') || 'root',

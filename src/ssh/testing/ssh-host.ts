@@ -14,6 +14,10 @@ export interface SshHost extends AsyncDisposable {
   target(user: string, password?: string): SshTarget;
   /** The command lines that were asked for, in order. */
   readonly asked: readonly string[];
+  /** By what somebody wanted to log in, in order. */
+  readonly methods: readonly string[];
+  /** The folder of its few tools, sudo among them. */
+  readonly bin: string;
   /** The arguments of each call of sudo. */
   calls(): Promise<string[]>;
   /** The passwords that sudo was given, in order. */
@@ -28,7 +32,7 @@ printf '%s\\n' "$*" >>'${log}'
 ${typeof sudo === 'object' && 'says' in sudo ? `echo 'sudo: ${sudo.says}' >&2; exit ${sudo.code}` : ''}
 case "$*" in
   '-n -H -u root -- '*) shift 5; asked= ;;
-  "-k -S -p  -H -u root -- "*) shift 8; asked=yes ;;
+  '-k -S -p  -H -u root -- '*) shift 8; asked=yes ;;
   *) echo 'sudo: a terminal is required' >&2; exit 1 ;;
 esac
 ${typeof sudo === 'object' && 'wants' in sudo ? asking(sudo.wants, log) : ''}
@@ -46,12 +50,13 @@ for try in 1 2 3; do
 done`;
 
 /**
- * An SSH server on the loopback that lets everybody in and runs command lines as this process's own user: where `shell`
+ * An SSH server on the loopback that lets everybody in, but for the methods that `lets` refuses, and runs command lines as this process's own user: where `shell`
  * says, else among few tools.
  */
 export async function sshHost(
   sudo: Sudo,
   shell?: (command: string) => ChildProcessWithoutNullStreams,
+  lets: (method: string) => boolean = () => true,
 ): Promise<SshHost> {
   const bin = await mkdtemp(join(tmpdir(), 'ssh-host-'));
   const log = join(bin, 'calls');
@@ -61,12 +66,16 @@ export async function sshHost(
     await writeFile(join(bin, 'sudo'), sudoOf(sudo, log));
     await chmod(join(bin, 'sudo'), 0o755);
   }
-  const asked: string[] = [];
+  const [asked, methods]: [string[], string[]] = [[], []];
   const clients = new Set<Connection>();
   const { private: hostKey } = keyPair();
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
     clients.add(client.on('close', () => clients.delete(client)));
-    client.on('authentication', (attempt) => attempt.accept());
+    client.on('authentication', (attempt) => {
+      methods.push(attempt.method);
+      if (lets(attempt.method)) attempt.accept();
+      else attempt.reject(['publickey', 'password']);
+    });
     client.on('error', () => {});
     client.on('session', (accept) => {
       accept().on('exec', (acceptExec, _reject, { command }) => {
@@ -102,6 +111,8 @@ export async function sshHost(
       timeoutMs: 10_000,
     }),
     asked,
+    methods,
+    bin,
     calls: () => linesOf(log),
     tried: () => linesOf(`${log}.tried`),
     hangUp: async () => {

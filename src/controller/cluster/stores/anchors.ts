@@ -1,5 +1,5 @@
 import { keyOf as keyOfCluster, textOf } from '#api/cluster-facts.ts';
-import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { SECRETS, type Secret, secretData, secretPassword, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { anchorName, credentialsSecretName, knownHostsSecretName, labels, marks } from '#api/names.ts';
@@ -170,12 +170,12 @@ type Credentials = Partial<
 
 function accessFrom({
   username = 'root',
-  'ssh-privatekey': privateKey,
-  password,
+  'ssh-privatekey': privateKey = '',
+  password = '',
   known_hosts,
   'registry-login': registryLogin = '',
 }: Credentials): Access {
-  if (privateKey === undefined && password === undefined) {
+  if (privateKey === '' && password === '') {
     throw new Refusal(
       'CredentialsMissing',
       'there is neither ssh-privatekey nor password to reach the hosts with',
@@ -184,8 +184,8 @@ function accessFrom({
   return {
     username,
     knownHosts: known_hosts ?? '',
-    ...(privateKey === undefined ? {} : { privateKey }),
-    ...(password === undefined ? {} : { password }),
+    ...(privateKey === '' ? {} : { privateKey }),
+    ...(password === '' ? {} : { password }),
     ...(registryLogin === '' ? {} : { registryLogin }),
   };
 }
@@ -217,15 +217,17 @@ async function credentialsOf(client: Client, cluster: KubernetesCluster): Promis
   const ours = pinned && ownershipOf(pinned, cluster.metadata, 'access') !== 'foreign';
   if (pinned && !ours && !deleting)
     throw new Refusal('SecretConflict', secretIsForeign(knownHostsSecretName(name)));
+  // What is taken out of the Secret, but that a deletion may need.
+  const forgotten = deleting ? undefined : '';
   return {
     username: secretText(secret, 'username'),
-    'ssh-privatekey': secretText(secret, 'ssh-privatekey'),
-    password: secretText(secret, 'password'),
+    'ssh-privatekey': secretText(secret, 'ssh-privatekey') ?? forgotten,
+    password: secretPassword(secret) ?? forgotten,
     known_hosts: mergeKnownHosts(
       secretText(secret, 'known_hosts') ?? '',
       (ours ? secretText(pinned, 'known_hosts') : undefined) ?? '',
     ),
-    // Nothing is pulled for a cluster that goes. One that is taken out of the Secret is forgotten, too.
+    // Nothing is pulled for a cluster that goes.
     'registry-login': deleting ? undefined : loginIn(secret, secretName),
   };
 }
