@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
+import { messageOf } from '#base/errors.ts';
+import { sayOnStderr } from '#lab/artifacts/progress.ts';
+import { ensurePackages } from '#lab/hosts/packages.ts';
 
 /**
  * `make test`: format, lint, types, unused code, unit tests, tests against a real API server, and one whole life of a
@@ -71,6 +74,11 @@ const failuresOf = ({ testResults }: Report): string[] =>
       ),
     ];
   });
+
+// Bridges are made in network namespaces of this machine. Where these cannot be had, their tests are left out and say why.
+await ensurePackages({ nft: 'nftables', ip: 'iproute2' }, sayOnStderr).catch((error: unknown) =>
+  sayOnStderr(messageOf(error)),
+);
 
 const scratch = mkdtempSync(join(tmpdir(), 'matryoshka-test-'));
 let passed = 0;

@@ -15,8 +15,21 @@ declare module 'vitest' {
 const LOOK_SECONDS = 10;
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
-/** One lab with a meta cluster for a whole run of the `e2e` project. `KEEP=1` leaves it for the next run. */
+declare global {
+  /** Each project of a run sets up, in the same process. */
+  var matryoshkaLab: Promise<MetaPlace> | undefined;
+}
+
+/** One lab with a meta cluster for a whole run of the `e2e` projects. `KEEP=1` leaves it for the next run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  globalThis.matryoshkaLab ??= lab();
+  project.provide('place', await globalThis.matryoshkaLab);
+  return async () => {
+    if (process.env['KEEP'] === undefined) await labDown(say);
+  };
+}
+
+async function lab(): Promise<MetaPlace> {
   const { client: _, rest: __, close, ...place } = await metaUp(2 + LANES * LANE_HOSTS, say);
   await close();
   const set = (name: string, ...settings: string[]) =>
@@ -28,8 +41,5 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const hooks = 'MATRYOSHKA_ALLOW_HOOKS=true';
   await set('controller', hooks, `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${LOOK_SECONDS}`);
   await set('server', hooks);
-  project.provide('place', place);
-  return async () => {
-    if (process.env['KEEP'] === undefined) await labDown(say);
-  };
+  return place;
 }

@@ -19,7 +19,9 @@ export interface BridgeHost extends AsyncDisposable {
 
 /** Why this machine can have no such host; undefined where it can. */
 export async function lackOfHosts(): Promise<string | undefined> {
-  const tools = 'command -v unshare nsenter ip nft bash flock && unshare -n true';
+  // Of several names some shells look for the first alone.
+  const tools =
+    'for tool in unshare nsenter ip nft bash flock; do command -v $tool || exit 1; done; unshare -n true';
   const found = await execa('sh', ['-c', tools], { reject: false });
   return found.exitCode === 0 ? undefined : 'network namespaces, ip and nft, as root';
 }
@@ -47,7 +49,7 @@ export async function bridgeHost(): Promise<BridgeHost> {
     'ip link set lo up; ip link add uplink type veth peer name beyond; ip link set beyond up; ip link set uplink up; ' +
       'ip addr add 192.0.2.10/24 dev uplink; sysctl -qw net.ipv4.ip_forward=0',
   );
-  const { host: ip, port, user, password, knownHosts } = ssh.target('root');
+  const { host: ip, port, user, password, knownHosts } = ssh.target('root', 'x');
   return {
     place: { ip, port, user, password, knownHosts },
     sh,
