@@ -200,7 +200,7 @@ export const bootstrapConfig = z.object({
     .string()
     .optional()
     .describe('Kubernetes version of the meta cluster; default: the newest offered'),
-  podCidr: z.string().default('10.245.0.0/16').describe('Pod network of the meta cluster, or IPv4,IPv6'),
+  podCidr: z.string().default('10.245.0.0/16').describe('Pod network of the meta cluster; or two: IPv4,IPv6'),
   serviceCidr: z.string().default('10.97.0.0/16').describe('Its Service network, of the same families'),
   servedNamespaces: list
     .default(['default'])

@@ -24,8 +24,8 @@ export interface HookSettings {
   workDir: string;
 }
 
-/** Another cluster's host, and another machine than the one that joined. */
-const GRAVE = new Set([owner.name, 'HostChanged', 'SudoRefused']);
+/** Another cluster's host, another machine than the one that joined, and a password that Ansible would try once more. */
+const GRAVE = new Set([owner.name, 'HostChanged', 'AuthenticationFailed', 'SudoRefused']);
 /** Ansible is given this long to end its connections before it is killed. */
 const GRACE_MS = 10_000;
 

@@ -123,7 +123,8 @@ export const clusterSchema = z.object({
     .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, { error: 'is not a name of a Secret' })
     .optional()
     .meta({
-      description: 'Secret of this namespace with username, ssh-privatekey or password, and known_hosts',
+      description:
+        'Secret of this namespace with username, ssh-privatekey, password or both, and known_hosts',
     }),
 });
 

@@ -18,14 +18,29 @@ it('tries a password that a host refused no sooner than it may without locking i
     }
   };
   const refused = { reason: 'SudoRefused' };
-  await expect(visit('no')).rejects.toMatchObject(refused);
+  // Several Networks that share the host, at once.
+  const all = await Promise.allSettled(['no', 'no', 'no', 'no'].map(visit));
+  expect(all.map((one) => one.status === 'rejected' && one.reason)).toMatchObject(all.map(() => refused));
+  // One of somebody who gives another one.
+  await expect(visit('nor this')).rejects.toMatchObject(refused);
   const { length } = host.methods;
   await clock.advance(599_000);
-  await expect(visit('no')).rejects.toMatchObject(refused);
+  for (const password of ['no', 'nor this']) await expect(visit(password)).rejects.toMatchObject(refused);
   expect(host.methods).toHaveLength(length);
-  // Somebody has given another one.
-  await expect(visit('nor this')).rejects.toMatchObject(refused);
-  await clock.advance(600_000);
-  await expect(visit('nor this')).rejects.toMatchObject(refused);
-  expect(await host.tried()).toEqual(['no', 'nor this', 'nor this']);
+  await clock.advance(1_000);
+  await expect(visit('no')).rejects.toMatchObject(refused);
+  expect(await host.tried()).toEqual(['no', 'nor this', 'no']);
+});
+
+it('asks a host again as ever where it was not the password that it refused', async () => {
+  await using host = await sshHost({ says: 'ops is not in the sudoers file', code: 1 });
+  const holder = async () => ({ owner: 'networks', since: 1, term: 1 });
+  const provider = sshProvider({ clock: createManualClock(), holder, process: 'process-1' });
+  const { host: ip, port, user, knownHosts } = host.target('ops');
+  for (const calls of [2, 4]) {
+    const ground = await provider.reach({ ip, port, user, knownHosts, password: 'right' });
+    await expect(ground.session(async () => {})).rejects.toMatchObject({ reason: 'SudoRefused' });
+    ground.close();
+    expect(await host.calls()).toHaveLength(calls);
+  }
 });

@@ -33,6 +33,8 @@ const COMMAND_MS = 30_000;
 const AWAY_MS = 15_000;
 /** Nor one that refuses a password: three within a quarter of an hour lock a user out (pam_faillock's defaults). */
 const REFUSED_MS = 600_000;
+/** Refusals that a password has to do with. */
+const JUDGED = /^AuthenticationFailed|^SudoRefused: .*(incorrect password|no password was)/;
 /** Sessions of one process, at most: each is later than those before it. */
 const SESSIONS = 1_000_000_000;
 
@@ -47,19 +49,19 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
   const [fence, prelude] = [textOf('fence'), textOf('prelude.sh')];
   const [taking, bridging] = [textOf('take.sh'), textOf('bridges.sh')];
   const turns = createTurns();
-  const away = new Map<string, { untilMs: number; why: HostTrouble; by?: string | undefined }>();
+  const away = new Map<string, { untilMs: number; why: HostTrouble }>();
   let sessions = 0;
 
-  async function open(place: Place): Promise<SshConnection> {
-    const { ip: host, pinned, ...rest } = place;
+  function turnedAway(place: Place): void {
     for (const key of [addressOf(place), loginOf(place)]) {
       const gone = away.get(key);
-      if (!gone) continue;
-      // Another password may be tried at once.
-      if (clock.monotonicMs() < gone.untilMs && (gone.by === undefined || gone.by === place.password))
-        throw gone.why;
+      if (gone && clock.monotonicMs() < gone.untilMs) throw gone.why;
       away.delete(key);
     }
+  }
+  async function open(place: Place): Promise<SshConnection> {
+    const { ip: host, pinned, ...rest } = place;
+    turnedAway(place);
     try {
       const knownHosts = knows(place) ? place.knownHosts : [place.knownHosts, pinned].join('\n');
       return await connect({ host, ...rest, knownHosts, timeoutMs: CONNECT_MS });
@@ -68,17 +70,19 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
     }
   }
   function remembered(place: Place, why: HostTrouble): HostTrouble {
-    const { password } = place;
     const now = clock.monotonicMs();
     if (why.reason === 'Unreachable') away.set(addressOf(place), { untilMs: now + AWAY_MS, why });
-    if (password !== undefined && (why.reason === 'SudoRefused' || why.reason === 'AuthenticationFailed'))
-      away.set(loginOf(place), { untilMs: now + REFUSED_MS, why, by: password });
+    if (place.password !== undefined && JUDGED.test(`${why.reason}: ${why.message}`))
+      away.set(loginOf(place), { untilMs: now + REFUSED_MS, why });
     return why;
   }
 
   return {
     async reach(place) {
-      const connection = await open(place);
+      // With a password one after the other: of many that is refused, one is tried.
+      const connection = await (place.password === undefined
+        ? open(place)
+        : turns.of(loginOf(place), () => open(place)));
       const where = place.ip;
       const ask = async (command: string, input: string): Promise<string> => {
         const result = await connection.run(command, { input, timeoutMs: COMMAND_MS }).catch((error) => {
@@ -94,6 +98,7 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
         close: () => connection.close(),
         session: (work) =>
           turns.of(place.ip, async () => {
+            turnedAway(place);
             const { owner, since, term } = await holder();
             sessions += 1;
             const run = `${owner} ${since} ${term * SESSIONS + sessions} ${process}`;
@@ -129,7 +134,8 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
 }
 
 const addressOf = ({ ip, port }: Place): string => `${ip} ${port}`;
-const loginOf = (place: Place): string => `${place.user} ${addressOf(place)}`;
+const loginOf = (place: Place): string =>
+  [place.user, addressOf(place), place.password, place.privateKey].join(' ');
 
 /** Whether somebody has said which key the host has. A line that cannot be used is for whoever connects to name. */
 function knows({ knownHosts, ip, port, pinned }: Place): boolean {

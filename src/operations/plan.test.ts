@@ -116,19 +116,19 @@ it.each<[string, Partial<Spec['cluster']>, string]>([
   ['a podCIDR too small', { podCIDR: '10.244.0.0/24' }, 'is too small: each host needs a /24'],
   ['IPv6 hosts in an IPv4 cluster', { nodeList: [{ ip: 'fd00::2' }] }, 'is IPv6, and podCIDR is IPv4'],
   ['a balancer with a port', { externalLoadBalancer: 'lb.example.com:6443' }, 'without a port'],
-  ['IPv6 with flannel', { podCIDR: 'fd01::/48', serviceCIDR: 'fd02::/112' }, 'flannel is not offered'],
   ['two families for pods and one for Services', { podCIDR: BOTH }, 'is IPv4, and podCIDR is IPv4 and IPv6'],
 ])('refuses %s', (_what, change, why) => {
   const wanted = { cluster: { ...spec({ ip: '10.0.0.2' }).cluster, ...change } };
   expect(plan(create, wanted, undefined, []).refused.join()).toContain(why);
 });
 
-it('refuses IPv6 with each network of ours, and not with none', () => {
-  const refusals = (network: 'flannel-policies' | 'none') => {
+it('refuses IPv6 with policies, and not without', () => {
+  const refusals = (network: 'flannel' | 'flannel-policies' | 'none') => {
     const change = { podCIDR: 'fd01::/48', serviceCIDR: 'fd02::/112' };
     const wanted = { cluster: { ...spec().cluster, ...change }, addons: { network } };
     return plan(create, wanted, undefined, []).refused.join();
   };
   expect(refusals('flannel-policies')).toContain('flannel-policies is not offered');
-  expect(refusals('none')).not.toContain('is not offered');
+  for (const network of ['flannel', 'none'] as const)
+    expect(refusals(network)).not.toContain('is not offered');
 });

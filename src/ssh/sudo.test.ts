@@ -106,6 +106,16 @@ describe('a user who is not root, with a password', () => {
     expect(tried).toEqual(['no']);
   });
 
+  it('is not taken for a command where sudo does not ask any more', async () => {
+    await using host = await sshHost('grants');
+    const { stdout } = await execa('/bin/sh', ['-c', bySudo('/bin/sh -s', true)], {
+      input: 'echo "$BECAME" of the password\necho as it was sent\n',
+      env: { PATH: host.bin },
+      extendEnv: false,
+    });
+    expect(stdout).toBe('as it was sent');
+  });
+
   it('tries one that is not right any more once with a command, and nothing that it reads', async () => {
     await using host = await sshHost({ wants: 'yes' });
     const child = execa('/bin/sh', ['-c', bySudo('cat', true)], {

@@ -6,15 +6,17 @@ import { SshError } from './ssh-error.ts';
 const MAX_WORD = 200;
 
 const ROOT = '-H -u root --';
-const SILENT = `sudo -n ${ROOT}`;
-/** `-k`: neither does what the host remembers count, nor is anything remembered. */
+/** `-k`: neither does what the host remembers count, which may end in a minute, nor is anything remembered. */
+const SILENT = `sudo -k -n ${ROOT}`;
 const ASKING = `sudo -k -S -p '' ${ROOT}`;
+/** Root's shell reads on behind this line: where sudo does not ask any more, nobody takes the password for a command. */
+const AFTER_MARK = `while IFS= read -r line; do [ "$line" != "matryoshka: input" ] || break; done; exec "$@"`;
 /**
  * What the user's own shell does with the first line of its input, the password: one call of sudo has that alone, so that
  * a wrong one is one attempt and what follows is never tried; the next has it before what the command reads. The same as
  * in ansible/plugins/action/host_script.py.
  */
-export const WITH_PASSWORD = `IFS= read -r word; printf '%s\\n' "$word" | ${ASKING} /bin/sh -c : && { printf '%s\\n' "$word"; cat; } | ${ASKING} "$@"`;
+export const WITH_PASSWORD = `IFS= read -r word; printf '%s\\n' "$word" | ${ASKING} /bin/sh -c : && { printf '%s\\nmatryoshka: input\\n' "$word"; cat; } | ${ASKING} /bin/sh -c '${AFTER_MARK}' sh "$@"`;
 
 /**
  * The command line as root: by a user who is not root through sudo. HOME is root's, whatever the host's sudoers say.

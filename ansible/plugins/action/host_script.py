@@ -32,8 +32,8 @@ from ansible.module_utils.common.text.converters import to_bytes, to_text
 from ansible.plugins.action import ActionBase
 
 # Both the same as in src/ssh/sudo.ts, which also says why.
-SUDO = 'sudo -n -H -u root -- '
-WITH_PASSWORD = "IFS= read -r word; printf '%s\\n' \"$word\" | sudo -k -S -p '' -H -u root -- /bin/sh -c : && { printf '%s\\n' \"$word\"; cat; } | sudo -k -S -p '' -H -u root -- \"$@\""
+SUDO = 'sudo -k -n -H -u root -- '
+WITH_PASSWORD = "IFS= read -r word; printf '%s\\n' \"$word\" | sudo -k -S -p '' -H -u root -- /bin/sh -c : && { printf '%s\\nmatryoshka: input\\n' \"$word\"; cat; } | sudo -k -S -p '' -H -u root -- /bin/sh -c 'while IFS= read -r line; do [ \"$line\" != \"matryoshka: input\" ] || break; done; exec \"$@\"' sh \"$@\""
 FILES = os.path.join(os.path.dirname(__file__), '..', '..', 'files')
 PRELUDE = os.path.join(FILES, 'prelude.sh')
 WATCH = os.path.join(FILES, 'watch')

@@ -31,7 +31,7 @@ const sudoOf = (sudo: Exclude<Sudo, 'is missing'>, log: string): string => `#!/b
 printf '%s\\n' "$*" >>'${log}'
 ${typeof sudo === 'object' && 'says' in sudo ? `echo 'sudo: ${sudo.says}' >&2; exit ${sudo.code}` : ''}
 case "$*" in
-  '-n -H -u root -- '*) shift 5; asked= ;;
+  '-k -n -H -u root -- '*) shift 6; asked= ;;
   '-k -S -p  -H -u root -- '*) shift 8; asked=yes ;;
   *) echo 'sudo: a terminal is required' >&2; exit 1 ;;
 esac

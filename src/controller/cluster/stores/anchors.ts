@@ -220,7 +220,7 @@ async function credentialsOf(client: Client, cluster: KubernetesCluster): Promis
   // What is taken out of the Secret, but that a deletion may need.
   const forgotten = deleting ? undefined : '';
   return {
-    username: secretText(secret, 'username'),
+    username: secretText(secret, 'username') ?? (deleting ? undefined : 'root'),
     'ssh-privatekey': secretText(secret, 'ssh-privatekey') ?? forgotten,
     password: secretPassword(secret) ?? forgotten,
     known_hosts: mergeKnownHosts(

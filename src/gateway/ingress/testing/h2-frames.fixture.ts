@@ -54,7 +54,7 @@ export async function openFrames(port: number, settings: Buffer = Buffer.alloc(0
   );
   const arriving = (async function* (): AsyncGenerator<Frame, undefined> {
     let held: Buffer = Buffer.alloc(0);
-    for await (const bytes of socket) {
+    for await (const bytes of untilReset(socket)) {
       held = Buffer.concat([held, bytes]);
       while (held.length >= 9 && held.length >= 9 + held.readUIntBE(0, 3)) {
         const end = 9 + held.readUIntBE(0, 3);
@@ -77,6 +77,15 @@ export async function openFrames(port: number, settings: Buffer = Buffer.alloc(0
     },
     close: () => void socket.destroy(),
   };
+}
+
+/** Who ends a connection on which the other still sends resets it (RFC 1122, 4.2.2.13): that is an end as well. */
+async function* untilReset(socket: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+  try {
+    yield* socket;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ECONNRESET')) throw error;
+  }
 }
 
 /** Sends frames over a connection of their own, and answers the frames that came until one of `until` did or it ended. */
