@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { nodeNameOf } from '#api/host.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
 import { ip6Of } from '#lab/hosts/places.ts';
 import { clientOf, kubeconfigOf, readyNodesOf } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
@@ -9,6 +7,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
+import { familiesOfNode, serviceIpsOf } from './families.ts';
 import { openLane } from './lanes.ts';
 import { answersAt, type TalkingPod, talkingPod } from './pods-that-talk.ts';
 import { tracesOn } from './traces.ts';
@@ -19,20 +18,6 @@ const cidrs = {
   podCIDR: '10.244.0.0/16,fd00:10:244::/56',
   serviceCIDR: '10.96.0.0/16,fd00:10:96::/112',
 };
-const core = (kind: string, plural: string, namespaced: boolean): Resource => ({
-  group: '',
-  version: 'v1',
-  kind,
-  plural,
-  namespaced,
-});
-const NODES = core('Node', 'nodes', false);
-const SERVICES = core('Service', 'services', true);
-const nodeSchema = z.object({
-  spec: z.object({ podCIDRs: z.array(z.string()) }),
-  status: z.object({ addresses: z.array(z.object({ type: z.string(), address: z.string() })) }),
-});
-const serviceSchema = z.object({ spec: z.object({ clusterIPs: z.array(z.string()) }) });
 
 let meta: Meta;
 let person: ReturnType<typeof byKubectl>;
@@ -58,25 +43,8 @@ const sent = (workers: number[], word: string, requestId = word) =>
 const pod = (name: string, index: number) =>
   talkingPod(client, { namespace: `of-${name}`, name, labels: { app: name } }, at(index));
 
-/** Networks and addresses of the node of a host, as the cluster has them. */
-async function nodeOf(index: number) {
-  const { spec, status } = nodeSchema.parse(
-    await client.get(NODES, { namespace: '', name: at(index).nodeName }),
-  );
-  const addresses = status.addresses.filter(({ type }) => type === 'InternalIP');
-  return { cidrs: spec.podCIDRs, addresses: addresses.map(({ address }) => address) };
-}
-async function serviceIps(): Promise<string[]> {
-  const key = { namespace: web.namespace, name: 'web' };
-  const spec = {
-    ipFamilyPolicy: 'RequireDualStack',
-    selector: { app: 'web' },
-    ports: [{ port: 80, targetPort: 8080 }],
-  };
-  const service: KubeObject & { spec: unknown } = { metadata: key, spec };
-  await client.apply(SERVICES, service, { fieldManager: 'e2e', force: true });
-  return serviceSchema.parse(await client.get(SERVICES, key)).spec.clusterIPs;
-}
+const nodeOf = (index: number) => familiesOfNode(client, at(index).nodeName);
+const serviceIps = () => serviceIpsOf(client, web.namespace, 'web', { ipFamilyPolicy: 'RequireDualStack' });
 /** By which of these addresses a pod is answered. */
 async function answered(from: TalkingPod, addresses: readonly string[], where?: string): Promise<string[]> {
   const got = await Promise.all(addresses.map((address) => answersAt(from, address, where)));

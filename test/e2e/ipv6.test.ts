@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { nodeNameOf } from '#api/host.ts';
-import type { KubeObject, Resource } from '#api/meta.ts';
 import { ip6Of } from '#lab/hosts/places.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
@@ -9,6 +7,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
+import { familiesOfNode, serviceIpsOf } from './families.ts';
 import { openLane } from './lanes.ts';
 import { answersAt, type TalkingPod, talkingPod } from './pods-that-talk.ts';
 import { tracesOn } from './traces.ts';
@@ -18,19 +17,6 @@ const NAME = 'six';
 const SECONDS = 480;
 const cidrs = { podCIDR: 'fd00:10:244::/56', serviceCIDR: 'fd00:10:96::/112' };
 const TOLD_MS = 3 * 60_000;
-const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
-const SERVICES: Resource = {
-  group: '',
-  version: 'v1',
-  kind: 'Service',
-  plural: 'services',
-  namespaced: true,
-};
-const serviceSchema = z.object({ spec: z.object({ clusterIPs: z.array(z.string()) }) });
-const nodeSchema = z.object({
-  spec: z.object({ podCIDRs: z.array(z.string()) }),
-  status: z.object({ addresses: z.array(z.object({ type: z.string(), address: z.string() })) }),
-});
 
 let meta: Meta;
 let person: ReturnType<typeof byKubectl>;
@@ -75,13 +61,9 @@ describe('a cluster of IPv6 alone', () => {
 
   it('has no IPv4 on any node, nor between its parts', async () => {
     for (const index of [0, 3]) {
-      const { spec, status } = nodeSchema.parse(
-        await client.get(NODES, { namespace: '', name: nodeName(index) }),
-      );
-      expect(spec.podCIDRs).toEqual([expect.stringMatching(/^fd00:10:244:.*\/64$/)]);
-      expect(status.addresses.filter(({ type }) => type === 'InternalIP')).toEqual([
-        { type: 'InternalIP', address: ip6Of(host(index)) },
-      ]);
+      const { cidrs: networks, addresses } = await familiesOfNode(client, nodeName(index));
+      expect(networks).toEqual([expect.stringMatching(/^fd00:10:244:.*\/64$/)]);
+      expect(addresses).toEqual([ip6Of(host(index))]);
     }
     expect(await sh(0, 'cat /etc/kubernetes/manifests/*.yaml')).not.toMatch(/10\.88\.0\.\d/);
     expect(await sh(3, 'grep matryoshka /etc/hosts')).toMatch(/^::1 /);
@@ -92,11 +74,7 @@ describe('a cluster of IPv6 alone', () => {
     expect(web.ips).toEqual([expect.stringMatching(/^fd00:10:244:/)]);
     const far = await pod('far', 0);
     await untilAnswered(far, web.ip);
-    const key = { namespace: web.namespace, name: 'web' };
-    const spec = { selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] };
-    const service: KubeObject & { spec: unknown } = { metadata: key, spec };
-    await client.apply(SERVICES, service, { fieldManager: 'e2e', force: true });
-    const { clusterIPs } = serviceSchema.parse(await client.get(SERVICES, key)).spec;
+    const clusterIPs = await serviceIpsOf(client, web.namespace, 'web');
     expect(clusterIPs).toEqual([expect.stringMatching(/^fd00:10:96::/)]);
     await untilAnswered(far, clusterIPs[0] ?? '', '80/health');
   });
