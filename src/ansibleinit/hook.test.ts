@@ -80,6 +80,14 @@ describe('a hook', () => {
     expect(await host.tried()).toHaveLength(1);
   });
 
+  it('is not begun where a host lets nobody in', async () => {
+    await using host = await sshHost('grants', undefined, () => false);
+    const { host: ip, port } = host.target('root');
+    const member = { ip, port, name: 'n', duties: ['worker' as const] };
+    const { report } = await run('exit 0', new AbortController().signal, [{ member, action: 'stay' }]);
+    expect(report).toMatchObject({ success: false, reason: 'AuthenticationFailed' });
+  });
+
   it('gives no verdict when it is ended', async () => {
     const stop = new AbortController();
     const running = run('echo begun; sleep 30', stop.signal);

@@ -52,16 +52,14 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
   const away = new Map<string, { untilMs: number; why: HostTrouble }>();
   let sessions = 0;
 
-  function turnedAway(place: Place): void {
-    for (const key of [addressOf(place), loginOf(place)]) {
-      const gone = away.get(key);
-      if (gone && clock.monotonicMs() < gone.untilMs) throw gone.why;
-      away.delete(key);
-    }
+  function turnedAway(...keys: readonly string[]): void {
+    for (const [key, { untilMs }] of away) if (untilMs <= clock.monotonicMs()) away.delete(key);
+    const gone = keys.flatMap((key) => away.get(key) ?? [])[0];
+    if (gone) throw gone.why;
   }
   async function open(place: Place): Promise<SshConnection> {
     const { ip: host, pinned, ...rest } = place;
-    turnedAway(place);
+    turnedAway(addressOf(place), loginOf(place));
     try {
       const knownHosts = knows(place) ? place.knownHosts : [place.knownHosts, pinned].join('\n');
       return await connect({ host, ...rest, knownHosts, timeoutMs: CONNECT_MS });
@@ -98,7 +96,8 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
         close: () => connection.close(),
         session: (work) =>
           turns.of(place.ip, async () => {
-            turnedAway(place);
+            // While this one waited, another may have been refused.
+            turnedAway(loginOf(place));
             const { owner, since, term } = await holder();
             sessions += 1;
             const run = `${owner} ${since} ${term * SESSIONS + sessions} ${process}`;

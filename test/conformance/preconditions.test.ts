@@ -182,14 +182,16 @@ it('an anchor forgets a password that was taken out of the Secret, but not for a
     await anchors.takeSequence('id-forgetful', one, noPlan);
     return anchors.accessOf('id-forgetful');
   };
-  await give(secretData({ password: ' open sesame\n' }));
-  expect(await after(cluster)).toMatchObject({ privateKey: 'key', password: 'open sesame' });
-  await client.patch(SECRETS, { namespace, name: 'keys' }, { data: { password: null } }, { type: 'merge' });
+  await give(secretData({ username: 'ops', password: ' open sesame\n' }));
+  expect(await after(cluster)).toMatchObject({ username: 'ops', privateKey: 'key', password: 'open sesame' });
+  const taken = { data: { username: null, password: null } };
+  await client.patch(SECRETS, { namespace, name: 'keys' }, taken, { type: 'merge' });
   const going = {
     ...cluster,
     metadata: { ...cluster.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
   };
   expect(await after(going)).toHaveProperty('password');
+  expect(await after(going)).toHaveProperty('username', 'root');
   expect(await after(cluster)).not.toHaveProperty('password');
 });
 

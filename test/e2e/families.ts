@@ -1,16 +1,8 @@
 import { z } from 'zod';
-import type { KubeObject, Resource } from '#api/meta.ts';
+import { NODES, SERVICES } from '#api/core.ts';
+import type { KubeObject } from '#api/meta.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-const core = (kind: string, plural: string, namespaced: boolean): Resource => ({
-  group: '',
-  version: 'v1',
-  kind,
-  plural,
-  namespaced,
-});
-const NODES = core('Node', 'nodes', false);
-const SERVICES = core('Service', 'services', true);
 const nodeSchema = z.object({
   spec: z.object({ podCIDRs: z.array(z.string()) }),
   status: z.object({ addresses: z.array(z.object({ type: z.string(), address: z.string() })) }),

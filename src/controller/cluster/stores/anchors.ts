@@ -219,10 +219,12 @@ async function credentialsOf(client: Client, cluster: KubernetesCluster): Promis
     throw new Refusal('SecretConflict', secretIsForeign(knownHostsSecretName(name)));
   // What is taken out of the Secret, but that a deletion may need.
   const forgotten = deleting ? undefined : '';
+  const [privateKey, password] = [secretText(secret, 'ssh-privatekey'), secretPassword(secret)];
   return {
-    username: secretText(secret, 'username') ?? (deleting ? undefined : 'root'),
-    'ssh-privatekey': secretText(secret, 'ssh-privatekey') ?? forgotten,
-    password: secretPassword(secret) ?? forgotten,
+    // A key or password without a name is root's, never of the user whom an earlier Secret named.
+    username: secretText(secret, 'username') ?? (privateKey || password ? 'root' : undefined),
+    'ssh-privatekey': privateKey ?? forgotten,
+    password: password ?? forgotten,
     known_hosts: mergeKnownHosts(
       secretText(secret, 'known_hosts') ?? '',
       (ours ? secretText(pinned, 'known_hosts') : undefined) ?? '',
