@@ -12,6 +12,8 @@ import { timed } from './add-worker.ts';
 /** What clients notice while control planes and etcd change, and how soon a cancellation takes hold. */
 
 const OPERATION_MS = 8 * 60_000;
+/** Of each of five clients that write and read meanwhile: some fifty requests a second. */
+const PAUSE_MS = 150;
 /** Seconds into the preparation of a host, of which some are downloads, some unpacking, some waiting. */
 const CANCELLED_AFTER = [0, 2, 5];
 
@@ -27,7 +29,7 @@ export async function changes(meta: Meta): Promise<Figure[]> {
   const [first, second, third, worker, spare] = hosts;
   if (!first || !worker || !spare) throw new Error('there are too few hosts');
   await ours(meta, [first, worker], say);
-  const end = await startHistory(worker.name, await kubeconfigOf(meta, NAME), () => {});
+  const end = await startHistory(worker.name, await kubeconfigOf(meta, NAME), PAUSE_MS, () => {});
   let report: Awaited<ReturnType<typeof end>>;
   try {
     const done = (what: string, path: string, body: Record<string, unknown>) =>

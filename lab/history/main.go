@@ -3,7 +3,7 @@
 // which nothing comes before what had ended before it began. The checker is porcupine, the one that etcd's own
 // robustness tests use.
 //
-//	history --kubeconfig FILE [--server URL] [--clients 5]
+//	history --kubeconfig FILE [--server URL] [--clients 5] [--pause 150ms]
 //
 // Ends when its standard input does, and prints one line of JSON.
 package main
@@ -37,9 +37,7 @@ const (
 	keys      = 3
 	// A request that hangs is given up, as clients do; client-go has no bound of its own.
 	requestTimeout = 10 * time.Second
-	// Between two requests of a client: some thirty a second of all, which leaves two cores to the work that is tried.
-	pause        = 150 * time.Millisecond
-	checkTimeout = 2 * time.Minute
+	checkTimeout   = 2 * time.Minute
 )
 
 // What is asked of one ConfigMap: its value, or a new one in the place of the one that was seen.
@@ -153,7 +151,7 @@ func (h *history) fail(what string, err error) {
 }
 
 // Reads a ConfigMap, then tries to put another value in the place of what it saw; again and again until told to end.
-func (h *history) client(number int, api kubernetes.Interface, name string, done <-chan struct{}) {
+func (h *history) client(number int, api kubernetes.Interface, name string, pause time.Duration, done <-chan struct{}) {
 	maps := api.CoreV1().ConfigMaps(namespace)
 	for count := 0; ; count++ {
 		select {
@@ -200,6 +198,7 @@ func run() error {
 	kubeconfig := flag.String("kubeconfig", "", "who asks, and where")
 	server := flag.String("server", "", "the API server's URL, instead of the kubeconfig's")
 	clients := flag.Int("clients", 5, "how many ask side by side")
+	pause := flag.Duration("pause", 150*time.Millisecond, "how long each waits between a write and its next read")
 	flag.Parse()
 	config, err := clientcmd.BuildConfigFromFlags(*server, *kubeconfig)
 	if err != nil {
@@ -226,7 +225,7 @@ func run() error {
 		if err != nil {
 			return err
 		}
-		all.Go(func() { h.client(number, api, fmt.Sprintf("history-%d", number%keys), done) })
+		all.Go(func() { h.client(number, api, fmt.Sprintf("history-%d", number%keys), *pause, done) })
 	}
 	all.Wait()
 	for key := range keys {

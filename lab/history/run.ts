@@ -41,12 +41,13 @@ export async function buildHistory(say: Say): Promise<string> {
 }
 
 /**
- * Begins to write and read through the API servers as a host of the cluster reaches them, by the cluster's own name;
- * answers a function that ends it, and tells what became of the requests.
+ * Begins to write and read through the API servers as a host of the cluster reaches them, by the cluster's own name:
+ * five clients, each with so long a pause after a write. Answers a function that ends it, and tells what became of the requests.
  */
 export async function startHistory(
   host: string,
   kubeconfig: string,
+  pauseMs: number,
   say: Say,
 ): Promise<() => Promise<HistoryReport>> {
   const put = (path: string, input: Buffer | string) =>
@@ -57,7 +58,7 @@ export async function startHistory(
   await put(BINARY, await readFile(await buildHistory(say)));
   await put(KUBECONFIG, kubeconfig);
   const script = `server=https://$(awk '/# matryoshka/ { print $2; exit }' /etc/hosts):6443
-${BINARY} --kubeconfig ${KUBECONFIG} --server "$server"; code=$?
+${BINARY} --kubeconfig ${KUBECONFIG} --server "$server" --pause ${pauseMs}ms; code=$?
 rm -f ${BINARY} ${KUBECONFIG}; exit $code`;
   const run = execa('docker', ['exec', '-i', host, 'sh', '-c', script], { buffer: true, reject: false });
   await new Promise<void>((resolve, reject) => {

@@ -7,17 +7,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const LONGEST = [
   'cut-short',
-  'highly-available',
-  'variants',
-  'host-lost',
-  'drift',
-  'etcd-apart',
   'lost-objects',
-  'half-done',
-  'etcd-refusals',
+  'highly-available',
+  'etcd-apart',
   'host-faults',
+  'half-done',
+  'drift',
+  'etcd-refusals',
   'remediation',
   'repair',
+  'variants',
+  'host-lost',
   'operator-killed',
 ];
 

@@ -6,6 +6,8 @@ import type { Meta } from '#lab/meta/meta.ts';
 
 /** Fewer say nothing about an order. */
 const ENOUGH = 100;
+/** Some twenty requests a second: more would take the two processors from what is tried. */
+const PAUSE_MS = 450;
 
 interface History {
   /**
@@ -19,7 +21,7 @@ interface History {
 
 /** Clients that write and read, by this host's own way to the API servers, while operations and faults go on. */
 export async function beginHistory(meta: Meta, name: string, host: LabHost): Promise<History> {
-  const stop = await startHistory(host.name, await kubeconfigOf(meta, name), () => {});
+  const stop = await startHistory(host.name, await kubeconfigOf(meta, name), PAUSE_MS, () => {});
   let ended = false;
   return {
     async end({ failing = false } = {}) {

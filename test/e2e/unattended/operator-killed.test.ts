@@ -37,16 +37,22 @@ const inSystem = (args: readonly string[]) =>
 const holder = () =>
   inSystem(['get', 'lease', 'matryoshka-controller', '-o', 'jsonpath={.spec.holderIdentity}']);
 
-/** Kills the operator as a node that dies would: nothing is handed over, its lease has to run out; until then the run is held. */
+/** Its lease runs out at once; that nobody takes it before, `test/e2e/disturbing/faults.test.ts` and tests of the election show. */
+const RUN_OUT = JSON.stringify({ spec: { holderIdentity: '' } });
+const OPERATOR = ['-l', 'app=matryoshka-controller'];
+
+/** Kills the operator as a node that dies would: nothing is handed over; until another leads, the run is held. */
 async function killOperator(): Promise<void> {
   const ofRun = `CLUSTER_NAME=${NAME}`;
   await faults.freeze(meta.host, 'ansible-playbook', ofRun);
   try {
     const before = await holder();
-    await inSystem([
-      ...['delete', 'pod', '-l', 'app=matryoshka-controller'],
-      ...['--force', '--grace-period=0', '--wait=false'],
-    ]);
+    const pods = await inSystem(['get', 'pod', ...OPERATOR, '-o', 'jsonpath={.items[*].metadata.name}']);
+    for (const pod of pods.split(' '))
+      await faults.kill(meta.host, 'matryoshka.js controller', `HOSTNAME=${pod}`);
+    // Else it would be started again and again there, each time after twice as long.
+    await inSystem(['delete', 'pod', ...OPERATOR, '--force', '--grace-period=0', '--wait=false']);
+    await inSystem(['patch', 'lease', 'matryoshka-controller', '--type=merge', '-p', RUN_OUT]);
     await seen('another operator', async () => !['', before].includes(await holder()));
   } finally {
     await faults.thaw(meta.host, ofRun);
