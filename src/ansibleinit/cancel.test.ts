@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -182,6 +182,22 @@ describe('a playbook whose Ansible dies', () => {
       'exit 2',
     );
     expect(await played(0, false)).toMatchObject({ complete: false, cutShort: false });
+  });
+});
+
+describe('a playbook whose Ansible does not end', () => {
+  // What it has begun holds its output, as a process of its own that is stuck would.
+  const stuck = ['sleep 300 &', `echo $! > stuck`, 'wait'];
+  afterEach(() => process.kill(Number(readFileSync(join(dir, 'stuck'), 'utf8'))));
+
+  it('is complete where it has said so', async () => {
+    ansible(event('play', 'Complete'), event('complete', 'Complete'), ...stuck);
+    expect(await played(5_000, false)).toMatchObject({ complete: true, cutShort: false, message: '' });
+  });
+
+  it('is none that is awaited for ever after it was killed', async () => {
+    ansible(event('play', 'Join hosts'), event('start', 'Join hosts', at), ...stuck);
+    expect(await played(5_000)).toMatchObject({ complete: false, cutShort: true });
   });
 });
 

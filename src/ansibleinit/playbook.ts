@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { type Clock, systemClock } from '#base/clock.ts';
+import { type Clock, sleep, systemClock } from '#base/clock.ts';
 import { type Deed, eventFrom, type RunEvent } from '#protocol/event.ts';
 import { brake } from './brake.ts';
+import { linesUntil } from './lines.ts';
 import type { PlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
 
@@ -26,6 +27,11 @@ export interface PlaybookResult {
 
 /** Ansible is given this long to end its connections before it is killed. */
 const GRACE_MS = 10_000;
+/**
+ * It is not awaited for longer than this once it has said that all is done, or was killed: one of its own processes that
+ * is stuck keeps it, and its output, for ever.
+ */
+const END_MS = 20_000;
 const CUT = 'it was cut off, as the operation was cancelled';
 const DIED = 'Ansible ended while it ran; how far it came is not known';
 
@@ -65,7 +71,11 @@ export async function runPlaybook(
   const planned = new Set(settings.order.steps.map((step) => step.name));
   const stopFile = join(work, 'stop');
   const uncut = settings.order.steps.filter(({ cut }) => cut === 'never').map((step) => step.name);
-  const [ended, givenUp] = [new AbortController(), new AbortController()];
+  const [ended, givenUp, over] = [new AbortController(), new AbortController(), new AbortController()];
+  const leaveSoon = () => {
+    const late = () => over.abort(new Error('Ansible does not end'));
+    void sleep(END_MS, ended.signal, clock).then(late, () => {});
+  };
   const cut = new Set<string>();
   const achieved = (ip: string, deeds: readonly Deed[]) =>
     did.set(ip, new Set([...(did.get(ip) ?? []), ...deeds]));
@@ -105,13 +115,19 @@ export async function runPlaybook(
       for (const ip of ips) cut.add(ip);
       return cutOff(ips);
     },
-    giveUp: () => givenUp.abort(new Error('what ran on hosts did not end in time')),
+    giveUp: () => {
+      givenUp.abort(new Error('what ran on hosts did not end in time'));
+      leaveSoon();
+    },
   });
-  for await (const line of child.iterable({ from: 'all' })) {
+  for await (const line of linesUntil(child.iterable({ from: 'all' }), over.signal)) {
     const event = eventFrom(line, new Date());
     if (!event) continue;
     onEvent(event);
-    if (event.event === 'complete') complete = true;
+    if (event.event === 'complete') {
+      complete = true;
+      leaveSoon();
+    }
     if (event.event === 'play') progress.play = event.play ?? '';
     const { host = 'localhost', play } = event;
     // A step that is passed over, as there is nothing to do in it, counts only where it was planned.
@@ -135,7 +151,8 @@ export async function runPlaybook(
       if (causes.length === 0) causes.push(event.message ?? '');
     }
   }
-  const { exitCode } = await child;
+  if (over.signal.aborted) child.kill('SIGKILL');
+  const how = over.signal.aborted ? 'does not end' : `ended with code ${(await child).exitCode}`;
   ended.abort();
   await braking;
   const running = complete ? [] : [...busy];
@@ -144,8 +161,7 @@ export async function runPlaybook(
     achieved(ip, ['taken']);
     failed.set(ip, `${task}: ${cancelled.aborted ? CUT : DIED}`);
   }
-  const why =
-    causes.join('; ') || (complete ? '' : `ansible-playbook ended with code ${exitCode}, and not at its end`);
+  const why = causes.join('; ') || (complete ? '' : `ansible-playbook ${how}, and not at its end`);
   return {
     complete,
     cutShort: lost || running.length > 0,
