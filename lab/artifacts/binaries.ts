@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { type Component, type ComponentName, components } from './components.ts';
 import { goToolchain } from './go.ts';
+import { withPatches } from './patched.ts';
 import { binariesDir, modulesDir } from './places.ts';
 import { announced, type Say } from './progress.ts';
 import { stampOf } from './stamp.ts';
@@ -55,32 +56,23 @@ async function build(component: Component, name: string, path: string): Promise<
   const part = `${path}.${process.pid}`;
   await mkdir(join(path, '..'), { recursive: true });
   try {
-    await execa(
-      go,
-      [
-        ...(tests === undefined ? ['build'] : ['test', '-c']),
-        '-trimpath',
-        '-buildvcs=false',
-        ...HASTE.flags,
-        `-tags=${tags.join(',')}`,
-        '-ldflags',
-        linker,
-        '-o',
-        part,
-        source,
-      ],
-      {
-        cwd: join(modulesDir, component.name),
-        env: {
-          ...HASTE.env,
-          CGO_ENABLED: component.cgo ? '1' : '0',
-          GOOS: 'linux',
-          GOARCH: 'amd64',
-          GOFLAGS: '-mod=readonly',
-        },
-        stdin: 'ignore',
-        timeout: BUILD_TIMEOUT_MS,
+    const folder = join(modulesDir, component.name);
+    const options = {
+      cwd: folder,
+      env: {
+        ...HASTE.env,
+        CGO_ENABLED: component.cgo ? '1' : '0',
+        GOOS: 'linux',
+        GOARCH: 'amd64',
+        GOFLAGS: '-mod=readonly',
       },
+      stdin: 'ignore',
+      timeout: BUILD_TIMEOUT_MS,
+    } as const;
+    const command = tests === undefined ? ['build'] : ['test', '-c'];
+    const how = ['-trimpath', '-buildvcs=false', ...HASTE.flags, `-tags=${tags.join(',')}`];
+    await withPatches(go, folder, component.patched, (modfile) =>
+      execa(go, [...command, ...modfile, ...how, '-ldflags', linker, '-o', part, source], options),
     );
     await rename(part, path);
   } finally {

@@ -9,6 +9,8 @@ export interface Component {
   /** Linked against libc, statically; the others need none. */
   readonly cgo?: true;
   readonly tags?: readonly string[];
+  /** The module that the folder's `*.patch` files are for. */
+  readonly patched?: string;
   /** Go variables set by the linker, mostly versions. */
   readonly variables?: Readonly<Record<string, string>>;
 }
@@ -110,6 +112,7 @@ export const components = {
     name: 'kube-router',
     version: 'v2.2.1',
     binaries: { 'kube-router': 'github.com/cloudnativelabs/kube-router/v2/cmd/kube-router' },
+    patched: 'github.com/cloudnativelabs/kube-router/v2',
     variables: { 'github.com/cloudnativelabs/kube-router/v2/pkg/version.Version': 'v2.2.1' },
   },
   coredns: {

@@ -126,6 +126,38 @@ describe('a cluster whose network enforces policies', () => {
     await untilAnswered(['front/near', 'front/far']);
   });
 
+  it('holds each direction by itself, between pods of one node too', async () => {
+    const beside = { namespace: 'front', name: 'beside', labels: { role: 'client' } };
+    const other = await talkingPod(client, beside, nodeAt(1));
+    await seen('its neighbour to be answered', () => answers(near, other));
+    await policy('front', 'in-only', {
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ from: [{ podSelector: {} }] }],
+    });
+    await seen('its neighbour to be cut off', async () => !(await answers(near, other)));
+    await without('front', 'in-only');
+    await seen('its neighbour to be answered again', () => answers(near, other));
+  });
+
+  it('lets nobody in by the name of a port that no pod has', async () => {
+    const [rule] = allow.ingress;
+    await policy('back', 'allow', { ...allow, ingress: [{ ...rule, ports: [{ port: 'of-nobody' }] }] });
+    await untilAnswered([]);
+    await policy('back', 'allow', allow);
+    await untilAnswered(['front/near', 'front/far']);
+  });
+
+  it('goes on with names as long as they may be', async () => {
+    // The kubelet's folder of its logs has the name too, and one of 255 characters is the longest.
+    const name = 'p'.repeat(200);
+    await talkingPod(client, { namespace: 'front', name, labels: { role: 'client' } }, nodeAt(1));
+    await policy('front', 'n'.repeat(253), { podSelector: {}, policyTypes: ['Egress'] });
+    await untilAnswered([]);
+    await without('front', 'n'.repeat(253));
+    await untilAnswered(['front/near', 'front/far']);
+  });
+
   it('has no port of its own open on hosts', async () => {
     for (const index of [0, 1, 2]) expect(await sh(index, 'ss -Hltnp | grep kube-router || true')).toBe('');
   });

@@ -1,0 +1,50 @@
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { ensurePackages } from '../hosts/packages.ts';
+import { sayOnStderr } from './progress.ts';
+
+const STEP_MS = 5 * 60_000;
+
+/** The `*.patch` files of a component's folder, in their order. */
+async function patchesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name.endsWith('.patch')).sort();
+}
+
+/**
+ * Does something with a copy of a component's Go module in which another module, `upstream`, is one that its patches were
+ * applied to; with none of them, with the folder itself. `modfile` is the argument for the Go command to build it. The
+ * copy is gone afterwards; the module cache is not touched, and Go would not let it be overlaid either.
+ */
+export async function withPatches<T>(
+  go: string,
+  folder: string,
+  upstream: string | undefined,
+  act: (modfile: string[]) => Promise<T>,
+): Promise<T> {
+  if (upstream === undefined) return act([]);
+  await ensurePackages({ patch: 'patch' }, sayOnStderr);
+  const work = await mkdtemp(join(tmpdir(), 'matryoshka-patched-'));
+  const options = { cwd: folder, stdin: 'ignore', timeout: STEP_MS } as const;
+  try {
+    await execa(go, ['mod', 'download', upstream], options);
+    const { stdout: found } = await execa(go, ['list', '-m', '-f', '{{.Dir}}', upstream], options);
+    const source = join(work, 'source');
+    await cp(found, source, { recursive: true });
+    // The module cache is not writable, and so is its copy.
+    await execa('chmod', ['-R', 'u+w', source], options);
+    // What applies with an offset alone was made for another version.
+    for (const patch of await patchesIn(folder))
+      await execa('patch', ['-p1', '--fuzz=0', '--batch', '-i', join(folder, patch)], {
+        ...options,
+        cwd: source,
+      });
+    for (const name of ['go.mod', 'go.sum']) await cp(join(folder, name), join(work, name));
+    const modfile = join(work, 'go.mod');
+    await execa(go, ['mod', 'edit', `-replace=${upstream}=${source}`, modfile], options);
+    return await act([`-modfile=${modfile}`]);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
