@@ -51,7 +51,7 @@ export default defineConfig({
       },
       {
         test: {
-          // One kills the operator again and again, the others want it for a moment at their beginning and end alone.
+          // One kills the operator again and again; the others do not care who leads, or since when.
           name: 'e2e-unattended',
           include: ['test/e2e/unattended/*.test.ts'],
           globalSetup: ['test/e2e/global-setup.ts'],

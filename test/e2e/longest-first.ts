@@ -19,6 +19,9 @@ const LONGEST = [
   'variants',
   'host-lost',
   'operator-killed',
+  'ingress',
+  'workspace',
+  'examples',
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {
