@@ -20,7 +20,12 @@ in_url() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
 # --- the manifest: what we made on this host, a line each, `ROLE KIND THING`, written before the thing is made
 
 made_by() { sed -n '1s/^cluster //p' "$manifest" 2>/dev/null; }
-is_made() { awk -v kind="$1" -v thing="$2" '{ k = $2; sub(/^[^ ]+ [^ ]+ /, "") } k == kind && $0 == thing { y = 1 } END { exit !y }' "$manifest" 2>/dev/null; }
+# Without a program: some scripts ask for dozens of things.
+is_made() {
+  local kind thing
+  while IFS=' ' read -r _ kind thing; do [ "$kind $thing" != "$1 $2" ] || return 0; done 2>/dev/null < "$manifest"
+  return 1
+}
 is_empty() { [ -z "$(find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null | head -1)" ]; }
 
 # own KIND THING… [KIND THING…]…: lists what is going to be made, all by one write that reaches the disk. While images
