@@ -1,9 +1,9 @@
 # The API server of this host asks other members of etcd. One that does not become ready with them goes back.
 manifest=/etc/kubernetes/manifests/kube-apiserver.yaml new=/etc/kubernetes/kube-apiserver.new
 server() { # prints the process of this host's API server; pods may run others
-  local process
+  local process name
   for process in /proc/[0-9]*; do
-    [ "$(cat "$process/comm" 2>/dev/null)" = kube-apiserver ] || continue
+    { IFS= read -r name < "$process/comm"; } 2>/dev/null && [ "$name" = kube-apiserver ] || continue
     tr '\0' '\n' < "$process/cmdline" 2>/dev/null | grep -qxF -- "--advertise-address=$IP" || continue
     echo "${process#/proc/}"; return
   done
