@@ -7,16 +7,19 @@ const { at, text, put, bash, run, calls } = watchedHost();
 
 describe('members of etcd', () => {
   const CURL = `#!/bin/sh
-case "$*" in
-*https://10.0.0.5:2379/v3/kv/range*) cat "$MATRYOSHKA_ROOT/range" ;;
-*https://10.0.0.5:2379/v3/maintenance/status*) echo '{"header":{"cluster_id":"7","member_id":"12","revision":"4"},"version":"3.6.4","leader":"12","raftTerm":"7"}' ;;
-*https://127.0.0.1:2379/v3/maintenance/status*) echo '{"header":{"cluster_id":"7","member_id":"13","revision":"4"},"version":"3.6.4","leader":"12","raftTerm":"13"}' ;;
-*https://127.0.0.1:2379/health) echo '{"health":"true","reason":""}' ;;
-*https://10.0.0.5:2379/health) echo '{"health":"true","reason":""}' ;;
-*https://10.0.0.6:2379/health) echo '{"health":"false","reason":"ALARM NOSPACE\\u001b"}' ;;
-*/health) exit 7 ;;
-*) echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATRYOSHKA_ROOT/answer" ;;
-esac
+for word; do
+  case $word in
+  https://10.0.0.5:2379/v3/kv/range) exec cat "$MATRYOSHKA_ROOT/range" ;;
+  https://10.0.0.5:2379/health) echo '{"health":"true","reason":""}' ;;
+  https://10.0.0.5:2379/v3/maintenance/status) echo '{"header":{"cluster_id":"7","member_id":"12","revision":"4"},"version":"3.6.4","leader":"12","raftTerm":"7"}'; exit ;;
+  https://127.0.0.1:2379/health) echo '{"health":"true","reason":""}' ;;
+  https://127.0.0.1:2379/v3/maintenance/status) echo '{"header":{"cluster_id":"7","member_id":"13","revision":"4"},"version":"3.6.4","leader":"12","raftTerm":"13"}'; exit ;;
+  https://10.0.0.6:2379/health) echo '{"health":"false","reason":"ALARM NOSPACE\\u001b"}' ;;
+  https://10.0.0.6:2379/v3/maintenance/status) echo '{"header":{"member_id":"14"},"leader":"12"}'; exit ;;
+  */health) exit 7 ;;
+  esac
+done
+echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATRYOSHKA_ROOT/answer"
 `;
   const Told = z.object({
     metadata: z.object({ annotations: z.object({ 'ecs.yun.com/etcd': z.string().nullable() }) }),

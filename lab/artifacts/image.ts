@@ -12,6 +12,9 @@ export interface ImageRecipe {
   readonly entrypoint: readonly string[];
 }
 
+/** Go programs collect garbage a quarter as often as by default: in the lab memory is there, and processors are not. */
+export const ENVIRONMENT = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'GOGC=400'];
+
 /** Path in the image → file to copy there. */
 export type LayerFiles = Readonly<Record<string, string>>;
 
@@ -34,7 +37,7 @@ export async function writeImage(recipe: ImageRecipe, out: string): Promise<void
       os: 'linux',
       config: {
         Entrypoint: recipe.entrypoint,
-        Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
+        Env: ENVIRONMENT,
       },
       rootfs: { type: 'layers', diff_ids: layers.map((digest) => `sha256:${digest}`) },
     });

@@ -6,7 +6,7 @@ import type { Entry } from '#artifacts/layout.ts';
 import { binariesFolder, ensureBinaries } from './binaries.ts';
 import { type ComponentName, components } from './components.ts';
 import { debianLayer, layerStamp } from './debian-layer.ts';
-import { writeImage } from './image.ts';
+import { ENVIRONMENT, writeImage } from './image.ts';
 import { modulesDir } from './places.ts';
 import type { Say } from './progress.ts';
 import { stampOf } from './stamp.ts';
@@ -135,6 +135,7 @@ function container(
       stampOf(
         [
           'image',
+          ENVIRONMENT,
           tag,
           files,
           entrypoint,
