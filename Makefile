@@ -30,7 +30,7 @@ mutants: setup ## break the product in one place at a time: each time a named te
 	MUTANT='$(MUTANT)' node test/mutants/main.ts
 fuzz: setup ## generated requests against the REST API: no 5xx, and nobody gets what his rights do not give (SEED=, REQUESTS=100000)
 	SEED='$(SEED)' REQUESTS='$(REQUESTS)' EXAMPLES='$(EXAMPLES)' node test/fuzz/main.ts
-e2e: setup ## whole lives of clusters on lab hosts, with faults (LANES=2 files at once; F=parts of paths of files; T=name of a test; KEEP=1)
+e2e: setup ## whole lives of clusters on lab hosts, with faults (LANES=3 files at once; F=parts of paths of files; T=name of a test; KEEP=1)
 	node lab/history/build.ts
 	vitest run --project 'e2e*' $(F) $(if $(T),-t '$(T)') --reporter=default --reporter=./test/e2e/failures-at-once.ts
 conformance-cluster: setup ## upstream's conformance and kubeadm suites on a cluster of 3 + 2, before and after changes (KEEP=1, FOCUS=regexp, PROCS=4); CYCLONUS=1: network policies instead
