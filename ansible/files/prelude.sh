@@ -22,8 +22,9 @@ in_url() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
 made_by() { sed -n '1s/^cluster //p' "$manifest" 2>/dev/null; }
 # Without a program: some scripts ask for dozens of things.
 is_made() {
-  local kind thing
-  while IFS=' ' read -r _ kind thing; do [ "$kind $thing" != "$1 $2" ] || return 0; done 2>/dev/null < "$manifest"
+  local kind= thing=
+  # A person may have saved it without the end of its last line.
+  while IFS=' ' read -r _ kind thing || [ -n "$kind" ]; do [ "$kind $thing" != "$1 $2" ] || return 0; done 2>/dev/null < "$manifest"
   return 1
 }
 is_empty() { [ -z "$(find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null | head -1)" ]; }

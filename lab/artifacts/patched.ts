@@ -35,11 +35,14 @@ export async function withPatches<T>(
     // The module cache is not writable, and so is its copy.
     await execa('chmod', ['-R', 'u+w', source], options);
     // What applies with an offset alone was made for another version.
-    for (const patch of await patchesIn(folder))
-      await execa('patch', ['-p1', '--fuzz=0', '--batch', '-i', join(folder, patch)], {
+    for (const patch of await patchesIn(folder)) {
+      const { stdout } = await execa('patch', ['-p1', '--fuzz=0', '--batch', '-i', join(folder, patch)], {
         ...options,
         cwd: source,
       });
+      // It was made for another version: whether it is still right there, somebody has to see.
+      if (/offset/.test(stdout)) throw new Error(`${patch} does not fit ${upstream} any more: ${stdout}`);
+    }
     for (const name of ['go.mod', 'go.sum']) await cp(join(folder, name), join(work, name));
     const modfile = join(work, 'go.mod');
     await execa(go, ['mod', 'edit', `-replace=${upstream}=${source}`, modfile], options);

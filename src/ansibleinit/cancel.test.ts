@@ -195,6 +195,18 @@ describe('a playbook whose Ansible does not end', () => {
     expect(await played(5_000, false)).toMatchObject({ complete: true, cutShort: false, message: '' });
   });
 
+  it('has failed where that was its last word', async () => {
+    ansible(
+      event('play', 'Join hosts'),
+      event('failed', 'Join hosts', { ...at, message: 'no room' }),
+      event('stats', 'Join hosts'),
+      ...stuck,
+    );
+    const { complete, cutShort, failed } = await played(5_000, false);
+    expect({ complete, cutShort }).toEqual({ complete: false, cutShort: false });
+    expect(failed.get('127.0.0.1')).toBe('Task: no room');
+  });
+
   it('is none that is awaited for ever after it was killed', async () => {
     ansible(event('play', 'Join hosts'), event('start', 'Join hosts', at), ...stuck);
     expect(await played(5_000)).toMatchObject({ complete: false, cutShort: true });

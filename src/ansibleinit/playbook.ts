@@ -28,8 +28,8 @@ export interface PlaybookResult {
 /** Ansible is given this long to end its connections before it is killed. */
 const GRACE_MS = 10_000;
 /**
- * It is not awaited for longer than this once it has said that all is done, or was killed: one of its own processes that
- * is stuck keeps it, and its output, for ever.
+ * It is not awaited for longer than this once it has said its last words, or was killed: one of its own processes that is
+ * stuck keeps it, and its output, for ever.
  */
 const END_MS = 20_000;
 const CUT = 'it was cut off, as the operation was cancelled';
@@ -80,6 +80,7 @@ export async function runPlaybook(
   const achieved = (ip: string, deeds: readonly Deed[]) =>
     did.set(ip, new Set([...(did.get(ip) ?? []), ...deeds]));
   const sshArgs = `-o UserKnownHostsFile=${files.knownHosts} -o StrictHostKeyChecking=yes -o ControlMaster=auto -o ControlPersist=60s -o ConnectTimeout=15 -o ServerAliveInterval=10 -o ServerAliveCountMax=3`;
+  signal.addEventListener('abort', leaveSoon, { once: true });
   const child = execa('ansible-playbook', ['-i', files.inventory, join(directory, name)], {
     cwd: directory,
     env: {
@@ -124,10 +125,9 @@ export async function runPlaybook(
     const event = eventFrom(line, new Date());
     if (!event) continue;
     onEvent(event);
-    if (event.event === 'complete') {
-      complete = true;
-      leaveSoon();
-    }
+    if (event.event === 'complete') complete = true;
+    // The sums are its last words, however it went.
+    if (event.event === 'complete' || event.event === 'stats') leaveSoon();
     if (event.event === 'play') progress.play = event.play ?? '';
     const { host = 'localhost', play } = event;
     // A step that is passed over, as there is nothing to do in it, counts only where it was planned.

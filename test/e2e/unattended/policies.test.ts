@@ -148,6 +148,18 @@ describe('a cluster whose network enforces policies', () => {
     await untilAnswered(['front/near', 'front/far']);
   });
 
+  it('keeps policies apart whose namespaces and names are the same text together', async () => {
+    await talkingPod(client, { namespace: 'bac', name: 'open', labels: {} }, nodeAt(1));
+    await policy('bac', 'kdeny', { podSelector: {}, policyTypes: ['Ingress'], ingress: [{}] });
+    // Which of the two counted was a matter of chance, each time that any policy changed.
+    for (let time = 0; time < 5; time++) {
+      await policy('back', 'again', { podSelector: { matchLabels: { time: `t${time}` } }, policyTypes: [] });
+      await untilAnswered(['front/near', 'front/far']);
+    }
+    await without('back', 'again');
+    await without('bac', 'kdeny');
+  });
+
   it('goes on with names as long as they may be', async () => {
     // The kubelet's folder of its logs has the name too, and one of 255 characters is the longest.
     const name = 'p'.repeat(200);
