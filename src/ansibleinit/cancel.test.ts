@@ -187,20 +187,19 @@ describe('a playbook whose Ansible dies', () => {
 
 describe('a playbook whose Ansible does not end', () => {
   // What it has begun holds its output, as a process of its own that is stuck would.
-  const stuck = ['sleep 300 &', `echo $! > stuck`, 'wait'];
+  const stuck = (...events: string[]) => ansible('sleep 300 &', 'echo $! > stuck', ...events, 'wait');
   afterEach(() => process.kill(Number(readFileSync(join(dir, 'stuck'), 'utf8'))));
 
   it('is complete where it has said so', async () => {
-    ansible(event('play', 'Complete'), event('complete', 'Complete'), ...stuck);
+    stuck(event('play', 'Complete'), event('complete', 'Complete'));
     expect(await played(5_000, false)).toMatchObject({ complete: true, cutShort: false, message: '' });
   });
 
   it('has failed where that was its last word', async () => {
-    ansible(
+    stuck(
       event('play', 'Join hosts'),
       event('failed', 'Join hosts', { ...at, message: 'no room' }),
       event('stats', 'Join hosts'),
-      ...stuck,
     );
     const { complete, cutShort, failed } = await played(5_000, false);
     expect({ complete, cutShort }).toEqual({ complete: false, cutShort: false });
@@ -208,7 +207,7 @@ describe('a playbook whose Ansible does not end', () => {
   });
 
   it('is none that is awaited for ever after it was killed', async () => {
-    ansible(event('play', 'Join hosts'), event('start', 'Join hosts', at), ...stuck);
+    stuck(event('play', 'Join hosts'), event('start', 'Join hosts', at));
     expect(await played(5_000)).toMatchObject({ complete: false, cutShort: true });
   });
 });
