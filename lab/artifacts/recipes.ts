@@ -161,7 +161,7 @@ function container(
 function haproxy(tag: string): Recipe {
   const entrypoint = ['/usr/local/sbin/haproxy'];
   return {
-    stamp: async () => stampOf(['haproxy', tag, await layerStamp('haproxy')], []),
+    stamp: async () => stampOf(['haproxy', ENVIRONMENT, tag, await layerStamp('haproxy')], []),
     make: async (out, say) =>
       writeImage({ tag, layers: [await debianLayer('haproxy', say)], entrypoint }, out),
   };
@@ -170,7 +170,7 @@ function haproxy(tag: string): Recipe {
 function pause(tag: string): Recipe {
   const source = join(modulesDir, 'pause');
   return {
-    stamp: () => stampOf(['pause', tag], [source]),
+    stamp: () => stampOf(['pause', ENVIRONMENT, tag], [source]),
     async make(out) {
       const work = await mkdtemp(join(tmpdir(), 'matryoshka-pause-'));
       try {

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files of `make e2e` that take five minutes and more; begun last, one of them would run on alone. One that keeps the
+ * The longest files of each group of `make e2e`; begun last, one of them would run on alone. One that keeps the
  * processors busy stands beside others that mostly wait: two such at once take as long as one after the other.
  */
 const LONGEST = [
