@@ -12,6 +12,7 @@ playbook ends. A play whose name is in MATRYOSHKA_UNCUT, a JSON list, is finishe
 
 import json
 import os
+from collections import deque
 
 from ansible.executor.play_iterator import IteratingStates
 from ansible.plugins.strategy.free import StrategyModule as Free
@@ -28,8 +29,43 @@ STOP_FILE = os.environ.get('MATRYOSHKA_STOP_FILE', '')
 UNCUT = frozenset(json.loads(os.environ.get('MATRYOSHKA_UNCUT') or '[]')) | {'Complete'}
 
 
+# Requests of workers, and the stop file, are looked at so often while no result comes.
+RESULT_SECONDS = 0.05
+
+
+class Results(deque):
+    """Says when a result comes: the base class looks every few milliseconds, which takes a tenth of a processor."""
+
+    def __init__(self, lock):
+        super().__init__()
+        self._lock = lock
+
+    def append(self, result):
+        # Whoever appends holds the lock.
+        super().append(result)
+        self._lock.notify()
+
+
 class StrategyModule(Free):
     _cuttable = False
+    _moved = False
+
+    def __init__(self, tqm):
+        super().__init__(tqm)
+        self._results = Results(self._results_lock)
+
+    def _execute_meta(self, *args, **kwargs):
+        # Such a task has no result to wait for: its host may have the next one at once.
+        self._moved = True
+        return super()._execute_meta(*args, **kwargs)
+
+    def _process_pending_results(self, *args, **kwargs):
+        if self._pending_results > 0 and not self._moved:
+            with self._results_lock:
+                if not self._results:
+                    self._results_lock.wait(RESULT_SECONDS)
+        self._moved = False
+        return super()._process_pending_results(*args, **kwargs)
 
     def _stops(self):
         return self._cuttable and STOP_FILE != '' and os.path.exists(STOP_FILE)
