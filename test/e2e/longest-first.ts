@@ -21,6 +21,7 @@ const LONGEST = [
   'operator-killed',
   'ingress',
   'workspace',
+  'changes',
   'examples',
 ];
 

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { HOSTS, type HostRecord, stateOf } from '#api/host-record.ts';
-import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { kubectl } from '#lab/kubectl.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
@@ -15,6 +17,7 @@ const OPERATION_MS = 8 * 60_000;
 let meta: Meta;
 
 const { host, entries } = byNumber(() => meta);
+const run = (...args: string[]) => kubectl(meta.kubeconfigPath, args, { timeoutMs: 130_000 });
 const body = () => ({
   name: NAME,
   masterList: entries(0),
@@ -70,9 +73,32 @@ describe('when a cable is pulled', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
   });
 
+  it('says why nothing runs, within 15 seconds, where the runner’s image is not there, and runs once it is', async () => {
+    const controller = ['-n', 'matryoshka-system', 'deployment/matryoshka-controller'];
+    const listed = await run('set', 'env', ...controller, '--list');
+    const image = /^MATRYOSHKA_RUNNER_IMAGE=(.*)$/m.exec(listed)?.[1] ?? '';
+    const use = async (name: string) => {
+      await run('set', 'env', ...controller, `MATRYOSHKA_RUNNER_IMAGE=${name}`);
+      await run('rollout', 'status', ...controller, '--timeout=120s');
+    };
+    const stalled = (one: KubernetesCluster | undefined) => findCondition(one?.status?.conditions, 'Stalled');
+    await use('127.0.0.1:1/matryoshka/none:none');
+    try {
+      await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
+      const blocked = await untilCluster(meta, NAME, (one) => stalled(one)?.reason === 'RunBlocked', 15_000);
+      expect(stalled(blocked)?.message).toMatch(/image/i);
+      expect(await run('get', 'ecs', NAME)).toContain('RunBlocked');
+    } finally {
+      await use(image);
+    }
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status?.operation?.attempt).toBe(2);
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2, 3).map(nodeNameOf).sort());
+  });
+
   it('goes on when the host of the meta cluster is restarted in the middle of a scale-up', async () => {
-    await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
-    await seen('containerd on the new host', () => faults.runs(host(3), 'containerd'));
+    await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2, 3, 4) });
+    await seen('containerd on the new host', () => faults.runs(host(4), 'containerd'));
     await faults.restart(meta.host);
     await seen('the API server', () =>
       meta.client.list(KUBERNETES_CLUSTERS).then(
@@ -81,7 +107,7 @@ describe('when a cable is pulled', () => {
       ),
     );
     await untilDone(meta, NAME, OPERATION_MS);
-    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2, 3).map(nodeNameOf).sort());
+    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2, 3, 4).map(nodeNameOf).sort());
   });
 
   it('is deleted at last', async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findCondition } from '#api/conditions.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { kubectl } from '#lab/kubectl.ts';
@@ -30,8 +29,7 @@ const changed = (act: () => Promise<unknown>, files = false) =>
     { files },
   );
 
-/** As the third test leaves it. */
-const W1 = { name: 'w1', labels: { late: 'yes' } };
+const W1 = { name: 'w1' };
 const ctr = ['/usr/local/bin/ctr', '-n', 'k8s.io', 'images'];
 /** Every image that no container uses goes, and the runner's, which has one only while a Job runs. */
 const prune = (name: string) =>
@@ -59,7 +57,7 @@ describe('a cluster that is changed by apply', () => {
   it('comes, whichever host was to be what in a try that failed', async () => {
     await docker(['exec', host(0).name, 'systemctl', 'stop', 'ssh']);
     await shell.apply({ masters: [at(1)], workers: [at(0)], word: 'creating', requestId: '1' });
-    await shell.untilStalled('OperationFailed', 60_000);
+    await shell.untilStalled('OperationFailed', 120_000);
     await docker(['exec', host(0).name, 'systemctl', 'start', 'ssh']);
     await changed(() =>
       shell.apply({ masters: [at(0)], workers: [at(1, { name: 'w1' })], word: 'creating', requestId: '2' }),
@@ -127,7 +125,7 @@ describe('a cluster that is changed by apply', () => {
     try {
       await machineId('sed -i y/0123456789abcdef/123456789abcdef0/');
       await mark(`plan=${hash}`, 'dry-run-');
-      const { status } = (await shell.untilStalled('OperationFailed', 90_000)) ?? {};
+      const { status } = (await shell.untilStalled('OperationFailed', 120_000)) ?? {};
       expect(status?.reason).toBe('HostChanged');
       expect(status?.message).toMatch(/than when the plan was made.*plan it anew/);
       expect(await inside('get', 'nodes', '-o', 'name')).not.toContain('node/w2');
@@ -140,34 +138,12 @@ describe('a cluster that is changed by apply', () => {
     expect(await shell.records()).not.toHaveProperty([host(2).ip]);
   });
 
-  it('is told why nothing runs, within 15 seconds, where the runner’s image is not there, and it runs once it is', async () => {
-    const controller = ['-n', 'matryoshka-system', 'deployment/matryoshka-controller'];
-    const listed = await shell.run(['set', 'env', ...controller, '--list']);
-    const image = /^MATRYOSHKA_RUNNER_IMAGE=(.*)$/m.exec(listed)?.[1] ?? '';
-    const use = async (name: string) => {
-      await shell.run(['set', 'env', ...controller, `MATRYOSHKA_RUNNER_IMAGE=${name}`]);
-      const [, , deployment = ''] = controller;
-      await shell.run(['-n', 'matryoshka-system', 'rollout', 'status', deployment, '--timeout=120s'], {
-        timeoutMs: 130_000,
-      });
-    };
-    await use('127.0.0.1:1/matryoshka/none:none');
-    await shell.apply({ masters: [at(0)], workers: [at(1, W1)] });
-    const stalled = await shell.untilStalled('RunBlocked', 15_000);
-    expect(findCondition(stalled?.status?.conditions, 'Stalled')?.message).toMatch(/image/i);
-    expect(await shell.run(['get', 'ecs', NAME])).toContain('RunBlocked');
-    await use(image);
-    await shell.waitUpToDate();
-    expect((await shell.get())?.status?.operation?.attempt).toBe(2);
-    expect((await node('w1')).metadata.labels).toMatchObject({ late: 'yes' });
-  });
-
   it('keeps its nodes apart from a mistyped address of the same name, which leaves no record', async () => {
     for (const { name } of [meta.host, host(0), host(1)]) await prune(name);
     const wrong = { ip: '10.88.0.99', name: 'w2' };
     const workers = [at(1, W1)];
     await shell.apply({ masters: [at(0)], workers: [...workers, wrong] });
-    await shell.untilStalled('OperationFailed', 90_000);
+    await shell.untilStalled('OperationFailed', 120_000);
     expect((await shell.records())[wrong.ip]?.status?.lastRun?.ok).toBe(false);
     expect(await shell.run(['get', 'ecsh', '-n', 'matryoshka-system', wrong.ip])).toMatch(/w2 .* Held/);
     const both = [...workers, at(2, { name: 'w2' }), at(3, { name: 'w3' })];
