@@ -18,10 +18,10 @@ const LONGEST = [
   'repair',
   'variants',
   'host-lost',
+  'changes',
   'operator-killed',
   'ingress',
   'workspace',
-  'changes',
   'examples',
 ];
 

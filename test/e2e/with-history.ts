@@ -6,8 +6,8 @@ import type { Meta } from '#lab/meta/meta.ts';
 
 /** Fewer say nothing about an order. */
 const ENOUGH = 100;
-/** Some eight requests a second: more would take the two processors from what is tried. */
-const PAUSE_MS = 1_200;
+/** Some five requests a second: more would take the two processors from what is tried. */
+const PAUSE_MS = 2_000;
 
 interface History {
   /**

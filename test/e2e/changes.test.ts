@@ -4,10 +4,10 @@ import { docker } from '#lab/hosts/docker.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigFile, untilCluster } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
-import { byKubectl } from '../by-kubectl.ts';
-import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
-import { asPlanned } from '../plan-and-deed.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
+import { asPlanned } from './plan-and-deed.ts';
 
 /** What a person changes of a cluster with `kubectl apply` alone, and mistakes that are made with it. */
 const NAME = 'changing';
