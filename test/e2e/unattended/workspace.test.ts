@@ -116,6 +116,13 @@ const url = () => `http://${host(0).ip}:${EDITOR_NODE_PORT}/lab`;
 
 /** The editor with a file open; its document is told over a WebSocket. */
 async function opened(file: string): Promise<Page> {
+  // Each node's kube-proxy learns for itself, a moment later, that the pod is ready.
+  const answers = () =>
+    fetch(url()).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await seen('the editor at the node', answers, { boundMs: PAGE_MS });
   const page = await browser.context.newPage();
   await page.goto(`${url()}/tree/${file}`, { timeout: PAGE_MS });
   await page.locator('.jp-FileEditor .cm-content').waitFor({ timeout: PAGE_MS });
