@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node';
+import { docker } from '#lab/hosts/docker.ts';
 import { labDown } from '#lab/hosts/down.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { type MetaPlace, metaUp } from '#lab/meta/meta.ts';
@@ -32,6 +33,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function lab(): Promise<MetaPlace> {
   const { client: _, rest: __, close, ...place } = await metaUp(2 + LANES * LANE_HOSTS, say);
   await close();
+  // On machines of its own it would not share processors with the hosts of all clusters, which wait for it.
+  await docker(['update', '--cpu-shares=4096', place.host.name]);
   const set = (name: string, ...settings: string[]) =>
     kubectl(place.kubeconfigPath, [
       ...['-n', 'matryoshka-system', 'set', 'env', `deployment/matryoshka-${name}`],
