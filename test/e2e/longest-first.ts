@@ -18,11 +18,18 @@ const LONGEST = [
   'repair',
   'variants',
   'host-lost',
+  'meanwhile',
+  'life-by-rest',
+  'hosts',
   'changes',
   'operator-killed',
-  'ingress',
-  'workspace',
   'examples',
+  'settings',
+  'ipv6',
+  'workspace',
+  'ingress',
+  'network',
+  'dual-stack',
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {
