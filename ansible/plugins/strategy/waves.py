@@ -30,7 +30,11 @@ UNCUT = frozenset(json.loads(os.environ.get('MATRYOSHKA_UNCUT') or '[]')) | {'Co
 
 
 # Requests of workers, and the stop file, are looked at so often while no result comes.
-RESULT_SECONDS = 0.05
+LOOK_SECONDS = 0.05
+# Then the hosts are gone through again, since a host that waits for its turn at a task with `throttle` is not told when
+# it has come: the worker before it ends a little after its result. To go through them takes all variables of such a
+# host together, so it is done ever more seldom, up to this.
+PASS_SECONDS = 1.0
 
 
 class Results(deque):
@@ -49,10 +53,19 @@ class Results(deque):
 class StrategyModule(Free):
     _cuttable = False
     _moved = False
+    _patience = LOOK_SECONDS
 
     def __init__(self, tqm):
         super().__init__(tqm)
         self._results = Results(self._results_lock)
+
+    def _await_result(self):
+        waited = 0.0
+        with self._results_lock:
+            while not self._results and waited < self._patience and self._rpc_queue.empty() and not self._stops():
+                self._results_lock.wait(LOOK_SECONDS)
+                waited += LOOK_SECONDS
+            self._patience = LOOK_SECONDS if self._results else min(2 * self._patience, PASS_SECONDS)
 
     def _execute_meta(self, *args, **kwargs):
         # Such a task has no result to wait for: its host may have the next one at once.
@@ -61,9 +74,7 @@ class StrategyModule(Free):
 
     def _process_pending_results(self, *args, **kwargs):
         if self._pending_results > 0 and not self._moved:
-            with self._results_lock:
-                if not self._results:
-                    self._results_lock.wait(RESULT_SECONDS)
+            self._await_result()
         self._moved = False
         return super()._process_pending_results(*args, **kwargs)
 
