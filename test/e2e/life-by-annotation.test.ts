@@ -5,9 +5,9 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { annotations } from '#api/names.ts';
 import { readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
-import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
-import { asPlanned } from '../plan-and-deed.ts';
+import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
+import { asPlanned } from './plan-and-deed.ts';
 
 const NAME = 'applied';
 const OPERATION_MS = 8 * 60_000;

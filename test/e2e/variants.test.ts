@@ -6,11 +6,11 @@ import { network } from '#lab/hosts/places.ts';
 import { kubeconfigOf, readyNodesOf } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
-import { byKubectl } from '../by-kubectl.ts';
-import { byNumber } from '../by-number.ts';
-import { membersOn } from '../etcd-members.ts';
-import { openLane } from '../lanes.ts';
-import { tracesOn } from '../traces.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
+import { membersOn } from './etcd-members.ts';
+import { openLane } from './lanes.ts';
+import { tracesOn } from './traces.ts';
 
 /** What other clusters of these tests are not: five control planes, a password, an SSH port, a balancer and a pod network of one's own. */
 const NAME = 'variant';

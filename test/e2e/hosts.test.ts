@@ -4,7 +4,7 @@ import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import { play } from '#lab/play.ts';
-import { laneHosts } from '../lanes.ts';
+import { laneHosts } from './lanes.ts';
 
 /** What playbooks do to hosts that carry other people's things, fail, or go away; played by hand, without operator. */
 const [master, worker, readOnly, away] = laneHosts();

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HostEntry } from '#api/host.ts';
 import { readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
-import { byKubectl } from '../by-kubectl.ts';
-import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
-import { tracesOn } from '../traces.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
+import { tracesOn } from './traces.ts';
 
 /** A cluster of hosts that let no root in, only a user who may sudo, by password or without. */
 const NAME = 'sudoers';
