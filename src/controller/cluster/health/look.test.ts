@@ -100,7 +100,7 @@ describe('a look', () => {
           ['d', 'Ready'],
           ['../x', 'Ready'],
         ),
-        leases: [lease('a', '2026-01-01T00:09:55.000000Z'), lease('d', '2026-01-01T00:07:00.000000Z')],
+        leases: [lease('a', '2026-01-01T00:09:05.000000Z'), lease('d', '2026-01-01T00:08:55.000000Z')],
         pods: [pod('a', 'True'), pod('b', 'False'), pod('c', 'True', 'etcd-backup')],
       }),
     );

@@ -12,8 +12,11 @@ const KIB = 1024;
  */
 const MAX_BYTES = { nodes: 1024 * KIB, leases: 6144 * KIB, pods: 256 * KIB, readyz: 32 * KIB };
 const MAX_FAILED = 5;
-/** A kubelet renews its lease each 10 s, and the cluster itself calls its node lost after 50 s. */
-const STALE_MS = 120_000;
+/**
+ * A kubelet renews its lease each 10 s, and the cluster itself calls its node lost after 50 s: later, where the controller
+ * manager that leads was on the host that is away, since the next one begins to count anew.
+ */
+const STALE_MS = 60_000;
 /** The columns of kubectl get nodes: an answer for each node of 250 bytes, where the object has 10,000. */
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
