@@ -62,9 +62,12 @@ class StrategyModule(Free):
     def _await_result(self):
         waited = 0.0
         with self._results_lock:
-            while not self._results and waited < self._patience and self._rpc_queue.empty() and not self._stops():
+            while not self._results and waited < self._patience and self._rpc_queue.empty():
                 self._results_lock.wait(LOOK_SECONDS)
                 waited += LOOK_SECONDS
+                # Only now: what still runs may take minutes, in which nobody shall look all the time.
+                if self._stops():
+                    break
             self._patience = LOOK_SECONDS if self._results else min(2 * self._patience, PASS_SECONDS)
 
     def _execute_meta(self, *args, **kwargs):
