@@ -22,7 +22,7 @@ export const HOST_STATES = [
   'Leaving',
   /** It left the cluster and could not be reset. */
   'Unclean',
-  /** Another machine answers at its address. */
+  /** It left the cluster, and another machine answered at its address, which was left as it is. */
   'Lost',
 ] as const;
 export type HostState = (typeof HOST_STATES)[number];
@@ -88,6 +88,6 @@ export function hostRecordName(ip: string): string {
 
 export const stateOf = ({ status }: Pick<HostRecord, 'status'>): HostState => status?.state ?? 'Held';
 
-/** Whether another cluster may take it: its own could not reset it, and does not use it again. */
+/** Whether another cluster may take it: it left its own, which could not reset it and does not use it again. */
 export const isFree = (record: Pick<HostRecord, 'status'>): boolean =>
-  stateOf(record) === 'Unclean' && record.status?.taken !== true;
+  ['Unclean', 'Lost'].includes(stateOf(record)) && record.status?.taken !== true;

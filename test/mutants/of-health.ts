@@ -51,9 +51,16 @@ export const ofHealth: readonly Mutant[] = [
   {
     name: 'a copied cluster-id leads to the hosts of another',
     file: `${HEALTH}/expected.ts`,
-    from: '.filter(({ spec }) => spec.cluster === mark)',
-    to: '.filter(({ spec }) => spec.cluster !== "" && mark !== "")',
+    from: '.filter((record) => record.spec.cluster === mark && !isFree(record))',
+    to: '.filter((record) => mark !== "" && !isFree(record))',
     witness: unit(`${HEALTH}/expected.test.ts`, 'leads to hosts of this very object alone'),
+  },
+  {
+    name: 'a host that has left is missed for ever',
+    file: `${HEALTH}/expected.ts`,
+    from: '.filter((record) => record.spec.cluster === mark && !isFree(record))',
+    to: '.filter((record) => record.spec.cluster === mark && isFree !== undefined)',
+    witness: unit(`${HEALTH}/expected.test.ts`, 'misses none that has left'),
   },
   {
     name: 'a restart forgets what was told',

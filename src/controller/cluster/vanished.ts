@@ -1,5 +1,5 @@
 import { textOf } from '#api/cluster-facts.ts';
-import { isFree, stateOf } from '#api/host-record.ts';
+import { isFree } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { annotations, finalizerOf, labels } from '#api/names.ts';
@@ -47,8 +47,7 @@ export async function settleVanished(
     if (held.length === 0)
       for (const attempt of await installer.list(clusterId)) await installer.remove(attempt);
     if (held.length === 0) await anchors.drop(clusterId, false);
-    else if (live && held.every((host) => isFree(host) || stateOf(host) === 'Lost'))
-      await anchors.drop(clusterId, true);
+    else if (live && held.every(isFree)) await anchors.drop(clusterId, true);
     else if (live) {
       try {
         await bringBack(client, key, clusterId);

@@ -22,10 +22,19 @@ it.each([
   ['Joined', true, false],
   ['Leaving', false, true],
   ['Held', false, false],
-  ['Lost', false, false],
-  ['Unclean', false, false],
 ] as const)('takes a host that is %s for what it is', (state, joined, leaving) => {
   expect(expectedOf(cluster, [record('10.0.0.1', 'default/demo', state)])).toMatchObject([
     { joined, leaving },
   ]);
+});
+
+it.each([
+  ['Unclean', undefined, 0],
+  ['Lost', undefined, 0],
+  // Its cluster uses it again.
+  ['Unclean', true, 1],
+] as const)('misses none that has left: %s, taken again: %s', (state, taken, count) => {
+  const left = record('10.0.0.1', 'default/demo', state);
+  const one = { ...left, status: { ...left.status, ...(taken ? { taken } : {}) } };
+  expect(expectedOf(cluster, [one])).toHaveLength(count);
 });

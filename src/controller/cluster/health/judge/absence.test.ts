@@ -66,12 +66,12 @@ describe('a control plane', () => {
     expect(said(seen)).toBe(expected);
   });
 
-  it('is not alone away while another one is held, leaves or was lost', () => {
-    const lost = host(2, { joined: false });
+  it('is not alone away while another one is held or leaves', () => {
+    const held = host(2, { joined: false });
     expect(
       said({ servers: servers('ready').concat(servers('ready', 'ready', 'silent').slice(2)) }, [
         host(1),
-        lost,
+        held,
         host(3),
       ]),
     ).toBe(several('10.0.0.2, 10.0.0.3'));

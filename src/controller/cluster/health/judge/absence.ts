@@ -24,7 +24,7 @@ export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
   const members = hosts.filter(({ controlPlane, etcd, joined }) => controlPlane && etcd && joined);
   if (members.length > 0 && !etcdPods) return unknown;
   const sick = sickMembers(seen, members, etcdPods ?? []);
-  // One that is held, leaves or was lost is no control plane that could be counted upon.
+  // One that is held or leaves is no control plane that could be counted upon.
   const unsettled = hosts.filter(({ controlPlane, joined }) => controlPlane && !joined);
   const all = [...new Set([...unwell, ...sick, ...unsettled].map(({ ip }) => ip))];
   return all.length > 1
