@@ -76,8 +76,8 @@ export const appliedOperation = remembered(({ metadata }: KubernetesCluster): Ap
   }
 });
 
-const MEMBERS: ReadonlySet<HostState> = new Set<HostState>(['Joined', 'Leaving', 'Lost']);
-const MEMBERS_TO_BE: ReadonlySet<HostState> = new Set<HostState>(['Joined', 'Held', 'Lost']);
+const MEMBERS: ReadonlySet<HostState> = new Set<HostState>(['Joined', 'Leaving']);
+const MEMBERS_TO_BE: ReadonlySet<HostState> = new Set<HostState>(['Joined', 'Held']);
 
 const withHosts = (spec: Spec, hosts: readonly HostRecord[], states: ReadonlySet<HostState>): Spec => ({
   ...spec,

@@ -10,7 +10,7 @@ import type { Situation, StepPlan } from './plan.ts';
 /** A control plane that is there and stays: the one that everything is asked of is among them. */
 export const masterStays = (host: PlannedHost): boolean => isMaster(host.member) && stays(host);
 
-const isPart = (record: HostRecord): boolean => ['Joined', 'Leaving', 'Lost'].includes(stateOf(record));
+const isPart = (record: HostRecord): boolean => ['Joined', 'Leaving'].includes(stateOf(record));
 
 /**
  * Whether hosts must be led to other API servers than before: control planes come or go, and nothing outside stands

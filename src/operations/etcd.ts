@@ -20,7 +20,7 @@ const canAsk = (host: PlannedHost): boolean => stays(host) && (isMaster(host.mem
 const etcdChanges = remembered(({ spec, hosts }: Situation): boolean => {
   const wanted = new Set([...membersOf(spec.cluster).values()].filter(hasEtcd).map(({ ip }) => ip));
   const present = hosts.filter(
-    (record) => ['Joined', 'Leaving', 'Lost'].includes(stateOf(record)) && hasEtcd(record.spec),
+    (record) => ['Joined', 'Leaving'].includes(stateOf(record)) && hasEtcd(record.spec),
   );
   return present.length !== wanted.size || present.some((record) => !wanted.has(record.spec.ip));
 });

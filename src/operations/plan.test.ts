@@ -103,6 +103,15 @@ describe('a plan', () => {
     });
   });
 
+  it('takes the machine that stands at the address of a lost one in as a new host, and resets it by no mistake', () => {
+    const lost = record(worker, { state: 'Lost', machineId: 'm1' });
+    const of = (operation: Operation, wanted: Spec) =>
+      plan(operation, wanted, spec(), [master, lost]).hosts.find(({ member }) => member.ip === worker.ip);
+    expect(of(scaleUp, spec(worker))).toMatchObject({ action: 'join' });
+    expect(of(scaleUp, spec(worker))).not.toHaveProperty('machineId');
+    expect(of(scaleDown, spec())).toMatchObject({ action: 'leave', machineId: 'm1' });
+  });
+
   it('expects of a host that joined that it is the same machine', () => {
     const known = record(worker, { state: 'Joined', machineId: 'm1' });
     const { hosts } = plan(scaleDown, spec(), spec(worker), [master, known]);

@@ -65,12 +65,19 @@ export interface StepPlan extends Omit<Step, 'hosts'> {
 const wasTouched = ({ status }: HostRecord): boolean =>
   status?.touched === true || (status?.state !== undefined && status.state !== 'Held');
 
-/** Only of a host that is part of the cluster is it known which machine it must be. */
-const expectedMachine = (record: HostRecord | undefined): { machineId?: string } => {
+/**
+ * Only of a host that is part of the cluster is it known which machine it must be. At the address of a lost one is another,
+ * which may join, and is never reset as what it is not.
+ */
+const expectedMachine = (
+  action: PlannedHost['action'],
+  record: HostRecord | undefined,
+): { machineId?: string } => {
   const id = record?.status?.machineId;
-  return record && id !== undefined && ['Joined', 'Leaving', 'Lost'].includes(stateOf(record))
-    ? { machineId: id }
-    : {};
+  if (!record || id === undefined) return {};
+  const isKnown =
+    ['Joined', 'Leaving'].includes(stateOf(record)) || (stateOf(record) === 'Lost' && action === 'leave');
+  return isKnown ? { machineId: id } : {};
 };
 
 const marksOf = ({ spec: { labels, taints } }: HostRecord): NonNullable<PlannedHost['before']> => ({
@@ -95,7 +102,7 @@ function plannedHosts(
     hosts.push({
       member: action === 'stay' && record ? reachedAs(record, member) : member,
       action,
-      ...expectedMachine(record),
+      ...expectedMachine(action, record),
       ...(action === 'change' && record ? { before: marksOf(record) } : {}),
       ...(action === 'join' && reclaim !== undefined ? { reclaim } : {}),
       ...(action === 'change' && mayBeAway ? { mayBeAway } : {}),
@@ -106,7 +113,7 @@ function plannedHosts(
     if (wanted.has(record.spec.ip)) continue;
     const action = unnamed(record, situation);
     if (action === 'leave' && !wasTouched(record)) release.push(record.spec.ip);
-    else if (action) hosts.push({ member: reachedAs(record), action, ...expectedMachine(record) });
+    else if (action) hosts.push({ member: reachedAs(record), action, ...expectedMachine(action, record) });
   }
   return { hosts, release };
 }

@@ -78,9 +78,10 @@ export function hostsIn(
       const spec = { ...said, ...(reclaim === undefined ? {} : { reclaim }) };
       return taken(await save(found, { ...wanted, spec }));
     }
-    // A host whose former cluster is gone and could not reset it may be taken; it is reset first.
     if (!isFree(found)) return undefined;
-    return taken(await save(found, { ...wanted, spec: { ...wanted.spec, reclaim: holder } }));
+    // A host whose former cluster could not reset it is reset first; what answers at the address of a lost one is not its.
+    const reclaim = stateOf(found) === 'Lost' ? {} : { reclaim: holder };
+    return taken(await save(found, { ...wanted, spec: { ...wanted.spec, ...reclaim } }));
   }
 
   /** Before any run: whoever asks for the host while it is in use again must not find it free. */
