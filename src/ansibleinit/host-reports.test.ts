@@ -34,3 +34,42 @@ it('tells key and id of a host, and neither of a machine that is not let in', ()
   expect(stranger).not.toHaveProperty('machineId');
   expect(stranger).not.toHaveProperty('hostKeys');
 });
+
+it.each([
+  ['is another cluster’s by its own word', '@owner {"clusterId":"c2"}', true],
+  ['was released', '@owner {"clusterId":"c1","released":true}', true],
+  ['has no owner file, and is another machine', '', true],
+  ['has no owner file any more, and is the same machine', '@machineId id-a', false],
+  ['has an owner file that cannot be read', '@owner {"clus', false],
+])('tells whether a host that leaves carries nothing of the cluster: it %s', (_what, says, ok) => {
+  const findings = {
+    found: {
+      ...{ problems: [], connections: new Map(), sudoAsks: new Set<string>() },
+      knownHosts: '',
+      said: new Map([['w1', said(says)]]),
+    },
+    ...{ failures: new Map(), played: new Map(), versions: new Map(), untouched: new Set(['w1']) },
+    ...{ steps: [], cutShort: false },
+  };
+  const [host] = hostReports(
+    {
+      ...{
+        task: 'terminate',
+        callback: 'terminate',
+        steps: [],
+        username: 'root',
+        precheck: 'all',
+        brings: [],
+      },
+      vars: {},
+      cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' },
+      run: { job: 'terminate-x-1', sequence: 1, attempt: 1 },
+      endpoint: { name: 'api', address: '' },
+      hosts: [{ member: { ip: 'w1', name: 'w1', duties: ['worker'] }, action: 'leave', machineId: 'id-a' }],
+    },
+    findings,
+    true,
+  );
+  expect(host?.ok).toBe(ok);
+  expect(host?.message ?? 'owner file').toContain('owner file');
+});

@@ -1,3 +1,4 @@
+import { ownerOf, UNREADABLE } from '#precheck/checks/owner.ts';
 import type { PrecheckResult } from '#precheck/run.ts';
 import type { Deed } from '#protocol/event.ts';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
@@ -21,12 +22,30 @@ export interface Findings {
 
 const MAX_MESSAGE = 300;
 
+/**
+ * Why nobody knows whether a host that leaves carries something of this cluster: its owner file does not tell, and it is
+ * the machine that had joined. One that is another's by its own word carries nothing.
+ */
+function untold({ member: { ip }, action, machineId }: PlannedHost, findings: Findings): string | undefined {
+  const said = findings.found.said.get(ip);
+  if (action !== 'leave' || !said || !findings.untouched.has(ip)) return undefined;
+  const owner = ownerOf(said);
+  if (owner?.clusterId === UNREADABLE)
+    return 'its owner file, /etc/matryoshka/owner.json, cannot be read; nothing on it was touched';
+  return !owner && machineId !== undefined && said.text('machineId') === machineId
+    ? 'it has no owner file, /etc/matryoshka/owner.json, any more; nothing on it was touched'
+    : undefined;
+}
+
 /** Whether a host is as its action wants it. */
-function isDone({ member: { ip }, action }: PlannedHost, findings: Findings, complete: boolean): boolean {
+function isDone(host: PlannedHost, findings: Findings, complete: boolean): boolean {
+  const {
+    member: { ip },
+    action,
+  } = host;
   const { failures, played, untouched, found } = findings;
-  if (failures.has(ip)) return false;
+  if (failures.has(ip) || untold(host, findings) !== undefined) return false;
   if (action === 'join') return played.get(ip)?.has('joined') ?? false;
-  // One that is not ours by its own word carries nothing of this cluster.
   if (action === 'leave')
     return (untouched.has(ip) && found.said.has(ip)) || (played.get(ip)?.has('reset') ?? false);
   if (action === 'change') return complete && (played.get(ip)?.has('changed') ?? false);
@@ -46,7 +65,7 @@ export function hostReports(order: RunOrder, findings: Findings, complete: boole
   const strangers = new Set(changedMachines(order, findings.found).map(({ ip }) => ip));
   return order.hosts.map((host) => {
     const { ip } = host.member;
-    const message = findings.failures.get(ip);
+    const message = findings.failures.get(ip) ?? untold(host, findings);
     const isStranger = strangers.has(ip);
     const machineId = isStranger ? '' : findings.found.said.get(ip)?.text('machineId');
     const hostKeys = isStranger ? [] : hostKeysOf(findings.found.knownHosts, ip);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PrecheckProblem } from '#precheck/run.ts';
 import { said } from '#precheck/said.ts';
 import { type Action, machineSeen, type PlannedHost } from '#protocol/order.ts';
-import { changedMachines, leftAlone } from './left-alone.ts';
+import { changedMachines, isGrave, leftAlone } from './left-alone.ts';
 
 const OURS = '@owner {"clusterId":"c1","epoch":{"sequence":1,"attempt":1},"podUid":"p","released":false}';
 const host = (ip: string, action: Action, ...duties: PlannedHost['member']['duties']): PlannedHost => ({
@@ -74,5 +74,22 @@ describe('a host that is to join under a plan that was agreed to', () => {
     expect(problems(machineSeen('id-b'))).toMatchObject([
       { ip: 'w1', check: 'HostChanged', severity: 'error', message: expect.stringMatching(/plan it anew/) },
     ]);
+  });
+});
+
+describe('a problem of a host ends a run', () => {
+  const [stays, leaves] = [master('m1', 'stay'), host('w1', 'leave', 'worker')];
+  const order = (hosts: PlannedHost[]) => ({
+    hosts,
+    cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' },
+  });
+  it.each([
+    ['where it is needed', [stays, leaves], 'm1', 'Unreachable', [], true],
+    ['not where nobody needs it', [stays, leaves], 'm1', 'Unreachable', ['m1'], false],
+    ['not where it leaves', [stays, leaves], 'w1', 'Unreachable', [], false],
+    ['where it leaves and shows another key', [stays, leaves], 'w1', 'HostKeyChanged', ['w1'], true],
+    ['not in a deletion, whatever key it shows', [leaves], 'w1', 'HostKeyChanged', ['w1'], false],
+  ] as const)('%s', (_why, hosts, ip, check, untouched, expected) => {
+    expect(isGrave({ ip, check }, order([...hosts]), new Set(untouched))).toBe(expected);
   });
 });

@@ -62,6 +62,20 @@ function notNeeded({ hosts }: Order, { said, problems }: Found): string[] {
   );
 }
 
+/**
+ * Whether a host's problem ends the run. Hosts that leave may be away or changed, and so may one that nobody needs; one that
+ * shows another host key is for a person to look at, but where every host leaves: that always ends, and it is left alone.
+ */
+export function isGrave(
+  { ip, check }: Pick<PrecheckProblem, 'ip' | 'check'>,
+  { hosts }: Order,
+  untouched: ReadonlySet<string>,
+): boolean {
+  const leaves = hosts.some(({ member, action }) => member.ip === ip && action === 'leave');
+  const allLeave = hosts.every(({ action }) => action === 'leave');
+  return !(leaves || untouched.has(ip)) || (check === 'HostKeyChanged' && !allLeave);
+}
+
 /** Hosts of the order that no play connects to. */
 export const leftAlone = (order: Order, found: Found): Set<string> =>
   new Set([...leftAsTheyAre(order, found), ...notNeeded(order, found)]);

@@ -9,7 +9,7 @@ import { announcement, checkedHosts } from './checked-hosts.ts';
 import { cutOffOn } from './cut-off.ts';
 import { type Findings, hostReports } from './host-reports.ts';
 import { fetchKubeconfig } from './kubeconfig.ts';
-import { changedMachines, leftAlone } from './left-alone.ts';
+import { changedMachines, isGrave, leftAlone } from './left-alone.ts';
 import { lookAtManifests } from './manifests.ts';
 import { runPlaybook } from './playbook.ts';
 import { writePlaybookFiles } from './playbook-files.ts';
@@ -117,20 +117,15 @@ async function unlessCancelled<T>(result: Promise<T>, cancelled: AbortSignal, in
 const refusalIn = (message: string): string | undefined =>
   /(HostConflict|StaleRun|HostBusy):/.exec(message)?.[1];
 
-/**
- * Hosts that leave may be away or changed, and so may one that nobody needs; a problem of any other host ends the run,
- * all problems in one message.
- */
+/** A problem of a host that is needed ends the run, all problems in one message. */
 function weigh(
   problems: readonly PrecheckProblem[],
   { order }: Settings,
   { failures, untouched }: Findings,
 ): void {
-  const leaving = order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
-  const optional = new Set([...leaving, ...untouched]);
   const errors = problems.filter(({ severity }) => severity === 'error');
   for (const { ip, message } of errors) failures.set(ip, message);
-  const grave = errors.filter(({ ip, check }) => !optional.has(ip) || check === 'HostKeyChanged');
+  const grave = errors.filter((problem) => isGrave(problem, order, untouched));
   if (grave.length === 0) return;
   const first = grave[0]?.check ?? '';
   const away = ['Unreachable', 'AuthenticationFailed', 'HostKeyChanged', 'KeyInvalid', 'HostChanged'];

@@ -9,6 +9,9 @@ export interface Owner {
 
 const ownerSchema = z.object({ clusterId: z.string(), released: z.boolean().optional() });
 
+/** The owner of a host whose owner file says nothing that we can read. */
+export const UNREADABLE = 'unreadable';
+
 /** The owner that the host's owner file names; undefined when there is none. */
 export function ownerOf(said: Said): Owner | undefined {
   const text = said.text('owner');
@@ -18,7 +21,7 @@ export function ownerOf(said: Said): Owner | undefined {
     return { clusterId, released };
   } catch {
     // Something stands there that is not ours to read: nobody may take the host until a person has looked.
-    return { clusterId: 'unreadable', released: false };
+    return { clusterId: UNREADABLE, released: false };
   }
 }
 

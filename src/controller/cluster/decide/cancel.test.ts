@@ -47,6 +47,11 @@ describe('a cancelled operation', () => {
     ['whose run was told', { operation: told, marks, attempt: running }, 'stopping'],
     ['stays cancelled without its annotation', { operation: told, attempt: running }, 'stopping'],
     ['whose run does not report', { operation: told, marks, attempt: running, now: past }, 'cut'],
+    [
+      'whose run resets hosts, which is finished first',
+      { operation: { ...told, name: 'scale-down', step: 'Reset hosts' }, marks, attempt: running, now: past },
+      'stopping',
+    ],
     ['whose run is lost', { operation: told, marks, attempt: { kind: 'lost', why: '' } }, 'cut'],
     [
       'whose run ended just now, and whose report may come',

@@ -145,8 +145,13 @@ function cancelSignal({ attempt, now }: Snapshot, operation: OperationStatus): W
     return 'stopping';
   // A pod that cannot start hears nothing.
   if (attempt.kind !== 'running' || attempt.blocked) return 'cut';
-  return now.getTime() >= Math.min(stopBy(operation), lostAt(attempt)) ? 'cut' : 'stopping';
+  const by = isFinished(operation) ? deadlineOf(operation) : stopBy(operation);
+  return now.getTime() >= Math.min(by, lostAt(attempt)) ? 'cut' : 'stopping';
 }
+
+/** Whether its run is at a step that is finished first, whoever cancels. */
+const isFinished = ({ name, step }: OperationStatus): boolean =>
+  findOperation(name)?.planning.steps.some((one) => one.name === step && one.cut === 'never') ?? false;
 
 /**
  * Whether the second write of the operation's end was made. A word that someone wrote meanwhile stays, but what was
