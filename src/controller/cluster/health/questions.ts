@@ -17,6 +17,8 @@ const MAX_FAILED = 5;
  * manager that leads was on the host that is away, since the next one begins to count anew.
  */
 const STALE_MS = 60_000;
+/** Of a kubelet that was told to renew it more seldom: a quarter of the time that its lease is good for (kubelet). */
+const STALE_LEASES = 1.5;
 /** The columns of kubectl get nodes: an answer for each node of 250 bytes, where the object has 10,000. */
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
@@ -60,7 +62,9 @@ const leasesSchema = z.object({
         name: z.string(),
         annotations: z.record(z.string(), z.unknown()).optional(),
       }),
-      spec: z.object({ renewTime: z.string().optional() }).optional(),
+      spec: z
+        .object({ renewTime: z.string().optional(), leaseDurationSeconds: z.number().optional() })
+        .optional(),
     }),
   ),
 });
@@ -118,7 +122,9 @@ async function askLeases(connection: Connection, signal: AbortSignal): Promise<L
   const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0';
   const { value, date } = await ask(connection, path, leasesSchema, { signal, maxBytes: MAX_BYTES.leases });
   const stale = ({ spec }: (typeof value.items)[number]) =>
-    date !== undefined && date.getTime() - Date.parse(spec?.renewTime ?? '') > STALE_MS;
+    date !== undefined &&
+    date.getTime() - Date.parse(spec?.renewTime ?? '') >
+      Math.max(STALE_MS, STALE_LEASES * 1_000 * (spec?.leaseDurationSeconds ?? 0));
   return {
     stale: new Set(value.items.filter(stale).map(({ metadata }) => metadata.name)),
     told: new Map(
