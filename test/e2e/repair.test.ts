@@ -8,6 +8,7 @@ import { faults } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
+import { membersOn } from './etcd-members.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
@@ -227,7 +228,16 @@ describe('a cluster with a spare host', () => {
     }
   });
 
-  it('goes, with the host that came back too late; until then no request failed', async () => {
+  it('takes the one that came back too late as a control plane anew, in the place of the spare', async () => {
+    const body = { from: host(SPARE).ip, to: entries(DEAD)[0] };
+    expect(await meta.rest.raw('POST', `${PATH}/replace`, body)).toMatchObject({ status: 200 });
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...ALL));
+    expect(await membersOn(host(0))).toEqual(nodes(0, 1, DEAD));
+    expect(await traces(SPARE)).toEqual([]);
+  });
+
+  it('goes; until then no request failed', async () => {
     await history?.end();
     await deleteCluster(meta, NAME);
     for (const index of meta.hosts.keys()) expect(await traces(index), host(index).name).toEqual([]);

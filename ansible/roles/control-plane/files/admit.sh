@@ -8,7 +8,9 @@ for node in $JOINED; do grep -qxF "$node" <<< "$nodes" || again="$again $node"; 
 result again "$again"
 [ -n "$JOINING$again" ] || exit 0
 patch=
+with_pki=
 for node in $JOINING $again; do
+  case " $MASTERS " in *" $node "*) with_pki=yes ;; esac
   # A node of that name which is not joined is the rest of a join that was cut short.
   ! grep -qxF "$node" <<< "$nodes" || kubectl delete node "$node" --ignore-not-found --wait=false > /dev/null || exit 1
   patch="$patch${patch:+,}\"$node\":null"
@@ -41,4 +43,4 @@ result ca "$(base64 -w0 /etc/kubernetes/pki/ca.crt)"
 # What API servers share besides keys goes with them.
 [ ! -d /etc/kubernetes/pki/matryoshka ] || more=matryoshka
 # Through this connection, so that they never lie in the cluster, as `kubeadm init --upload-certs` has it for two hours.
-[ -z "$WITH_PKI" ] || result pki "$(tar -C /etc/kubernetes/pki -czf - {ca,front-proxy-ca,etcd/ca}.{crt,key} sa.{key,pub} ${WITH_ETCD_CLIENT:+apiserver-etcd-client.crt apiserver-etcd-client.key} ${more-} | base64 -w0)"
+[ -z "$with_pki" ] || result pki "$(tar -C /etc/kubernetes/pki -czf - {ca,front-proxy-ca,etcd/ca}.{crt,key} sa.{key,pub} ${WITH_ETCD_CLIENT:+apiserver-etcd-client.crt apiserver-etcd-client.key} ${more-} | base64 -w0)"

@@ -1,7 +1,7 @@
-# kubeadm join of a further control plane. Complete: left. Cut short: taken out of etcd, reset and done again.
+# kubeadm join of a further control plane. Complete: left. Cut short, or taken out since: taken out of etcd, reset and done again.
 umask 077
 mkdir -p "$state"
-if await_joined; then
+if [ -z "$WAS_REMOVED" ] && await_joined; then
   did joined
   exit 0
 fi
