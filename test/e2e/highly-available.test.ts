@@ -3,7 +3,7 @@ import { nodeNameOf } from '#api/host.ts';
 import { HOSTS, type HostRecord } from '#api/host-record.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { faults } from '#lab/meta/faults.ts';
+import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import { byNumber } from './by-number.ts';
@@ -44,9 +44,8 @@ const stateOfHost = async (ip = '') =>
   )?.status?.state;
 
 /** Asks for the API as a worker's kubelet does: by the cluster's own name. */
-async function readyThroughEndpoint(worker: number): Promise<string> {
-  const script =
-    'name=$(awk \'/matryoshka/ { print $2; exit }\' /etc/hosts); curl -sk -m 3 "https://$name:6443/readyz"';
+async function readyThroughEndpoint(worker: number, withinSeconds = 3): Promise<string> {
+  const script = `name=$(awk '/matryoshka/ { print $2; exit }' /etc/hosts); curl -sk -m ${withinSeconds} "https://$name:6443/readyz"`;
   return on(worker, 'sh', '-c', script).catch(() => 'no answer');
 }
 
@@ -227,6 +226,23 @@ describe('a cluster of three control planes', () => {
   it('was written to and read from all the while, in one order, and no request failed', async () => {
     expect(history).toBeDefined();
     await history?.end();
+  });
+
+  it('has API servers reached by its worker though none of them is ready', async () => {
+    const twoOfThree = [host(0), host(1)];
+    for (const one of twoOfThree) await faults.stopEtcd(one);
+    try {
+      // Longer than the balancer takes to leave them all; what they say is for whoever asks to judge.
+      let inARow = 0;
+      const sayWhy = async () => {
+        inARow = (await readyThroughEndpoint(3, 10)).includes('etcd failed') ? inARow + 1 : 0;
+        return inARow > 5;
+      };
+      await seen('API servers that go on to say why', sayWhy, { everyMs: 1_000 });
+    } finally {
+      for (const one of twoOfThree) await faults.startEtcd(one);
+    }
+    await seen('API servers that are ready', async () => (await readyThroughEndpoint(3)) === 'ok');
   });
 
   it('goes, and leaves every host as it was', async () => {
