@@ -106,8 +106,9 @@ func passing(err error) bool {
 		net.IsProbableEOF(err) || net.IsTimeout(err) || stderrors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// Ten steps, as rest.Request has them; together some fifteen seconds.
-var backoff = wait.Backoff{Steps: 10, Duration: 50 * time.Millisecond, Factor: 2, Cap: 3 * time.Second, Jitter: 0.1}
+// Nine tries within some thirteen seconds; rest.Request has ten more tries than one, a second apart. Without a cap, since the
+// step that reaches it is the last one.
+var backoff = wait.Backoff{Steps: 9, Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1}
 
 // Answers how often it was asked.
 func (h *history) request(do func(ctx context.Context) error) (int, error) {
