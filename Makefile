@@ -32,7 +32,7 @@ fuzz: setup ## generated requests against the REST API: no 5xx, and nobody gets 
 	SEED='$(SEED)' REQUESTS='$(REQUESTS)' EXAMPLES='$(EXAMPLES)' node test/fuzz/main.ts
 e2e: setup ## whole lives of clusters on lab hosts, with faults (LANES=3 files at once; F=parts of paths of files; T=name of a test; KEEP=1)
 	node lab/history/build.ts
-	vitest run --project 'e2e*' $(F) $(if $(T),-t '$(T)') --reporter=default --reporter=./test/e2e/failures-at-once.ts
+	F='$(F)' $(if $(T),T='$(T)') node test/e2e/main.ts
 conformance-cluster: setup ## upstream's conformance and kubeadm suites on a cluster of 3 + 2, before and after changes (KEEP=1, FOCUS=regexp, PROCS=4); CYCLONUS=1: network policies instead
 	node test/conformance-cluster/main.ts
 bench: setup ## the runtime against controller-runtime (RUNS=3, MINUTES=5)

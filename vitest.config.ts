@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
-import { LANES } from './test/e2e/lane-count.ts';
+import { HEAVY_LANES } from './test/e2e/lane-count.ts';
+import { lightIn } from './test/e2e/light.ts';
 import { LongestFirst } from './test/e2e/longest-first.ts';
 
 /** Projects, by what they need: nothing; an API server with controllers; one without; a whole lab. */
@@ -42,11 +43,23 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/*.test.ts'],
+          exclude: lightIn(''),
           globalSetup: ['test/e2e/global-setup.ts'],
           testTimeout: 900_000,
           hookTimeout: 900_000,
-          maxWorkers: LANES,
+          maxWorkers: HEAVY_LANES,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'e2e-light',
+          include: lightIn(''),
+          globalSetup: ['test/e2e/global-setup.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -54,11 +67,23 @@ export default defineConfig({
           // One kills the operator again and again; the others do not care who leads, or since when.
           name: 'e2e-unattended',
           include: ['test/e2e/unattended/*.test.ts'],
+          exclude: lightIn('unattended/'),
           globalSetup: ['test/e2e/global-setup.ts'],
           testTimeout: 900_000,
           hookTimeout: 900_000,
-          maxWorkers: LANES,
-          sequence: { groupOrder: 2 },
+          maxWorkers: HEAVY_LANES,
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
+          name: 'e2e-unattended-light',
+          include: lightIn('unattended/'),
+          globalSetup: ['test/e2e/global-setup.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 5 },
         },
       },
       {
@@ -70,7 +95,7 @@ export default defineConfig({
           testTimeout: 900_000,
           hookTimeout: 900_000,
           maxWorkers: 1,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 6 },
         },
       },
     ],

@@ -32,7 +32,7 @@ const parts: readonly Part[] = [
   vitest('unit'),
   vitest('api'),
   vitest('faults'),
-  { ...vitest('e2e', 'test/e2e/life-by-rest.test.ts'), env: { LANES: '1' } },
+  { ...vitest('e2e-light', 'test/e2e/life-by-rest.test.ts'), env: { LANES: '1' } },
 ];
 
 const reportSchema = z.object({

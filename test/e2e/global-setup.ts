@@ -1,9 +1,7 @@
 import type { TestProject } from 'vitest/node';
-import { docker } from '#lab/hosts/docker.ts';
 import { labDown } from '#lab/hosts/down.ts';
-import { kubectl } from '#lab/kubectl.ts';
-import { type MetaPlace, metaUp } from '#lab/meta/meta.ts';
-import { LANE_HOSTS, LANES } from './lane-count.ts';
+import type { MetaPlace } from '#lab/meta/meta.ts';
+import { sharedLab, startLab } from './lab.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -12,8 +10,6 @@ declare module 'vitest' {
   }
 }
 
-/** A third of the default: much of what is awaited here is that somebody has looked. */
-const LOOK_SECONDS = 10;
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
 declare global {
@@ -21,28 +17,15 @@ declare global {
   var matryoshkaLab: Promise<MetaPlace> | undefined;
 }
 
-/** One lab with a meta cluster for a whole run of the `e2e` projects. `KEEP=1` leaves it for the next run. */
+/**
+ * The lab that `make e2e` shares among its runs (`E2E_LAB`), else one with a meta cluster for a whole run; `KEEP=1` leaves
+ * that for the next run.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  globalThis.matryoshkaLab ??= lab();
+  const shared = process.env['E2E_LAB'];
+  globalThis.matryoshkaLab ??= shared === undefined ? startLab(say) : sharedLab(shared);
   project.provide('place', await globalThis.matryoshkaLab);
   return async () => {
-    if (process.env['KEEP'] === undefined) await labDown(say);
+    if (shared === undefined && process.env['KEEP'] === undefined) await labDown(say);
   };
-}
-
-async function lab(): Promise<MetaPlace> {
-  const { client: _, rest: __, close, ...place } = await metaUp(2 + LANES * LANE_HOSTS, say);
-  await close();
-  // On machines of its own it would not share processors with the hosts of all clusters, which wait for it.
-  await docker(['update', '--cpu-shares=4096', place.host.name]);
-  const set = (name: string, ...settings: string[]) =>
-    kubectl(place.kubeconfigPath, [
-      ...['-n', 'matryoshka-system', 'set', 'env', `deployment/matryoshka-${name}`],
-      ...settings,
-    ]);
-  // Off in an installation, unless it says so.
-  const hooks = 'MATRYOSHKA_ALLOW_HOOKS=true';
-  await set('controller', hooks, `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${LOOK_SECONDS}`);
-  await set('server', hooks);
-  return place;
 }

@@ -4,11 +4,11 @@ import { type Meta, openMeta } from '#lab/meta/meta.ts';
 import { freshenLane } from './fresh-lane.ts';
 import { LANE_HOSTS, LANES } from './lane-count.ts';
 
-/** Which of the lanes this file runs in, from 0. */
+/** Which of the lanes this file runs in, from 0; a run of vitest beside another begins behind the lanes of that one. */
 function lane(): number {
-  const id = Number(process.env['VITEST_POOL_ID'] ?? 1);
-  if (id > LANES) throw new Error(`more files run at once than there are lanes: LANES is ${LANES}`);
-  return id - 1;
+  const found = Number(process.env['FIRST_LANE'] ?? 0) + Number(process.env['VITEST_POOL_ID'] ?? 1);
+  if (found > LANES) throw new Error(`more files run at once than there are lanes: LANES is ${LANES}`);
+  return found - 1;
 }
 
 /** The hosts of this lane; the first of all is of none. */

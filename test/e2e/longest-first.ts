@@ -1,10 +1,7 @@
 import { basename } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/**
- * The longest files of each group of `make e2e`; begun last, one of them would run on alone. One that keeps the
- * processors busy stands beside others that mostly wait: two such at once take as long as one after the other.
- */
+/** The longest files of each group of `make e2e`; begun last, one of them would run on alone. */
 const LONGEST = [
   'half-done',
   'cut-short',

@@ -1,0 +1,53 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Say } from '#lab/artifacts/progress.ts';
+import { docker } from '#lab/hosts/docker.ts';
+import { labDir } from '#lab/hosts/places.ts';
+import { kubectl } from '#lab/kubectl.ts';
+import { type MetaPlace, metaUp } from '#lab/meta/meta.ts';
+import { LANE_HOSTS, LANES } from './lane-count.ts';
+
+/** A third of the default: much of what is awaited here is that somebody has looked. */
+const LOOK_SECONDS = 10;
+/** Where `make e2e` tells its runs of vitest of the lab that they share: keys stay in the lab's folder. */
+const placePath = join(labDir, 'e2e.json');
+
+const hostSchema = z.object({ name: z.string(), ip: z.string() });
+const placeSchema = z.object({
+  hosts: z.array(hostSchema),
+  host: hostSchema,
+  restUrl: z.string(),
+  artifactsUrl: z.string(),
+  kubeconfigPath: z.string(),
+  privateKey: z.string(),
+  token: z.string(),
+  ca: z.string(),
+});
+
+/** A meta cluster with hosts for all lanes, and one of none. */
+export async function startLab(say: Say): Promise<MetaPlace> {
+  const { client: _, rest: __, close, ...place } = await metaUp(2 + LANES * LANE_HOSTS, say);
+  await close();
+  // On machines of its own it would not share processors with the hosts of all clusters, which wait for it.
+  await docker(['update', '--cpu-shares=4096', place.host.name]);
+  const set = (name: string, ...settings: string[]) =>
+    kubectl(place.kubeconfigPath, [
+      ...['-n', 'matryoshka-system', 'set', 'env', `deployment/matryoshka-${name}`],
+      ...settings,
+    ]);
+  // Off in an installation, unless it says so.
+  const hooks = 'MATRYOSHKA_ALLOW_HOOKS=true';
+  await set('controller', hooks, `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${LOOK_SECONDS}`);
+  await set('server', hooks);
+  return place;
+}
+
+/** Writes down the lab that runs of vitest are to share; answers the file, which their environment names. */
+export async function shareLab(place: MetaPlace): Promise<string> {
+  await writeFile(placePath, JSON.stringify(place), { mode: 0o600 });
+  return placePath;
+}
+
+export const sharedLab = async (path: string): Promise<MetaPlace> =>
+  placeSchema.parse(JSON.parse(await readFile(path, 'utf8')));

@@ -1,0 +1,93 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { z } from 'zod';
+import { messageOf } from '#base/errors.ts';
+import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
+import { labDown } from '#lab/hosts/down.ts';
+import { shareLab, startLab } from './lab.ts';
+import { HEAVY_LANES, LANES } from './lane-count.ts';
+
+/**
+ * `make e2e`: one lab, and on it the projects of each phase beside each other, the light files in a lane of their own
+ * (vitest gives all files of a run the same lanes). LANES=1 runs one file at a time. Goes on after a failure, so that one
+ * run tells everything.
+ */
+const PHASES = [
+  ['e2e', 'e2e-light'],
+  ['e2e-unattended', 'e2e-unattended-light'],
+  ['e2e-disturbing'],
+] as const;
+type Project = (typeof PHASES)[number][number];
+
+const { F = '', T, KEEP } = process.env;
+const files = F.split(' ').filter((part) => part !== '');
+
+const reportSchema = z.object({
+  numPassedTests: z.number(),
+  numFailedTests: z.number(),
+  numFailedTestSuites: z.number(),
+});
+interface Count {
+  passed: number;
+  failed: number;
+}
+
+/** Runs the files of a project; one that could not be run at all counts as failed. */
+async function run(project: Project, lab: string, folder: string): Promise<Count> {
+  const isLight = project.endsWith('-light') && LANES > 1;
+  const report = join(folder, `${project}.json`);
+  const reporters = ['default', './test/e2e/failures-at-once.ts', 'json'].map((one) => `--reporter=${one}`);
+  const { failed } = await execa(
+    'vitest',
+    [
+      ...['run', '--project', project, ...files, ...(T ? ['-t', T] : []), '--passWithNoTests'],
+      ...reporters,
+      `--outputFile.json=${report}`,
+    ],
+    {
+      env: { E2E_LAB: lab, FIRST_LANE: String(isLight ? HEAVY_LANES : 0) },
+      stdin: 'ignore',
+      // Two at once would each draw over what the other has drawn.
+      stdout: ['pipe', 'inherit'],
+      stderr: ['pipe', 'inherit'],
+      buffer: false,
+      reject: false,
+    },
+  );
+  try {
+    const found = reportSchema.parse(JSON.parse(await readFile(report, 'utf8')));
+    const broken = failed && found.numFailedTests === 0 ? Math.max(1, found.numFailedTestSuites) : 0;
+    return { passed: found.numPassedTests, failed: found.numFailedTests + broken };
+  } catch (error) {
+    say(`${project}: no report: ${messageOf(error)}`);
+    return { passed: 0, failed: 1 };
+  }
+}
+
+async function main(): Promise<number> {
+  const begun = performance.now();
+  const seconds = () => Math.round((performance.now() - begun) / 1_000);
+  const folder = await mkdtemp(join(tmpdir(), 'e2e-'));
+  const counts: Count[] = [];
+  try {
+    const lab = await shareLab(await startLab(say));
+    for (const projects of PHASES) {
+      const all = projects.map((project) => () => run(project, lab, folder));
+      if (LANES > 1) counts.push(...(await Promise.all(all.map((one) => one()))));
+      else for (const one of all) counts.push(await one());
+      say(`${projects.join(', ')}: done after ${seconds()} s`);
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+    if (KEEP === undefined) await labDown(say);
+  }
+  const sum = (of: (count: Count) => number) => counts.reduce((all, count) => all + of(count), 0);
+  const [passed, failed] = [sum((count) => count.passed), sum((count) => count.failed)];
+  say(`${passed} passed, ${failed} failed, ${seconds()} s (${cpus().length} cores)`);
+  if (passed + failed === 0) say(`no test of "make e2e" has ${T ?? F} in its name`);
+  return failed === 0 && passed > 0 ? 0 : 1;
+}
+
+process.exitCode = await main();
