@@ -48,7 +48,7 @@ echo '#units'; systemctl list-units --all --no-legend --plain --type=service,mou
   grep -vE '^(session|user|run-user|user-runtime|run-credentials-)|systemd-tmpfiles-clean|@' | sort
 systemctl list-unit-files --no-legend --plain | awk '{print $1, $2}' | sort
 # Without those whose parent is outside, which came in by docker exec as this script, and what a timer of the host's starts now and then.
-echo '#processes'; ps -eo ppid=,comm= | awk '$1 != 0 { sub(/^ *[0-9]+ +/, ""); print }' | grep -vE '^(ps|sh|bash|sort|grep|awk|sed|sshd|kworker.*|sleep|timeout|systemctl|systemd-tmpfile|\(sd-pam\))$' | sort -u
+echo '#processes'; ps -eo ppid=,comm= | awk '$1 != 0 { sub(/^ *[0-9]+ +/, ""); print }' | grep -vE '^(ps|sh|bash|sort|grep|awk|sed|sshd|kworker.*|sleep|timeout|systemctl|systemd-tmpfile|\(.*\))$' | sort -u
 echo '#sysctls'; sysctl -a 2>/dev/null | grep -E '^(net\.ipv4\.ip_forward|net\.ipv[46]\.conf\.(all|default|eth0)\.|net\.bridge|vm\.overcommit|kernel\.panic)' | sort
 `;
 
