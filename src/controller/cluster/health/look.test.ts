@@ -118,6 +118,20 @@ describe('a look', () => {
     expect(seen.servers).toEqual([{ ip: '127.0.0.1', state: 'ready', certificateEnds: expect.any(Date) }]);
   });
 
+  it('waits longer for a kubelet that was told to renew its lease seldom', async () => {
+    // The server's own date is 00:10:00; one renews each 75 s, and was last heard of 100 s and 451 s ago.
+    const seldom = (name: string, renewTime: string) => ({
+      metadata: { name },
+      spec: { renewTime, leaseDurationSeconds: 300 },
+    });
+    const leases = [seldom('a', '2026-01-01T00:08:20Z'), seldom('b', '2026-01-01T00:02:29Z')];
+    await serve(cluster({ nodes: table(['a', 'Ready'], ['b', 'Ready']), leases }));
+    expect((await look(['127.0.0.1'])).nodes).toEqual([
+      { name: 'a', ready: true },
+      { name: 'b', ready: false, silent: true },
+    ]);
+  });
+
   it('takes what hosts tell in their leases, whatever else somebody writes there', async () => {
     const at = '2026-01-01T00:09:00Z';
     const told = {
