@@ -88,6 +88,10 @@ export function hostRecordName(ip: string): string {
 
 export const stateOf = ({ status }: Pick<HostRecord, 'status'>): HostState => status?.state ?? 'Held';
 
+/** Whether it is part of its cluster, if only until the operation that takes it out is done. */
+export const isMember = (record: Pick<HostRecord, 'status'>): boolean =>
+  ['Joined', 'Leaving'].includes(stateOf(record));
+
 /** Whether another cluster may take it: it left its own, which could not reset it and does not use it again. */
 export const isFree = (record: Pick<HostRecord, 'status'>): boolean =>
   ['Unclean', 'Lost'].includes(stateOf(record)) && record.status?.taken !== true;

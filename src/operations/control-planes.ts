@@ -1,4 +1,4 @@
-import { type HostRecord, stateOf } from '#api/host-record.ts';
+import { type HostRecord, isMember } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster, type Member, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
 import { type PlannedHost, stays } from '#protocol/order.ts';
@@ -10,8 +10,6 @@ import type { Situation, StepPlan } from './plan.ts';
 /** A control plane that is there and stays: the one that everything is asked of is among them. */
 export const masterStays = (host: PlannedHost): boolean => isMaster(host.member) && stays(host);
 
-const isPart = (record: HostRecord): boolean => ['Joined', 'Leaving'].includes(stateOf(record));
-
 /**
  * Whether hosts must be led to other API servers than before: control planes come or go, and nothing outside stands
  * before them.
@@ -19,7 +17,7 @@ const isPart = (record: HostRecord): boolean => ['Joined', 'Leaving'].includes(s
 const leadsAnew = remembered(({ spec, hosts }: Situation): boolean => {
   if (spec.cluster.externalLoadBalancer !== undefined) return false;
   const wanted = new Set([...membersOf(spec.cluster).values()].filter(isMaster).map(({ ip }) => ip));
-  const present = hosts.filter((record) => isPart(record) && isMaster(record.spec));
+  const present = hosts.filter((record) => isMember(record) && isMaster(record.spec));
   return present.length !== wanted.size || present.some((record) => !wanted.has(record.spec.ip));
 });
 

@@ -1,4 +1,4 @@
-import { type HostRecord, stateOf } from '#api/host-record.ts';
+import { type HostRecord, isMember, stateOf } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
 import { joins, leaves, type PlannedHost, stays } from '#protocol/order.ts';
@@ -19,9 +19,7 @@ const canAsk = (host: PlannedHost): boolean => stays(host) && (isMaster(host.mem
 /** Whether members of etcd come or go, by the records. */
 const etcdChanges = remembered(({ spec, hosts }: Situation): boolean => {
   const wanted = new Set([...membersOf(spec.cluster).values()].filter(hasEtcd).map(({ ip }) => ip));
-  const present = hosts.filter(
-    (record) => ['Joined', 'Leaving'].includes(stateOf(record)) && hasEtcd(record.spec),
-  );
+  const present = hosts.filter((record) => isMember(record) && hasEtcd(record.spec));
   return present.length !== wanted.size || present.some((record) => !wanted.has(record.spec.ip));
 });
 
@@ -34,8 +32,7 @@ const apartIn = ({ spec }: Situation): boolean =>
   [...membersOf(spec.cluster).values()].some((member) => hasEtcd(member) && !isMaster(member));
 
 const mayRun = (record: HostRecord): boolean =>
-  ['Joined', 'Leaving'].includes(stateOf(record)) ||
-  (stateOf(record) === 'Held' && record.status?.touched === true);
+  isMember(record) || (stateOf(record) === 'Held' && record.status?.touched === true);
 
 /** A host of its own that a move was to give etcd, while the spec has etcd beside the control planes: only a move takes it out. */
 export const isLeftOfMove = (record: HostRecord, situation: Situation): boolean =>

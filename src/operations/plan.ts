@@ -1,5 +1,5 @@
 import type { HostRecord } from '#api/host-record.ts';
-import { stateOf } from '#api/host-record.ts';
+import { isMember, stateOf } from '#api/host-record.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { type Member, membersOf } from '#api/member.ts';
 import type { OperationName } from '#api/words.ts';
@@ -75,8 +75,7 @@ const expectedMachine = (
 ): { machineId?: string } => {
   const id = record?.status?.machineId;
   if (!record || id === undefined) return {};
-  const isKnown =
-    ['Joined', 'Leaving'].includes(stateOf(record)) || (stateOf(record) === 'Lost' && action === 'leave');
+  const isKnown = isMember(record) || (stateOf(record) === 'Lost' && action === 'leave');
   return isKnown ? { machineId: id } : {};
 };
 

@@ -1,5 +1,5 @@
 /**
- * Files whose clusters have one control plane: they wait for most of their time, and run one after the other beside the
+ * Files whose clusters have one control plane, but for the smoke (life-by-rest): they wait for most of their time, and run one after the other beside the
  * others, which keep the processors busy. Three of those at once take as long as two, and wait for each other in what
  * they measure.
  */
