@@ -53,13 +53,16 @@ function pairProblems({ applied, spec }: Situation): Problem[] {
     return [{ field, reason }];
   }
   if (![...before.values()].some((member) => isMaster(member) && after.has(member.ip))) {
-    const reason =
-      'would leave none of the present control planes; add two, then take this one out by "scaling-down"';
+    const apart = ![...before.values()].some((member) => isMaster(member) && hasEtcd(member));
+    const way = apart
+      ? 'add one by "scaling-up", then take this one out by "scaling-down"'
+      : 'add two by "scaling-up", then take this one and one of the two out by "scaling-down"';
+    const reason = `would leave none of the present control planes; ${way}`;
     return [{ field: `${field}.masterList`, reason }];
   }
   if (![...before.values()].some((member) => hasEtcd(member) && after.has(member.ip))) {
     const reason =
-      'would leave none of the present members of etcd; add two by "scaling-up", then take this one out by "scaling-down"';
+      'would leave none of the present members of etcd; add two by "scaling-up", then take this one and one of the two out by "scaling-down"';
     return [{ field: `${field}.etcdList`, reason }];
   }
   const changes = changesBetween(applied, spec);

@@ -1,4 +1,4 @@
-import { comingSpec, pathText } from '#api/cluster-facts.ts';
+import { appliedOperation, comingSpec, pathText } from '#api/cluster-facts.ts';
 import { DNS_LABEL } from '#api/host.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import { IMMUTABLE, type KubernetesCluster, MAX_NAME, specSchema } from '#api/kubernetes-cluster.ts';
@@ -178,6 +178,8 @@ function requested(change: Change, specChanged: boolean): Problem[] {
   }
   const operation = findOperation(name);
   if (!operation) return [{ field, value: word, reason: 'NotOffered: the operation is not implemented' }];
+  // The cluster is there: what its manifest leaves out is an edit that waits for its own word.
+  if (name === 'create' && appliedOperation(old ?? next)) return [];
   const version = (old ?? next).status?.version;
   const applied = comingSpec(old ?? next, change.hosts);
   return operation.check({ spec: next.spec, applied, hosts: change.hosts, offer: change.offer, version });
