@@ -13,8 +13,17 @@ prepare_audit_log
 printf '%s\n' "$DISCOVERY" > "$state/discovery.conf"
 printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
 # Protected: a member that etcd has just taken in must come up before anybody else changes this host.
-/usr/local/sbin/matryoshka-fence protect kubeadm-join sh -c "kubeadm join --config $state/kubeadm-join.yaml && echo $CLUSTER_ID > /etc/matryoshka/joined" > "$state/join.out" 2>&1
+kubeadm_join() {
+  /usr/local/sbin/matryoshka-fence protect kubeadm-join sh -c "kubeadm join --config $state/kubeadm-join.yaml $* && echo $CLUSTER_ID > /etc/matryoshka/joined" >> "$state/join.out" 2>&1
+}
+: > "$state/join.out"
+kubeadm_join
 code=$?
+# On a slow etcd the answer to a promotion may be lost, and kubeadm asks again for what votes by then: it goes on from there.
+if [ "$code" != 0 ] && tail -3 "$state/join.out" | grep -q 'etcd-join.* can only promote a learner member$'; then
+  kubeadm_join --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start
+  code=$?
+fi
 rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
 if [ "$code" != 0 ]; then
   out=$(grep -v -e addrConn -e '^{"level":' "$state/join.out" | tail -20)

@@ -31,12 +31,13 @@ forget_programs() { [ -e /etc/matryoshka/etcd ] || rm -rf "$work/etcd" "$install
 
 # members: a line each, `ADDRESS ID NAME LEARNER`; one that was never started has no name.
 members() {
-  local out one
+  local out= one listed= endpoints=${ETCD_ENDPOINTS:-here}
   # One after the other: a learner, or one that is dead, does not answer this.
-  for one in ${ETCD_ENDPOINTS//,/ } ''; do
-    out=$(etcd ${one:+--endpoints "$one"} member list -w simple) && break
-    [ -n "$one" ] || { echo "$out" >&2; return 1; }
+  for one in ${endpoints//,/ }; do
+    [ "$one" != here ] || one=
+    out=$(etcd ${one:+--endpoints "$one"} member list -w simple) && listed=yes && break
   done
+  [ -n "$listed" ] || { echo "$out" >&2; return 1; }
   awk -F', ' '/^[0-9a-f]+, / { url = $4; sub(/^https?:\/\//, "", url); sub(/:[0-9]+$/, "", url); gsub(/[][]/, "", url); print url, $1, ($3 == "" ? "-" : $3), $6 }' <<< "$out"
 }
 
@@ -54,9 +55,9 @@ answers() { [ "$1" != '-' ] && etcd --endpoints "$(at "$1")" endpoint health > /
 # check_etcd LEAVING JOINING: refuses, with the arithmetic, to change an etcd that is not whole. The rules are those of
 # Cluster API's control plane: every member that stays answers, none is a learner, a quorum is left.
 check_etcd() {
-  local all address id name learner sick= voters=0 well=0 out
-  # What its client says of each try is no help to anybody.
-  for try in $(seq 10); do all=$(members 2> /dev/null) && break; sleep 1; done
+  local all address id name learner sick= voters=0 well=0 out end=$((SECONDS + ${ETCD_ANSWERS_WITHIN:-60}))
+  # By the clock, since a try takes as long as members hang. What its client says of each is no help to anybody.
+  until all=$(members 2> /dev/null) || [ $SECONDS -ge $end ]; do sleep 1; done
   [ -n "$all" ] || fail 'the members of etcd cannot be listed, since too few of them answer: start or restore them first; nothing was changed'
   while read -r address id name learner; do
     case " $1 " in *" $address "*) continue ;; esac
@@ -67,7 +68,8 @@ check_etcd() {
     fi
     voters=$((voters + 1))
     out=
-    for try in 1 2 3 4 5; do answers "$address" && out=yes && break; sleep 1; done
+    end=$((SECONDS + ${ETCD_ANSWERS_WITHIN:-30}))
+    until answers "$address" && out=yes || [ $SECONDS -ge $end ]; do sleep 1; done
     # It may have left meanwhile, as one of several whose joins were cut short.
     if [ -z "$out" ] && none_of "$address"; then voters=$((voters - 1)); continue; fi
     [ -n "$out" ] && well=$((well + 1)) || sick="$sick $name ($address)"

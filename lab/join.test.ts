@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+/** The join of a control plane with a kubeadm that a script stands for. */
+const text = readFileSync(
+  join(import.meta.dirname, '../ansible/roles/control-plane/files/join.sh'),
+  'utf8',
+).replaceAll('/usr/local/sbin/matryoshka-fence', 'fence');
+/** As kubeadm says that etcd did not promote the new member; the last thing that it says is about the stack. */
+const ended = (why: string): string =>
+  `error: error execution phase etcd-join: error creating local etcd static pod manifest file: ${why}`;
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'join-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+/** `says`: what kubeadm ends with at each call; empty: well. */
+function run(...says: string[]) {
+  const stubs = `
+    await_joined() { return 1; }; begin_anew() { :; }; prepare_audit_log() { :; }; base64() { :; }; tar() { :; }; mkdir() { :; }
+    fail() { echo "$1" >&2; exit 1; }; changed() { :; }; did() { echo "did $1"; }
+    calls=0 says=(${says.map((why) => `'${why}'`).join(' ')})
+    fence() {
+      echo "$*" >> ${root}/calls
+      why=\${says[calls]} calls=$((calls + 1))
+      [ -z "$why" ] || { printf '%s\\nTo see the stack trace of this error execute with --v=5 or higher\\n' "$why"; return 1; }
+    }
+    state=${root} WAS_REMOVED= PKI=x DISCOVERY=x KUBEADM_CONFIG=x CLUSTER_ID=c SECRET=s3cret
+    ${text}`;
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', stubs], { encoding: 'utf8' });
+  const calls = readFileSync(join(root, 'calls'), 'utf8').trim().split('\n');
+  return { ok: status === 0, did: stdout.trim(), said: stderr, calls };
+}
+
+it('joins once', () => {
+  expect(run('')).toMatchObject({ ok: true, did: 'did joined', calls: [expect.anything()] });
+});
+
+it('goes on after the member of etcd, where that votes and kubeadm has not heard of it', () => {
+  const { ok, did, calls } = run(ended('etcdserver: can only promote a learner member'), '');
+  expect({ ok, did }).toEqual({ ok: true, did: 'did joined' });
+  expect(calls).toHaveLength(2);
+  expect(calls[1]).toMatch(
+    /kubeadm join .* --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start &&/,
+  );
+});
+
+it.each([
+  'etcdserver: can only promote a learner member which is in sync with leader',
+  'context deadline exceeded, token abcdef.s3cret',
+])('fails where etcd has not taken it in, and says why: %s', (why) => {
+  const { ok, did, said, calls } = run(ended(why));
+  expect({ ok, did, calls: calls.length }).toEqual({ ok: false, did: '', calls: 1 });
+  expect(said).toContain(why.replace('s3cret', '…'));
+});
