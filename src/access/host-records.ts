@@ -1,5 +1,7 @@
-import { HOSTS, type HostRecord } from '#api/host-record.ts';
-import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { keyOf, textOf } from '#api/cluster-facts.ts';
+import { HOSTS, type HostRecord, hostRecordName, isOf, remainsAt } from '#api/host-record.ts';
+import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
 import { annotations, labels } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 
@@ -7,10 +9,40 @@ import type { Client } from '#runtime/client/client.ts';
 export async function hostRecordsOf(
   client: Client,
   namespace: string,
-  { metadata }: KubernetesCluster,
+  cluster: KubernetesCluster,
 ): Promise<HostRecord[]> {
-  const id = metadata.annotations?.[annotations.clusterId];
+  const id = cluster.metadata.annotations?.[annotations.clusterId];
   if (id === undefined) return [];
   const labelSelector = `${labels.clusterId}=${id}`;
-  return (await client.list<HostRecord>(HOSTS, { namespace, labelSelector })).items;
+  const { items } = await client.list<HostRecord>(HOSTS, { namespace, labelSelector });
+  return items.filter((record) => isOf(record, textOf(keyOf(cluster))));
+}
+
+/** Above as many addresses, one list of all records costs less than a request for each. */
+const FEW = 10;
+
+/** What stands at the addresses of a spec that are not on record as the cluster's own, for a plan. */
+export async function remainsFor(
+  client: Client,
+  namespace: string,
+  { spec, hosts, clusterId }: { spec: Spec; hosts: readonly HostRecord[]; clusterId: string | undefined },
+): Promise<Map<string, string>> {
+  const own = new Set(hosts.map((record) => record.spec.ip));
+  const others = new Set([...membersOf(spec.cluster).keys()].filter((ip) => !own.has(ip)));
+  return remainsAt(await recordsAt(client, namespace, others), clusterId);
+}
+
+/** The records at canonical addresses, of whatever cluster. */
+export async function recordsAt(
+  client: Client,
+  namespace: string,
+  ips: ReadonlySet<string>,
+): Promise<HostRecord[]> {
+  if (ips.size > FEW) {
+    const { items } = await client.list<HostRecord>(HOSTS, { namespace });
+    return items.filter(({ spec }) => ips.has(spec.ip));
+  }
+  const keys = [...ips].map((ip) => ({ namespace, name: hostRecordName(ip) }));
+  const found = await Promise.all(keys.map((key) => client.find<HostRecord>(HOSTS, key)));
+  return found.filter((record) => record !== undefined);
 }

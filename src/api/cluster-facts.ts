@@ -19,6 +19,10 @@ import { annotations } from './names.ts';
 /** `namespace/name`, as objects of ours name their cluster. */
 export const textOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
 
+/** Another cluster (`namespace/name`), as people of `namespace` may read it. */
+export const otherCluster = (cluster: string, namespace: string): string =>
+  cluster.startsWith(`${namespace}/`) ? cluster : 'a cluster of another namespace';
+
 export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
   namespace: metadata.namespace ?? '',
   name: metadata.name ?? '',

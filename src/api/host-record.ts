@@ -92,6 +92,26 @@ export const stateOf = ({ status }: Pick<HostRecord, 'status'>): HostState => st
 export const isMember = (record: Pick<HostRecord, 'status'>): boolean =>
   ['Joined', 'Leaving'].includes(stateOf(record));
 
+/**
+ * Whether it is the record of a host of the object called `cluster` (`namespace/name`). Not by its id alone: a copy that
+ * carries the id of another must lead nobody to the hosts of that one.
+ */
+export const isOf = ({ spec }: Pick<HostRecord, 'spec'>, cluster: string): boolean =>
+  spec.cluster === cluster;
+
 /** Whether another cluster may take it: it left its own, which could not reset it and does not use it again. */
 export const isFree = (record: Pick<HostRecord, 'status'>): boolean =>
   ['Unclean', 'Lost'].includes(stateOf(record)) && record.status?.taken !== true;
+
+/** Ids of other clusters that are rid of hosts, by address: what answers at the address of a `Lost` one is not its. */
+export const remainsAt = (
+  records: readonly (HostRecord | undefined)[],
+  clusterId: string | undefined,
+): Map<string, string> =>
+  new Map(
+    records.flatMap((record): [string, string][] =>
+      record && isFree(record) && stateOf(record) !== 'Lost' && record.spec.clusterId !== clusterId
+        ? [[record.spec.ip, record.spec.clusterId]]
+        : [],
+    ),
+  );

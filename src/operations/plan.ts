@@ -18,6 +18,8 @@ export interface Situation {
   applied: Spec | undefined;
   /** Records of the hosts that the cluster holds. */
   hosts: readonly HostRecord[];
+  /** Ids of clusters that could not reset a host and are rid of it, by its address: who takes it wipes that first. */
+  remains?: ReadonlyMap<string, string> | undefined;
   offer: Offer;
   /** The Kubernetes version that the cluster has. */
   version?: string | undefined;
@@ -97,7 +99,7 @@ function plannedHosts(
     const record = records.get(member.ip);
     const action = named(member, record, situation);
     if (!action) continue;
-    const reclaim = member.reclaim ?? record?.spec.reclaim;
+    const reclaim = member.reclaim ?? record?.spec.reclaim ?? situation.remains?.get(member.ip);
     hosts.push({
       member: action === 'stay' && record ? reachedAs(record, member) : member,
       action,

@@ -19,7 +19,8 @@ const records = (status: HostRecord['status'] = {}): HostRecord[] =>
     spec: { clusterId: 'x', cluster: 'a/demo', ...member },
     status: { state: 'Joined', touched: true, ...status },
   }));
-const planned = (spec: Spec, hosts = records()) => planOf(scaleUp, { spec, applied: present, hosts, offer });
+const planned = (spec: Spec, hosts = records(), remains?: ReadonlyMap<string, string>) =>
+  planOf(scaleUp, { spec, applied: present, hosts, remains, offer });
 const wanted = specOf([hostOf(2), hostOf(3), hostOf(4)]);
 const sealed = (spec: Spec, hosts = records(), after = 1) => sealOf('scale-up', planned(spec, hosts), after);
 const agreed = sealed(wanted);
@@ -40,6 +41,10 @@ describe('the seal of a plan', () => {
     ['another name', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), name: 'b' }]))],
     ['other labels', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), labels: { a: 'b' } }]))],
     ['remains that are wiped', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), reclaim: 'old' }]))],
+    [
+      'remains that its former cluster has left',
+      sealOf('scale-up', planned(wanted, records(), new Map([['10.0.0.4', 'old']])), 1),
+    ],
     ['another machine', sealed(wanted, records({ machineId: 'other' }))],
     ['another version', sealed(specOf([hostOf(2), hostOf(3), hostOf(4)], { kubeVersion: 'v1.35.0' }))],
     ['an operation since', sealed(wanted, records(), 2)],

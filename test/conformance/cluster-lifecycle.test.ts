@@ -111,6 +111,21 @@ describe('a cluster, by annotation', () => {
     expect(cluster?.status?.operation).toMatchObject({ sequence: 2, requestId: 'meanwhile' });
   });
 
+  it('does the same word next too, where the spec beside it is another by then', async () => {
+    await created(2, 3, 4);
+    script = async () => {
+      if (operator.started.length === 2) await operator.apply('demo', spec(2), 'scaling-down');
+      return success;
+    };
+    await operator.apply('demo', spec(2, 3), 'scaling-down');
+    const cluster = await operator.until(
+      'demo',
+      ({ status } = { metadata: {}, spec: spec() }) =>
+        status?.operation?.sequence === 3 && status.phase === 'Running',
+    );
+    expect(cluster?.status?.operation).toMatchObject({ name: 'scale-down', result: 'finished' });
+  });
+
   it('goes on counting from its anchor when its status is lost', async () => {
     await created(2);
     const key = { namespace: operator.namespace, name: 'demo' };
@@ -277,6 +292,8 @@ describe('a cluster, by annotation', () => {
       (now) => now?.status?.conditions?.some(({ type }) => type === 'Stalled') ?? false,
     );
     expect(copy?.status?.conditions).toContainEqual(expect.objectContaining({ reason: 'IdentityConflict' }));
+    // Nor is it shown whose hosts these are.
+    expect(copy?.status).not.toHaveProperty('hostStates.Joined');
     expect(operator.started).toHaveLength(1);
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { keepHosts } from '#access/testing/made-cluster.fixture.ts';
 import { findCondition } from '#api/conditions.ts';
 import { JOBS, SECRETS } from '#api/core.ts';
 import { HOSTS } from '#api/host-record.ts';
@@ -94,6 +95,17 @@ describe('annotation dry-run', () => {
     expect(await held()).toBe(2);
     await mark('demo', null);
     await operator.until('demo', (now) => now?.status?.operation?.name === 'scale-up');
+  });
+
+  it('is made though the cluster is paused, and tells whose remains are wiped', async () => {
+    const { client, operatorNamespace: namespace } = operator;
+    const left = { metadata: { namespace: 'other', name: 'left' }, spec: spec(2) };
+    await keepHosts(client, namespace, 'old', left, 'Unclean');
+    await rehearse('demo', { ...spec(2), paused: true }, 'creating');
+    const { plan } = (await planned('demo'))?.status ?? {};
+    expect(plan).toMatchObject({ result: 'Possible' });
+    expect(plan?.warnings).toContain('is wiped first if its owner file names cluster old');
+    expect(await held()).toBe(2);
   });
 
   it('names the cluster that has a host', async () => {

@@ -120,7 +120,7 @@ it('a host is not released that another cluster took meanwhile', async () => {
   expect(record.spec.clusterId).toBe('second');
 });
 
-it('a host that another cluster holds is refused, each by its address and its holder', async () => {
+it('a host that another cluster holds is refused, each by its address, and by its holder in the same namespace alone', async () => {
   const members = [...membersOf({ nodeList: [{ ip: '10.250.0.3' }, { ip: '10.250.0.4' }] }).values()];
   const hosts = hostsIn(client, namespace);
   await hosts.hold('first', 'n/first', members);
@@ -128,6 +128,12 @@ it('a host that another cluster holds is refused, each by its address and its ho
   await expect(hosts.hold('second', 'n/second', members)).rejects.toMatchObject({
     reason: 'HostConflict',
     message,
+  });
+  const withheld = '10.250.0.3 belongs to a cluster of another namespace';
+  const [one] = members;
+  await expect(hosts.refuseOthers('third', 'o/third', one ? [one] : [])).rejects.toMatchObject({
+    reason: 'HostConflict',
+    message: withheld,
   });
 });
 
@@ -142,7 +148,7 @@ it('a host that could not be reset is taken by one cluster only, and is its own 
   const message = `${ip} belongs to n/second`;
   const refusal = { reason: 'HostConflict', message };
   await expect(hosts.hold('third', 'n/third', members)).rejects.toMatchObject(refusal);
-  await expect(hosts.refuseOthers('third', members)).rejects.toMatchObject(refusal);
+  await expect(hosts.refuseOthers('third', 'n/third', members)).rejects.toMatchObject(refusal);
   // Its own again, after it could not be reset once more.
   await hosts.note('second', ip, { state: 'Unclean', taken: false });
   await hosts.hold('second', 'n/second', members);

@@ -86,6 +86,24 @@ export const ofCancelAndPlans: readonly Mutant[] = [
     witness: unit('src/webhook/validate/agreed-plan.test.ts', 'only by the rights that it takes'),
   },
   {
+    name: 'the hash of a plan does not know whose remains are wiped',
+    file: 'src/operations/plan.ts',
+    from: ' ?? situation.remains?.get(member.ip)',
+    to: '',
+    witness: unit('src/operations/seal.test.ts', 'remains that its former cluster has left'),
+  },
+  {
+    name: 'a word whose spec was edited meanwhile is answered as if it was done',
+    file: 'src/controller/cluster/perform.ts',
+    from: 'request.specHash !== operation.specHash',
+    to: 'false',
+    witness: {
+      project: 'api',
+      file: 'test/conformance/cluster-lifecycle.test.ts',
+      test: 'does the same word next too',
+    },
+  },
+  {
     name: 'a host that did not join is no difference of plan and deed',
     file: 'src/operations/plan-and-deed.ts',
     from: 'aim !== undefined && !deed?.ok',

@@ -51,15 +51,22 @@ export const ofHealth: readonly Mutant[] = [
   {
     name: 'a copied cluster-id leads to the hosts of another',
     file: `${HEALTH}/expected.ts`,
-    from: '.filter((record) => record.spec.cluster === mark && !isFree(record))',
+    from: '.filter((record) => isOf(record, mark) && !isFree(record))',
     to: '.filter((record) => mark !== "" && !isFree(record))',
     witness: unit(`${HEALTH}/expected.test.ts`, 'leads to hosts of this very object alone'),
   },
   {
+    name: 'a copied cluster-id shows the hosts of another',
+    file: 'src/access/host-records.ts',
+    from: 'items.filter((record) => isOf(record, textOf(keyOf(cluster))))',
+    to: 'items',
+    witness: unit('src/access/host-records.test.ts', 'none of its hosts'),
+  },
+  {
     name: 'a host that has left is missed for ever',
     file: `${HEALTH}/expected.ts`,
-    from: '.filter((record) => record.spec.cluster === mark && !isFree(record))',
-    to: '.filter((record) => record.spec.cluster === mark && isFree !== undefined)',
+    from: '.filter((record) => isOf(record, mark) && !isFree(record))',
+    to: '.filter((record) => isOf(record, mark) && isFree !== undefined)',
     witness: unit(`${HEALTH}/expected.test.ts`, 'misses none that has left'),
   },
   {

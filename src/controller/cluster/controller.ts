@@ -117,7 +117,8 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     const { attempt, hook, turn } = snapshot;
     // It may begin and does not: nothing runs that would use the place.
     const isAtWork = attempt.kind !== 'absent' || (hook !== undefined && hook.state.kind !== 'absent');
-    const isHeldUp = !isAtWork && (outcome.kind === 'rest' || outcome.kind === 'wait');
+    const isHeldUp =
+      !isAtWork && (outcome.kind === 'rest' || (outcome.kind === 'wait' && !outcome.keepsPlace));
     if (isHeldUp && turn.kind === 'now') deps.queue.release(cluster);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
     // Whoever still waits for a cluster comes before the remains of work that is done.

@@ -1,12 +1,13 @@
-import { keyOf, operationUnderWay, pathText, presentSpec } from '#api/cluster-facts.ts';
+import { keyOf, operationUnderWay, pathText, presentSpec, textOf } from '#api/cluster-facts.ts';
 import { canonicalIp } from '#api/host.ts';
-import type { HostRecord } from '#api/host-record.ts';
+import { type HostRecord, isOf, remainsAt } from '#api/host-record.ts';
 import {
   type KubernetesCluster,
   type OperationStatus,
   type Spec,
   specSchema,
 } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
 import { shortHash } from '#base/canonical.ts';
@@ -55,6 +56,12 @@ export interface Observers {
 
 const ABSENT: AttemptState = { kind: 'absent' };
 const NOW: Turn = { kind: 'now' };
+const NONE: Snapshot['remains'] = new Map();
+
+/** Whether the observer, which reads it at each look, has found no kubeconfig that is one: what is remembered of it is old. */
+const isUnread = (health: Health): boolean =>
+  health.kind === 'seen' &&
+  health.verdict.conditions.some(({ reason }) => /^Kubeconfig(Missing|Unusable)$/.test(reason));
 
 /** Reads everything that a reconcile may look at, once. */
 export async function observe(given: KubernetesCluster, deps: Observers): Promise<Snapshot> {
@@ -70,7 +77,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   const hasFinalizer = finalizers.includes(finalizerOf(key.name));
   const clusterId = carried ?? shortHash(uid, 12);
   const operation = cluster.status?.operation;
-  const hosts = deps.hostsOf(clusterId);
+  const hosts = deps.hostsOf(clusterId).filter((record) => isOf(record, textOf(key)));
   const applied = presentSpec(cluster, hosts);
   const underWay = operationUnderWay(cluster);
   const request = requestOf(cluster);
@@ -89,6 +96,8 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   ]);
   const due = underWay && dueHook(plan, underWay);
   const hook = due && { ...due, state: await installer.observe(hookRun(clusterId, underWay, due)) };
+  const health = deps.healthOf(cluster);
+  if (isUnread(health)) kubeconfigs.forget(key);
   // Nothing is asked of a kubeconfig that nobody has made yet; while an attempt runs, nothing needs it.
   const wantsKubeconfig = underWay ? attempt.kind === 'succeeded' : (operation ?? applied) !== undefined;
   const kubeconfig: Kubeconfig =
@@ -113,10 +122,15 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     attempts,
     kubeconfig,
     turn: underWay ? deps.turnOf(cluster, (hook?.state ?? attempt).kind !== 'absent') : NOW,
-    health: deps.healthOf(cluster),
+    health,
     sparesOnRecord: (cluster.spec.policy?.replaceFrom ?? [])
       .map(({ ip }) => canonicalIp(ip) ?? ip)
       .filter((ip) => deps.recordAt(ip) !== undefined),
+    // Of an operation that was accepted, its plan has them.
+    remains:
+      underWay || deletionTimestamp
+        ? NONE
+        : remainsAt([...membersOf(cluster.spec.cluster).keys()].map(deps.recordAt), clusterId),
     takenAway: (plan?.hosts ?? [])
       .filter(joins)
       .map(({ member }) => member.ip)

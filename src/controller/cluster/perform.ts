@@ -95,7 +95,7 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   },
   look: async ({ members, hooks, attempt }, snapshot, { client, anchors, hosts, installer }) => {
     const { cluster } = snapshot;
-    await hosts.refuseOthers(snapshot.clusterId, members);
+    await hosts.refuseOthers(snapshot.clusterId, textOf(keyOf(cluster)), members);
     const files = await manifestVars(client, cluster, cluster.spec, attempt.order.steps);
     await readHooks(client, cluster, hooks);
     const access = await anchors.presentAccess(cluster);
@@ -171,7 +171,9 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     const answersOther =
       applied &&
       request !== undefined &&
-      (request.word !== operation?.word || request.requestId !== operation.requestId);
+      (request.word !== operation?.word ||
+        request.requestId !== operation.requestId ||
+        request.specHash !== operation.specHash);
     const isOnRecord = appliedOperation(cluster)?.sequence === operation?.sequence;
     return patchMetadata(snapshot, deps, {
       annotations: {

@@ -1,6 +1,6 @@
 import { secretUseOf } from '#access/access.ts';
 import { onClusters, onCredentials, onHooks, onManifests, onSettings, type User } from '#access/deeds.ts';
-import { hostRecordsOf } from '#access/host-records.ts';
+import { hostRecordsOf, remainsFor } from '#access/host-records.ts';
 import { appliedOperation } from '#api/cluster-facts.ts';
 import { LISTS } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -150,8 +150,10 @@ async function planFor(
 ) {
   const version = found?.status?.version;
   const hosts = found ? await hostRecordsOf(client, namespace, found) : [];
+  const clusterId = found?.metadata.annotations?.[annotations.clusterId];
+  const remains = await remainsFor(client, namespace, { spec, hosts, clusterId });
   const wanted = resolveSpec(spec, offer, version);
-  return planOf(createOperation, { spec: wanted, applied: undefined, hosts, offer, version });
+  return planOf(createOperation, { spec: wanted, applied: undefined, hosts, remains, offer, version });
 }
 
 /** Plans the creation and checks the rights for it; writes nothing. */

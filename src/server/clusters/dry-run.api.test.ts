@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keepHosts } from '#access/testing/made-cluster.fixture.ts';
 import { SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -96,6 +97,16 @@ describe('a dry run', () => {
       { field: 'nodeList[2].ip', value: '10.7.0.3', reason: 'belongs to another cluster' },
     ]);
     expect(JSON.stringify(found)).not.toContain('made');
+  });
+
+  it('tells whose remains are wiped on a host that its former cluster could not reset', async () => {
+    const left = {
+      metadata: { namespace: 'other', name: 'left' },
+      spec: { cluster: { nodeList: [host(31)] } },
+    };
+    await keepHosts(world.admin, world.operatorNamespace, 'left', left, 'Unclean');
+    const body = { ...creation, masterList: [host(11)], nodeList: [host(31)] };
+    expect((await plan(createCluster, 'fresh', body)).hosts[1]).toMatchObject({ reclaim: 'left' });
   });
 
   it('names what is wrong with a spec, as the body spells it, and a Secret that is somebody else’s', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
 import { onClusters, onHooks } from '#access/deeds.ts';
-import { hostRecordsOf } from '#access/host-records.ts';
+import { hostRecordsOf, remainsFor } from '#access/host-records.ts';
 import { presentSpec } from '#api/cluster-facts.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -43,7 +43,9 @@ async function judged(operation: Operation, cluster: KubernetesCluster, given: o
   const { change, problems } = request.edit({ spec: cluster.spec, applied }, { ...given, ...lists });
   const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
   const version = cluster.status?.version;
-  const made = planOf(operation, { spec, applied, hosts, offer, version });
+  const clusterId = cluster.metadata.annotations?.[annotations.clusterId];
+  const remains = await remainsFor(client, namespace, { spec, hosts, clusterId });
+  const made = planOf(operation, { spec, applied, hosts, remains, offer, version });
   // The hash is that of the controller's plan, which has every default filled in.
   const plan = { ...made, target: resolveSpec(made.target, offer, version, applied) };
   const spelled = spelledFor(spec, placed);

@@ -1,4 +1,5 @@
-import { HOSTS, type HostRecord, isFree } from '#api/host-record.ts';
+import { recordsAt } from '#access/host-records.ts';
+import { isFree } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan.ts';
@@ -40,13 +41,8 @@ export async function heldByOthers(
   clusterId: string | undefined,
 ): Promise<Problem[]> {
   const joining = new Set(hosts.filter(({ action }) => action === 'join').map(({ member }) => member.ip));
-  if (joining.size === 0) return [];
-  const { items } = await client.list<HostRecord>(HOSTS, { namespace });
-  return items
-    .filter((record) => {
-      const other = record.spec.clusterId !== clusterId && !isFree(record);
-      return other && joining.has(record.spec.ip);
-    })
+  return (await recordsAt(client, namespace, joining))
+    .filter((record) => record.spec.clusterId !== clusterId && !isFree(record))
     .map(({ spec }) => ({
       field: 'spec.cluster',
       value: spec.ip,

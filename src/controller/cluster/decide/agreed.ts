@@ -13,10 +13,10 @@ import type { Snapshot } from './snapshot.ts';
 /** A plan that is agreed to: a request that carries its hash begins only while the plan is that one. */
 
 /** The plan of an operation, as it would be accepted now. */
-export function planFor({ cluster, applied, hosts, offer }: Snapshot, operation: Operation): Plan {
+export function planFor({ cluster, applied, hosts, remains, offer }: Snapshot, operation: Operation): Plan {
   const version = cluster.status?.version;
   const spec = resolveSpec(cluster.spec, offer, version, applied);
-  return planOf(operation, { spec, applied, hosts, offer, version });
+  return planOf(operation, { spec, applied, hosts, remains, offer, version });
 }
 
 /** The same, of the machines that a dry run has seen, where its hash is the one that was agreed to. */

@@ -54,6 +54,12 @@ describe('what is only to be planned', () => {
     });
   });
 
+  it('is planned though the cluster is paused, which only holds what would begin', () => {
+    const paused = { ...creating, cluster: { spec: { ...spec, paused: true } } };
+    expect(signal(paused)).toBe('rehearsed');
+    expect(signal({ ...paused, dryRun: false })).toBe('paused');
+  });
+
   it('is looked at by a run that is made whole, though it was begun before', () => {
     expect(outcome(checked({ kind: 'absent' }))).toMatchObject({ effects: [{ kind: 'look' }] });
   });

@@ -115,7 +115,11 @@ describe('a hook', () => {
       effects: [{ kind: 'discard' }],
     });
     const leaving = { ...other, leavesBy: '2026-01-01T00:01:05Z' };
-    expect(outcome({ ...given('starting'), attempts: [leaving] })).toEqual({ kind: 'wait', ms: 1_000 });
+    expect(outcome({ ...given('starting'), attempts: [leaving] })).toEqual({
+      kind: 'wait',
+      ms: 1_000,
+      keepsPlace: true,
+    });
     const gone = { ...other, leavesBy: '2026-01-01T00:00:45Z' };
     expect(outcome({ ...given('starting'), attempts: [gone] })).toMatchObject({
       effects: [{ kind: 'record' }, { kind: 'hook', attempt: { errand: 'hook', job: 'hook-abc-0' } }],

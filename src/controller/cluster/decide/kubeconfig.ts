@@ -4,22 +4,32 @@ import { readKubeconfig } from './kubeconfig-text.ts';
 import type { Kubeconfig } from './snapshot.ts';
 
 const kubeconfigSchema = z.object({
-  clusters: z.array(z.object({ cluster: z.object({ server: z.string().optional() }) })).optional(),
+  clusters: z
+    .array(
+      z.object({
+        cluster: z.object({
+          server: z.string().optional(),
+          'certificate-authority-data': z.string().optional(),
+        }),
+      }),
+    )
+    .optional(),
   users: z.array(z.object({ user: z.object({ 'client-certificate-data': z.string().optional() }) })),
 });
 
-/** What a text is as a kubeconfig: with its server, and the end of its client certificate, if it carries them; what is none is missing. */
+/** What a text is as a kubeconfig: with its server and its authority, and the end of its client certificate, if it carries them; what is none is missing. */
 export function kubeconfigIn(text: string): Kubeconfig {
   try {
     const { users, clusters } = kubeconfigSchema.parse(readKubeconfig(text));
     const data = users[0]?.user['client-certificate-data'];
-    const server = clusters?.[0]?.cluster.server;
+    const { server, 'certificate-authority-data': authority } = clusters?.[0]?.cluster ?? {};
     return {
       kind: 'present',
       ...(data === undefined
         ? {}
         : { expires: new X509Certificate(Buffer.from(data, 'base64')).validToDate }),
       ...(server === undefined ? {} : { server }),
+      ...(authority === undefined ? {} : { authority }),
     };
   } catch {
     return { kind: 'missing' };
@@ -33,6 +43,13 @@ export const hasExpired = (kubeconfig: Kubeconfig, now: Date): boolean =>
 export function leadsTo(kubeconfig: Kubeconfig, addresses: readonly string[]): boolean {
   if (kubeconfig.kind !== 'present' || !kubeconfig.server || !URL.canParse(kubeconfig.server)) return false;
   return addresses.includes(new URL(kubeconfig.server).hostname.replace(/^\[|\]$/g, ''));
+}
+
+/** Whether a run has brought one of another authority: the control plane was made anew since it was kept. */
+export function isOutdated(kubeconfig: Kubeconfig, brought: string | undefined, now: Date): boolean {
+  const fresh: Kubeconfig = brought === undefined ? { kind: 'missing' } : kubeconfigIn(brought);
+  if (kubeconfig.kind !== 'present' || fresh.kind !== 'present' || hasExpired(fresh, now)) return false;
+  return [kubeconfig.authority, fresh.authority].every(Boolean) && kubeconfig.authority !== fresh.authority;
 }
 
 /** Whether it is worth keeping: what is none, or has ended, would count as missing again at once. */

@@ -65,8 +65,8 @@ export interface Stall {
 export type Outcome =
   /** An event will wake us. */
   | { kind: 'rest'; stall?: Stall; plan?: PlanStatus; turn?: Extract<Turn, { kind: 'waits' }> }
-  /** Look again later, and say why if a person should know. */
-  | { kind: 'wait'; ms: number; stall?: Stall; plan?: PlanStatus }
+  /** Look again later, and say why if a person should know. `keepsPlace`: what runs is ending, so its place in the queue is not given back. */
+  | { kind: 'wait'; ms: number; stall?: Stall; plan?: PlanStatus; keepsPlace?: true }
   /** Take the next sequence and write the operation down; the work starts at the next reconcile. */
   | { kind: 'accept'; operation: OperationName; request: Request }
   /** Write, wake again. */

@@ -1,3 +1,4 @@
+import { keyOf, otherCluster } from '#api/cluster-facts.ts';
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import { infer } from '#operations/infer.ts';
@@ -26,9 +27,9 @@ const stall =
   (reason: string, message: (snapshot: Snapshot) => string): Rule =>
   (snapshot) => ({ kind: 'rest', stall: { reason, message: message(snapshot) } });
 
-export const conflict = stall('IdentityConflict', ({ binding, clusterId }) =>
+export const conflict = stall('IdentityConflict', ({ binding, clusterId, cluster }) =>
   binding.kind === 'foreign'
-    ? `cluster-id ${clusterId} belongs to ${binding.to}; make the copy without the annotation`
+    ? `cluster-id ${clusterId} belongs to ${otherCluster(binding.to, keyOf(cluster).namespace)}; make the copy without the annotation`
     : `cluster-id ${clusterId} has no record in the operator's namespace; nothing is done in its name`,
 );
 export const invalid = stall('InvalidSpec', ({ problems }) => textOfProblems(problems));

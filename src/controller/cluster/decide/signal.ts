@@ -177,6 +177,9 @@ export function isAnswered({
   );
 }
 
+/** Whether what is asked may not begin; a plan alone may be made. */
+const isHeld = (cluster: Snapshot['cluster']): boolean => cluster.spec.paused === true && !isDryRun(cluster);
+
 /** What the object says, by word or by spec. */
 function spokenSignal(snapshot: Snapshot): RestSignal {
   const { cluster, request, applied, binding, attempts, kubeconfig } = snapshot;
@@ -195,7 +198,7 @@ function spokenSignal(snapshot: Snapshot): RestSignal {
     // Of one that was tried and did not succeed, that says more than that it is not tried again.
     if (wasTried(snapshot))
       return (snapshot.operation?.result ?? 'finished') === 'finished' ? 'unconfirmed' : 'quiet';
-    return cluster.spec.paused ? 'paused' : 'declared';
+    return isHeld(cluster) ? 'paused' : 'declared';
   }
   if (kubeconfig.kind !== 'present') return 'keyless';
   return dueRemedy(snapshot) ? 'remedied' : 'quiet';
@@ -218,7 +221,7 @@ function requestSignal(snapshot: Snapshot): RestSignal {
   const { request, cluster, applied, binding } = snapshot;
   if (!isNew(snapshot) || (request?.word === WORDS.create.asked && applied)) return 'answered';
   if (!findOperation(request?.operation)) return 'not-offered';
-  if (cluster.spec.paused) return 'paused';
+  if (isHeld(cluster)) return 'paused';
   return binding.kind === 'unbound' || !snapshot.adopted ? 'unbound' : 'asked';
 }
 

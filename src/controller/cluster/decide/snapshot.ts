@@ -30,7 +30,7 @@ export type Binding =
 /** Whether the cluster's credentials for people are where they belong. */
 export type Kubeconfig =
   | { kind: 'missing' }
-  | { kind: 'present'; expires?: Date; server?: string }
+  | { kind: 'present'; expires?: Date; server?: string; authority?: string }
   /** The operator may not look. */
   | { kind: 'hidden' }
   /** A Secret of that name is there, and it is somebody else's. */
@@ -89,6 +89,8 @@ export interface Snapshot {
   health: Health;
   /** Canonical addresses of spare hosts (spec.policy) that are on record as hosts of a cluster, this one or another. */
   sparesOnRecord: readonly string[];
+  /** Of hosts that the spec names and other clusters are rid of, whose remains are on them. */
+  remains: ReadonlyMap<string, string>;
   /** Addresses of hosts that join by the plan and are on record as another cluster's. */
   takenAway: readonly string[];
   offer: Offer;

@@ -75,6 +75,24 @@ describe('the life of a cluster', () => {
     });
   });
 
+  it('keeps the kubeconfig of a control plane that was made anew', () => {
+    const brought = (authority: string) =>
+      `clusters: [{cluster: {certificate-authority-data: ${authority}}}]\nusers: [{user: {token: t}}]`;
+    const outcomeOf = (authority: string) =>
+      outcome({
+        ...creating,
+        operation: { ...operation, step: 'nodes' },
+        hosts: joined,
+        kubeconfig: { kind: 'present', authority: 'b2xk' },
+        attempt: {
+          kind: 'succeeded',
+          report: { success: true, message: '', hosts: [], kubeconfig: brought(authority) },
+        },
+      });
+    expect(outcomeOf('bmV3')).toMatchObject({ effects: [{ kind: 'keep-kubeconfig' }] });
+    expect(outcomeOf('b2xk')).toMatchObject({ kind: 'end', result: 'finished' });
+  });
+
   it('does nothing without the plan of the operation: no end of a run is judged, until the deadline', () => {
     const lost = { ...creating, operation, hosts: held, plan: undefined };
     const wait = { kind: 'wait', stall: { reason: 'PlanMissing' } };

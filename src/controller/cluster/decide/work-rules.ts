@@ -8,7 +8,7 @@ import { CANCELLED } from '#protocol/report.ts';
 import { cancelled } from './cancelled.ts';
 import { FINISHING, hooksHaveBegun } from './due-hook.ts';
 import { obtainKubeconfig } from './fetch.ts';
-import { leadsTo } from './kubeconfig.ts';
+import { isOutdated, leadsTo } from './kubeconfig.ts';
 import { leavingBy } from './leaving.ts';
 import { runOf } from './order.ts';
 import { type Effect, type Outcome, textOfBlock, textOfProblems } from './outcome.ts';
@@ -69,7 +69,7 @@ export function heldBack(
   // What went before is ended by then, so that a deletion cuts off at once what runs.
   if (turn.kind === 'waits') return { kind: 'rest', turn };
   const leavesMs = Math.max(...others.map((one) => goneAt(one) - now.getTime()));
-  return leavesMs > 0 ? { kind: 'wait', ms: Math.min(leavesMs, LEAVING_MS) } : undefined;
+  return leavesMs > 0 ? { kind: 'wait', ms: Math.min(leavesMs, LEAVING_MS), keepsPlace: true } : undefined;
 }
 
 /** Seconds that are left of an operation. The first run, or hook, has all of the time, however long it waited before. */
@@ -189,7 +189,10 @@ export const succeed: WorkRule = (snapshot, { operation, status }) => {
   // Through a control plane that has left nobody reaches the cluster.
   const left = snapshot.plan.hosts.flatMap(({ action, member }) => (action === 'leave' ? [member.ip] : []));
   const open =
-    operation.brings.includes('kubeconfig') && (kubeconfig.kind !== 'present' || leadsTo(kubeconfig, left))
+    operation.brings.includes('kubeconfig') &&
+    (kubeconfig.kind !== 'present' ||
+      leadsTo(kubeconfig, left) ||
+      isOutdated(kubeconfig, report?.kubeconfig, now))
       ? obtainKubeconfig(snapshot, report)
       : undefined;
   if (open && open.kind !== 'act' && now.getTime() >= deadlineOf(status)) {

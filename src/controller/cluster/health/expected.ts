@@ -1,16 +1,13 @@
 import { keyOf, textOf } from '#api/cluster-facts.ts';
-import { type HostRecord, isFree, stateOf } from '#api/host-record.ts';
+import { type HostRecord, isFree, isOf, stateOf } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { Expected } from './judge/seen.ts';
 
-/**
- * The hosts of a cluster, by records that carry its id and name this very object: a copy that carries the id of another
- * must lead nobody to the hosts of that one. One that has left, `Unclean` or `Lost`, is nobody's loss any more.
- */
+/** The hosts of a cluster. One that has left, `Unclean` or `Lost`, is nobody's loss any more. */
 export function expectedOf(cluster: KubernetesCluster, records: readonly HostRecord[]): Expected[] {
   const mark = textOf(keyOf(cluster));
   return records
-    .filter((record) => record.spec.cluster === mark && !isFree(record))
+    .filter((record) => isOf(record, mark) && !isFree(record))
     .map((record) => {
       const { ip, name, duties } = record.spec;
       const state = stateOf(record);

@@ -144,7 +144,8 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
         cluster.spec.paused || isDryRun(cluster)
           ? undefined
           : absenceAfter(memory.away, last, { atMs: clock.monotonicMs(), maxGapMs: 2 * MAX_PAUSE_MS }),
-      silent: isSilent ? memory.silent + 1 : 0,
+      // Who could not be asked has not been silent.
+      silent: isSilent && !seen.blind ? memory.silent + 1 : 0,
       sizeDueMs: withSize && !isSilent ? clock.monotonicMs() + SIZE_EVERY_MS : memory.sizeDueMs,
       databaseBytes,
       ends,

@@ -1,4 +1,4 @@
-import { keyOf as keyOfCluster, textOf } from '#api/cluster-facts.ts';
+import { keyOf as keyOfCluster, otherCluster, textOf } from '#api/cluster-facts.ts';
 import { SECRETS, type Secret, secretData, secretPassword, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
@@ -97,7 +97,10 @@ export function anchorsIn(
         const found = await need(clusterId);
         const to = clusterOf(found);
         if (to !== textOf(cluster))
-          throw new Refusal('IdentityConflict', `cluster-id ${clusterId} belongs to ${to}`);
+          throw new Refusal(
+            'IdentityConflict',
+            `cluster-id ${clusterId} belongs to ${otherCluster(to ?? '', cluster.namespace)}`,
+          );
       }
     },
     async takeSequence(clusterId, cluster, planFor) {

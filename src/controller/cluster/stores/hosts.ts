@@ -1,3 +1,4 @@
+import { otherCluster } from '#api/cluster-facts.ts';
 import { canonicalIp } from '#api/host.ts';
 import {
   HOSTS,
@@ -6,6 +7,7 @@ import {
   type HostRecordStatus,
   hostRecordName,
   isFree,
+  remainsAt,
   stateOf,
 } from '#api/host-record.ts';
 import type { Member } from '#api/member.ts';
@@ -26,7 +28,7 @@ export interface Hosts {
   /** Takes a host whose record is gone, as one that a run may have changed; one that is another cluster's stays so. */
   holdAgain(clusterId: string, cluster: string, member: Member): Promise<void>;
   /** Throws Refusal `HostConflict` that names every host of another cluster; takes none. */
-  refuseOthers(clusterId: string, members: readonly Member[]): Promise<void>;
+  refuseOthers(clusterId: string, cluster: string, members: readonly Member[]): Promise<void>;
   /** Writes what a run said of a host that the cluster holds; what is left out stays. */
   note(clusterId: string, ip: string, status: HostRecordStatus): Promise<void>;
   /** What a host that is part of the cluster is now called, labelled or used for. */
@@ -79,8 +81,9 @@ export function hostsIn(
       return taken(await save(found, { ...wanted, spec }));
     }
     if (!isFree(found)) return undefined;
-    // A host whose former cluster could not reset it is reset first; what answers at the address of a lost one is not its.
-    const reclaim = stateOf(found) === 'Lost' ? {} : { reclaim: holder };
+    // A host whose former cluster could not reset it is reset first.
+    const remains = remainsAt([found], clusterId).get(ip);
+    const reclaim = remains === undefined ? {} : { reclaim: remains };
     return taken(await save(found, { ...wanted, spec: { ...wanted.spec, ...reclaim } }));
   }
 
@@ -89,6 +92,12 @@ export function hostsIn(
     if (!isFree(record)) return record;
     return client.updateStatus<HostRecord>(HOSTS, { ...record, status: { ...record.status, taken: true } });
   }
+
+  /** One whose record went meanwhile is nobody's. */
+  const heldBy = (ip: string, holder: HostRecord | undefined, asker: string): string => {
+    const [namespace = ''] = asker.split('/');
+    return `${ip} belongs to ${holder ? otherCluster(holder.spec.cluster, namespace) : 'nobody'}`;
+  };
 
   async function save(found: HostRecord, wanted: HostRecord): Promise<HostRecord> {
     const same =
@@ -114,9 +123,7 @@ export function hostsIn(
       }
       if (conflicts.length > 0) {
         const holders = await Promise.all(conflicts.map(find));
-        const said = conflicts.map(
-          (ip, index) => `${ip} belongs to ${holders[index]?.spec.cluster ?? 'nobody'}`,
-        );
+        const said = conflicts.map((ip, index) => heldBy(ip, holders[index], cluster));
         throw new Refusal('HostConflict', said.join('; '));
       }
       return records;
@@ -129,12 +136,12 @@ export function hostsIn(
         status: { state: 'Held', ...record.status, touched: true },
       });
     },
-    async refuseOthers(clusterId, members) {
+    async refuseOthers(clusterId, cluster, members) {
       const said: string[] = [];
       for (const { ip } of members) {
         const found = await find(ip);
         if (found && found.spec.clusterId !== clusterId && !isFree(found))
-          said.push(`${ip} belongs to ${found.spec.cluster}`);
+          said.push(heldBy(ip, found, cluster));
       }
       if (said.length > 0) throw new Refusal('HostConflict', said.join('; '));
     },

@@ -148,6 +148,7 @@ export function snapshot({
     kubeconfig: { kind: 'missing' },
     health: { kind: 'off' },
     sparesOnRecord: [],
+    remains: new Map(),
     takenAway: [],
     offer,
     problems: [],

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import type { HostRecord } from '#api/host-record.ts';
+import { annotations } from '#api/names.ts';
+import { clientOver } from '#runtime/client/client.ts';
+import { hostRecordsOf, recordsAt } from './host-records.ts';
+
+const record = (ip: string, cluster: string): HostRecord => ({
+  metadata: { name: ip },
+  spec: { clusterId: 'id', cluster, ip, name: `n-${ip}`, duties: ['worker'] },
+});
+const ips = (count: number): string[] => Array.from({ length: count }, (_, at) => `10.0.0.${at + 1}`);
+const all = [...ips(20).map((ip) => record(ip, 'a/demo')), record('10.0.0.99', 'b/demo')];
+/** How often it is asked for one record, and for all. */
+const asked = { one: 0, all: 0 };
+const client = clientOver({
+  async call({ path }) {
+    const found = all.find(({ metadata: { name } }) => path.endsWith(`/${name}`));
+    asked[found ? 'one' : 'all'] += 1;
+    return found ?? { items: all, metadata: { resourceVersion: '1' } };
+  },
+  stream: () => Promise.reject(new Error('not here')),
+  close: async () => {},
+});
+
+it('shows a copy that carries the id of another cluster none of its hosts', async () => {
+  const of = (namespace: string) => ({
+    metadata: { namespace, name: 'demo', annotations: { [annotations.clusterId]: 'id' } },
+    spec: { cluster: {} },
+  });
+  expect(await hostRecordsOf(client, 'system', of('a'))).toHaveLength(20);
+  expect((await hostRecordsOf(client, 'system', of('b'))).map(({ spec }) => spec.ip)).toEqual(['10.0.0.99']);
+});
+
+it.each([
+  [3, { one: 3, all: 0 }],
+  [15, { one: 0, all: 1 }],
+])('reads %i records at their addresses by as few requests as it takes', async (count, expected) => {
+  Object.assign(asked, { one: 0, all: 0 });
+  expect(await recordsAt(client, 'system', new Set(ips(count)))).toHaveLength(count);
+  expect(asked).toEqual(expected);
+});
