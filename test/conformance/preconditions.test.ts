@@ -91,19 +91,53 @@ it('a status is not written over a word that came meanwhile', async () => {
   await expect(writeStatus(client, snapshot, { kind: 'rest', stall })).rejects.toSatisfy(isConflict);
 });
 
+const performers = () => ({
+  client,
+  anchors: anchorsIn(client, namespace),
+  hosts: hostsIn(client, namespace),
+  installer,
+  kubeconfigs: createKubeconfigs(systemClock),
+  log: createLogger('silent'),
+  event: () => {},
+});
+
 it('a word is not answered over one that came meanwhile', async () => {
   const snapshot = await outdated('word');
-  const deps = {
-    client,
-    anchors: anchorsIn(client, namespace),
-    hosts: hostsIn(client, namespace),
-    installer,
-    kubeconfigs: createKubeconfigs(systemClock),
-    log: createLogger('silent'),
-    event: () => {},
-  };
-  const answer = perform([{ kind: 'answer', word: 'create-finished', applied: false }], snapshot, deps);
+  const answer = perform(
+    [{ kind: 'answer', word: 'create-finished', applied: false }],
+    snapshot,
+    performers(),
+  );
   await expect(answer).rejects.toSatisfy(isConflict);
+});
+
+it('no remains are wiped under an agreed plan that were none when it was made', async () => {
+  const snapshot = await outdated('agreed');
+  const members = [...membersOf({ nodeList: [{ ip: '10.250.0.7' }] }).values()];
+  const hosts = hostsIn(client, namespace);
+  await hosts.hold('former', 'n/former', members);
+  await hosts.note('former', '10.250.0.7', { state: 'Unclean', touched: true });
+  const under = (agreed: { plan?: string }) => {
+    const { spec } = snapshot.cluster;
+    const operation = {
+      ...{
+        id: 'x',
+        name: 'create' as const,
+        sequence: 1,
+        attempt: 1,
+        word: 'creating',
+        requestId: '',
+        specHash: '',
+      },
+      ...{ step: 'starting', startedAt: '', generation: 1, spec, ...agreed },
+    };
+    return perform([{ kind: 'hold', members }], { ...snapshot, operation, plan: noPlan(1) }, performers());
+  };
+  await expect(under({ plan: 'hash' })).rejects.toMatchObject({
+    reason: 'PlanChanged',
+    message: expect.stringContaining('cluster former has left on 10.250.0.7'),
+  });
+  await under({});
 });
 
 it('a host is not released that another cluster took meanwhile', async () => {

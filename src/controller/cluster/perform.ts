@@ -14,6 +14,7 @@ import type { Installer } from '#installer/installer.ts';
 import { withoutCredentials } from '#operations/spec-hash.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isNotFound } from '#runtime/wire/api-error.ts';
+import { refuseUnagreed } from './decide/agreed.ts';
 import type { Effect } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
 import type { Anchors } from './stores/anchors.ts';
@@ -86,9 +87,13 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
       finalizers: [...new Set([...finalizers, finalizerOf(name)])],
     });
   },
-  hold: async ({ members }, { clusterId, cluster }, { hosts }, learned) => {
-    for (const { spec } of await hosts.hold(clusterId, textOf(keyOf(cluster)), members))
-      if (spec.reclaim !== undefined) learned.reclaims.set(spec.ip, spec.reclaim);
+  hold: async ({ members }, snapshot, { hosts }, learned) => {
+    const { clusterId, cluster } = snapshot;
+    for (const { spec } of await hosts.hold(clusterId, textOf(keyOf(cluster)), members)) {
+      if (spec.reclaim === undefined) continue;
+      refuseUnagreed(snapshot, spec.ip, spec.reclaim);
+      learned.reclaims.set(spec.ip, spec.reclaim);
+    }
   },
   'hold-again': async ({ members }, { clusterId, cluster }, { hosts }) => {
     for (const member of members) await hosts.holdAgain(clusterId, textOf(keyOf(cluster)), member);

@@ -8,6 +8,7 @@ import { type Plan, planOf } from '#operations/plan.ts';
 import { resolveSpec } from '#operations/resolve.ts';
 import { outlineOf, planChanged, sealOf, withSeen } from '#operations/seal.ts';
 import type { Outcome } from './outcome.ts';
+import { Refusal } from './refusal.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** A plan that is agreed to: a request that carries its hash begins only while the plan is that one. */
@@ -55,6 +56,17 @@ export function isAgreed(snapshot: Snapshot): boolean {
   const operation = hash === undefined ? undefined : pending(snapshot);
   if (!operation) return true;
   return sealOf(operation.name, agreedPlan(snapshot, operation), lastSequence(snapshot.cluster)) === hash;
+}
+
+/**
+ * Throws Refusal `PlanChanged` where what another cluster has left on a host would be wiped under an agreed plan that does
+ * not say so: that cluster has given the host up since.
+ */
+export function refuseUnagreed({ operation, plan }: Snapshot, ip: string, remains: string): void {
+  const planned = plan?.hosts.find(({ member }) => member.ip === ip)?.reclaim;
+  if (operation?.plan === undefined || planned !== undefined) return;
+  const message = `the plan that was agreed to does not wipe what cluster ${remains} has left on ${ip}; plan it anew`;
+  throw new Refusal('PlanChanged', message);
 }
 
 /** The rule for what is asked under a plan that is another by now. */
