@@ -54,7 +54,7 @@ function run(
     ${read('roles/etcd/files/join.sh')}
     ${stubs}
     IP=${own} ETCD_ENDPOINTS=${endpoints} ETCD_IMAGE=etcd JOINING_ETCD= ETCD_ANSWERS_WITHIN=0
-    LEAVING='${leaving}' JOINING= ONLY_DEAD= STAYING= COMPONENTS_WITHIN=2
+    LEAVING='${leaving}' JOINING= BEGINNING= ONLY_DEAD= STAYING= COMPONENTS_WITHIN=2
     ${text}`;
   const { status, stdout, stderr } = spawnSync('bash', ['-c', script], {
     encoding: 'utf8',
@@ -167,6 +167,14 @@ it.each<[string, Etcd, string, string]>([
 
 it('goes on with the learner that the join before has left', () => {
   expect(run(`JOINING='10.0.0.3'\n${check()}`, { members: [first, '10.0.0.3 c3 three true'] }).ok).toBe(true);
+});
+
+it('takes out the learner of a control plane that joins anew, which would keep out the one before it', () => {
+  const members = [first, '10.0.0.3 c3 - true', '10.0.0.4 d4 four false'];
+  const { ok, left } = run(`JOINING='10.0.0.3 10.0.0.4' BEGINNING='10.0.0.3 10.0.0.4'\n${check()}`, {
+    members,
+  });
+  expect([ok, left]).toEqual([true, [first, '10.0.0.4 d4 four false']]);
 });
 
 it('takes a learner out again that does not catch up, by the clock however slow its tries are', () => {

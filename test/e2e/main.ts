@@ -10,16 +10,16 @@ import { shareLab, startLab } from './lab.ts';
 import { HEAVY_LANES, LANES } from './lane-count.ts';
 
 /**
- * `make e2e`: one lab, and on it the projects of each phase beside each other, the light files in a lane of their own
- * (vitest gives all files of a run the same lanes). LANES=1 runs one file at a time. Goes on after a failure, so that one
- * run tells everything.
+ * `make e2e`: one lab, and on it the rows of each phase beside each other, in a row one project after the other. The light
+ * files have a lane of their own (vitest gives all files of a run the same lanes), which they keep busy for as long as
+ * the first phase lasts. LANES=1 runs one file at a time. Goes on after a failure, so that one run tells everything.
  */
 const PHASES = [
-  ['e2e', 'e2e-light'],
-  ['e2e-unattended', 'e2e-unattended-light'],
-  ['e2e-disturbing'],
+  [['e2e'], ['e2e-light', 'e2e-unattended-light']],
+  [['e2e-unattended']],
+  [['e2e-disturbing']],
 ] as const;
-type Project = (typeof PHASES)[number][number];
+type Project = (typeof PHASES)[number][number][number];
 
 const { F = '', T, KEEP } = process.env;
 const files = F.split(' ').filter((part) => part !== '');
@@ -84,11 +84,15 @@ async function main(): Promise<number> {
   const counts: Count[] = [];
   try {
     const lab = await shareLab(await startLab(say));
-    for (const projects of PHASES) {
-      const all = projects.map((project) => () => run(project, lab, folder));
-      if (LANES > 1) counts.push(...(await Promise.all(all.map((one) => one()))));
-      else for (const one of all) counts.push(await one());
-      say(`${projects.join(', ')}: done after ${seconds()} s`);
+    const runAll = async (projects: readonly Project[]) => {
+      for (const project of projects) {
+        counts.push(await run(project, lab, folder));
+        say(`${project}: done after ${seconds()} s`);
+      }
+    };
+    for (const rows of PHASES) {
+      if (LANES > 1) await Promise.all(rows.map(runAll));
+      else await runAll(rows.flat());
     }
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -3,5 +3,6 @@ bring_programs
 if [ -n "$JOINING" ] || ! none_of "$LEAVING"; then
   check_etcd "$LEAVING" "$JOINING"
   [ -z "$STAYING" ] || check_components "$STAYING"
+  forget_learners "$BEGINNING"
 fi
 forget_programs

@@ -77,3 +77,15 @@ check_etcd() {
   [ "$voters" -gt 0 ] || fail 'no member of etcd would be left; nothing was changed'
   [ -z "$sick" ] || fail "members of etcd that stay do not answer:$sick; of $voters that would be left $well are healthy, $((voters / 2 + 1)) are needed, and each must be: mend or remove them first; nothing was changed"
 }
+
+# forget_learners ADDRESSES: a control plane whose join was cut short joins anew, and has its turn later; until then its
+# learner would keep out all others. It has no vote.
+forget_learners() {
+  local address id name learner out
+  while read -r address id name learner; do
+    [ "$learner" = true ] || continue
+    case " $1 " in *" $address "*) ;; *) continue ;; esac
+    out=$(etcd member remove "$id") || fail "the learner that a join of $address has left cannot be removed: $(tail -1 <<< "$out")"
+    changed "the learner that a join of $address has left is out of etcd"
+  done <<< "$(members)"
+}
