@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { HEAVY_LANES } from './test/e2e/lane-count.ts';
-import { lightIn } from './test/e2e/light.ts';
+import { LIGHT_FILES } from './test/e2e/light.ts';
 import { LongestFirst } from './test/e2e/longest-first.ts';
 
 /** Projects, by what they need: nothing; an API server with controllers; one without; a whole lab. */
@@ -43,7 +43,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/*.test.ts'],
-          exclude: lightIn(''),
+          exclude: [...LIGHT_FILES],
           globalSetup: ['test/e2e/global-setup.ts'],
           testTimeout: 900_000,
           hookTimeout: 900_000,
@@ -54,7 +54,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e-light',
-          include: lightIn(''),
+          include: [...LIGHT_FILES],
           globalSetup: ['test/e2e/global-setup.ts'],
           testTimeout: 900_000,
           hookTimeout: 900_000,
@@ -64,26 +64,14 @@ export default defineConfig({
       },
       {
         test: {
-          // One kills the operator again and again; the others do not care who leads, or since when.
+          // One kills the operator again and again; the other does not care who leads, or since when.
           name: 'e2e-unattended',
           include: ['test/e2e/unattended/*.test.ts'],
-          exclude: lightIn('unattended/'),
           globalSetup: ['test/e2e/global-setup.ts'],
           testTimeout: 900_000,
           hookTimeout: 900_000,
           maxWorkers: HEAVY_LANES,
           sequence: { groupOrder: 4 },
-        },
-      },
-      {
-        test: {
-          name: 'e2e-unattended-light',
-          include: lightIn('unattended/'),
-          globalSetup: ['test/e2e/global-setup.ts'],
-          testTimeout: 900_000,
-          hookTimeout: 900_000,
-          maxWorkers: 1,
-          sequence: { groupOrder: 5 },
         },
       },
       {

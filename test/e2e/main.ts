@@ -10,16 +10,12 @@ import { shareLab, startLab } from './lab.ts';
 import { HEAVY_LANES, LANES } from './lane-count.ts';
 
 /**
- * `make e2e`: one lab, and on it the rows of each phase beside each other, in a row one project after the other. The light
- * files have a lane of their own (vitest gives all files of a run the same lanes), which they keep busy for as long as
- * the first phase lasts. LANES=1 runs one file at a time. Goes on after a failure, so that one run tells everything.
+ * `make e2e`: one lab, and on it the projects of each phase beside each other, the light files in a lane of their own
+ * (vitest gives all files of a run the same lanes). LANES=1 runs one file at a time. Goes on after a failure, so that one
+ * run tells everything.
  */
-const PHASES = [
-  [['e2e'], ['e2e-light', 'e2e-unattended-light']],
-  [['e2e-unattended']],
-  [['e2e-disturbing']],
-] as const;
-type Project = (typeof PHASES)[number][number][number];
+const PHASES = [['e2e', 'e2e-light'], ['e2e-unattended'], ['e2e-disturbing']] as const;
+type Project = (typeof PHASES)[number][number];
 
 const { F = '', T, KEEP } = process.env;
 const files = F.split(' ').filter((part) => part !== '');
@@ -84,15 +80,13 @@ async function main(): Promise<number> {
   const counts: Count[] = [];
   try {
     const lab = await shareLab(await startLab(say));
-    const runAll = async (projects: readonly Project[]) => {
-      for (const project of projects) {
-        counts.push(await run(project, lab, folder));
-        say(`${project}: done after ${seconds()} s`);
-      }
+    const count = async (project: Project) => {
+      counts.push(await run(project, lab, folder));
+      say(`${project}: done after ${seconds()} s`);
     };
-    for (const rows of PHASES) {
-      if (LANES > 1) await Promise.all(rows.map(runAll));
-      else await runAll(rows.flat());
+    for (const projects of PHASES) {
+      if (LANES > 1) await Promise.all(projects.map(count));
+      else for (const project of projects) await count(project);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -6,11 +6,11 @@ import { clientOf, kubeconfigOf, readyNodesOf } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { byKubectl } from '../by-kubectl.ts';
-import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
-import { answers, isReady, type TalkingPod, talkingPod } from '../pods-that-talk.ts';
-import { tracesOn } from '../traces.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
+import { answers, isReady, type TalkingPod, talkingPod } from './pods-that-talk.ts';
+import { tracesOn } from './traces.ts';
 
 const NAME = 'policies';
 const SECONDS = 480;

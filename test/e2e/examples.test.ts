@@ -8,10 +8,10 @@ import { specSchema } from '#api/kubernetes-cluster.ts';
 import { isEtcdOnly, membersOf } from '#api/member.ts';
 import { readyNodesOf } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
-import { byKubectl } from '../by-kubectl.ts';
-import { openLane } from '../lanes.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { openLane } from './lanes.ts';
 
-const folder = join(import.meta.dirname, '../../../deploy/examples');
+const folder = join(import.meta.dirname, '../../deploy/examples');
 const exampleSchema = z.object({ metadata: z.object({ name: z.string() }), spec: specSchema });
 const CREATION_S = 600;
 

@@ -13,9 +13,9 @@ import { kubeconfigFile, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
-import { byNumber } from '../by-number.ts';
-import { deleteCluster } from '../deletion.ts';
-import { openLane } from '../lanes.ts';
+import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
+import { openLane } from './lanes.ts';
 
 /** docs/ingress.md on a cluster that we made: pages and a WebSocket over TLS, while pods and replicas come and go. */
 const NAME = 'ingress';
@@ -24,7 +24,7 @@ const OPERATION_MS = 480_000;
 const HOST = 'shop.example.com';
 const EDITOR = 'editor.example.com';
 const EDITOR_IMAGE = 'docker.io/matryoshka/editor:e2e';
-const EXAMPLE = join(import.meta.dirname, '../../../deploy/neighbours/examples/ingress.yaml');
+const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/ingress.yaml');
 const PROXY = ['-n', 'matryoshka-ingress'];
 const DEPLOYMENT = 'deployment/matryoshka-ingress-server';
 

@@ -7,15 +7,15 @@ import { kubeconfigFile, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour } from '#lab/meta/neighbour.ts';
-import { byNumber } from '../by-number.ts';
-import { deleteCluster } from '../deletion.ts';
-import { openLane } from '../lanes.ts';
+import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
+import { openLane } from './lanes.ts';
 
 /** docs/localservice.md on a cluster that we made: each node's Service is answered by that node's pod. */
 const NAME = 'local';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 480_000;
-const EXAMPLE = join(import.meta.dirname, '../../../deploy/neighbours/examples/localservice.yaml');
+const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/localservice.yaml');
 
 let meta: Meta;
 let made = '';

@@ -10,11 +10,11 @@ import { sha256 } from '#base/canonical.ts';
 import { network } from '#lab/hosts/places.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
-import { byKubectl } from '../by-kubectl.ts';
-import { byNumber } from '../by-number.ts';
-import { deleteCluster } from '../deletion.ts';
-import { openLane } from '../lanes.ts';
-import { tracesOn } from '../traces.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
+import { openLane } from './lanes.ts';
+import { tracesOn } from './traces.ts';
 
 const NAME = 'settings';
 const PATH = `/region/lab/cluster/${NAME}`;

@@ -5,12 +5,12 @@ import { clientOf, kubeconfigOf, readyNodesOf } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { byKubectl } from '../by-kubectl.ts';
-import { byNumber } from '../by-number.ts';
-import { familiesOfNode, serviceIpsOf } from '../families.ts';
-import { openLane } from '../lanes.ts';
-import { answersAt, type TalkingPod, talkingPod } from '../pods-that-talk.ts';
-import { tracesOn } from '../traces.ts';
+import { byKubectl } from './by-kubectl.ts';
+import { byNumber } from './by-number.ts';
+import { familiesOfNode, serviceIpsOf } from './families.ts';
+import { openLane } from './lanes.ts';
+import { answersAt, type TalkingPod, talkingPod } from './pods-that-talk.ts';
+import { tracesOn } from './traces.ts';
 
 const NAME = 'dual-stack';
 const SECONDS = 480;

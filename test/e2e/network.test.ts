@@ -6,13 +6,13 @@ import { kubectl } from '#lab/kubectl.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour } from '#lab/meta/neighbour.ts';
-import { byNumber } from '../by-number.ts';
-import { openLane } from '../lanes.ts';
-import { tracesOn } from '../traces.ts';
+import { byNumber } from './by-number.ts';
+import { openLane } from './lanes.ts';
+import { tracesOn } from './traces.ts';
 
 /** docs/network.md on hosts with systemd: bridges that answer, come back, and leave no trace. */
 const NAME = 'example-network';
-const EXAMPLE = join(import.meta.dirname, '../../../deploy/neighbours/examples/network.yaml');
+const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/network.yaml');
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
@@ -118,7 +118,7 @@ describe('Network on hosts', () => {
     expect(await traces(1)).toEqual([]);
     await inMeta(['delete', 'rolebinding', 'matryoshka-network']);
     await inMeta(['delete', 'secret', `${NAME}-ssh`]);
-    const installed = join(import.meta.dirname, '../../../deploy/neighbours/network.yaml');
+    const installed = join(import.meta.dirname, '../../deploy/neighbours/network.yaml');
     await kubectl(meta.kubeconfigPath, ['delete', '-f', installed, '--wait=false']);
   });
 });
