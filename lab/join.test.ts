@@ -46,7 +46,7 @@ it('goes on after the member of etcd, where that votes and kubeadm has not heard
   expect({ ok, did }).toEqual({ ok: true, did: 'did joined' });
   expect(calls).toHaveLength(2);
   expect(calls[1]).toMatch(
-    /kubeadm join .* --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start &&/,
+    /kubeadm join .* --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join &&/,
   );
 });
 

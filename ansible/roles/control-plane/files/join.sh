@@ -19,9 +19,10 @@ kubeadm_join() {
 : > "$state/join.out"
 kubeadm_join
 code=$?
-# On a slow etcd the answer to a promotion may be lost, and kubeadm asks again for what votes by then: it goes on from there.
+# On a slow etcd the answer to a promotion may be lost, and kubeadm asks again for what votes by then, also where it is run
+# again: it goes on after that.
 if [ "$code" != 0 ] && tail -3 "$state/join.out" | grep -q 'etcd-join.* can only promote a learner member$'; then
-  kubeadm_join --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start
+  kubeadm_join --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join
   code=$?
 fi
 rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
