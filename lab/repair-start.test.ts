@@ -102,7 +102,7 @@ async function start(
 ): Promise<string> {
   await put(PENDING, noted.map((line) => `${line}\n`).join(''));
   const library = LIBRARIES.map((path) => read(`roles/${path}`)).join('\n');
-  const etcd = `ETCD_HERE='${etcdHere}' ETCD_SERVERS= ETCD_PEERS='${peers}' ETCD_ENDPOINTS= ETCD_IMAGE=none`;
+  const etcd = `ETCD_HERE='${etcdHere}' ETCD_SERVERS= ETCD_PEERS='${peers}' ETCD_ENDPOINTS= ETCD_IMAGE=none ETCD_ANSWERS_WITHIN=0`;
   const vars = `BALANCER_ADDRESS=127.0.0.1:8443 IP=10.0.0.1 OTHERS='${others}' IS_MASTER='${isMaster}' MEMBERS_FIRST='${membersFirst}' ${etcd}`;
   const body = `${read('files/prelude.sh')}\n${library}\nROLE=repair\n${read('roles/repair/files/start.sh')}`;
   return bash(['-s'], `main() {\n${vars}\n( ${body}\n) || true\n}\nmain 2>&1 </dev/null\n`);
