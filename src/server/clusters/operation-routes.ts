@@ -32,7 +32,12 @@ const commonBody = z.object({
 });
 
 /** The cluster as a body wants it, and the plan for that. Throws HttpError 422 that names what is wrong with the body. */
-async function judged(operation: Operation, cluster: KubernetesCluster, given: object, deps: PeopleDeps) {
+async function judged(
+  operation: Operation,
+  cluster: KubernetesCluster,
+  { given, isPlanTold }: { given: object; isPlanTold: boolean },
+  deps: PeopleDeps,
+) {
   const { client, namespace, offer } = deps;
   const { request } = operation;
   if (!request) throw new Error(`operation ${operation.name} is asked for by no route of its own`);
@@ -44,7 +49,8 @@ async function judged(operation: Operation, cluster: KubernetesCluster, given: o
   const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
   const version = cluster.status?.version;
   const clusterId = cluster.metadata.annotations?.[annotations.clusterId];
-  const remains = await remainsFor(client, namespace, { spec, hosts, clusterId });
+  // They change what is told and its hash, never whether it may be asked.
+  const remains = isPlanTold ? await remainsFor(client, namespace, { spec, hosts, clusterId }) : undefined;
   const made = planOf(operation, { spec, applied, hosts, remains, offer, version });
   // The hash is that of the controller's plan, which has every default filled in.
   const plan = { ...made, target: resolveSpec(made.target, offer, version, applied) };
@@ -64,7 +70,8 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
       const judge = async (cluster: KubernetesCluster) => {
         await auth.allowSecret(person, secretUseOf(cluster, key.namespace));
         for (const deed of onHooks(cluster.spec, key)) await auth.allow(person, deed);
-        return judged(operation, cluster, given, deps);
+        const isPlanTold = query.dryRun !== undefined || body.plan !== undefined;
+        return judged(operation, cluster, { given, isPlanTold }, deps);
       };
       if (query.dryRun) {
         const cluster = await clusterIn(client, region, key);
