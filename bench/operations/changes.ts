@@ -1,3 +1,6 @@
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { isResultWord } from '#api/words.ts';
 import { sleep } from '#base/clock.ts';
 import { announced, sayOnStderr as say } from '#lab/artifacts/progress.ts';
 import { startHistory } from '#lab/history/run.ts';
@@ -72,5 +75,9 @@ async function cancelledAfter(meta: Meta, after: number, nodeList: { ip: string 
   const answer = await meta.rest.raw('POST', `${PATH}/cancel`, {});
   if (answer.status !== 202) throw new Error(`the cancellation was answered by ${answer.status}`);
   await untilCluster(meta, NAME, (one) => one?.status?.operation?.result === 'cancelled', OPERATION_MS);
-  return (performance.now() - begun) / 1000;
+  const seconds = (performance.now() - begun) / 1000;
+  // The word of its end follows the object's status, and until then nothing else can be asked.
+  const word = (one: KubernetesCluster | undefined) => one?.metadata.annotations?.[annotations.operation];
+  await untilCluster(meta, NAME, (one) => isResultWord(word(one)), OPERATION_MS);
+  return seconds;
 }
