@@ -3,15 +3,15 @@ import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 
-/** The lab's hosts by their number, from 0; the meta cluster's own is not among them. */
-export function byNumber(lab: () => Meta) {
+/** The lab's hosts by their number, from 0; the meta cluster's own is not among them. `addressOf`: by which a cluster names them. */
+export function byNumber(lab: () => Meta, addressOf = ({ ip }: LabHost): string => ip) {
   const host = (index: number): LabHost => {
     const found = lab().hosts[index];
     if (!found) throw new Error(`the lab has no host ${index}`);
     return found;
   };
   /** As a host list of a cluster names them. */
-  const entries = (...indices: number[]) => indices.map((index) => ({ ip: host(index).ip }));
+  const entries = (...indices: number[]) => indices.map((index) => ({ ip: addressOf(host(index)) }));
   return {
     host,
     entries,

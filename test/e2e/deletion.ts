@@ -28,10 +28,10 @@ async function leftovers({ client }: Meta, name: string, id: string): Promise<st
 }
 
 /** Deletes a cluster through REST and awaits that it is gone, with all that was made for it. */
-export async function deleteCluster(meta: Meta, name: string): Promise<void> {
+export async function deleteCluster(meta: Meta, name: string, region = 'lab'): Promise<void> {
   const cluster = await untilCluster(meta, name, () => true, 10_000);
   const id = cluster?.metadata.annotations?.[annotations.clusterId] ?? '';
-  expect((await meta.rest.raw('DELETE', `/region/lab/cluster/${name}`)).status).toBe(200);
+  expect((await meta.rest.raw('DELETE', `/region/${region}/cluster/${name}`)).status).toBe(200);
   await untilCluster(meta, name, (one) => one === undefined, WITHIN_MS);
   // Owned objects go by the garbage collector, a little later.
   await expect.poll(() => leftovers(meta, name, id), { timeout: 60_000 }).toEqual([]);

@@ -9,13 +9,14 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
+import { makeExample } from './examples.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 
-const NAME = 'apart';
-const PATH = `/region/lab/cluster/${NAME}`;
+const NAME = 'etcd-apart';
+const PATH = `/region/default/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 /** Two looks, each half a minute after the one before, and some. */
 const TOLD_MS = 3 * 60_000;
@@ -62,21 +63,21 @@ async function done(method: 'POST' | 'DELETE', path: string, body: Record<string
 }
 
 describe('a cluster whose etcd has hosts of its own', () => {
-  it('is made, with no node for them', async () => {
-    await done('POST', PATH, {
-      name: NAME,
-      masterList: entries(0),
-      etcdList: entries(2, 3, 4),
-      nodeList: entries(0),
-      privateSSHKey: meta.privateKey,
-    });
-    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0));
+  it('is made as its example stands, with no node for them', async () => {
+    await asPlanned(meta, NAME, () => makeExample('etcd-apart.yaml', meta, [0, 2, 3, 4, 1]));
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
     expect(await membersAt(2)).toEqual(addresses(2, 3, 4));
     expect((await on(0, 'ls', '/etc/kubernetes/manifests')).split('\n')).not.toContain('etcd.yaml');
     expect(await on(2, 'sh', '-c', 'systemctl is-active kubelet || true')).not.toContain('\nactive');
     const made = await clientOf(await kubeconfigOf(meta, NAME));
-    expect(await askService(made, meta.hosts[0]?.ip ?? '')).toContain('HTTP 200');
+    expect(await askService(made, meta.hosts[1]?.ip ?? '')).toContain('HTTP 200');
     await made.close();
+  });
+
+  it('lets its only worker go', async () => {
+    await done('POST', `${PATH}/scaledown`, { nodeList: [], allowEmpty: true });
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0));
+    expect(await traces(1)).toEqual([]);
     history = await beginHistory(meta, NAME, host(0));
   });
 
@@ -175,7 +176,7 @@ describe('a cluster whose etcd has hosts of its own', () => {
   });
 
   it('goes, and leaves every host as it was', async () => {
-    await deleteCluster(meta, NAME);
+    await deleteCluster(meta, NAME, 'default');
     for (const index of [0, 1, 2, 3, 4]) expect(await traces(index), host(index).name).toEqual([]);
   });
 });

@@ -1,13 +1,13 @@
 import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 
-/** Asks the static pod of etcd on a control plane, by the words of etcdctl. */
-const etcdctl = (host: LabHost, words: string) =>
+/** Asks the static pod of etcd on a control plane, by the words of etcdctl; by whichever family it listens at. */
+const etcdctl = (host: LabHost, words: string, endpoints = 'https://localhost:2379') =>
   docker([
     ...['exec', host.name, 'bash', '-c'],
     `pki=/etc/kubernetes/pki/etcd
 id=$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' | grep -xF "$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd')" | head -1)
-ctr -n k8s.io tasks exec --exec-id test-$RANDOM$RANDOM "$id" etcdctl --cacert $pki/ca.crt --cert $pki/server.crt --key $pki/server.key ${words}`,
+ctr -n k8s.io tasks exec --exec-id test-$RANDOM$RANDOM "$id" etcdctl --endpoints ${endpoints} --cacert $pki/ca.crt --cert $pki/server.crt --key $pki/server.key ${words}`,
   ]);
 
 /** The members as it lists them: id, state, name, peer URL, client URL, whether it is a learner. */
@@ -31,7 +31,7 @@ export async function lead(host: LabHost): Promise<void> {
   const endpoints = found.map(([, , , , url = '']) => url).join();
   const id = found.find(([, , , , url]) => url?.includes(`//${host.ip}:`))?.[0];
   if (id === undefined) throw new Error(`${host.name} has no member of etcd`);
-  await etcdctl(host, `--endpoints ${endpoints} move-leader ${id}`).catch(() => '');
+  await etcdctl(host, `move-leader ${id}`, endpoints).catch(() => '');
   const status = await etcdctl(host, 'endpoint status -w fields');
   const of = (field: string) => new RegExp(`"${field}" : (\\d+)`).exec(status)?.[1];
   if (of('Leader') !== of('MemberID')) throw new Error(`${host.name} does not lead etcd: ${status}`);

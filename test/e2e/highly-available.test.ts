@@ -9,14 +9,15 @@ import { askService } from '#lab/meta/web.ts';
 import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
 import { lead, timesHandedOver } from './etcd-members.ts';
+import { makeExample } from './examples.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
 import { unheard } from './unheard.ts';
 import { beginHistory } from './with-history.ts';
 
-const NAME = 'high';
-const PATH = `/region/lab/cluster/${NAME}`;
+const NAME = 'highly-available';
+const PATH = `/region/default/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 /** Two looks, each half a minute after the one before, and some. */
 const TOLD_MS = 3 * 60_000;
@@ -64,21 +65,10 @@ const untilTold = (status: string, ...types: string[]) =>
 const HEALTHY = ['Ready', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy', 'CertificatesValid'];
 
 describe('a cluster of three control planes', () => {
-  it('is made, with every node Ready and a Service that answers', async () => {
-    const body = {
-      name: NAME,
-      masterList: entries(0, 3),
-      nodeList: entries(3, 4),
-      privateSSHKey: meta.privateKey,
-    };
-    const plan = await dryRun(meta, 'POST', PATH, body);
-    const create = async () => {
-      expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
-      const cluster = await untilDone(meta, NAME, OPERATION_MS);
-      expect(cluster.status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
-    };
-    await asPlanned(meta, NAME, create, { plan });
-    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
+  it('is made as its example stands, with every node Ready and a Service that answers', async () => {
+    await asPlanned(meta, NAME, () => makeExample('highly-available.yaml', meta, [0, 1, 2, 3]));
+    const { status } = (await untilCluster(meta, NAME, Boolean, 10_000)) ?? {};
+    expect(status).toMatchObject({ phase: 'Running', version: 'v1.34.4' });
     const made = await clientOf(await kubeconfigOf(meta, NAME));
     expect(await askService(made, meta.hosts[3]?.ip ?? '')).toContain('HTTP 200');
     await made.close();
@@ -247,7 +237,7 @@ describe('a cluster of three control planes', () => {
   });
 
   it('goes, and leaves every host as it was', async () => {
-    await deleteCluster(meta, NAME);
+    await deleteCluster(meta, NAME, 'default');
     for (const index of meta.hosts.keys()) expect(await traces(index), host(index).name).toEqual([]);
   });
 });

@@ -1,48 +1,40 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SECRETS, type Secret, secretData } from '#api/core.ts';
-import { nodeNameOf } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { readyNodesOf, untilCluster } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
+import { exampleOf, nodesOfSpec } from './examples.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned } from './plan-and-deed.ts';
 
-const NAME = 'applied';
+const NAME = 'small';
 const OPERATION_MS = 8 * 60_000;
 
 let meta: Meta;
+let example: KubernetesCluster;
 beforeAll(async () => {
   meta = await openLane();
-  const keys: Secret = {
-    metadata: { namespace: 'default', name: 'applied-keys' },
-    data: secretData({ username: 'root', 'ssh-privatekey': meta.privateKey }),
-  };
-  await meta.client.apply(SECRETS, keys, { fieldManager: 'e2e', force: true });
+  example = await exampleOf('small.yaml', meta, [0, 1]);
 });
 afterAll(() => meta.close());
 
 const { entries } = byNumber(() => meta);
 
 /** What a person does with a file: `kubectl apply --server-side`. */
-async function apply(workers: number[], word: string, requestId: string): Promise<void> {
-  const wanted: KubernetesCluster = {
-    metadata: {
-      namespace: 'default',
-      name: NAME,
-      annotations: { [annotations.operation]: word, [annotations.requestId]: requestId },
-    },
-    spec: {
-      cluster: {
-        masterList: entries(0),
-        nodeList: entries(...workers),
-        region: 'lab',
-        credentialsSecret: 'applied-keys',
-      },
-    },
+const applied = (wanted: KubernetesCluster) =>
+  meta.client.apply(KUBERNETES_CLUSTERS, wanted, { fieldManager: 'e2e', force: true });
+/** The same after the example was edited: other workers beside its own, and a word that asks. */
+async function edited(workers: number[], word: string, requestId: string): Promise<KubernetesCluster> {
+  const { metadata, spec } = example;
+  const nodeList = [...(spec.cluster.nodeList ?? []), ...entries(...workers)];
+  const asking = { [annotations.operation]: word, [annotations.requestId]: requestId };
+  const wanted = {
+    metadata: { ...metadata, annotations: asking },
+    spec: { ...spec, cluster: { ...spec.cluster, nodeList } },
   };
-  await meta.client.apply(KUBERNETES_CLUSTERS, wanted, { fieldManager: 'e2e', force: true });
+  await applied(wanted);
+  return wanted;
 }
 
 const answered = (word: string) =>
@@ -54,17 +46,17 @@ const answered = (word: string) =>
   );
 
 describe('the life of a cluster by apply and annotations alone', () => {
-  it('comes', async () => {
+  it('comes as its example stands', async () => {
     await asPlanned(meta, NAME, async () => {
-      await apply([1], 'creating', 'one');
+      await applied(example);
       await answered('create-finished');
     });
-    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1).map(nodeNameOf).sort());
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodesOfSpec(example));
   });
 
   it('runs nothing twice', async () => {
     const before = (await untilCluster(meta, NAME, Boolean, 10_000))?.status?.operation?.sequence;
-    await apply([1], 'creating', 'one');
+    await applied(example);
     const after = await answered('create-finished');
     expect(after?.status?.operation?.sequence).toBe(before);
   });
@@ -93,20 +85,21 @@ describe('the life of a cluster by apply and annotations alone', () => {
   });
 
   it('grows and shrinks', async () => {
+    let grown = example;
     await asPlanned(meta, NAME, async () => {
-      await apply([1, 2], 'scaling-up', 'two');
+      grown = await edited([2], 'scaling-up', 'two');
       await answered('scale-up-finished');
     });
-    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1, 2).map(nodeNameOf).sort());
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodesOfSpec(grown));
     await asPlanned(meta, NAME, async () => {
-      await apply([1], 'scaling-down', 'three');
+      await edited([], 'scaling-down', 'three');
       await answered('scale-down-finished');
     });
-    expect(await readyNodesOf(meta, NAME)).toEqual(entries(0, 1).map(nodeNameOf).sort());
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodesOfSpec(example));
   });
 
   it('goes when the word says so', async () => {
-    await apply([1], 'terminating', 'four');
+    await edited([], 'terminating', 'four');
     await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
   });
 });

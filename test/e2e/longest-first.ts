@@ -10,8 +10,6 @@ const LONGEST = [
   'etcd-apart',
   'repair',
   'host-faults',
-  'ipv6',
-  'examples',
   'settings',
   'drift',
   'variants',

@@ -3,20 +3,24 @@ import { findCondition } from '#api/conditions.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { docker } from '#lab/hosts/docker.ts';
-import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { faults } from '#lab/meta/faults.ts';
+import { ip6Of } from '#lab/hosts/places.ts';
+import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
+import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
 import { membersOn } from './etcd-members.ts';
+import { familiesOfNode, serviceIpsOf } from './families.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned } from './plan-and-deed.ts';
+import { answersAt, type TalkingPod, talkingPod } from './pods-that-talk.ts';
 import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 
 /**
- * A cluster is put right. Hosts are changed by hand, control planes among them: one operation puts all of it back, and
- * harms nothing. Then a control plane stays away: it is replaced by a spare host, and nobody asks.
+ * A cluster that knows no IPv4 is put right. Hosts are changed by hand, control planes among them: one operation puts all of
+ * it back, and harms nothing. Then the first control plane stays away: it is replaced by a spare host, and nobody asks.
  */
 const NAME = 'repaired';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -25,10 +29,12 @@ const OPERATION_MS = 12 * 60_000;
 const TOLD_MS = 90_000;
 /** Two looks, each half a minute after the one before, and some. */
 const SEEN_MS = 3 * 60_000;
-const [DEAD, WORKER, SPARE] = [2, 3, 4];
+const [DEAD, WORKER, SPARE] = [0, 3, 4];
 const ALL = [0, 1, 2, WORKER];
 
 let meta: Meta;
+let client: Client | undefined;
+let web: TalkingPod;
 let traces: (index: number) => Promise<string[]>;
 let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
 
@@ -40,10 +46,12 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await history?.drop();
+  await client?.close();
   await meta.close();
 });
 
-const { host, entries, nodes, sh } = byNumber(() => meta);
+const { host, entries, nodes, sh } = byNumber(() => meta, ip6Of);
+const ipOf = (index: number) => ip6Of(host(index));
 
 const asMade = (cluster: KubernetesCluster | undefined) =>
   findCondition(cluster?.status?.conditions, 'HostsAsMade');
@@ -55,7 +63,7 @@ const untilTold = (...indices: number[]) =>
     NAME,
     (cluster) => {
       const { status, message = '' } = asMade(cluster) ?? {};
-      return status === 'False' && indices.every((index) => message.includes(`(${host(index).ip}): `));
+      return status === 'False' && indices.every((index) => message.includes(`(${ipOf(index)}): `));
     },
     TOLD_MS,
   );
@@ -68,7 +76,7 @@ const repaired = async () => {
   expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...ALL));
 };
 const kubelet = (index: number) => sh(index, 'systemctl show -P MainPID kubelet');
-const serves = (index: number) => sh(index, 'curl -sk -m 5 https://127.0.0.1:6443/readyz || true');
+const serves = (index: number) => sh(index, 'curl -gsk -m 5 https://[::1]:6443/readyz || true');
 
 const CONFIG = '/etc/containerd/config.toml';
 const UNITS = '/etc/systemd/system';
@@ -90,7 +98,7 @@ const OF_A_WORKER = [
   'systemctl daemon-reload',
   'systemctl disable -q kubelet',
   'systemctl stop kubelet',
-  'sysctl -qw net.ipv4.ip_forward=0',
+  'sysctl -qw net.ipv6.conf.all.forwarding=0',
   'rm /etc/sysctl.d/99-matryoshka.conf',
   'echo "# x" >> /etc/matryoshka/balancer/haproxy.cfg',
   'cat /etc/hosts > /run/hosts && grep -v matryoshka /run/hosts > /etc/hosts; rm /run/hosts',
@@ -112,13 +120,49 @@ const OF_CONTROL_PLANES: readonly (readonly string[])[] = [
   ],
 ];
 
-describe('hosts that somebody has changed by hand', () => {
-  it('are as they were made at first', async () => {
-    const body = { name: NAME, masterList: entries(0, 1, 2), nodeList: entries(WORKER) };
+/** Answers a pod on the node of that host; it asks through what the cluster's kubeconfig says now. */
+async function podOn(name: string, index: number): Promise<TalkingPod> {
+  await client?.close();
+  client = await clientOf(await kubeconfigOf(meta, NAME));
+  const at = { host: host(index), nodeName: nodes(index)[0] ?? '' };
+  return talkingPod(client, { namespace: `of-${name}`, name, labels: { app: name } }, at);
+}
+const untilAnswered = (from: TalkingPod, address: string, where?: string) =>
+  seen(`${from.name} to be answered by ${address}`, () => answersAt(from, address, where));
+
+describe('a cluster of IPv6 alone', () => {
+  it('is made, of three control planes', async () => {
+    const cidrs = { podCIDR: 'fd00:10:244::/56', serviceCIDR: 'fd00:10:96::/112' };
+    const body = { name: NAME, masterList: entries(0, 1, 2), nodeList: entries(WORKER), ...cidrs };
     expect(await meta.rest.raw('POST', PATH, { ...body, privateSSHKey: meta.privateKey })).toMatchObject({
       status: 200,
     });
     await untilDone(meta, NAME, OPERATION_MS);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...ALL));
+  });
+
+  it('lets pods of two nodes, and a Service, be reached, and has no IPv4 on any node', async () => {
+    web = await podOn('web', WORKER);
+    expect(web.ips).toEqual([expect.stringMatching(/^fd00:10:244:/)]);
+    const far = await podOn('far', 1);
+    await untilAnswered(far, web.ip);
+    const made = await clientOf(await kubeconfigOf(meta, NAME));
+    const clusterIPs = await serviceIpsOf(made, web.namespace, 'web');
+    expect(clusterIPs).toEqual([expect.stringMatching(/^fd00:10:96::/)]);
+    await untilAnswered(far, clusterIPs[0] ?? '', '80/health');
+    for (const index of [0, WORKER]) {
+      const { cidrs, addresses } = await familiesOfNode(made, nodes(index)[0] ?? '');
+      expect(cidrs).toEqual([expect.stringMatching(/^fd00:10:244:.*\/64$/)]);
+      expect(addresses).toEqual([ipOf(index)]);
+    }
+    await made.close();
+    expect(await sh(0, 'cat /etc/kubernetes/manifests/*.yaml')).not.toMatch(/10\.88\.0\.\d/);
+    expect(await sh(WORKER, 'grep matryoshka /etc/hosts')).toMatch(/^::1 /);
+  });
+});
+
+describe('hosts that somebody has changed by hand', () => {
+  it('are as they were made at first', async () => {
     await untilAsMade();
   });
 
@@ -167,7 +211,7 @@ describe('hosts that somebody has changed by hand', () => {
       OPERATION_MS,
     );
     expect(failed?.status?.message).toMatch(/pki\/ca\.key missing; nothing was changed on this host/);
-    expect(failed?.status?.message).toContain(host(2).ip);
+    expect(failed?.status?.message).toContain(ipOf(2));
     expect(await sh(WORKER, `tail -1 ${CONFIG}`)).not.toBe('# x');
     expect(await sh(2, `tail -1 ${CONFIG}`)).toBe('# x');
     expect(await kubelet(2)).toBe(before);
@@ -194,7 +238,10 @@ describe('a cluster with a spare host', () => {
     // To order a replacement starts nothing.
     expect(ready?.metadata.annotations?.[annotations.operation]).toBe('repair-finished');
     expect(says(ready, 'UpToDate')).toBe('True Applied');
-    await untilSays('EtcdHealthy', 'True AllHealthy');
+    const types = ['Ready', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy', 'CertificatesValid'];
+    const areTrue = (one: KubernetesCluster | undefined) =>
+      types.every((type) => findCondition(one?.status?.conditions, type)?.status === 'True');
+    expect((await untilCluster(meta, NAME, areTrue, SEEN_MS))?.status?.nodes).toEqual({ ready: 4, total: 4 });
   });
 
   it('has a control plane that stays away replaced, and nobody asked', async () => {
@@ -208,11 +255,12 @@ describe('a cluster with a spare host', () => {
         OPERATION_MS,
       );
       expect(cluster?.status).toMatchObject({ phase: 'Running', operation: { result: 'finished' } });
-      expect(cluster?.spec.cluster.masterList).toEqual(entries(0, 1, SPARE));
+      expect(cluster?.spec.cluster.masterList).toHaveLength(3);
+      expect(cluster?.spec.cluster.masterList).toEqual(expect.arrayContaining(entries(1, 2, SPARE)));
       expect(cluster?.spec.policy?.replaceFrom).toEqual([]);
       expect(cluster?.metadata.annotations).toMatchObject({ [annotations.requestedBy]: 'remediation' });
       expect(says(cluster, 'RemediationReady')).toBe('False NoSpareHost');
-      expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, WORKER, SPARE));
+      expect(await readyNodesOf(meta, NAME)).toEqual(nodes(1, 2, WORKER, SPARE));
       await untilSays('ControlPlaneHealthy', 'True AllReady');
       // Of the time with two members a look may have told, and two in a row change the message.
       const ofEtcd = (one: KubernetesCluster | undefined) =>
@@ -223,22 +271,27 @@ describe('a cluster with a spare host', () => {
         (one) => /^every member is healthy: 3,/.test(ofEtcd(one)?.message ?? ''),
         SEEN_MS,
       );
+      const late = await podOn('late', SPARE);
+      await untilAnswered(late, web.ip);
+      await untilAnswered(web, late.ip);
     } finally {
       await docker(['unpause', host(DEAD).name]);
     }
   });
 
   it('takes the one that came back too late as a control plane anew, in the place of the spare', async () => {
-    const body = { from: host(SPARE).ip, to: entries(DEAD)[0] };
+    const body = { from: ipOf(SPARE), to: entries(DEAD)[0] };
     expect(await meta.rest.raw('POST', `${PATH}/replace`, body)).toMatchObject({ status: 200 });
     await untilDone(meta, NAME, OPERATION_MS);
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...ALL));
-    expect(await membersOn(host(0))).toEqual(nodes(0, 1, DEAD));
+    expect(await membersOn(host(1))).toEqual(nodes(1, 2, DEAD));
     expect(await traces(SPARE)).toEqual([]);
   });
 
   it('goes; until then no request failed', async () => {
     await history?.end();
+    // What is looked for below was there.
+    expect(await sh(WORKER, 'ip -6 route; nft list tables')).toMatch(/flannel-v6\.1[\s\S]*ip6 flannel-ipv6/);
     await deleteCluster(meta, NAME);
     for (const index of meta.hosts.keys()) expect(await traces(index), host(index).name).toEqual([]);
   });

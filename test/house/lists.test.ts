@@ -145,6 +145,14 @@ describe('the list', () => {
     expect(Object.fromEntries(found)).toEqual(neighbourFiles);
   });
 
+  it('of examples is that of clusters that tests make', () => {
+    const folder = join(root, 'test/e2e');
+    const tests = readdirSync(folder).filter((file) => file.endsWith('.test.ts'));
+    const text = tests.map((file) => readFileSync(join(folder, file), 'utf8')).join();
+    const examples = readdirSync(join(root, 'deploy/examples'));
+    expect(examples.filter((file) => !text.includes(`('${file}'`))).toEqual([]);
+  });
+
   it('is told from its folder, or this file would prove nothing', () => {
     const folder = new Map<string, unknown>([
       ['a.ts: a', 1],

@@ -102,10 +102,17 @@ describe('an operator that is killed at each step that it tells of', () => {
     const body = { name: NAME, masterList: entries(0), nodeList: entries(3) };
     await done(PATH, { ...body, privateSSHKey: meta.privateKey });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 3));
+    history = await beginHistory(meta, NAME, host(0));
+  });
+
+  it('moves etcd to a host of its own', () => done(`${PATH}/etcd/move`, { etcdList: entries(1) }));
+
+  it('moves it back', async () => {
+    await done(`${PATH}/etcd/move`, { etcdList: [] });
+    expect(await traces(1)).toEqual([]);
   });
 
   it('adds control planes', async () => {
-    history = await beginHistory(meta, NAME, host(0));
     await done(`${PATH}/scaleup`, { masterList: entries(0, 1, 2) });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
   });
@@ -113,13 +120,6 @@ describe('an operator that is killed at each step that it tells of', () => {
   it('replaces a control plane', async () => {
     await done(`${PATH}/replace`, { from: entries(1)[0]?.ip, to: entries(4)[0] });
     expect(await membersOn(host(0))).toEqual(nodes(0, 2, 4));
-    expect(await traces(1)).toEqual([]);
-  });
-
-  it('moves etcd to a host of its own', () => done(`${PATH}/etcd/move`, { etcdList: entries(1) }));
-
-  it('moves it back', async () => {
-    await done(`${PATH}/etcd/move`, { etcdList: [] });
     expect(await traces(1)).toEqual([]);
   });
 

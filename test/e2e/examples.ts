@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { nodeNameOf } from '#api/host.ts';
+import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
+import { isEtcdOnly, membersOf } from '#api/member.ts';
+import { readyNodesOf } from '#lab/meta/cluster.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { byKubectl } from './by-kubectl.ts';
+
+/** Clusters of `deploy/examples`, as they stand: each is where some file begins. */
+
+const folder = join(import.meta.dirname, '../../deploy/examples');
+const CREATION_S = 600;
+const exampleSchema = z.object({
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string(),
+    annotations: z.record(z.string(), z.string()),
+  }),
+  spec: specSchema,
+});
+
+/** The text, with lab hosts in the place of addresses that stand for somebody's (RFC 5737), in their order. */
+async function textOf(file: string, meta: Meta, hosts: readonly number[]): Promise<string> {
+  const text = await readFile(join(folder, file), 'utf8');
+  const theirs = [...new Set(text.match(/\b192\.0\.2\.\d+/g))];
+  expect(hosts, `hosts for ${file}`).toHaveLength(theirs.length);
+  const here = (index: number) => meta.hosts[hosts[index] ?? -1]?.ip ?? '';
+  return theirs.reduce((all, ip, at) => all.replaceAll(new RegExp(`\\b${ip}\\b`, 'g'), here(at)), text);
+}
+
+/** The object of an example, on these hosts of the lane; its Secret is there. */
+export async function exampleOf(
+  file: string,
+  meta: Meta,
+  hosts: readonly number[],
+): Promise<KubernetesCluster> {
+  await byKubectl(meta, '').giveKeys('demo-keys');
+  return exampleSchema.parse(parse(await textOf(file, meta, hosts)));
+}
+
+/** Names of the nodes that a cluster has by its spec, in order. */
+export const nodesOfSpec = ({ spec }: KubernetesCluster): string[] =>
+  [...membersOf(spec.cluster).values()]
+    .filter((member) => !isEtcdOnly(member))
+    .map(nodeNameOf)
+    .sort();
+
+/** What a newcomer does: `kubectl apply -f` of an example on these hosts, and waits until all its nodes are Ready. */
+export async function makeExample(file: string, meta: Meta, hosts: readonly number[]): Promise<void> {
+  const example = await exampleOf(file, meta, hosts);
+  const { run, waitUpToDate } = byKubectl(meta, example.metadata.name ?? '');
+  await run(['apply', '-f', '-'], { input: await textOf(file, meta, hosts) });
+  await waitUpToDate(CREATION_S);
+  expect(await readyNodesOf(meta, example.metadata.name ?? '')).toEqual(nodesOfSpec(example));
+}
