@@ -30,23 +30,34 @@ const allowed: readonly { readonly pattern: RegExp; readonly because: string }[]
   { pattern: /^net\.netfilter\.nf_conntrack_(count|max)/, because: 'counts of the moment' },
 ];
 
-/** Run on the host. Hashes are of content, by what hashes fastest there; times and sizes of folders say nothing. */
+/**
+ * Run on the host. Hashes are of content, by what hashes fastest there; times and sizes of folders say nothing. Content is
+ * read again only of files that are not as they were at the snapshot before (as git's index has it: inode, size, times, and
+ * none that was written within the second before).
+ */
 const SCRIPT = String.raw`
 # Without it no file would be listed, and none be missed.
 command -v openssl > /dev/null || { echo 'there is no openssl here' >&2; exit 1; }
+list() { find / /var -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /dev \) -prune -o "$@"; }
+work=/dev/shm/lab-snapshot; mkdir -p $work; touch $work/known; since=$(($(date +%s) - 2))
+list -type f -printf '%i %s %T@ %C@\t%p\n' | sort -u |
+  awk -F'\t' -v OFS='\t' 'FILENAME == ARGV[1] { sum[$2 FS $3] = $1; next } { print ($0 in sum ? sum[$0] : "-"), $0 }' $work/known - > $work/now
+awk -F'\t' '$1 == "-" { printf "%s%c", $3, 0 }' $work/now | xargs -0 -r openssl dgst -sha256 -r |
+  awk -F'\t' -v OFS='\t' 'FILENAME == ARGV[1] { sum[substr($0, 67)] = substr($0, 1, 16); next }
+    $1 == "-" { if (!($3 in sum)) next; $1 = sum[$3] } { print }' - $work/now > $work/summed
+awk -F'\t' -v since="$since" '{ split($2, at, " "); if (at[3] < since && at[4] < since) print }' $work/summed > $work/known
 echo '#files'
-find / -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /dev \) -prune -o -type f -print0 |
-  sort -z | xargs -0 -r openssl dgst -sha256 -r | sed 's/^\([0-9a-f]\{16\}\)[0-9a-f]* [ *]/\1 /'
-find / /var -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /dev \) -prune -o -type l -printf 'link:%l %p\n' | sort -u
-find /var -xdev -type f -print0 | sort -z | xargs -0 -r openssl dgst -sha256 -r | sed 's/^\([0-9a-f]\{16\}\)[0-9a-f]* [ *]/\1 /'
-find / /var -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /dev \) -prune -o -type d -printf 'dir:%m %p\n' | sort -u
+awk -F'\t' '{ print $1, $3 }' $work/summed
+list -type l -printf 'link:%l %p\n' | sort -u
+list -type d -printf 'dir:%m %p\n' | sort -u
 echo '#mounts'; awk '{print $1, $2, $3}' /proc/mounts | sort
 echo '#links'; ip -o link | sed 's/^[0-9]*: \([^:@]*\).*/\1/' | sort
 echo '#routes'; ip route; ip -6 route
 echo '#rules'; nft -s list ruleset | grep -v '^$'; /usr/libexec/lab/ipset list -n | sed 's/^/set /'
 echo '#units'; systemctl list-units --all --no-legend --plain --type=service,mount,timer,socket,path,slice | awk '{print $1, $3}' |
   grep -vE '^(session|user|run-user|user-runtime|run-credentials-)|systemd-tmpfiles-clean|@' | sort
-systemctl list-unit-files --no-legend --plain | awk '{print $1, $2}' | sort
+# Other unit files, and which are enabled, is among the files and links: the manager would read them all for this.
+find /run/systemd/{system,transient,generator*} ! -type d ! -name 'session-*' -printf 'run:%l %p\n' 2>/dev/null | sort
 # Without those whose parent is outside, which came in by docker exec as this script, and what a timer of the host's starts now and then.
 echo '#processes'; ps -eo ppid=,comm= | awk '$1 != 0 { sub(/^ *[0-9]+ +/, ""); print }' | grep -vE '^(ps|sh|bash|sort|grep|awk|sed|sshd|kworker.*|sleep|timeout|systemctl|systemd-tmpfile|\(.*\))$' | sort -u
 echo '#sysctls'; sysctl -a 2>/dev/null | grep -E '^(net\.ipv4\.ip_forward|net\.ipv[46]\.conf\.(all|default|eth0)\.|net\.bridge|vm\.overcommit|kernel\.panic)' | sort
@@ -61,6 +72,8 @@ export async function snapshotHost(name: string): Promise<HostSnapshot> {
     if (line.startsWith('#')) sections[line.slice(1)] = present = [];
     else if (line !== '') present.push(line);
   }
+  // Two that list nothing would be alike.
+  if (!sections['files']?.length) throw new Error(`no file is seen on ${name}`);
   return HostSnapshot.parse(sections);
 }
 

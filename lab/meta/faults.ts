@@ -142,11 +142,14 @@ export const faults = {
   },
 };
 
-/** Awaits what no watch tells: a process or a file of a host, or an API server that is away; bounded. */
+/**
+ * Awaits what no watch tells: a process or a file of a host, or an API server that is away; bounded. To look costs a tenth
+ * of a second of a processor, so whoever must not miss a moment says how often.
+ */
 export async function seen(
   what: string,
   holds: () => Promise<boolean>,
-  { everyMs = 250, boundMs = 180_000 } = {},
+  { everyMs = 1_000, boundMs = 180_000 } = {},
 ): Promise<void> {
   const end = performance.now() + boundMs;
   while (!(await holds())) {

@@ -34,5 +34,5 @@ export async function deleteCluster(meta: Meta, name: string, region = 'lab'): P
   expect((await meta.rest.raw('DELETE', `/region/${region}/cluster/${name}`)).status).toBe(200);
   await untilCluster(meta, name, (one) => one === undefined, WITHIN_MS);
   // Owned objects go by the garbage collector, a little later.
-  await expect.poll(() => leftovers(meta, name, id), { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => leftovers(meta, name, id), { timeout: 60_000, interval: 1_000 }).toEqual([]);
 }

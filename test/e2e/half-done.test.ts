@@ -90,10 +90,14 @@ describe('a cluster whose operations end halfway', () => {
   it('takes a control plane in whose join was killed when it had a vote already', async () => {
     await post(`${PATH}/scaleup`, { masterList: entries(0, 1, 2) });
     let voting: string[] = [];
-    await seen('a second member that votes', async () => {
-      voting = await members(0).catch(() => []);
-      return voting.length > 1 && !voting.some((name) => name.endsWith('learner'));
-    });
+    await seen(
+      'a second member that votes',
+      async () => {
+        voting = await members(0).catch(() => []);
+        return voting.length > 1 && !voting.some((name) => name.endsWith('learner'));
+      },
+      { everyMs: 250 },
+    );
     const half = voting.includes(nodes(1)[0] ?? '') ? 1 : 2;
     expect(await faults.kill(host(half), 'kubeadm join')).toBe(true);
     await failed(/OperationFailed/);
@@ -183,7 +187,7 @@ async function asked(
   path: string,
   body: Record<string, unknown>,
 ): Promise<string> {
-  await seen('every member healthy', membersUp, { everyMs: 1_000, boundMs: WHOLE_MS });
+  await seen('every member healthy', membersUp, { boundMs: WHOLE_MS });
   const operationNow = async () => (await untilCluster(meta, NAME, () => true, 10_000))?.status?.operation;
   const before = (await operationNow())?.id;
   for (const index of members) await begin(host(index));
@@ -196,7 +200,7 @@ async function asked(
     return failed?.status?.message ?? '';
   } finally {
     for (const index of members) await end(host(index));
-    await seen('every member healthy again', membersUp, { everyMs: 1_000, boundMs: WHOLE_MS });
+    await seen('every member healthy again', membersUp, { boundMs: WHOLE_MS });
     const all = nodes(...CONTROL_PLANES).join();
     // Without a quorum for long enough a kubelet starts its API server anew.
     const ready = () => readyNodesOf(meta, NAME).catch((): string[] => []);

@@ -167,7 +167,7 @@ describe('a cluster of three control planes', () => {
       await docker(['unpause', host(0).name]);
     }
     expect(await traces(4)).toEqual([]);
-    await expect.poll(() => readyNodesOf(meta, NAME), { timeout: 60_000 }).toEqual(nodes(4));
+    await expect.poll(() => readyNodesOf(meta, NAME), { timeout: 60_000, interval: 1_000 }).toEqual(nodes(4));
   });
 
   it('takes a worker in and lets it go while two control planes do not reach each other', async () => {
@@ -229,7 +229,7 @@ describe('a cluster of three control planes', () => {
         inARow = (await readyThroughEndpoint(3, 10)).includes('etcd failed') ? inARow + 1 : 0;
         return inARow > 5;
       };
-      await seen('API servers that go on to say why', sayWhy, { everyMs: 1_000 });
+      await seen('API servers that go on to say why', sayWhy);
     } finally {
       for (const one of twoOfThree) await faults.startEtcd(one);
     }

@@ -61,7 +61,7 @@ describe.concurrent('what is lost in the meta cluster', () => {
       const first = { namespace: 'matryoshka-system', name: host(0).ip };
       const joined = async () =>
         (await meta.client.find<HostRecord>(HOSTS, first))?.status?.state === 'Joined';
-      await seen('the last words, read', joined, { everyMs: 1_000, boundMs: OPERATION_MS });
+      await seen('the last words, read', joined, { boundMs: OPERATION_MS });
     } finally {
       await faults.mend(meta.host);
     }
@@ -86,7 +86,7 @@ describe.concurrent('what is lost in the meta cluster', () => {
     await client.create(KUBERNETES_CLUSTERS, wanted);
     const key = { namespace, name: 'tenants' };
     const phase = async () => (await client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key)).status?.phase;
-    const often = { everyMs: 1_000, boundMs: OPERATION_MS };
+    const often = { boundMs: OPERATION_MS };
     await seen('it is Running', async () => (await phase()) === 'Running', often);
     await client.delete(NAMESPACES, { namespace: '', name: namespace });
     await seen(

@@ -56,7 +56,7 @@ async function killOperator(): Promise<void> {
     await inSystem(['patch', 'lease', 'matryoshka-controller', '--type=merge', '-p', RUN_OUT]);
     // Its container may have been started once more before its pod was gone.
     const isOther = (now: string) => now !== '' && !now.startsWith(`${pod}_`);
-    await seen('another operator', async () => isOther(await holder()));
+    await seen('another operator', async () => isOther(await holder()), { everyMs: 500 });
   } finally {
     await faults.thaw(meta.host, ofRun);
   }
