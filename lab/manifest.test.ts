@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
@@ -40,6 +40,31 @@ const roleScripts = (): string[] =>
       readFileSync(join(folder, name), 'utf8').replaceAll(/^\s*#.*$/gm, ''),
     );
   });
+
+describe('a unit of ours', () => {
+  const wanted = '/etc/systemd/system/multi-user.target.wants/u.service';
+  const byLoad = (answer: string) =>
+    `systemctl() { case "$*" in show*) echo ${answer} ;; *) echo "$*" ;; esac; }`;
+
+  it('is enabled by the link that systemd makes for it, and read again only where its file has changed', async () => {
+    await put('/etc/systemd/system/u.service', '[Install]\nWantedBy=multi-user.target\n');
+    expect((await run(`${byLoad('no')}\nenable_unit u.service`)).stdout).toBe('');
+    expect(await readlink(join(root, wanted))).toBe('/etc/systemd/system/u.service');
+    expect((await run(`${byLoad('yes')}\nenable_unit u.service`)).stdout).toBe('daemon-reload');
+  });
+
+  it('is ended and wanted by nobody any more when it is disabled; a mask, and other links, stay', async () => {
+    await run(`${byLoad('no')}\nenable_unit u.service; enable_unit other.service`);
+    const targets = join(root, 'etc/systemd/system');
+    await mkdir(join(targets, 'theirs.target.requires'));
+    await symlink('/etc/systemd/system/u.service', join(targets, 'theirs.target.requires/u.service'));
+    await symlink('/dev/null', join(targets, 'u.service'));
+    expect((await run(`${byLoad('no')}\ndisable_unit u.service`)).stdout).toBe('stop u.service');
+    expect(readdirSync(join(targets, 'multi-user.target.wants'))).toEqual(['other.service']);
+    expect(readdirSync(join(targets, 'theirs.target.requires'))).toEqual([]);
+    expect(await readlink(join(targets, 'u.service'))).toBe('/dev/null');
+  });
+});
 
 describe('what is going to be made', () => {
   it('is listed once, before it is there, under its role', async () => {

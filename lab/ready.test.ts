@@ -41,13 +41,17 @@ function ready(pods: Pod[], { network = 'flannel', nodes = ['a=True', 'b=False']
       started = true,
       restarts = 0,
       since = SINCE,
-    }) => [namespace, name, phase, ready, node, '', owner, started, restarts, since].join('|'),
+    }) => ['Pod', namespace, name, phase, ready, node, '', owner, started, restarts, since, ''].join('|'),
   );
+  const seen = nodes.map((line) => {
+    const [, name = '', is = '', message = ''] = /^(.*)=(\S+) ?(.*)$/.exec(line) ?? [];
+    return `Node||${name}||${is}|||||||${message}`;
+  });
   const script = `${read('files/prelude.sh')}
     kubectl() {
       case "$*" in
         'get nodes '*) printf '%s\\n' ${nodes.map((line) => `'${line}'`).join(' ')} ;;
-        'get pods '*) printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')} ;;
+        'get nodes,pods '*) printf '%s\\n' ${[...seen, ...lines].map((line) => `'${line}'`).join(' ')} ;;
       esac
     }
     curl() { return 1; }

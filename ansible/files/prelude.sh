@@ -74,6 +74,19 @@ remove_tree() { # PATH ARGUMENT-OF-FIND…
   find "$path" -xdev "$@" -exec rm -rf --one-file-system {} +
 }
 
+# Units of ours are wanted by multi-user.target alone. These do what `systemctl enable` and `disable --now` would do of them,
+# for which the manager reads every unit file that there is, a sixth of a second each time (systemd.unit, WantedBy=).
+enable_unit() { # UNIT, whose file may have changed
+  local wanted=/etc/systemd/system/multi-user.target.wants/$1
+  mkdir -p "$R${wanted%/*}"
+  [ -L "$R$wanted" ] || ln -sfn "/etc/systemd/system/$1" "$R$wanted"
+  [ "$(systemctl show -P NeedDaemonReload "$1" 2>/dev/null)" != yes ] || systemctl daemon-reload
+}
+disable_unit() { # UNIT; its end as well
+  systemctl stop "$1" 2>/dev/null
+  find "$R/etc/systemd/system" -mindepth 2 -maxdepth 2 -type l -name "$1" -delete 2>/dev/null
+}
+
 # unmake: undoes the lines of this role, the last first. Answers 1 when something stayed.
 unmake() {
   local kind thing stayed=0
@@ -86,7 +99,7 @@ unmake() {
       tree)
         if is_mount "$R$thing"; then echo "not removed, because something that is not ours is mounted there: $thing" >&2; stayed=1
         else remove_tree "$thing" -maxdepth 0 || stayed=1; fi ;;
-      unit) systemctl disable -q --now "$thing" 2>/dev/null; systemctl reset-failed "$thing" 2>/dev/null ;;
+      unit) disable_unit "$thing"; systemctl reset-failed "$thing" 2>/dev/null ;;
       sysctl) sysctl -q -w "$thing" 2>/dev/null ;;
       link) ! ip link show "$thing" > /dev/null 2>&1 || { ip link delete "$thing" && changed "$thing"; } ;;
       # shellcheck disable=SC2086

@@ -38,7 +38,7 @@ OOMScoreAdjust=-998
 WantedBy=multi-user.target
 U
 if [ -n "$restart" ] || ! systemctl is-active -q $unit; then
-  systemctl enable -q $unit 2>/dev/null; systemctl restart $unit || fail "the balancer does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
+  enable_unit $unit; systemctl restart $unit || fail "the balancer does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
   changed $unit
 elif [ "$before" != "$(cat $folder/* | sha256sum)" ]; then
   # Connections that live stay with the old process until they end.

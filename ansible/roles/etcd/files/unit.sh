@@ -42,7 +42,7 @@ PrivateTmp=yes
 [Install]
 WantedBy=multi-user.target
 U
-  systemctl enable -q $unit 2>/dev/null
+  enable_unit $unit
   systemctl restart $unit || fail "etcd does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
   changed $unit
 }

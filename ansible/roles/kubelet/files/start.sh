@@ -1,6 +1,6 @@
 # Enables the kubelet, once everything that it needs is there; starts it where the host has joined already.
 if ! systemctl is-enabled -q kubelet 2>/dev/null; then
-  systemctl enable -q kubelet; changed kubelet.service
+  enable_unit kubelet.service; changed kubelet.service
 fi
 if [ -e /etc/matryoshka/joined ]; then
   result joined "$(cat /etc/matryoshka/joined)"

@@ -1,6 +1,6 @@
 # Ends the kubelet, so that nothing is started again, then the pods: processes of theirs and of our containerd, no others.
 if is_made unit kubelet.service; then
-  systemctl disable -q --now kubelet 2>/dev/null
+  disable_unit kubelet.service
   ! is_made unit containerd.service || systemctl stop containerd 2>/dev/null
   ours='^[0-9]*:[^:]*:(.*/)?(kubepods[^/]*(/|$)|system\.slice/containerd\.service(/|$))'
   processes() { grep -lE "$ours" /proc/[0-9]*/cgroup 2>/dev/null | cut -d/ -f3; }

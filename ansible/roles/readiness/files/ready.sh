@@ -28,15 +28,21 @@ done
 # The kubelet asks CoreDNS only every ten seconds whether it is ready; the same question is put to it here. A static pod it
 # asks for the first time after ten seconds, when kubeadm has heard long since that it is well: one that runs and was not
 # asked yet (`started`) is not awaited, unless it has ended before. Pods of a node that is away are nobody's to await.
+# Nodes and pods by one question: kubectl takes a tenth of a second of a processor each time.
 waiting() {
-  local namespace name phase ready node ip of started restarts since out away
-  away=$(nodes_ready | sed -n '/=True$/!s/=.*//p' | tr '\n' ' ')
-  out=$(kubectl get pods -A -o 'jsonpath={range .items[*]}{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.status.conditions[?(@.type=="Ready")].status}|{.spec.nodeName}|{.status.podIP}|{.metadata.ownerReferences[0].kind}|{.status.containerStatuses[0].started}|{.status.containerStatuses[0].restartCount}|{.status.containerStatuses[0].state.running.startedAt}{"\n"}{end}' 2>&1) ||
+  local kind namespace name phase ready node ip of started restarts since message out away=' '
+  out=$(kubectl get nodes,pods -A -o 'jsonpath={range .items[*]}{.kind}|{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.status.conditions[?(@.type=="Ready")].status}|{.spec.nodeName}|{.status.podIP}|{.metadata.ownerReferences[0].kind}|{.status.containerStatuses[0].started}|{.status.containerStatuses[0].restartCount}|{.status.containerStatuses[0].state.running.startedAt}|{.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}' 2>&1) ||
     { echo "$out"; return; }
-  [ -n "$out" ] || { echo 'no pods'; return; }
-  while IFS='|' read -r namespace name phase ready node ip of started restarts since; do
+  [[ $'\n'$out == *$'\nPod|'* ]] || { echo 'no pods'; return; }
+  while IFS='|' read -r kind namespace name phase ready node ip of started restarts since message; do
+    if [ "$kind" = Node ]; then
+      [ "$ready" = True ] || { [ "$NETWORK" = none ] && [[ $message == *NetworkPluginNotReady* ]]; } || away+="$name "
+      continue
+    fi
+    # A message of several lines has no kind.
+    [ "$kind" = Pod ] || continue
     case $namespace in kube-system | kube-flannel) ;; *) continue ;; esac
-    [ -z "$node" ] || case " $away " in *" $node "*) continue ;; esac
+    [ -z "$node" ] || case $away in *" $node "*) continue ;; esac
     [ "$phase" != Succeeded ] || continue
     # Others may need that network, or be it.
     [ "$NETWORK" != none ] || case "$of $name" in 'Node '* | 'DaemonSet kube-proxy-'*) ;; *) continue ;; esac
@@ -48,5 +54,5 @@ waiting() {
 }
 until missing=$(waiting) && [ -z "$missing" ]; do
   [ "$(left)" -gt 1 ] || { echo "not running within $WAIT_SECONDS s:" >&2; echo "$missing" >&2; exit 1; }
-  sleep 0.3
+  sleep 0.5
 done

@@ -60,7 +60,7 @@ proxied=/etc/systemd/system/containerd.service.d/matryoshka-proxy.conf
 # shellcheck disable=SC2086
 now=$(cat "$installed/containerd" /etc/containerd/config.toml /etc/systemd/system/containerd.service $proxied | sha256sum)
 if ! is_installed containerd.running "$now" || ! systemctl is-active -q containerd; then
-  systemctl enable -q containerd 2>/dev/null; systemctl restart containerd || fail "containerd does not start: $(journalctl -u containerd -n 5 --no-pager -o cat)"
+  enable_unit containerd.service; systemctl restart containerd || fail "containerd does not start: $(journalctl -u containerd -n 5 --no-pager -o cat)"
   echo "$now" > "$installed/containerd.running"; changed containerd.service
 fi
 present=$(ctr -n k8s.io images ls -q) || fail 'containerd does not answer'

@@ -1,5 +1,5 @@
 if is_made unit containerd.service; then
-  systemctl disable -q --now containerd 2>/dev/null
+  disable_unit containerd.service
   release_mounts '^/run/containerd/io\.containerd\.|^/var/lib/containerd/tmpmounts/'
 fi
 unmake; stayed=$?

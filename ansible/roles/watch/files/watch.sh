@@ -36,6 +36,6 @@ SystemCallArchitectures=native
 WantedBy=multi-user.target
 U
 if [ -n "$restart" ] || ! systemctl is-active -q matryoshka-watch || ! systemctl is-enabled -q matryoshka-watch; then
-  systemctl enable -q matryoshka-watch 2>/dev/null; systemctl restart matryoshka-watch || fail 'matryoshka-watch does not start'
+  enable_unit matryoshka-watch.service; systemctl restart matryoshka-watch || fail 'matryoshka-watch does not start'
   changed matryoshka-watch.service
 fi
