@@ -1,7 +1,25 @@
 import { defineConfig } from 'vitest/config';
 import { HEAVY_LANES } from './test/e2e/lane-count.ts';
-import { LIGHT_FILES } from './test/e2e/light.ts';
 import { LongestFirst } from './test/e2e/longest-first.ts';
+import { ROWS } from './test/e2e/rows.ts';
+
+/** Each is a run of vitest of its own (test/e2e/main.ts). */
+const E2E = [
+  { name: 'e2e', ...ROWS.attended, maxWorkers: HEAVY_LANES },
+  { name: 'e2e-light', ...ROWS.attendedLight, maxWorkers: 1 },
+  { name: 'e2e-unattended', ...ROWS.unattended, maxWorkers: HEAVY_LANES },
+  { name: 'e2e-unattended-light', ...ROWS.unattendedLight, maxWorkers: 1 },
+  // They kill the operator, or the meta cluster's host: nobody else may count on either meanwhile.
+  { name: 'e2e-disturbing', ...ROWS.disturbing, maxWorkers: 1 },
+].map((row, index) => ({
+  test: {
+    ...row,
+    globalSetup: ['test/e2e/global-setup.ts'],
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
+    sequence: { groupOrder: 10 + index },
+  },
+}));
 
 /** Projects, by what they need: nothing; an API server with controllers; one without; a whole lab. */
 export default defineConfig({
@@ -39,53 +57,7 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
-      {
-        test: {
-          name: 'e2e',
-          include: ['test/e2e/*.test.ts'],
-          exclude: [...LIGHT_FILES],
-          globalSetup: ['test/e2e/global-setup.ts'],
-          testTimeout: 900_000,
-          hookTimeout: 900_000,
-          maxWorkers: HEAVY_LANES,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          name: 'e2e-light',
-          include: [...LIGHT_FILES],
-          globalSetup: ['test/e2e/global-setup.ts'],
-          testTimeout: 900_000,
-          hookTimeout: 900_000,
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        test: {
-          // One kills the operator again and again; the other does not care who leads, or since when.
-          name: 'e2e-unattended',
-          include: ['test/e2e/unattended/*.test.ts'],
-          globalSetup: ['test/e2e/global-setup.ts'],
-          testTimeout: 900_000,
-          hookTimeout: 900_000,
-          maxWorkers: HEAVY_LANES,
-          sequence: { groupOrder: 4 },
-        },
-      },
-      {
-        test: {
-          // They kill the operator, or the meta cluster's host: nobody else may count on either meanwhile.
-          name: 'e2e-disturbing',
-          include: ['test/e2e/disturbing/*.test.ts'],
-          globalSetup: ['test/e2e/global-setup.ts'],
-          testTimeout: 900_000,
-          hookTimeout: 900_000,
-          maxWorkers: 1,
-          sequence: { groupOrder: 6 },
-        },
-      },
+      ...E2E,
     ],
   },
 });

@@ -14,7 +14,11 @@ import { HEAVY_LANES, LANES } from './lane-count.ts';
  * (vitest gives all files of a run the same lanes). LANES=1 runs one file at a time. Goes on after a failure, so that one
  * run tells everything.
  */
-const PHASES = [['e2e', 'e2e-light'], ['e2e-unattended'], ['e2e-disturbing']] as const;
+const PHASES = [
+  ['e2e', 'e2e-light'],
+  ['e2e-unattended', 'e2e-unattended-light'],
+  ['e2e-disturbing'],
+] as const;
 type Project = (typeof PHASES)[number][number];
 
 const { F = '', T, KEEP } = process.env;
