@@ -119,11 +119,36 @@ const KINDS: readonly [string, () => Promise<void>, string][] = [
   ],
 ];
 
+/** Looks until one has found that nothing differs, and no sum is left to be taken. */
+async function settled(): Promise<void> {
+  for (let looks = 0; looks < 4; looks += 1) expect(await look()).toEqual([]);
+}
+
 describe('the host', () => {
   it.each(KINDS)('tells that %s, and nothing else', async (_, drift, says) => {
     await drift();
-    const told = await look();
-    expect(told).toEqual([says]);
+    expect(await look()).toEqual([says]);
+  });
+
+  it.each(KINDS)('tells it after looks that found nothing: %s', async (_, drift, says) => {
+    await settled();
+    await drift();
+    expect(await look()).toEqual([says]);
+    expect(await look()).toEqual([says]);
+  });
+
+  it('is compared with what was made only where something has changed since', async () => {
+    await settled();
+    await put(
+      '/bin/sort',
+      '#!/bin/sh\necho compared >> "$MATRYOSHKA_ROOT/sorted"; exec /usr/bin/sort "$@"\n',
+      0o755,
+    );
+    await run('look');
+    await expect(text('/sorted')).rejects.toThrow('ENOENT');
+    await touch(CONFIG);
+    expect(await look()).toEqual([]);
+    expect(await text('/sorted')).toContain('compared');
   });
 });
 

@@ -78,6 +78,7 @@ export function watchedHost() {
         PATH: `${at('/bin')}:${process.env['PATH']}`,
         NODE_NAME: 'n1',
         MATRYOSHKA_WATCH_PAUSE: '0',
+        MATRYOSHKA_WATCH_MEMBERS: '0',
       },
     });
     expect(stderr).toBe('');
