@@ -122,14 +122,14 @@ put() {
 # The sum of standard input. By openssl, where it is, in a sixth of the time: it uses what processors have for it.
 sha256_of() { if command -v openssl > /dev/null; then openssl dgst -sha256 -r; else sha256sum; fi; }
 
-# fetch NAME PATH SHA256 → file $work/NAME. Not summed on its way: pipes cost as much as curl itself.
+# fetch NAME PATH SHA256 [FILE] → that file, or $work/NAME. Not summed on its way: pipes cost as much as curl itself.
 fetch() {
-  local sum
-  curl -fsS --retry 5 --retry-delay 1 --retry-all-errors --connect-timeout 10 --max-time 900 -o "$work/$1" \
+  local sum file=${4:-$work/$1}
+  curl -fsS --retry 5 --retry-delay 1 --retry-all-errors --connect-timeout 10 --max-time 900 -o "$file" \
     "$ARTIFACTS_BASE_URL/$2" 2> "$work/$1.err" || fail "cannot fetch $ARTIFACTS_BASE_URL/$2: $(tail -1 "$work/$1.err")"
   rm -f "$work/$1.err"
-  sum=$(sha256_of < "$work/$1")
-  [ "${sum%% *}" = "$3" ] || { rm -f "$work/$1"; fail "$2 does not have the sum $3"; }
+  sum=$(sha256_of < "$file")
+  [ "${sum%% *}" = "$3" ] || { rm -f "$file"; fail "$2 does not have the sum $3"; }
 }
 
 # unpack NAME IMAGE: the files of an image of containerd, in $work/NAME. Answers 1 when they were there.
@@ -150,16 +150,19 @@ unpack() {
 
 is_installed() { [ "$(cat "$installed/$1" 2>/dev/null)" = "$2" ]; }
 
+# Programs come into their folder under another name first: /var may be another disk, and moving would be copying.
 binary() { # NAME PATH SHA256 TARGET
-  own file "$4"
+  local new=${4%/*}/.${4##*/}.matryoshka
+  own file "$4" "$new"
   ! is_installed "$1" "$3" || [ ! -x "$4" ] || return 0
-  fetch "$1" "$2" "$3"
-  chmod 755 "$work/$1"; mv -f "$work/$1" "$4"; echo "$3" > "$installed/$1"; changed "$1"
+  fetch "$1" "$2" "$3" "$new"
+  chmod 755 "$new"; mv -f "$new" "$4"; echo "$3" > "$installed/$1"; changed "$1"
 }
 
 # archive NAME PATH SHA256 FOLDER [MEMBER…]: files of a .tar.gz, all of them or the ones that are named, go to a folder.
 archive() {
-  local unpacked=$work/$1.d files
+  local unpacked=$4/.$1.matryoshka files
+  own tree "$unpacked"
   ! is_installed "$1" "$3" || return 0
   fetch "$1" "$2" "$3"
   rm -rf "$unpacked"; mkdir -p "$unpacked"

@@ -2,7 +2,8 @@
 own tree /etc/kubernetes /var/lib/kubelet /run/kubernetes /var/log/pods /var/log/containers \
   dir /usr/libexec tree /usr/libexec/kubernetes dir /etc/systemd/system/kubelet.service.d unit kubelet.service \
   file /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d/10-kubeadm.conf \
-  /usr/local/bin/kubelet /usr/local/bin/kubeadm ${KUBECTL_PATH:+/usr/local/bin/kubectl}
+  /usr/local/bin/kubelet /usr/local/bin/.kubelet.matryoshka /usr/local/bin/kubeadm /usr/local/bin/.kubeadm.matryoshka \
+  ${KUBECTL_PATH:+/usr/local/bin/kubectl /usr/local/bin/.kubectl.matryoshka}
 mkdir -p /etc/kubernetes/manifests
 if [ -n "$RESOLV_NAMESERVERS" ]; then
   # shellcheck disable=SC2086

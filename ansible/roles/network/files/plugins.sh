@@ -1,6 +1,6 @@
 # CNI plugins, and what the pod network and kube-proxy will make: links, tables and chains of packet rules.
-mine=(dir /opt/cni /opt/cni/bin /etc/cni /etc/cni/net.d tree /var/lib/cni /run/flannel)
-[ "$NETWORK" = none ] || mine+=(file /etc/cni/net.d/10-flannel.conflist /opt/cni/bin/flannel)
+mine=(dir /opt/cni /opt/cni/bin /etc/cni /etc/cni/net.d tree /var/lib/cni /run/flannel /opt/cni/bin/.cni-plugins.matryoshka)
+[ "$NETWORK" = none ] || mine+=(file /etc/cni/net.d/10-flannel.conflist /opt/cni/bin/flannel tree /opt/cni/bin/.flannel-cni-plugin.matryoshka)
 [ -e /run/xtables.lock ] || mine+=(file /run/xtables.lock)
 if ! grep -q "^$ROLE before " "$manifest"; then
   for link in cni0 flannel.1 flannel-v6.1 kube-ipvs0; do ip link show "$link" > /dev/null 2>&1 || mine+=(link "$link"); done

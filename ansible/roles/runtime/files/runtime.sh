@@ -17,8 +17,8 @@ bring() { # IMAGE SHA256: what was fetched of it goes into containerd
 }
 
 # containerd makes the folder of the pod network's configuration, on hosts without one too.
-own tree /var/lib/containerd /run/containerd /etc/containerd /opt/containerd dir /etc/cni /etc/cni/net.d unit containerd.service \
-  file /etc/systemd/system/containerd.service /etc/containerd/config.toml /usr/local/bin/runc \
+own tree /var/lib/containerd /run/containerd /etc/containerd /opt/containerd /usr/local/bin/.containerd.matryoshka dir /etc/cni /etc/cni/net.d unit containerd.service \
+  file /etc/systemd/system/containerd.service /etc/containerd/config.toml /usr/local/bin/runc /usr/local/bin/.runc.matryoshka \
   /usr/local/bin/containerd /usr/local/bin/containerd-shim-runc-v2 /usr/local/bin/ctr
 # Images are fetched from the beginning; what brings them in awaits containerd.
 declare -A fetching
