@@ -78,8 +78,8 @@ check_etcd() {
   [ -z "$sick" ] || fail "members of etcd that stay do not answer:$sick; of $voters that would be left $well are healthy, $((voters / 2 + 1)) are needed, and each must be: mend or remove them first; nothing was changed"
 }
 
-# forget_learners ADDRESSES: a control plane whose join was cut short joins anew, and has its turn later; until then its
-# learner would keep out all others. It has no vote.
+# forget_learners ADDRESSES: a host whose join was cut short joins anew, and has its turn later; until then its learner
+# would keep out all others. It has no vote.
 forget_learners() {
   local address id name learner out
   while read -r address id name learner; do
