@@ -1,62 +1,82 @@
 import { sleep } from '#base/clock.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
-import { untilDone } from '#lab/meta/cluster.ts';
+import { untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { type Figure, median } from '../figures.ts';
 import { freshHosts } from '../hosts.ts';
-import { NAME, ours, PATH, removeOurs } from '../ours.ts';
+import { NAME, ours, removeOurs } from '../ours.ts';
 
-/** A worker is added to a large cluster and to a small one: the cost should follow the change. */
+/**
+ * A worker is added to a large cluster and to a small one: the cost should follow the change. Both stand all the while, as
+ * what idles on hosts of the large one takes its share of the same processors, whichever grows.
+ */
 
 const LARGE = { masters: 3, workers: 10 };
 const SMALL = { masters: 1, workers: 1 };
-/** The meta cluster's host, the large cluster, and the one that is added. */
-const HOSTS = 1 + LARGE.masters + LARGE.workers + 1;
+const SMALL_NAME = 'bench-small';
+/** The meta cluster's host, both clusters, and the one that is added. */
+const HOSTS = 1 + LARGE.masters + LARGE.workers + SMALL.masters + SMALL.workers + 1;
 const OPERATION_MS = 8 * 60_000;
 /** Kubelets of new nodes do much at first. */
 const SETTLE_MS = 30_000;
 
-export async function addWorker(meta: Meta, runs: number, say: Say): Promise<Figure> {
-  const large = await additions(meta, LARGE, runs, say);
-  const small = await additions(meta, SMALL, runs, say);
-  const measured = large.map((seconds, run) => ({ ours: seconds, peer: small[run] ?? Number.NaN }));
-  const name = `a worker added to ${LARGE.masters}+${LARGE.workers} (s), against ${SMALL.masters}+${SMALL.workers}`;
-  return { name, ours: median(large), peer: median(small), bound: 1.2, runs: measured };
-}
-
-/** Seconds from the request to the result, on hosts that had nothing before the first. */
-async function additions(
-  meta: Meta,
-  { masters, workers }: typeof LARGE,
-  runs: number,
-  say: Say,
-): Promise<number[]> {
-  const hosts = await freshHosts(say, HOSTS);
-  const [members, spare] = [hosts.slice(0, masters + workers), hosts.at(-1)];
-  await ours(meta, members, say, masters);
-  const seconds: number[] = [];
-  for (let run = 1; run <= runs; run += 1) {
-    await sleep(SETTLE_MS);
-    const nodeList = entries([...members.slice(masters), ...(spare ? [spare] : [])]);
-    const took = await announced(say, `a worker for ${masters}+${workers}`, () =>
-      timed(meta, `${PATH}/scaleup`, { nodeList }),
-    );
-    say(`-- ${took.toFixed(1)} s`);
-    seconds.push(took);
-    await timed(meta, `${PATH}/scaledown`, { nodeList: entries(members.slice(masters)) });
-  }
-  await removeOurs(meta, say);
-  return seconds;
-}
-
+const sizeOf = ({ masters, workers }: typeof LARGE): string => `${masters}+${workers}`;
+const pathOf = (name: string) => `/region/lab/cluster/${name}`;
 const entries = (hosts: readonly LabHost[]) => hosts.map(({ ip }) => ({ ip }));
 
-/** Asks for an operation and awaits its result; answers seconds. */
-export async function timed(meta: Meta, path: string, body: Record<string, unknown>): Promise<number> {
+export async function addWorker(meta: Meta, runs: number, say: Say): Promise<Figure> {
+  const hosts = await freshHosts(say, HOSTS);
+  const members = LARGE.masters + LARGE.workers;
+  const large = hosts.slice(0, members);
+  const small = hosts.slice(members, members + SMALL.masters + SMALL.workers);
+  const spare = hosts.slice(-1);
+  await ours(meta, large, say, LARGE.masters);
+  const [masterList, nodeList] = [
+    entries(small.slice(0, SMALL.masters)),
+    entries(small.slice(SMALL.masters)),
+  ];
+  const body = { name: SMALL_NAME, masterList, nodeList, privateSSHKey: meta.privateKey };
+  await timed(meta, pathOf(SMALL_NAME), body, SMALL_NAME);
+
+  const added = async (what: string, name: string, workers: readonly LabHost[]): Promise<number> => {
+    await sleep(SETTLE_MS);
+    const wanted = { nodeList: entries([...workers, ...spare]) };
+    const seconds = await announced(say, `a worker for ${what}`, () =>
+      timed(meta, `${pathOf(name)}/scaleup`, wanted, name),
+    );
+    say(`-- ${seconds.toFixed(1)} s`);
+    await timed(meta, `${pathOf(name)}/scaledown`, { nodeList: entries(workers) }, name);
+    return seconds;
+  };
+  const measured: { ours: number; peer: number }[] = [];
+  for (let run = 1; run <= runs; run += 1)
+    measured.push({
+      ours: await added(sizeOf(LARGE), NAME, large.slice(LARGE.masters)),
+      peer: await added(sizeOf(SMALL), SMALL_NAME, small.slice(SMALL.masters)),
+    });
+  await meta.rest.raw('DELETE', pathOf(SMALL_NAME));
+  await untilCluster(meta, SMALL_NAME, (cluster) => cluster === undefined, OPERATION_MS);
+  await removeOurs(meta, say);
+  return {
+    name: `a worker added to ${sizeOf(LARGE)} (s), against ${sizeOf(SMALL)} beside it`,
+    ours: median(measured.map((run) => run.ours)),
+    peer: median(measured.map((run) => run.peer)),
+    bound: 1.2,
+    runs: measured,
+  };
+}
+
+/** Asks for an operation on that cluster and awaits its result; answers seconds. */
+export async function timed(
+  meta: Meta,
+  path: string,
+  body: Record<string, unknown>,
+  name = NAME,
+): Promise<number> {
   const begun = performance.now();
   const { status, body: answer } = await meta.rest.raw('POST', path, body);
   if (status !== 200) throw new Error(`POST ${path} was answered by ${status} ${JSON.stringify(answer)}`);
-  await untilDone(meta, NAME, OPERATION_MS);
+  await untilDone(meta, name, OPERATION_MS);
   return (performance.now() - begun) / 1000;
 }
