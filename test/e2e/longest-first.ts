@@ -5,9 +5,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = [
   'half-done',
   'cut-short',
-  'highly-available',
   'etcd-apart',
   'repair',
+  'highly-available',
   'host-faults',
   'host-lost',
   'operator-killed',

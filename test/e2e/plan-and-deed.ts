@@ -6,6 +6,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { differences, type HostSnapshot, snapshotHost } from '#lab/host-snapshot.ts';
 import { docker } from '#lab/hosts/docker.ts';
+import type { LabHost } from '#lab/hosts/places.ts';
 import { clientOf, kubeconfigOf } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { ACTIONS } from '#protocol/order.ts';
@@ -22,6 +23,8 @@ type Planned = z.infer<typeof plannedHosts>;
 interface Node extends KubeObject {
   spec: { taints?: readonly { key: string }[]; unschedulable?: boolean };
 }
+
+type AddressOf = (host: LabHost) => string;
 
 interface Standing {
   /** SSH logins so far, by address of the host. */
@@ -63,14 +66,15 @@ async function nodesOf(meta: Meta, name: string): Promise<Map<string, unknown>> 
   }
 }
 
-async function standing(meta: Meta, name: string, files: boolean): Promise<Standing> {
+async function standing(meta: Meta, name: string, files: boolean, addressOf: AddressOf): Promise<Standing> {
   const { items } = await meta.client.list<HostRecord>(HOSTS, { namespace: OPERATOR });
   const records = new Map(items.map((record) => [record.spec.ip, record]));
   const logins = new Map<string, number>();
   const bare = new Map<string, HostSnapshot>();
   for (const host of meta.hosts) {
-    logins.set(host.ip, await loginsOf(host.name));
-    if (files && !records.has(host.ip)) bare.set(host.ip, await snapshotHost(host.name));
+    const ip = addressOf(host);
+    logins.set(ip, await loginsOf(host.name));
+    if (files && !records.has(ip)) bare.set(ip, await snapshotHost(host.name));
   }
   return { logins, bare, records, nodes: await nodesOf(meta, name) };
 }
@@ -111,22 +115,27 @@ export async function dryRun(
  * Runs an operation, which `act` asks for and awaits, and compares its deeds with its plan: hosts that the plan does
  * not name saw no login, nodes of others are the same, records tell the deeds. `plan`: what a dry run said before;
  * without it the plan is that of the operation's record. `files`: also compares the files of hosts that belong to nobody
- * (some seconds a host).
+ * (some seconds a host). `addressOf`: by which the cluster names hosts.
  */
 export async function asPlanned(
   meta: Meta,
   name: string,
   act: () => Promise<unknown>,
-  { plan, files = false }: { plan?: Planned; files?: boolean } = {},
+  {
+    plan,
+    files = false,
+    addressOf = ({ ip }) => ip,
+  }: { plan?: Planned; files?: boolean; addressOf?: AddressOf } = {},
 ): Promise<void> {
-  const before = await standing(meta, name, files);
+  const before = await standing(meta, name, files, addressOf);
   await act();
   const gone = (await cluster(meta, name)) === undefined;
   const planned = gone ? (plan ?? []) : await recordedPlan(meta, name);
   if (plan) expect(planned, 'the plan that was carried out').toEqual(plan);
   const action = new Map(planned.map((host) => [host.ip, host.action]));
-  const after = await standing(meta, name, files);
-  for (const { ip, name: host } of meta.hosts) {
+  const after = await standing(meta, name, files, addressOf);
+  for (const one of meta.hosts) {
+    const [ip, host] = [addressOf(one), one.name];
     if (action.has(ip)) continue;
     expect(after.logins.get(ip), `logins on ${host}, which the plan does not name`).toBe(
       before.logins.get(ip),

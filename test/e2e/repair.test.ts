@@ -73,7 +73,10 @@ const repaired = async () => {
   await ask();
   await untilDone(meta, NAME, OPERATION_MS);
   await untilAsMade();
-  expect(await readyNodesOf(meta, NAME)).toEqual(nodes(...ALL));
+  // A kubelet that was started anew says that its node is Ready at its next word.
+  await expect
+    .poll(() => readyNodesOf(meta, NAME), { timeout: 30_000, interval: 1_000 })
+    .toEqual(nodes(...ALL));
 };
 const kubelet = (index: number) => sh(index, 'systemctl show -P MainPID kubelet');
 const serves = (index: number) => sh(index, 'curl -gsk -m 5 https://[::1]:6443/readyz || true');
@@ -171,7 +174,7 @@ describe('hosts that somebody has changed by hand', () => {
     const told = await untilTold(WORKER);
     expect(asMade(told)?.message).toContain('"repairing"');
     const before = await Promise.all([0, 1, 2].map(kubelet));
-    await asPlanned(meta, NAME, repaired);
+    await asPlanned(meta, NAME, repaired, { addressOf: ip6Of });
     // Where nothing differed nothing was started anew.
     expect(await Promise.all([0, 1, 2].map(kubelet))).toEqual(before);
     expect(await sh(WORKER, `cat ${DROP_IN}.set-aside`)).toContain('Nice=1');
@@ -192,7 +195,7 @@ describe('hosts that somebody has changed by hand', () => {
       },
       OPERATION_MS,
     );
-    await asPlanned(meta, NAME, repaired);
+    await asPlanned(meta, NAME, repaired, { addressOf: ip6Of });
     await watching;
     expect(unready).toEqual([]);
     expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
