@@ -1,14 +1,14 @@
 import { basename } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest files of each group of `make e2e`; begun last, one of them would run on alone. */
+/** The longest files of each row of `make e2e`, and those that wait for long; begun last, one of them would run on alone. */
 const LONGEST = [
   'half-done',
   'cut-short',
   'etcd-apart',
   'repair',
-  'highly-available',
   'host-faults',
+  'highly-available',
   'host-lost',
   'operator-killed',
   'workspace',
