@@ -1,8 +1,11 @@
-# container: the member beside this control plane, if it runs; pods of users may have containers of that name.
-container() {
+running() { # LABELS: of the containers of system pods that have these, one that runs
   ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
-    grep -xF "$(ctr -n k8s.io containers ls -q 'labels."io.kubernetes.container.name"==etcd,labels."io.kubernetes.pod.namespace"==kube-system')" | head -1
+    grep -xF "$(ctr -n k8s.io containers ls -q "$1,labels.\"io.kubernetes.pod.namespace\"==kube-system")" | head -1
 }
+# container: the member beside this control plane, if it runs; pods of users may have containers of that name.
+container() { running 'labels."io.kubernetes.container.name"==etcd'; }
+# sandbox: that of its pod, which stays until the kubelet has let the pod go, whether a container runs in it or waits to be started anew.
+sandbox() { running 'labels."component"==etcd,labels."tier"==control-plane'; }
 # etcd ARGUMENT…: asks with the programs of this host where it has them, else with those in the member's pod.
 etcd() {
   local container pair ca ask=

@@ -1,0 +1,60 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+/** When the data of a member beside a control plane goes, by what containerd tells of its pod; a directory stands for the host. */
+const ansible = join(import.meta.dirname, '..', 'ansible');
+const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
+
+let root = '';
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'stop-pod-'));
+  await mkdir(join(root, 'etc/kubernetes/manifests'), { recursive: true });
+  await mkdir(join(root, 'var/lib/etcd/member'), { recursive: true });
+  await writeFile(join(root, 'etc/kubernetes/manifests/etcd.yaml'), '');
+});
+afterEach(() => rm(root, { recursive: true }));
+
+/** `seen`: what runs at each look, one after the other, `c` the container and `s` the sandbox; the last one stays. */
+async function stop(seen: readonly string[]) {
+  const script = `${read('files/prelude.sh')}
+    ROLE=etcd
+    ${read('roles/etcd/files/etcd.sh')}
+    looks=(${seen.map((one) => `'${one}'`).join(' ')})
+    ctr() {
+      local now at; at=$(cat "$R/looks" 2>/dev/null || echo 0)
+      now=\${looks[$at]-\${looks[-1]}}
+      case "$*" in
+        *'tasks ls') [[ $now != *c* ]] || echo 'member 1 RUNNING'; [[ $now != *s* ]] || echo 'pause 2 RUNNING' ;;
+        *'containers ls'*container.name*) echo member ;;
+        *'containers ls'*component*) echo pause; echo $((at + 1)) > "$R/looks" ;;
+      esac
+    }
+    sleep() { :; }
+    ${read('roles/etcd/files/stop-pod.sh')}`;
+  const { exitCode, stderr } = await execa('/bin/bash', ['-c', script], {
+    env: { MATRYOSHKA_ROOT: root },
+    reject: false,
+  });
+  return { exitCode, stderr };
+}
+const hasData = () => existsSync(join(root, 'var/lib/etcd/member'));
+
+it('goes when the pod has gone', async () => {
+  expect(await stop(['cs', 'cs', 's', ''])).toEqual({ exitCode: 0, stderr: '' });
+  expect(hasData()).toBe(false);
+  expect(existsSync(join(root, 'etc/kubernetes/manifests/etcd.yaml'))).toBe(false);
+});
+
+it('stays while the member, which others have put out, waits to be started once more', async () => {
+  expect(await stop(['s', 'cs', 's', ''])).toEqual({ exitCode: 0, stderr: '' });
+  expect(hasData()).toBe(false);
+});
+
+it('stays where the pod stays, and that is said', async () => {
+  expect(await stop(['s'])).toEqual({ exitCode: 1, stderr: 'etcd goes on beside this control plane' });
+  expect(hasData()).toBe(true);
+});
