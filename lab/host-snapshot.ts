@@ -33,7 +33,7 @@ const allowed: readonly { readonly pattern: RegExp; readonly because: string }[]
 /**
  * Run on the host. Hashes are of content, by what hashes fastest there; times and sizes of folders say nothing. Content is
  * read again only of files that are not as they were at the snapshot before (as git's index has it: inode, size, times, and
- * none that was written within the second before).
+ * none that was written within two seconds before).
  */
 const SCRIPT = String.raw`
 # Without it no file would be listed, and none be missed.

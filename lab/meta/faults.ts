@@ -143,8 +143,8 @@ export const faults = {
 };
 
 /**
- * Awaits what no watch tells: a process or a file of a host, or an API server that is away; bounded. To look costs a tenth
- * of a second of a processor, so whoever must not miss a moment says how often.
+ * Awaits what no watch tells: a process or a file of a host, or an API server that is away; bounded. Most looks begin
+ * programs on a host, so whoever must not miss a moment says how often.
  */
 export async function seen(
   what: string,

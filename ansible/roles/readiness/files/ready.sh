@@ -28,7 +28,7 @@ done
 # The kubelet asks CoreDNS only every ten seconds whether it is ready; the same question is put to it here. A static pod it
 # asks for the first time after ten seconds, when kubeadm has heard long since that it is well: one that runs and was not
 # asked yet (`started`) is not awaited, unless it has ended before. Pods of a node that is away are nobody's to await.
-# Nodes and pods by one question: kubectl takes a tenth of a second of a processor each time.
+# Nodes and pods by one question: to begin kubectl costs more than what it asks.
 waiting() {
   local kind namespace name phase ready node ip of started restarts since message out away=' '
   out=$(kubectl get nodes,pods -A -o 'jsonpath={range .items[*]}{.kind}|{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.status.conditions[?(@.type=="Ready")].status}|{.spec.nodeName}|{.status.podIP}|{.metadata.ownerReferences[0].kind}|{.status.containerStatuses[0].started}|{.status.containerStatuses[0].restartCount}|{.status.containerStatuses[0].state.running.startedAt}|{.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}' 2>&1) ||
