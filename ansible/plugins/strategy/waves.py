@@ -12,10 +12,14 @@ playbook ends. A play whose name is in MATRYOSHKA_UNCUT, a JSON list, is finishe
 
 import json
 import os
+import sys
 from collections import deque
 
 from ansible.executor.play_iterator import IteratingStates
 from ansible.plugins.strategy.free import StrategyModule as Free
+
+sys.path.append(os.path.join(os.path.dirname(__file__), '..', '..', 'python'))
+import unforked
 
 DOCUMENTATION = """
 name: waves
@@ -35,6 +39,8 @@ LOOK_SECONDS = 0.05
 # it has come: the worker before it ends a little after its result. To go through them takes all variables of such a
 # host together, so it is done ever more seldom, up to this.
 PASS_SECONDS = 1.0
+
+unforked.prepare()
 
 
 class Results(deque):
@@ -90,8 +96,18 @@ class StrategyModule(Free):
 
     def _queue_task(self, host, task, task_vars, play_context):
         # With more hosts than forks one pass over them takes long.
-        if not self._stops():
+        if self._stops():
+            return
+        result = unforked.passed_over(host, task, task_vars)
+        if result is None:
             super()._queue_task(host, task, task_vars, play_context)
+            return
+        self._tqm.send_callback('v2_runner_on_start', host, task)
+        self._queued_task_cache[(host.name, task._uuid)] = {
+            'host': host, 'task': task, 'task_vars': task_vars, 'play_context': play_context}
+        with self._results_lock:
+            self._results.append(result)
+        self._pending_results += 1
 
     def _members(self, *groups):
         found = (self._inventory.groups.get(group) for group in groups)
