@@ -26,10 +26,11 @@ const ask = async (path: string, body: Record<string, unknown>) =>
   expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status: 200 });
 
 /** The operation that runs fails within so long, and its object says so in words that match. */
-async function untilFailed(says: RegExp, withinMs: number): Promise<void> {
+async function untilFailed(says: RegExp, withinMs: number) {
   const failed = await untilCluster(meta, NAME, (one) => one?.status?.phase === 'Failed', withinMs);
   console.log(failed?.status?.message);
   expect(failed?.status?.message).toMatch(says);
+  return failed;
 }
 const retried = async (path: string, body: Record<string, unknown>) => {
   await ask(path, { ...body, retry: true });
@@ -37,14 +38,23 @@ const retried = async (path: string, body: Record<string, unknown>) => {
 };
 
 describe('a host that is struck', () => {
-  it('serves at first', async () => {
-    await ask(PATH, {
+  it('refuses SSH: it is named within a minute, and the cluster is made once it does not', async () => {
+    const body = {
       name: NAME,
       masterList: entries(0),
       nodeList: entries(1),
       privateSSHKey: meta.privateKey,
-    });
-    await untilDone(meta, NAME, OPERATION_MS);
+    };
+    await faults.stopSsh(host(1));
+    try {
+      await ask(PATH, body);
+      const failed = await untilFailed(new RegExp(host(1).ip), 60_000);
+      expect(failed?.status).toMatchObject({ reason: 'HostUnreachable' });
+    } finally {
+      await faults.startSsh(host(1));
+    }
+    await retried(PATH, body);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
   });
 
   it('takes connections and says nothing: it is named within a minute, and taken in when it speaks', async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import { PODS } from '#api/core.ts';
-import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { HOSTS, type HostRecord, stateOf } from '#api/host-record.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { sleep } from '#base/clock.ts';
 import { kubectl } from '#lab/kubectl.ts';
@@ -12,7 +13,7 @@ import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
 import { openLane, secondNode } from '../lanes.ts';
 
-/** The meta cluster has too much to do, loses a server, or has no disk left, while a cluster is made. */
+/** The meta cluster has too much to do, no disk left, or no image of ours, or loses a server, a node or all at once. */
 const NAME = 'troubled';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 8 * 60_000;
@@ -22,15 +23,18 @@ const OPERATOR = 'matryoshka-system';
 
 let meta: Meta;
 
-const { host } = byNumber(() => meta);
+const { host, entries, nodes } = byNumber(() => meta);
+const run = (...args: string[]) => kubectl(meta.kubeconfigPath, args, { timeoutMs: 130_000 });
 const create = () => {
-  const lists = { masterList: [{ ip: host(0).ip }], nodeList: [{ ip: host(1).ip }] };
+  const lists = { masterList: entries(0), nodeList: entries(1) };
   return meta.rest.raw('POST', PATH, { name: NAME, ...lists, privateSSHKey: meta.privateKey });
 };
 const remove = async () => {
   await meta.rest.raw('DELETE', PATH);
   await untilCluster(meta, NAME, (one) => one === undefined, OPERATION_MS);
 };
+const stalled = (one: KubernetesCluster | undefined) => findCondition(one?.status?.conditions, 'Stalled');
+const isBlocked = (one: KubernetesCluster | undefined) => stalled(one)?.reason === 'RunBlocked';
 
 interface OperatorPod extends KubeObject {
   spec?: { nodeName?: string };
@@ -52,26 +56,52 @@ const restarts = async () => {
 };
 const isReady = ({ status }: OperatorPod) => status?.containerStatuses?.every(({ ready }) => ready) ?? false;
 
-describe('while a cluster is made, the meta cluster', () => {
+describe('while a cluster is made, or changed, the meta cluster', () => {
   beforeAll(async () => {
     meta = await openLane();
   });
   afterAll(() => meta.close());
-  it('may be busy for minutes: no pod of ours is restarted', async () => {
+  it('may be busy for minutes: no pod of ours is restarted, and a host that is away is told when the cluster goes', async () => {
     const before = await restarts();
     await faults.busy(meta.host, BUSY_SECONDS);
     const over = sleep(BUSY_SECONDS * 1_000);
     await create();
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
     expect(cluster.status?.operation?.attempt).toBe(1);
-    await remove();
+    await faults.pause(host(1));
+    try {
+      await remove();
+    } finally {
+      await faults.unpause(host(1));
+    }
+    const { items } = await meta.client.list<HostRecord>(HOSTS, { namespace: OPERATOR });
+    const ours = items.filter(({ spec }) => spec.cluster.endsWith(`/${NAME}`));
+    expect(ours.map((record) => [record.spec.ip, stateOf(record)])).toEqual([[host(1).ip, 'Unclean']]);
     await over;
     expect(await restarts()).toEqual(before);
   });
 
+  it('may be short of disk: the Job goes, the operator stays, and the next attempt waits for room', async () => {
+    const before = await restarts();
+    await create();
+    await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
+    await faults.shortenDisk(meta.host);
+    try {
+      const waiting = await untilCluster(meta, NAME, isBlocked, 120_000);
+      expect(stalled(waiting)?.message).toContain('make room');
+      expect(await restarts()).toEqual(before);
+    } finally {
+      await faults.lengthenDisk(meta.host);
+    }
+    const cluster = await untilDone(meta, NAME, OPERATION_MS);
+    expect(cluster.status?.operation?.attempt).toBe(2);
+    // The worker was away when the last one went, and is taken as it was left.
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
+    await remove();
+  });
+
   it('may lose one server, then the node of the other: who follows a log notices neither', async () => {
     const second = secondNode();
-    const run = (...args: string[]) => kubectl(meta.kubeconfigPath, args, { timeoutMs: 130_000 });
     const servers = () => podsOf('matryoshka-server');
     const spread = async () => {
       const pods = await servers();
@@ -109,27 +139,43 @@ describe('while a cluster is made, the meta cluster', () => {
     expect(told.at(-1)).toBe('create finished');
     const lines = told.slice(1, -1);
     expect(kept).toContain(JSON.stringify(lines.map((line) => `${line}\n`).join('')).slice(1, -1));
-    expect(await readyNodesOf(meta, NAME)).toHaveLength(2);
-    await remove();
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
   });
 
-  it('may be short of disk: the Job goes, the operator stays, and the next attempt waits for room', async () => {
-    const before = await restarts();
-    await create();
-    await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
-    await faults.shortenDisk(meta.host);
+  it('may not have the runner’s image: it is said within 15 seconds, and runs once it is there', async () => {
+    const controller = ['-n', OPERATOR, 'deployment/matryoshka-controller'];
+    const listed = await run('set', 'env', ...controller, '--list');
+    const image = /^MATRYOSHKA_RUNNER_IMAGE=(.*)$/m.exec(listed)?.[1] ?? '';
+    const use = async (name: string) => {
+      await run('set', 'env', ...controller, `MATRYOSHKA_RUNNER_IMAGE=${name}`);
+      await run('rollout', 'status', ...controller, '--timeout=120s');
+    };
+    await use('127.0.0.1:1/matryoshka/none:none');
     try {
-      const blocked = (one: KubernetesCluster | undefined) =>
-        findCondition(one?.status?.conditions, 'Stalled')?.reason === 'RunBlocked';
-      const waiting = await untilCluster(meta, NAME, blocked, 120_000);
-      expect(findCondition(waiting?.status?.conditions, 'Stalled')?.message).toContain('make room');
-      expect(await restarts()).toEqual(before);
+      await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2) });
+      const waiting = await untilCluster(meta, NAME, isBlocked, 15_000);
+      expect(stalled(waiting)?.message).toMatch(/image/i);
+      expect(await run('get', 'ecs', NAME)).toContain('RunBlocked');
     } finally {
-      await faults.lengthenDisk(meta.host);
+      await use(image);
     }
     const cluster = await untilDone(meta, NAME, OPERATION_MS);
     expect(cluster.status?.operation?.attempt).toBe(2);
-    expect(await readyNodesOf(meta, NAME)).toHaveLength(2);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2));
+  });
+
+  it('may have its host restarted in the middle of a scale-up, which goes on', async () => {
+    await meta.rest.raw('POST', `${PATH}/scaleup`, { nodeList: entries(1, 2, 3) });
+    await seen('containerd on the new host', () => faults.runs(host(3), 'containerd'));
+    await faults.restart(meta.host);
+    await seen('the API server', () =>
+      meta.client.list(KUBERNETES_CLUSTERS).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await untilDone(meta, NAME, OPERATION_MS);
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
     await remove();
   });
 });
