@@ -7,7 +7,7 @@ import type { Operation } from './operation.ts';
 export type Inference =
   | { kind: 'nothing' }
   | { kind: 'operation'; operation: Operation }
-  | { kind: 'needs-confirmation'; message: string }
+  | { kind: 'needs-confirmation'; operation: Operation; message: string }
   | { kind: 'not-offered'; message: string; fields: readonly string[] };
 
 const DOES: Readonly<Record<ChangeKind, string>> = {
@@ -39,7 +39,7 @@ export function infer(applied: Spec, wanted: Spec): Inference {
   if (operation) {
     const hosts = changes.map(({ ip, field }) => ip ?? field).join(', ');
     const message = `set the operation to "${operation.words.asked}" for ${hosts} (${operation.summary.toLowerCase()})`;
-    return { kind: 'needs-confirmation', message };
+    return { kind: 'needs-confirmation', operation, message };
   }
   const possible = operations.flatMap(({ mayChange }) => mayChange);
   const impossible = changes.filter(({ kind }) => !possible.includes(kind));

@@ -23,6 +23,13 @@ export const misfit: Rule = ({ cluster }) => ({
   },
 });
 
+/** The record of a request that was accepted before. */
+const requestOf = ({ status }: Snapshot['cluster'], asked: Omit<Request, 'operation'>) =>
+  status?.requests?.findLast(
+    ({ word, requestId, specHash }) =>
+      word === asked.word && requestId === asked.requestId && specHash === asked.specHash,
+  );
+
 const stall =
   (reason: string, message: (snapshot: Snapshot) => string): Rule =>
   (snapshot) => ({ kind: 'rest', stall: { reason, message: message(snapshot) } });
@@ -36,8 +43,16 @@ export const invalid = stall('InvalidSpec', ({ problems }) => textOfProblems(pro
 export const paused = stall('Paused', () => 'spec.paused is set; nothing new starts');
 export const unconfirmed = stall('NeedsConfirmation', ({ applied, cluster }) => {
   const inference = applied ? infer(applied, cluster.spec) : undefined;
-  if (inference?.kind === 'needs-confirmation')
-    return `${inference.message}, by annotation ${annotations.operation}`;
+  if (inference?.kind === 'needs-confirmation') {
+    const id = cluster.metadata.annotations?.[annotations.requestId] ?? '';
+    // Else the word would be answered as the request that it was the last time.
+    const was = requestOf(cluster, {
+      word: inference.operation.words.asked,
+      requestId: id,
+      specHash: specHashOf(cluster.spec),
+    });
+    return `${inference.message}, by annotation ${annotations.operation}${was ? `, and a new ${annotations.requestId}: "${id}" was for the same before` : ''}`;
+  }
   return `the spec was asked for before; set ${annotations.operation} and a new ${annotations.requestId} to have it done again`;
 });
 export const notOffered = stall('NotOffered', ({ applied, cluster, request }) => {
@@ -103,10 +118,7 @@ export const planOnly: Rule = (snapshot) => {
 export const answerAgain: Rule = ({ request, cluster, applied }) => {
   const words = request?.operation ? WORDS[request.operation] : undefined;
   if (!request || !words) return { kind: 'rest' };
-  const record = cluster.status?.requests?.findLast(
-    ({ word, requestId, specHash }) =>
-      word === request.word && requestId === request.requestId && specHash === request.specHash,
-  );
+  const record = requestOf(cluster, request);
   const result = applied && request.operation === 'create' ? 'finished' : (record?.result ?? 'finished');
   return { kind: 'act', effects: [{ kind: 'answer', word: words[result], applied: false }] };
 };

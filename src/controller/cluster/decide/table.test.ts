@@ -194,6 +194,23 @@ describe('the life of a cluster', () => {
     );
   });
 
+  it('asks for a new request-id where the one that is there has had the same word and spec before', () => {
+    const fewer = { cluster: { ...spec.cluster, nodeList: [{ ip: '10.0.0.2' }] } };
+    const requests = [{ word: 'scaling-down', requestId: 'r', specHash: specHashOf(fewer), sequence: 2 }];
+    const given = {
+      appliedBy: 3,
+      hosts: joined,
+      kubeconfig: { kind: 'present' as const },
+      word: 'scale-up-finished',
+      cluster: { spec: fewer, status: { phase: 'Running' as const, requests } },
+    };
+    const says = (requestId: string) => JSON.stringify(outcome({ ...given, requestId }));
+    expect(says('r')).toContain('a new ecs.yun.com/request-id: \\"r\\" was for the same before');
+    expect(says('s')).not.toContain('request-id');
+    // Who sets the word alone is answered as the last time.
+    expect(signal({ ...given, requestId: 'r', word: 'scaling-down' })).toBe('answered');
+  });
+
   it('deletes in every phase, and never in the name of another', () => {
     const busy = { ...creating, operation: { ...operation, step: 'masters' }, hosts: joined, deleted: true };
     expect(outcome(busy)).toMatchObject({ kind: 'accept', operation: 'delete' });
