@@ -160,6 +160,12 @@ describe('scaling', () => {
     expect((await world.cluster('wide'))?.metadata.annotations).not.toHaveProperty([annotations.dryRun]);
     await runs('wide', { name: 'scale-up', word: 'scaling-up' });
     expect((await up('wide', { retry: true })).status).toBe(409);
+    // Status says that it has ended before the word does.
+    const requestId = (await world.cluster('wide'))?.metadata.annotations?.[annotations.requestId] ?? '';
+    await runs('wide', { word: 'scaling-up', requestId, result: 'finished' });
+    expect((await up('wide', { nodeList: [host(2), host(3), host(4)] })).body).toMatchObject({
+      message: expect.stringMatching(/is busy: scaling-up has ended, .* ask again/),
+    });
     // The part of a failed scale-up can be taken back.
     await runs('wide', { name: 'scale-up', word: 'scaling-up', result: 'failed' });
     const { namespace } = world;

@@ -40,9 +40,13 @@ function busyReason(cluster: KubernetesCluster, again: boolean): string | undefi
   if (running && running.result === undefined) return `is busy: ${running.word}`;
   const word = metadata.annotations?.[annotations.operation];
   // A word that is only planned waits for nothing; whoever asks for the deed takes its place.
-  return !again && operationAsked(word) && !isDryRun(cluster)
-    ? `is busy: ${word} was asked and did not start yet`
-    : undefined;
+  if (again || !operationAsked(word) || isDryRun(cluster)) return undefined;
+  // Status tells of an end a moment before the word does.
+  const hasEnded =
+    running?.word === word && running?.requestId === metadata.annotations?.[annotations.requestId];
+  return hasEnded
+    ? `is busy: ${word} has ended, and its result is being written; ask again in a moment`
+    : `is busy: ${word} was asked and did not start yet`;
 }
 
 /** Throws HttpError 409 while something runs or waits. */
