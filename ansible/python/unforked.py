@@ -5,13 +5,17 @@ By internals of ansible-core 2.21: another version may need other words here, an
 """
 
 import gc
+import glob
+import os
 
+import yaml
 from ansible._internal._task import HostTaskResult, TaskContext, UnifiedTaskResult
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment, _TemplateCompileContext
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import filter_loader, test_loader
 from jinja2.environment import TemplateExpression
 
+ROLES = os.path.join(os.path.dirname(__file__), '..', 'roles')
 _compile, _compile_expression = AnsibleEnvironment.compile, AnsibleEnvironment.compile_expression
 # Code by kind and text of its template, and by whether backslashes are escaped in it.
 _compiled = {}
@@ -23,8 +27,27 @@ def prepare():
         list(loader.all())
     AnsibleEnvironment.compile = compile_once
     AnsibleEnvironment.compile_expression = compile_expression_once
+    environment = AnsibleEnvironment()
+    with _TemplateCompileContext(escape_backslashes=True):
+        for template in templates():
+            environment.from_string(template)
     # A worker that collects garbage would write to each of these objects, and so copy all of the memory that holds them.
     gc.freeze()
+
+
+def templates():
+    """Those of the roles: in all, they take a tenth of a second."""
+    left = []
+    for part in ('vars', 'defaults', 'tasks'):
+        for path in glob.glob(os.path.join(ROLES, '*', part, '*.yml')):
+            with open(path, encoding='utf-8') as file:
+                left.append(yaml.load(file, yaml.CSafeLoader))
+    while left:
+        value = left.pop()
+        if isinstance(value, (dict, list)):
+            left.extend(value.values() if isinstance(value, dict) else value)
+        elif isinstance(value, str) and ('{{' in value or '{%' in value):
+            yield value
 
 
 def passed_over(host, task, task_vars):
