@@ -7,19 +7,21 @@ const LIGHT = [
   'cancel',
   'changes',
   'drift',
+  'dual-stack',
   'hooks',
   'hosts',
   'kstatus',
   'life-by-annotation',
   'life-by-rest',
+  'local-service',
   'lost-objects',
   'meanwhile',
   'refusals',
   'sudo',
 ];
-/** They do not care who leads, or since when, and run beside the one that kills the operator again and again. */
+/** They do not care who leads, or since when, and run beside the one that kills the operator again and again, as long as it does. */
 const UNATTENDED = ['settings', 'variants'];
-const UNATTENDED_LIGHT = ['dual-stack', 'ingress', 'local-service', 'network', 'policies'];
+const UNATTENDED_LIGHT = ['ingress', 'network', 'policies'];
 
 const paths = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
 
