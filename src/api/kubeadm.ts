@@ -45,6 +45,10 @@ export const kubeadmSchema = z.object({
     .max(20)
     .optional()
     .meta({ description: 'Patches of what kubeadm writes on control planes, in this order.' }),
+  encryptionAlgorithm: z
+    .enum(['RSA-2048', 'RSA-3072', 'RSA-4096', 'ECDSA-P256'])
+    .optional()
+    .meta({ description: 'What the keys of the cluster are made by; left out: RSA-2048.' }),
   encryptionAtRest: z
     .boolean()
     .optional()

@@ -5,11 +5,18 @@ it('makes variables of what is said, and of nothing else', () => {
   expect(kubeadmVars(undefined)).toEqual({});
   expect(kubeadmVars({})).toEqual({ made_with: expect.any(String) });
   expect(
-    kubeadmVars({ certSANs: ['a'], kubelet: { maxPods: 50 }, encryptionAtRest: true, registryMirrors: [] }),
+    kubeadmVars({
+      certSANs: ['a'],
+      kubelet: { maxPods: 50 },
+      encryptionAlgorithm: 'ECDSA-P256',
+      encryptionAtRest: true,
+      registryMirrors: [],
+    }),
   ).toEqual({
     registry_mirrors: [],
     cert_sans: ['a'],
     kubelet_config: { maxPods: 50 },
+    encryption_algorithm: 'ECDSA-P256',
     encryption_at_rest: true,
     made_with: expect.any(String),
   });
@@ -35,6 +42,7 @@ it('names what a control plane cannot be given later, whatever the order of its 
   expect(named({ encryptionAtRest: true, certSANs: ['a'] })).toBe(one);
   expect(named({ certSANs: ['b'], encryptionAtRest: true })).not.toBe(one);
   expect(named({ certSANs: ['a'] })).not.toBe(one);
+  expect(named({ certSANs: ['a'], encryptionAtRest: true, encryptionAlgorithm: 'ECDSA-P256' })).not.toBe(one);
   const mirrored = [{ registry: 'docker.io', endpoints: ['https://m'] }];
   expect(named({ certSANs: ['a'], encryptionAtRest: true, registryMirrors: mirrored })).toBe(one);
 });

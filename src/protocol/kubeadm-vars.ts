@@ -6,7 +6,8 @@ import { canonicalJson, shortHash } from '#base/canonical.ts';
 /** Variables of the playbooks that `spec.cluster.kubeadm` sets (ansible/README.md). */
 export function kubeadmVars(kubeadm: Kubeadm | undefined): Record<string, unknown> {
   if (!kubeadm) return {};
-  const { certSANs, kubelet, encryptionAtRest, registryMirrors, proxy, audit, patches } = kubeadm;
+  const { certSANs, kubelet, encryptionAlgorithm, encryptionAtRest, registryMirrors, proxy, audit, patches } =
+    kubeadm;
   return {
     ...(certSANs ? { cert_sans: certSANs } : {}),
     ...(kubelet ? { kubelet_config: kubelet } : {}),
@@ -14,9 +15,13 @@ export function kubeadmVars(kubeadm: Kubeadm | undefined): Record<string, unknow
     ...(registryMirrors ? { registry_mirrors: registryMirrors } : {}),
     ...(audit ? auditVars(audit) : {}),
     ...(patches ? { kubeadm_patches: Object.fromEntries(patches.map(patchFile)) } : {}),
+    ...(encryptionAlgorithm ? { encryption_algorithm: encryptionAlgorithm } : {}),
     ...(encryptionAtRest ? { encryption_at_rest: true } : {}),
     // Of what the first control plane cannot change once it is there.
-    made_with: shortHash(canonicalJson({ certSANs, kubelet, encryptionAtRest, audit, patches }), 16),
+    made_with: shortHash(
+      canonicalJson({ certSANs, kubelet, encryptionAlgorithm, encryptionAtRest, audit, patches }),
+      16,
+    ),
   };
 }
 

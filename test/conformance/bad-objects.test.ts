@@ -88,6 +88,7 @@ const full = (net: number): Spec => {
         proxy: { httpProxy: 'http://proxy.example.com:3128', noProxy: ['.example.com'] },
         registryMirrors: [{ registry: 'docker.io', endpoints: ['https://mirror.example.com'] }],
         patches: [{ target: 'etcd', json: [{ op: 'copy', path: '/a', from: '/b' }] }],
+        encryptionAlgorithm: 'ECDSA-P256',
         encryptionAtRest: true,
       },
       authConfig: { username: 'root' },

@@ -102,6 +102,7 @@ const kubeadm = {
     },
     { target: 'etcd', strategic: { metadata: { annotations: { 'example.com/patched': 'yes' } } } },
   ],
+  encryptionAlgorithm: 'ECDSA-P256',
   encryptionAtRest: true,
 };
 
@@ -276,6 +277,9 @@ describe('a cluster that is made with settings of the user', () => {
       expect(await flagsAt(index)).toContain('--profiling=false');
       expect(await sh(index, 'cat /etc/kubernetes/manifests/etcd.yaml')).toContain('example.com/patched');
       expect(await namesAt(index)).toContain('DNS:api.example.com');
+      expect(
+        await sh(index, 'find /etc/kubernetes/pki -name "*.key" | xargs grep -L "BEGIN EC PRIVATE KEY"'),
+      ).toBe('');
       await sh(index, 'test -s /var/log/kubernetes/audit/audit.log');
     }
     // Whichever API server is asked, it can read what another has written.
