@@ -18,8 +18,9 @@ lint: setup ## format, lint, types, unused code
 	biome check . && tsc --noEmit && knip
 lab-up: setup ## start HOSTS=4 lab hosts
 	node lab/main.ts up --hosts $(HOSTS)
-lab-down: setup ## remove them
+lab-down: setup ## remove them, and those of the second lab that "make e2e" makes
 	node lab/main.ts down
+	LAB=2 node lab/main.ts down
 test: setup ## everything but the long e2e and the benches
 	node test/run.ts
 faults: setup ## everything that can go wrong with the controller, and RANDOM=2500 plans of several things; PLAN= replays one

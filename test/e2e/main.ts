@@ -11,15 +11,15 @@ import { HEAVY_LANES, LANES } from './lane-count.ts';
 
 /**
  * `make e2e`: one lab, and on it the projects of each phase beside each other, the light files in a lane of their own
- * (vitest gives all files of a run the same lanes). LANES=1 runs one file at a time. Goes on after a failure, so that one
- * run tells everything.
+ * (vitest gives all files of a run the same lanes). Beside them, in a second lab, the files that strike a meta cluster:
+ * nobody else may count on it. LANES=1 runs one file at a time. Goes on after a failure, so that one run tells everything.
  */
 const PHASES = [
   ['e2e', 'e2e-light'],
   ['e2e-unattended', 'e2e-unattended-light'],
-  ['e2e-disturbing'],
 ] as const;
-type Project = (typeof PHASES)[number][number];
+const STRIKING = 'e2e-disturbing';
+type Project = (typeof PHASES)[number][number] | typeof STRIKING;
 
 const { F = '', T, KEEP } = process.env;
 const files = F.split(' ').filter((part) => part !== '');
@@ -34,9 +34,14 @@ interface Count {
   failed: number;
 }
 
+/** In which lab a project runs: the one that is shared, or one that its run of vitest makes and removes. */
+const labOf = (project: Project, shared: string): Record<string, string> =>
+  project === STRIKING
+    ? { LAB: '2', LANES: '1' }
+    : { E2E_LAB: shared, FIRST_LANE: String(project.endsWith('-light') && LANES > 1 ? HEAVY_LANES : 0) };
+
 /** Runs the files of a project; one that could not be run at all counts as failed. */
-async function run(project: Project, lab: string, folder: string): Promise<Count> {
-  const isLight = project.endsWith('-light') && LANES > 1;
+async function run(project: Project, shared: string, folder: string): Promise<Count> {
   const report = join(folder, `${project}.json`);
   const reporters = ['default', './test/e2e/failures-at-once.ts', 'json'].map((one) => `--reporter=${one}`);
   const { failed } = await execa(
@@ -47,7 +52,7 @@ async function run(project: Project, lab: string, folder: string): Promise<Count
       `--outputFile.json=${report}`,
     ],
     {
-      env: { E2E_LAB: lab, FIRST_LANE: String(isLight ? HEAVY_LANES : 0) },
+      env: labOf(project, shared),
       stdin: 'ignore',
       // Two at once would each draw over what the other has drawn.
       stdout: ['pipe', 'inherit'],
@@ -66,15 +71,19 @@ async function run(project: Project, lab: string, folder: string): Promise<Count
   }
 }
 
-/** Whether some file's path has one of the parts that were given: else a whole lab would be made for nothing. */
-async function isAnyMeant(): Promise<boolean> {
+/** Which labs have files to run: those whose path has one of the parts that were given. */
+async function labsMeant(): Promise<{ shared: boolean; second: boolean }> {
   const names = await readdir(import.meta.dirname, { recursive: true });
-  const paths = names.filter((name) => name.endsWith('.test.ts')).map((name) => `test/e2e/${name}`);
-  return files.length === 0 || paths.some((path) => files.some((part) => path.includes(part)));
+  const meant = names
+    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => files.length === 0 || files.some((part) => `test/e2e/${name}`.includes(part)));
+  const isStriking = (name: string) => name.startsWith('disturbing/');
+  return { shared: meant.some((name) => !isStriking(name)), second: meant.some(isStriking) };
 }
 
 async function main(): Promise<number> {
-  if (!(await isAnyMeant())) {
+  const meant = await labsMeant();
+  if (!meant.shared && !meant.second) {
     say(`F is "${F}": no file of test/e2e has a part of it in its path`);
     return 2;
   }
@@ -83,14 +92,23 @@ async function main(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'e2e-'));
   const counts: Count[] = [];
   try {
-    const lab = await shareLab(await startLab(say));
+    const lab = meant.shared ? await shareLab(await startLab(say)) : '';
     const count = async (project: Project) => {
       counts.push(await run(project, lab, folder));
       say(`${project}: done after ${seconds()} s`);
     };
-    for (const projects of PHASES) {
-      if (LANES > 1) await Promise.all(projects.map(count));
-      else for (const project of projects) await count(project);
+    const phases = async () => {
+      for (const projects of meant.shared ? PHASES : [])
+        if (LANES > 1) await Promise.all(projects.map(count));
+        else for (const project of projects) await count(project);
+    };
+    const striking = async () => {
+      if (meant.second) await count(STRIKING);
+    };
+    if (LANES > 1) await Promise.all([phases(), striking()]);
+    else {
+      await phases();
+      await striking();
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
