@@ -7,6 +7,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { membersOn } from './etcd-members.ts';
 import { openLane } from './lanes.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 
@@ -76,7 +77,7 @@ const membersAt = (index: number) => membersOn(host(index));
 
 describe('operations whose runs are killed, on a cluster that is written to and read from', () => {
   it('make it', async () => {
-    const body = { name: NAME, masterList: entries(0), nodeList: entries(WORKER) };
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(WORKER), kubeadm: QUICK_KEYS };
     await doneThough(['Prepare hosts, start the control plane', 'Await the cluster'], PATH, {
       ...body,
       privateSSHKey: meta.privateKey,

@@ -6,6 +6,7 @@ import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
 import { holdPod } from './held-pod.ts';
 import { openLane } from './lanes.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'struck';
@@ -43,6 +44,7 @@ describe('a host that is struck', () => {
       name: NAME,
       masterList: entries(0),
       nodeList: entries(1),
+      kubeadm: QUICK_KEYS,
       privateSSHKey: meta.privateKey,
     };
     await faults.stopSsh(host(1));

@@ -10,6 +10,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
 import { openLane } from './lanes.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 
@@ -57,7 +58,7 @@ const prepared = (index: number) =>
 
 describe('a cluster that loses hosts in the middle of a step', () => {
   it('serves at first', async () => {
-    const body = { name: NAME, masterList: entries(0), nodeList: entries(1) };
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(1), kubeadm: QUICK_KEYS };
     await done(PATH, { ...body, privateSSHKey: meta.privateKey });
     history = await beginHistory(meta, NAME, host(1));
   });

@@ -15,6 +15,7 @@ import { familiesOfNode, serviceIpsOf } from './families.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned } from './plan-and-deed.ts';
 import { answersAt, type TalkingPod, talkingPod } from './pods-that-talk.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 
@@ -136,7 +137,8 @@ const untilAnswered = (from: TalkingPod, address: string, where?: string) =>
 describe('a cluster of IPv6 alone', () => {
   it('is made, of three control planes', async () => {
     const cidrs = { podCIDR: 'fd00:10:244::/56', serviceCIDR: 'fd00:10:96::/112' };
-    const body = { name: NAME, masterList: entries(0, 1, 2), nodeList: entries(WORKER), ...cidrs };
+    const lists = { masterList: entries(0, 1, 2), nodeList: entries(WORKER) };
+    const body = { name: NAME, ...lists, ...cidrs, kubeadm: QUICK_KEYS };
     expect(await meta.rest.raw('POST', PATH, { ...body, privateSSHKey: meta.privateKey })).toMatchObject({
       status: 200,
     });

@@ -8,6 +8,7 @@ import { byNumber } from '../by-number.ts';
 import { membersOn } from '../etcd-members.ts';
 import { openLane } from '../lanes.ts';
 import { asPlanned } from '../plan-and-deed.ts';
+import { QUICK_KEYS } from '../quick-keys.ts';
 import { tracesOn } from '../traces.ts';
 import { beginHistory } from '../with-history.ts';
 
@@ -99,7 +100,7 @@ async function done(path: string, body: Record<string, unknown>): Promise<void> 
 
 describe('an operator that is killed at each step that it tells of', () => {
   it('makes a cluster', async () => {
-    const body = { name: NAME, masterList: entries(0), nodeList: entries(3) };
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(3), kubeadm: QUICK_KEYS };
     await done(PATH, { ...body, privateSSHKey: meta.privateKey });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 3));
     history = await beginHistory(meta, NAME, host(0));
