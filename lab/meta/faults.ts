@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { docker } from '../hosts/docker.ts';
 import type { LabHost } from '../hosts/places.ts';
@@ -121,10 +120,16 @@ export const faults = {
     ]),
   /** Undoes cutPod, cutFrom and cutOff. */
   mend: ({ name }: LabHost) => docker(['exec', name, 'nft', 'delete', 'table', 'inet', 'fault']),
-  /** Gives each processor two endless loops to do; they end by themselves. */
+  /** Leaves the host two thirds of one processor, and loops that take what they can of it; resolves when it is over. */
   async busy({ name }: LabHost, seconds: number): Promise<void> {
-    for (const _loop of Array.from({ length: 2 * availableParallelism() }))
-      await docker(['exec', '-d', name, 'timeout', String(seconds), 'sh', '-c', 'while :; do :; done']);
+    // Loops of a whole machine would be for hosts of other labs to bear.
+    await docker(['update', '--cpus=0.66', name]);
+    const loop = `timeout ${seconds} sh -c 'while :; do :; done' || true`;
+    try {
+      await Promise.all([1, 2].map(() => docker(['exec', name, 'sh', '-c', loop], (seconds + 60) * 1_000)));
+    } finally {
+      await docker(['update', '--cpus=0', name]);
+    }
   },
   /** The host's kubelet takes its disk for full, since it wants more room than there is; nothing is written there. */
   shortenDisk: (host: LabHost) => wantRoom(host, '99%'),

@@ -40,6 +40,13 @@ export async function startLab(say: Say): Promise<MetaPlace> {
   const hooks = 'MATRYOSHKA_ALLOW_HOOKS=true';
   await set('controller', hooks, `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${LOOK_SECONDS}`);
   await set('server', hooks);
+  // Tests that count pods of ours count those that stay.
+  for (const name of ['controller', 'server'])
+    await kubectl(
+      place.kubeconfigPath,
+      ['-n', 'matryoshka-system', 'rollout', 'status', `deployment/matryoshka-${name}`, '--timeout=120s'],
+      { timeoutMs: 130_000 },
+    );
   return place;
 }
 
