@@ -48,7 +48,9 @@ export const kubeadmSchema = z.object({
   encryptionAlgorithm: z
     .enum(['RSA-2048', 'RSA-3072', 'RSA-4096', 'ECDSA-P256'])
     .optional()
-    .meta({ description: 'What the keys of the cluster are made by; left out: RSA-2048.' }),
+    .meta({
+      description: 'Algorithm of the keys that kubeadm makes; left out: RSA-2048. Kubelets make their own.',
+    }),
   encryptionAtRest: z
     .boolean()
     .optional()

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => meta.close());
 
-const { entries, sh } = byNumber(() => meta);
+const { entries } = byNumber(() => meta);
 const post = async (path: string, body: Record<string, unknown>, status = 200) =>
   expect(await meta.rest.raw('POST', path, body)).toMatchObject({ status });
 
@@ -76,22 +76,6 @@ describe('an operation that is cancelled', () => {
     await post(`${PATH}/scaledown`, { nodeList: entries(1) });
     await untilDone(meta, NAME, OPERATION_MS);
     expect(await traces(2)).toEqual([]);
-  });
-
-  it('leaves API servers that are led to another etcd, and the next one takes the move back', async () => {
-    await post(`${PATH}/etcd/move`, { etcdList: entries(3) });
-    await cancelledAt('Lead API servers to etcd');
-    const back = async () => (await meta.rest.raw('POST', `${PATH}/etcd/move`, { etcdList: [] })).status;
-    // The word of its end follows the object's status.
-    await expect.poll(back, { timeout: 30_000 }).toBe(200);
-    await untilDone(meta, NAME, OPERATION_MS);
-    const manifests = await sh(
-      0,
-      'grep -h -- --etcd-servers= /etc/kubernetes/manifests/*; ls /etc/kubernetes/manifests',
-    );
-    expect(manifests).toMatch(/--etcd-servers=https:\/\/127\.0\.0\.1:2379\n/);
-    expect(manifests).toContain('etcd.yaml');
-    expect(await traces(3)).toEqual([]);
   });
 
   it('goes with its cluster, which cannot be cancelled', async () => {

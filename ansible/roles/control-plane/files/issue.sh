@@ -5,6 +5,8 @@ mkdir -p "$state"
 if ! await_joined; then
   [ -n "$CREATES" ] || fail 'by what stands on it this host is no control plane of the cluster; nothing was changed'
   begin_anew
+  # Authorities of an earlier try may be of another algorithm.
+  remove_tree /etc/kubernetes/pki -mindepth 1 -maxdepth 1 || exit 1
   result anew yes
 fi
 pki=/etc/kubernetes/pki
