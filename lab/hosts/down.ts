@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Say } from '../artifacts/progress.ts';
 import { docker, dockerOrUndefined } from './docker.ts';
-import { hostsPath, keptPath, knownHostsPath, network } from './places.ts';
+import { hostsPath, keptPath, knownHostsPath, labLabels, network } from './places.ts';
 import { restoreSysctls } from './sysctls.ts';
 
 /** Removes every host with its volumes, and the network. Images and the key stay: they cost nothing. */
@@ -15,6 +15,9 @@ export async function labDown(say: Say): Promise<void> {
   if ((await dockerOrUndefined(['network', 'inspect', network.name])) !== undefined) {
     await docker(['network', 'rm', network.name]);
   }
-  await restoreSysctls();
+  const left = await Promise.all(
+    labLabels.map((label) => dockerOrUndefined(['ps', '-aq', `--filter=label=${label}`])),
+  );
+  if (left.every((ids) => !ids)) await restoreSysctls();
   await Promise.all([hostsPath, keptPath, knownHostsPath].map((path) => rm(path, { force: true })));
 }

@@ -1,18 +1,28 @@
 import { join } from 'node:path';
+import { UsageError } from '#base/errors.ts';
 
 /** A second lab beside the first, LAB=2, has a folder, a network and hosts of its own. */
-const which = Math.max(1, Math.trunc(Number(process.env['LAB'] ?? 1)) || 1);
-const suffix = which === 1 ? '' : String(which);
+const LABS = [1, 2];
+const which = Number(process.env['LAB'] ?? 1);
+if (!LABS.includes(which)) throw new UsageError(`LAB is "${process.env['LAB']}": there are labs 1 and 2`);
+const suffixOf = (lab: number): string => (lab === 1 ? '' : String(lab));
+const suffix = suffixOf(which);
 const [prefix, prefix6] = [`10.${87 + which}.0`, `fd00:10:${87 + which}`];
 
+const checkout = join(import.meta.dirname, '..', '..');
 /** What belongs to the running lab: keys, known hosts, the list of hosts. In the checkout, ignored by git. */
-export const labDir = join(import.meta.dirname, '..', '..', `.lab${suffix}`);
+export const labDir = join(checkout, `.lab${suffix}`);
+/** What belongs to the machine, whichever lab needs it. */
+export const machineDir = join(checkout, '.lab');
 
 export const keyPath = join(labDir, 'id_ed25519');
 export const knownHostsPath = join(labDir, 'known_hosts');
 /** There while a demonstration wants the lab to stay. */
 export const keptPath = join(labDir, 'kept');
 export const hostsPath = join(labDir, 'hosts.json');
+
+/** Labels of the hosts of all labs. */
+export const labLabels: readonly string[] = LABS.map((lab) => `matryoshka-lab${suffixOf(lab)}`);
 
 /** The Docker network of the lab; hosts have the addresses from .11 and ::11 upward. */
 export const network = {

@@ -1,11 +1,11 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { labDir } from './places.ts';
+import { machineDir } from './places.ts';
 
 /** Least values that several hosts on one machine need; each kubelet and kube-proxy takes inotify instances. */
 const WANTED = { 'fs/inotify/max_user_instances': 1024, 'fs/inotify/max_user_watches': 524_288 } as const;
-const savedPath = join(labDir, 'sysctls.json');
+const savedPath = join(machineDir, 'sysctls.json');
 const Saved = z.record(z.string(), z.number());
 
 /** Raises what is too low and remembers what it was. A machine that refuses is left as it is: it may be enough. */
@@ -20,6 +20,7 @@ export async function raiseSysctls(): Promise<void> {
     );
     if (written) saved[name] ??= present;
   }
+  await mkdir(machineDir, { recursive: true });
   await writeFile(savedPath, JSON.stringify(saved));
 }
 

@@ -110,7 +110,7 @@ async function removeAbandoned(say: Say): Promise<void> {
   const running = others.flatMap(([state, , name]) => (state === 'running' && name ? [name] : []));
   if (running.length > 0)
     throw new UsageError(
-      `${running.join(', ')} run already and are the lab of another checkout, and a machine has one lab; end it by "make lab-down"`,
+      `${running.join(', ')} run already and are the lab of another checkout, and a machine has the labs of one; end it by "make lab-down"`,
     );
   const names = others.flatMap(([, , name]) => name ?? []);
   if (names.length === 0) return;

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { docker } from '../hosts/docker.ts';
 import type { LabHost } from '../hosts/places.ts';
@@ -124,11 +125,12 @@ export const faults = {
   async busy({ name }: LabHost, seconds: number): Promise<void> {
     // Loops of a whole machine would be for hosts of other labs to bear.
     await docker(['update', '--cpus=0.66', name]);
-    const loop = `timeout ${seconds} sh -c 'while :; do :; done' || true`;
+    const loop = `timeout ${seconds} sh -c 'while :; do :; done'; [ $? = 124 ]`;
     try {
       await Promise.all([1, 2].map(() => docker(['exec', name, 'sh', '-c', loop], (seconds + 60) * 1_000)));
     } finally {
-      await docker(['update', '--cpus=0', name]);
+      // Nothing takes a limit away again, but one that is none.
+      await docker(['update', `--cpus=${availableParallelism()}`, name]);
     }
   },
   /** The host's kubelet takes its disk for full, since it wants more room than there is; nothing is written there. */

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { KubeObject, Resource } from '#api/meta.ts';
@@ -10,7 +10,7 @@ import { fillArtifacts } from '../artifacts/fill.ts';
 import { artifactsDir } from '../artifacts/places.ts';
 import type { Say } from '../artifacts/progress.ts';
 import { ensureDocker } from '../hosts/daemon.ts';
-import { keyPath, type LabHost, labDir } from '../hosts/places.ts';
+import { keyPath, type LabHost, labDir, network } from '../hosts/places.ts';
 import { labUp } from '../hosts/up.ts';
 import { operatorImages } from '../operator-images.ts';
 import { type Rest, restClient } from './rest.ts';
@@ -44,6 +44,14 @@ export const META_NETWORKS = {
 } as const;
 const TOKEN_SECONDS = 12 * 3600;
 
+/** The file with what only hosts of this lab need; its name server is the first lab's gateway. */
+async function siteVariables(): Promise<string> {
+  const text = await readFile(join(import.meta.dirname, '../inventory-vars.yaml'), 'utf8');
+  const path = join(labDir, 'inventory-vars.yaml');
+  await writeFile(path, text.replace('10.88.0.1', network.gateway));
+  return path;
+}
+
 /** Builds, starts and installs whatever is not there yet. Run again, it changes nothing. */
 export async function metaUp(hosts: number, say: Say): Promise<Meta> {
   await ensureDocker(say);
@@ -62,7 +70,7 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
       nodeName: 'meta',
       sshKey: keyPath,
       artifacts: artifactsDir,
-      inventoryVars: join(import.meta.dirname, '../inventory-vars.yaml'),
+      inventoryVars: await siteVariables(),
       ...META_NETWORKS,
       servedNamespaces: ['default'],
       neighbours: [],

@@ -113,7 +113,7 @@ describe('a cluster whose operations end halfway', () => {
     history = await beginHistory(meta, NAME, host(0));
   });
 
-  it('has a move of etcd finished that was cancelled when API servers were led', async () => {
+  it('has a move of etcd taken back that was cancelled when API servers were led', async () => {
     await post(`${PATH}/etcd/move`, { etcdList: entries(ETCD) });
     await cancelledAt('Lead API servers to etcd');
     // The word of its end follows the object's status.
@@ -123,12 +123,17 @@ describe('a cluster whose operations end halfway', () => {
       return `${status} ${JSON.stringify(why)}`;
     };
     await expect.poll(refusal, { timeout: 30_000 }).toMatch(/^422 .*etcd/);
-    await done(`${PATH}/etcd/move`, { etcdList: entries(ETCD), retry: true });
-    for (const index of [0, 1, 2]) expect(await serversOf(index)).toContain(`${host(ETCD).ip}:2379`);
+    await done(`${PATH}/etcd/move`, { etcdList: [] });
+    expect(await members(0)).toEqual(nodes(0, 1, 2));
     await writes();
+    for (const index of [0, 1, 2]) expect(await serversOf(index)).toBe('https://127.0.0.1:2379');
+    expect(await traces(ETCD)).toEqual([]);
   });
 
   it('has a control plane replaced while etcd has a host of its own, and repaired', async () => {
+    await done(`${PATH}/etcd/move`, { etcdList: entries(ETCD) });
+    const keys = await sh(ETCD, 'cat /etc/matryoshka/etcd/*.key');
+    expect(new Set(keys.match(/BEGIN .*/g))).toEqual(new Set(['BEGIN EC PRIVATE KEY-----']));
     await done(`${PATH}/replace`, { from: entries(2)[0]?.ip, to: entries(SPARE)[0] });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, SPARE));
     expect(await serversOf(SPARE)).toContain(`${host(ETCD).ip}:2379`);
@@ -252,7 +257,8 @@ describe('a cluster whose etcd is not whole', () => {
         expect(await sh(FREE, 'ls /etc/kubernetes/manifests 2>/dev/null || true')).toBe('');
       }
     });
-    expect((await sh(1, 'ls /etc/kubernetes/manifests')).split('\n')).toContain('etcd.yaml');
+    for (const index of CONTROL_PLANES)
+      expect((await sh(index, 'ls /etc/kubernetes/manifests')).split('\n')).toContain('etcd.yaml');
   });
 
   it('has nothing replaced while two members of three do not answer', () =>

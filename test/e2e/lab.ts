@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Say } from '#lab/artifacts/progress.ts';
@@ -30,7 +31,7 @@ export async function startLab(say: Say): Promise<MetaPlace> {
   const { client: _, rest: __, close, ...place } = await metaUp(2 + LANES * LANE_HOSTS, say);
   await close();
   // On machines of its own it would not share processors with the hosts of all clusters, which wait for it.
-  await docker(['update', '--cpu-shares=4096', place.host.name]);
+  await docker(['update', '--cpu-shares=4096', `--cpus=${availableParallelism()}`, place.host.name]);
   const set = (name: string, ...settings: string[]) =>
     kubectl(place.kubeconfigPath, [
       ...['-n', 'matryoshka-system', 'set', 'env', `deployment/matryoshka-${name}`],

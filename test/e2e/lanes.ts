@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import type { LabHost } from '#lab/hosts/places.ts';
+import { type LabHost, network } from '#lab/hosts/places.ts';
 import { type Meta, openMeta } from '#lab/meta/meta.ts';
 import { freshenLane } from './fresh-lane.ts';
 import { LANE_HOSTS, LANES } from './lane-count.ts';
@@ -25,7 +25,7 @@ export function secondNode(): LabHost {
 }
 
 /** An address at which nobody answers, and that no other lane names: a record of a host is of one cluster. */
-export const absentHost = (): string => `10.88.0.${250 - lane()}`;
+export const absentHost = (): string => network.gateway.replace(/\d+$/, String(250 - lane()));
 
 /** The meta cluster with those hosts, which are as new. */
 export async function openLane(): Promise<Meta> {

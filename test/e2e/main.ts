@@ -21,7 +21,7 @@ const PHASES = [
 const STRIKING = 'e2e-disturbing';
 type Project = (typeof PHASES)[number][number] | typeof STRIKING;
 
-const { F = '', T, KEEP } = process.env;
+const { F = '', T, KEEP, LAB } = process.env;
 const files = F.split(' ').filter((part) => part !== '');
 
 const reportSchema = z.object({
@@ -71,17 +71,33 @@ async function run(project: Project, shared: string, folder: string): Promise<Co
   }
 }
 
-/** Which labs have files to run: those whose path has one of the parts that were given. */
+/**
+ * Which labs have files to run: those whose path has one of the parts that were given. The second lab is made for a name of
+ * a test alone only where a file of its own has it.
+ */
 async function labsMeant(): Promise<{ shared: boolean; second: boolean }> {
   const names = await readdir(import.meta.dirname, { recursive: true });
   const meant = names
     .filter((name) => name.endsWith('.test.ts'))
     .filter((name) => files.length === 0 || files.some((part) => `test/e2e/${name}`.includes(part)));
-  const isStriking = (name: string) => name.startsWith('disturbing/');
-  return { shared: meant.some((name) => !isStriking(name)), second: meant.some(isStriking) };
+  const striking = meant.filter((name) => name.startsWith('disturbing/'));
+  const texts = await Promise.all(striking.map((name) => readFile(join(import.meta.dirname, name), 'utf8')));
+  const isNamed = files.length > 0 || T === undefined || texts.some((text) => text.includes(T));
+  return { shared: meant.length > striking.length, second: striking.length > 0 && isNamed };
+}
+
+/** Removes the labs that this run has made; the second one also where what made it did not end. */
+async function removeLabs({ shared, second }: { shared: boolean; second: boolean }): Promise<void> {
+  if (second)
+    await execa('node', ['lab/main.ts', 'down'], { env: { LAB: '2' }, stdio: 'inherit', reject: false });
+  if (shared) await labDown(say);
 }
 
 async function main(): Promise<number> {
+  if (LAB !== undefined) {
+    say('LAB is for other commands: both labs are used here');
+    return 2;
+  }
   const meant = await labsMeant();
   if (!meant.shared && !meant.second) {
     say(`F is "${F}": no file of test/e2e has a part of it in its path`);
@@ -112,7 +128,7 @@ async function main(): Promise<number> {
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
-    if (KEEP === undefined) await labDown(say);
+    if (KEEP === undefined) await removeLabs(meant);
   }
   const sum = (of: (count: Count) => number) => counts.reduce((all, count) => all + of(count), 0);
   const [passed, failed] = [sum((count) => count.passed), sum((count) => count.failed)];

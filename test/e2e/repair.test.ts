@@ -200,6 +200,9 @@ describe('hosts that somebody has changed by hand', () => {
     await asPlanned(meta, NAME, repaired, { addressOf: ip6Of });
     await watching;
     expect(unready).toEqual([]);
+    const made = `{ cat ${K8S}/pki/apiserver.key; sed -n 's/.*client-key-data: //p' ${K8S}/controller-manager.conf | base64 -d; }`;
+    for (const index of [1, 2])
+      expect(await sh(index, `${made} | grep -c 'BEGIN EC PRIVATE KEY'`), host(index).name).toBe('2');
     expect(await Promise.all([0, 1, 2].map(serves))).toEqual(['ok', 'ok', 'ok']);
   });
 

@@ -1,7 +1,7 @@
 /**
  * What runs beside what. Light files are those whose clusters have one control plane, but for the smoke (life-by-rest): they
  * wait for most of their time, and run one after the other beside the others, which keep the processors busy. Three of those
- * at once take as long as two, and wait for each other in what they measure. `hosts` is light, and is run by whichever of
+ * at once take as long as two, and wait for each other in what they measure. `sudo` is light, and is run by whichever of
  * the others ends first, so that all end together.
  */
 const LIGHT = [
@@ -10,6 +10,7 @@ const LIGHT = [
   'drift',
   'dual-stack',
   'hooks',
+  'hosts',
   'kstatus',
   'life-by-annotation',
   'life-by-rest',
@@ -17,7 +18,6 @@ const LIGHT = [
   'lost-objects',
   'meanwhile',
   'refusals',
-  'sudo',
 ];
 /** They do not care who leads, or since when, and run beside the one that kills the operator again and again, as long as it does. */
 const UNATTENDED = ['settings', 'variants'];

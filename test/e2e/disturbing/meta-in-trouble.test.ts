@@ -63,19 +63,19 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
   it('may be busy for minutes: no pod of ours is restarted, and a host that is away is told when the cluster goes', async () => {
     const before = await restarts();
     const over = faults.busy(meta.host, BUSY_SECONDS);
-    await create();
-    const cluster = await untilDone(meta, NAME, OPERATION_MS);
-    expect(cluster.status?.operation?.attempt).toBe(1);
-    await faults.pause(host(1));
     try {
+      await create();
+      const cluster = await untilDone(meta, NAME, OPERATION_MS);
+      expect(cluster.status?.operation?.attempt).toBe(1);
+      await faults.pause(host(1));
       await remove();
     } finally {
-      await faults.unpause(host(1));
+      await faults.unpause(host(1)).catch(() => {});
+      await over;
     }
     const { items } = await meta.client.list<HostRecord>(HOSTS, { namespace: OPERATOR });
     const ours = items.filter(({ spec }) => spec.cluster.endsWith(`/${NAME}`));
     expect(ours.map((record) => [record.spec.ip, stateOf(record)])).toEqual([[host(1).ip, 'Unclean']]);
-    await over;
     expect(await restarts()).toEqual(before);
   });
 
