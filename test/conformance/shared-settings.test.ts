@@ -36,7 +36,7 @@ let dir = '';
 let server: ApiServer;
 const shared = (name: string) => join(dir, 'host/etc/kubernetes/pki/matryoshka', name);
 
-async function makeShared(variables: Record<string, string>): Promise<void> {
+async function makeShared(variables: Record<string, string>, calls = 'make_shared'): Promise<void> {
   await mkdir(join(dir, 'host'), { recursive: true });
   const read = (path: string) => readFile(join(ansible, path), 'utf8');
   await mkdir(join(dir, 'host/etc/matryoshka'), { recursive: true });
@@ -44,7 +44,7 @@ async function makeShared(variables: Record<string, string>): Promise<void> {
   const script = [
     await read('files/prelude.sh'),
     await read('roles/control-plane/files/shared.sh'),
-    'ROLE=control-plane; umask 077; make_shared',
+    `ROLE=control-plane; umask 077; ${calls}`,
   ].join('\n');
   const env = { MATRYOSHKA_ROOT: join(dir, 'host'), ...variables };
   await execa('/bin/bash', ['-s'], { input: `main() {\n${script}\n}\nmain </dev/null\n`, env });
@@ -113,4 +113,14 @@ it('keeps an audit log by the policy of the user, in a folder that a reset remov
 
 it('lays patches where kubeadm finds them by their names', async () => {
   expect(await readFile(shared('patches/etcd00+merge.json'), 'utf8')).toBe('{"a":1}');
+});
+
+it('forgets keys of an earlier try with other settings, and keeps those of one with the same', async () => {
+  const key = join(dir, 'host/etc/kubernetes/pki/etcd/ca.key');
+  await mkdir(join(key, '..'), { recursive: true });
+  await writeFile(key, 'made before');
+  await makeShared({ MADE_WITH: 'these' }, 'forget_other_keys');
+  expect(await readFile(key, 'utf8')).toBe('made before');
+  await makeShared({ MADE_WITH: 'others' }, 'forget_other_keys');
+  expect(await readdir(join(dir, 'host/etc/kubernetes/pki'))).toEqual([]);
 });

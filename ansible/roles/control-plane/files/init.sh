@@ -18,8 +18,7 @@ if await_joined; then
   exit 0
 fi
 begin_anew
-# Keys of an earlier try with other settings are not mixed with those that are made now.
-[ ! -e "$shared/made-with" ] || [ "$(cat "$shared/made-with")" = "$MADE_WITH" ] || remove_tree /etc/kubernetes/pki -mindepth 1 -maxdepth 1 || exit 1
+forget_other_keys || exit 1
 make_shared
 
 # The token is only ever in files; the workers get it from there.

@@ -2,6 +2,12 @@
 # the others get it with the keys. A reset of kubeadm clears it.
 shared=$R/etc/kubernetes/pki/matryoshka
 
+# forget_other_keys: those that an earlier try made with other settings are not mixed with what is made now.
+forget_other_keys() {
+  [ ! -e "$shared/made-with" ] || [ "$(cat "$shared/made-with")" = "$MADE_WITH" ] ||
+    remove_tree /etc/kubernetes/pki -mindepth 1 -maxdepth 1
+}
+
 # make_shared: on the first control plane, before it starts.
 make_shared() {
   mkdir -p "$shared"
