@@ -7,7 +7,7 @@ import { rehearse } from './dry-run.ts';
 import { pruning } from './history.ts';
 import { type Outcome, textOfProblems } from './outcome.ts';
 import { touchedBefore } from './settle.ts';
-import { deletionRequestId } from './signal.ts';
+import { acceptedAs, deletionRequestId } from './signal.ts';
 import type { Request, Snapshot } from './snapshot.ts';
 
 export type Rule = (snapshot: Snapshot) => Outcome;
@@ -22,13 +22,6 @@ export const misfit: Rule = ({ cluster }) => ({
     message: `phase "${cluster.status?.phase ?? ''}" does not fit the operation in status; somebody edited it`,
   },
 });
-
-/** The record of a request that was accepted before. */
-const requestOf = ({ status }: Snapshot['cluster'], asked: Omit<Request, 'operation'>) =>
-  status?.requests?.findLast(
-    ({ word, requestId, specHash }) =>
-      word === asked.word && requestId === asked.requestId && specHash === asked.specHash,
-  );
 
 const stall =
   (reason: string, message: (snapshot: Snapshot) => string): Rule =>
@@ -46,7 +39,7 @@ export const unconfirmed = stall('NeedsConfirmation', ({ applied, cluster }) => 
   if (inference?.kind === 'needs-confirmation') {
     const id = cluster.metadata.annotations?.[annotations.requestId] ?? '';
     // Else the word would be answered as the request that it was the last time.
-    const was = requestOf(cluster, {
+    const was = acceptedAs(cluster, {
       word: inference.operation.words.asked,
       requestId: id,
       specHash: specHashOf(cluster.spec),
@@ -118,7 +111,7 @@ export const planOnly: Rule = (snapshot) => {
 export const answerAgain: Rule = ({ request, cluster, applied }) => {
   const words = request?.operation ? WORDS[request.operation] : undefined;
   if (!request || !words) return { kind: 'rest' };
-  const record = requestOf(cluster, request);
+  const record = acceptedAs(cluster, request);
   const result = applied && request.operation === 'create' ? 'finished' : (record?.result ?? 'finished');
   return { kind: 'act', effects: [{ kind: 'answer', word: words[result], applied: false }] };
 };

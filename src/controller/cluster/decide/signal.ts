@@ -10,7 +10,7 @@ import { HOOK } from '#protocol/hook.ts';
 import { isAgreed } from './agreed.ts';
 import { hookSignal } from './hook-signal.ts';
 import { dueRemedy } from './remedy.ts';
-import { inFlight, PRECHECK, type Snapshot } from './snapshot.ts';
+import { inFlight, PRECHECK, type Request, type Snapshot } from './snapshot.ts';
 import { deadlineOf, isFirstToBegin, lostAt, stopBy } from './times.ts';
 
 /** The one thing about a snapshot that decides what happens next: where no operation runs, or none counts. */
@@ -234,16 +234,16 @@ const isNewDeletion = ({ cluster }: Snapshot): boolean =>
     ({ word, requestId }) => word === WORDS.delete.asked && requestId === deletionRequestId(cluster),
   );
 
-/** Whether the request in the annotation was never accepted. */
-function isNew({ request, cluster }: Snapshot): boolean {
-  return (
-    request !== undefined &&
-    !cluster.status?.requests?.some(
-      ({ word, requestId, specHash }) =>
-        word === request.word && requestId === request.requestId && specHash === request.specHash,
-    )
+/** The record of a request that was accepted before, as it was the last time. */
+export const acceptedAs = ({ status }: Snapshot['cluster'], asked: Omit<Request, 'operation'>) =>
+  status?.requests?.findLast(
+    ({ word, requestId, specHash }) =>
+      word === asked.word && requestId === asked.requestId && specHash === asked.specHash,
   );
-}
+
+/** Whether the request in the annotation was never accepted. */
+const isNew = ({ request, cluster }: Snapshot): boolean =>
+  request !== undefined && acceptedAs(cluster, request) === undefined;
 
 /** The word in the annotation, unless it is a result or nothing. */
 export const askedWord = (word: string | undefined): string | undefined =>
