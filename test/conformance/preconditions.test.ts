@@ -189,6 +189,17 @@ it('a host that could not be reset is taken by one cluster only, and is its own 
   await expect(hosts.hold('third', 'n/third', members)).rejects.toMatchObject(refusal);
 });
 
+it('a host at whose address another machine answers is taken with nothing of the former cluster to be wiped', async () => {
+  const ip = '10.250.0.8';
+  const members = [...membersOf({ nodeList: [{ ip }] }).values()];
+  const hosts = hostsIn(client, namespace);
+  await hosts.hold('first', 'n/first', members);
+  await hosts.note('first', ip, { state: 'Lost', touched: true });
+  const [taken] = await hosts.hold('second', 'n/second', members);
+  expect(taken).toMatchObject({ spec: { clusterId: 'second' }, status: { taken: true } });
+  expect(taken?.spec.reclaim).toBeUndefined();
+});
+
 it('a host that has not joined is what is wanted now, one that has stays what it is', async () => {
   const asWorker = [...membersOf({ nodeList: [{ ip: '10.250.0.5', name: 'old' }] }).values()];
   const asMaster = [...membersOf({ masterList: [{ ip: '10.250.0.5', name: 'new' }] }).values()];
