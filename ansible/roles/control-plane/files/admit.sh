@@ -30,7 +30,8 @@ if [ -z "$token" ]; then
   id=$(LC_ALL=C tr -dc a-z0-9 < /dev/urandom | head -c 6)
   secret=$(LC_ALL=C tr -dc a-z0-9 < /dev/urandom | head -c 16)
   token=$id.$secret
-  kubectl create -f - > /dev/null <<S || exit 1
+  # Not validated here: kubectl would ask for the descriptions of all kinds each time.
+  kubectl create --validate=false -f - > /dev/null <<S || exit 1
 {"apiVersion": "v1", "kind": "Secret", "type": "bootstrap.kubernetes.io/token",
  "metadata": {"name": "bootstrap-token-$id", "namespace": "kube-system"},
  "stringData": {"token-id": "$id", "token-secret": "$secret", "expiration": "$(date -u -d '+30 minutes' +%Y-%m-%dT%H:%M:%SZ)",

@@ -88,8 +88,8 @@ denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-rem
 {
   # Added to those of earlier operations, never in their place.
   kubectl -n kube-system patch configmap matryoshka-removed-nodes --type merge -p "{\"data\":{$names}}" > /dev/null 2>&1 ||
-    kubectl create -f - > /dev/null <<< "$denied"
-} && kubectl apply --server-side --field-manager=matryoshka --force-conflicts -f - > /dev/null <<< "$DENY" ||
+    kubectl create --validate=false -f - > /dev/null <<< "$denied"
+} && kubectl apply --validate=false --server-side --field-manager=matryoshka --force-conflicts -f - > /dev/null <<< "$DENY" ||
   fail 'nodes that leave cannot be kept from coming back; none was removed'
 
 side_by_side leave

@@ -11,5 +11,5 @@ next=$(awk '/^etcd:/ { skip = 1; next } /^[^ ]/ { skip = 0 } !skip' <<< "$config
 mkdir -p "$state"
 printf '%s\n' "$next" > "$state/ClusterConfiguration"
 kubectl -n kube-system create configmap kubeadm-config --from-file="$state/ClusterConfiguration" --dry-run=client -o json |
-  kubectl -n kube-system replace -f - > /dev/null || fail 'kubeadm-config cannot be changed'
+  kubectl -n kube-system replace --validate=false -f - > /dev/null || fail 'kubeadm-config cannot be changed'
 rm -f "$state/ClusterConfiguration"

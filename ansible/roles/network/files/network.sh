@@ -1,6 +1,6 @@
 # The pod network, put into the cluster once its API server answers.
 for try in $(seq 20); do
-  out=$(kubectl apply --server-side --field-manager=matryoshka --force-conflicts -f - 2>&1 <<< "$MANIFEST") && break
+  out=$(kubectl apply --validate=false --server-side --field-manager=matryoshka --force-conflicts -f - 2>&1 <<< "$MANIFEST") && break
   # Right after a start, rights are not all known yet.
   [ "$try" != 20 ] || fail "$out"
   sleep 0.5
