@@ -11,15 +11,16 @@ import { HEAVY_LANES, LANES } from './lane-count.ts';
 
 /**
  * `make e2e`: one lab, and on it the projects of each phase beside each other, the light files in a lane of their own
- * (vitest gives all files of a run the same lanes). Beside them, in a second lab, the files that strike a meta cluster:
- * nobody else may count on it. LANES=1 runs one file at a time. Goes on after a failure, so that one run tells everything.
+ * (vitest gives all files of a run the same lanes). After the light ones, in a second lab, come the files that strike a
+ * meta cluster: nobody else may count on it, and a fourth lane would slow down all of them. LANES=1 runs one file at a
+ * time. Goes on after a failure, so that one run tells everything.
  */
-const PHASES = [
-  ['e2e', 'e2e-light'],
-  ['e2e-unattended', 'e2e-unattended-light'],
-] as const;
 const STRIKING = 'e2e-disturbing';
-type Project = (typeof PHASES)[number][number] | typeof STRIKING;
+const PHASES = [
+  [['e2e'], ['e2e-light', STRIKING]],
+  [['e2e-unattended'], ['e2e-unattended-light']],
+] as const;
+type Project = (typeof PHASES)[number][number][number];
 
 const { F = '', T, KEEP, LAB } = process.env;
 const files = F.split(' ').filter((part) => part !== '');
@@ -113,18 +114,13 @@ async function main(): Promise<number> {
       counts.push(await run(project, lab, folder));
       say(`${project}: done after ${seconds()} s`);
     };
-    const phases = async () => {
-      for (const projects of meant.shared ? PHASES : [])
-        if (LANES > 1) await Promise.all(projects.map(count));
-        else for (const project of projects) await count(project);
+    const inTurn = async (projects: readonly Project[]) => {
+      for (const project of projects)
+        if (project === STRIKING ? meant.second : meant.shared) await count(project);
     };
-    const striking = async () => {
-      if (meant.second) await count(STRIKING);
-    };
-    if (LANES > 1) await Promise.all([phases(), striking()]);
-    else {
-      await phases();
-      await striking();
+    for (const lanes of PHASES) {
+      if (LANES > 1) await Promise.all(lanes.map(inTurn));
+      else for (const projects of lanes) await inTurn(projects);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -1,8 +1,8 @@
 /**
  * What runs beside what. Light files are those whose clusters have one control plane, but for the smoke (life-by-rest): they
  * wait for most of their time, and run one after the other beside the others, which keep the processors busy. Three of those
- * at once take as long as two, and wait for each other in what they measure. `sudo` is light, and is run by whichever of
- * the others ends first, so that all end together.
+ * at once take as long as two, and wait for each other in what they measure. `lost-objects` is as light, and with the others,
+ * so that all end together: after the light ones come those of `disturbing`.
  */
 const LIGHT = [
   'cancel',
@@ -15,9 +15,9 @@ const LIGHT = [
   'life-by-annotation',
   'life-by-rest',
   'local-service',
-  'lost-objects',
   'meanwhile',
   'refusals',
+  'sudo',
 ];
 /** They do not care who leads, or since when, and run beside the one that kills the operator again and again, as long as it does. */
 const UNATTENDED = ['settings', 'variants'];
