@@ -14,6 +14,8 @@ put $folder/haproxy.cfg 644 <<< "$BALANCER_CONFIG"
 
 restart=
 if unpack balancer "$BALANCER_IMAGE"; then restart=yes; fi
+# It may have been unpacked with the images of the host.
+[ ! -e "$installed/balancer.running" ] || is_installed balancer.running "$BALANCER_IMAGE" || restart=yes
 mkdir -p "$root"/{etc/balancer,proc,sys,dev,run,tmp,var/tmp}
 put /etc/systemd/system/$unit 644 <<U && restart=yes
 [Unit]
@@ -45,6 +47,7 @@ elif [ "$before" != "$(cat $folder/* | sha256sum)" ]; then
   systemctl kill -s USR2 --kill-who=main $unit || fail 'the balancer does not take its new configuration'
   changed 'configuration of the balancer'
 fi
+echo "$BALANCER_IMAGE" > "$installed/balancer.running"
 for try in $(seq 50); do
   curl -sk -m 2 -o /dev/null "https://$BALANCER_ADDRESS/readyz" && exit 0
   sleep 0.2

@@ -69,7 +69,8 @@ while read -r name path sum; do
   [ -n "$name" ] || continue
   if [ -n "${fetching[$name]-}" ]; then
     wait "${fetching[$name]}" || { failed=1; continue; }
-    ( bring "$name" "$sum" ) & pids="$pids $!"
+    # What runs from its files is unpacked while other images still come.
+    ( bring "$name" "$sum" && { [ "$name" != "${BALANCER_IMAGE-}" ] || unpack balancer "$name" || true; } ) & pids="$pids $!"
   elif ! grep -qxF "$name" <<< "$present"; then
     # It was here, and somebody has removed it.
     ( fetch "$(file_of "$name")" "$path" "$sum" && bring "$name" "$sum" ) & pids="$pids $!"
