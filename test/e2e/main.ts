@@ -10,17 +10,14 @@ import { shareLab, startLab } from './lab.ts';
 import { HEAVY_LANES, LANES } from './lane-count.ts';
 
 /**
- * `make e2e`: one lab, and on it the projects of each phase beside each other, the light files in a lane of their own
- * (vitest gives all files of a run the same lanes). After the light ones, in a second lab, come the files that strike a
- * meta cluster: nobody else may count on it, and a fourth lane would slow down all of them. LANES=1 runs one file at a
- * time. Goes on after a failure, so that one run tells everything.
+ * `make e2e`: one lab, and on it the projects beside each other, the light files in a lane of their own (vitest gives all
+ * files of a run the same lanes). In that lane come, in a second lab, the files that strike a meta cluster: nobody else may
+ * count on it, and one lane more would slow down all of them. LANES=1 runs one file at a time. Goes on after a failure,
+ * so that one run tells everything.
  */
 const STRIKING = 'e2e-disturbing';
-const PHASES = [
-  [['e2e'], ['e2e-light', STRIKING]],
-  [['e2e-unattended'], ['e2e-unattended-light']],
-] as const;
-type Project = (typeof PHASES)[number][number][number];
+const PROJECTS = ['e2e', 'e2e-light', STRIKING, 'e2e-unattended', 'e2e-unattended-light'] as const;
+type Project = (typeof PROJECTS)[number];
 
 const { F = '', T, KEEP, LAB } = process.env;
 const files = F.split(' ').filter((part) => part !== '');
@@ -118,10 +115,14 @@ async function main(): Promise<number> {
       for (const project of projects)
         if (project === STRIKING ? meant.second : meant.shared) await count(project);
     };
-    for (const lanes of PHASES) {
-      if (LANES > 1) await Promise.all(lanes.map(inTurn));
-      else for (const projects of lanes) await inTurn(projects);
-    }
+    if (LANES > 1) {
+      const [heavy, light] = [inTurn(['e2e']), inTurn(['e2e-light'])];
+      await Promise.all([
+        // An operator is killed there: who counts on it has ended.
+        Promise.all([heavy, light]).then(() => inTurn(['e2e-unattended'])),
+        light.then(() => inTurn([STRIKING, 'e2e-unattended-light'])),
+      ]);
+    } else await inTurn(PROJECTS);
   } finally {
     await rm(folder, { recursive: true, force: true });
     if (KEEP === undefined) await removeLabs(meant);

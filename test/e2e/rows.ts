@@ -2,7 +2,7 @@
  * What runs beside what. Light files are those whose clusters have one control plane, but for the smoke (life-by-rest): they
  * wait for most of their time, and run one after the other beside the others, which keep the processors busy. Three of those
  * at once take as long as two, and wait for each other in what they measure. `lost-objects` is as light, and with the others,
- * so that all end together: after the light ones come those of `disturbing`.
+ * so that all lanes end together: after the light ones come those of `disturbing`, and the light ones that are unattended.
  */
 const LIGHT = [
   'cancel',
