@@ -45,12 +45,9 @@ export const kubeadmSchema = z.object({
     .max(20)
     .optional()
     .meta({ description: 'Patches of what kubeadm writes on control planes, in this order.' }),
-  encryptionAlgorithm: z
-    .enum(['RSA-2048', 'RSA-3072', 'RSA-4096', 'ECDSA-P256'])
-    .optional()
-    .meta({
-      description: 'Algorithm of the keys that kubeadm makes; left out: RSA-2048. Kubelets make their own.',
-    }),
+  encryptionAlgorithm: z.enum(['RSA-2048', 'RSA-3072', 'RSA-4096', 'ECDSA-P256']).optional().meta({
+    description: 'Algorithm of the keys that kubeadm makes; left out: RSA-2048. Kubelets make their own.',
+  }),
   encryptionAtRest: z
     .boolean()
     .optional()
