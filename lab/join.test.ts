@@ -20,10 +20,12 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 /** `says`: what kubeadm ends with at each call; empty: well. */
-function run(...says: string[]) {
+const run = (...says: string[]) => runWhere('ready', ...says);
+function runWhere(apiServer: 'ready' | 'stuck', ...says: string[]) {
   const stubs = `
     await_joined() { return 1; }; begin_anew() { :; }; prepare_audit_log() { :; }; base64() { :; }; tar() { :; }; mkdir() { :; }
     fail() { echo "$1" >&2; exit 1; }; changed() { :; }; did() { echo "did $1"; }
+    await_healthy() { echo awaited >> ${root}/calls; [ ${apiServer} = ready ]; }
     calls=0 says=(${says.map((why) => `'${why}'`).join(' ')})
     fence() {
       echo "$*" >> ${root}/calls
@@ -44,10 +46,18 @@ it('joins once', () => {
 it('goes on after the member of etcd, where that votes and kubeadm has not heard of it', () => {
   const { ok, did, calls } = run(ended('etcdserver: can only promote a learner member'), '');
   expect({ ok, did }).toEqual({ ok: true, did: 'did joined' });
-  expect(calls).toHaveLength(2);
-  expect(calls[1]).toMatch(
+  // Its own API server, which is asked by then, knows the token only once it is ready.
+  expect(calls).toHaveLength(3);
+  expect(calls[1]).toBe('awaited');
+  expect(calls[2]).toMatch(
     /kubeadm join .* --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join &&/,
   );
+});
+
+it('says that its API server does not become ready, and runs nothing against it', () => {
+  const { ok, said, calls } = runWhere('stuck', ended('etcdserver: can only promote a learner member'));
+  expect({ ok, calls: calls.length }).toEqual({ ok: false, calls: 2 });
+  expect(said).toContain('the API server of this host does not become ready');
 });
 
 it.each([

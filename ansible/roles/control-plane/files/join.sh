@@ -20,10 +20,14 @@ kubeadm_join() {
 kubeadm_join
 code=$?
 # On a slow etcd the answer to a promotion may be lost, and kubeadm asks again for what votes by then, also where it is run
-# again: it goes on after that.
+# again: it goes on after that. This host's own API server is asked first, and knows no token before it is ready.
 if [ "$code" != 0 ] && tail -3 "$state/join.out" | grep -q 'etcd-join.* can only promote a learner member$'; then
-  kubeadm_join --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join
-  code=$?
+  if await_healthy; then
+    kubeadm_join --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join
+    code=$?
+  else
+    echo 'the API server of this host does not become ready' >> "$state/join.out"
+  fi
 fi
 rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
 if [ "$code" != 0 ]; then
