@@ -1,7 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { HEAVY_LANES } from './test/e2e/lane-count.ts';
-import { LongestFirst } from './test/e2e/longest-first.ts';
-import { ROWS } from './test/e2e/rows.ts';
+import { LongestFirst, ROWS } from './test/e2e/rows.ts';
 
 /** Each is a run of vitest of its own (test/e2e/main.ts). */
 const E2E = [

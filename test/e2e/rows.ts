@@ -1,21 +1,39 @@
+import { basename } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/*
+ * What runs beside what, and in which order: those first that take longest or wait for long; begun last, one of them would
+ * run on alone. main.ts says which row waits for which.
+ */
+
+/** Clusters of several control planes, which keep the processors busy, and `lost-objects`, so that all lanes end together. */
+const HEAVY = [
+  'half-done',
+  'cut-short',
+  'etcd-apart',
+  'repair',
+  'host-faults',
+  'highly-available',
+  'host-lost',
+  'workspace',
+  'lost-objects',
+];
 /**
- * What runs beside what. Light files are those whose clusters have one control plane, but for the smoke (life-by-rest): they
- * wait for most of their time, and run one after the other beside the others, which keep the processors busy. Three of those
- * at once take as long as two, and wait for each other in what they measure. `lost-objects` is as light, and with the others,
- * so that all lanes end together: after the light ones come those of `disturbing`, and the light ones that are unattended.
+ * Clusters of one control plane, but for the smoke (life-by-rest): they wait for most of their time, and run one after the
+ * other beside the others. Three of those at once take as long as two, and wait for each other in what they measure.
  */
 const LIGHT = [
-  'cancel',
-  'changes',
+  'life-by-rest',
+  'meanwhile',
   'drift',
-  'dual-stack',
+  'changes',
+  'kstatus',
   'hooks',
   'hosts',
-  'kstatus',
+  'cancel',
+  'dual-stack',
   'life-by-annotation',
-  'life-by-rest',
   'local-service',
-  'meanwhile',
   'refusals',
   'sudo',
 ];
@@ -25,7 +43,7 @@ const UNATTENDED_LIGHT = ['ingress', 'network', 'policies'];
 
 const paths = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
 
-/** Files of each row, from the root of the project; a new one is of the first. */
+/** Files of each row, from the root of the project; a new one is of the first, at its end. */
 export const ROWS = {
   attended: {
     include: ['test/e2e/*.test.ts'],
@@ -36,3 +54,15 @@ export const ROWS = {
   unattendedLight: { include: paths(UNATTENDED_LIGHT) },
   disturbing: { include: ['test/e2e/disturbing/*.test.ts'] },
 };
+
+const ORDER = [...HEAVY, ...LIGHT, 'operator-killed', ...UNATTENDED, ...UNATTENDED_LIGHT];
+const rank = ({ moduleId }: TestSpecification): number => {
+  const found = ORDER.indexOf(basename(moduleId, '.test.ts'));
+  return found < 0 ? ORDER.length : found;
+};
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
+  }
+}
