@@ -13,10 +13,15 @@ import { keyPath } from './hosts/places.ts';
 import { labUp } from './hosts/up.ts';
 import { play } from './play.ts';
 
-const number = (text: string): number => {
-  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('a number from 1 to 99');
-  return Number(text);
-};
+const numberUpTo =
+  (most: number) =>
+  (text: string): number => {
+    const given = Number(text);
+    if (!/^[1-9]\d*$/.test(text) || given > most)
+      throw new InvalidArgumentError(`a number from 1 to ${most}`);
+    return given;
+  };
+const number = numberUpTo(99);
 
 const program = new Command('lab').description('Hosts to practise on, and what is installed on them');
 
@@ -76,7 +81,7 @@ program
   .option(
     '--stage <n>',
     '1: playbooks by hand, 2: the meta cluster, 3: by annotation, 4: by REST, 5: all of it',
-    number,
+    numberUpTo(5),
     5,
   )
   .option('--keep', 'stop before the deletion and say how to use what is there', false)

@@ -45,7 +45,7 @@ const whole = (least: number, most: number, initial: number) =>
   z.coerce.number().int().min(least).max(most).default(initial);
 
 /** Comma-separated. */
-const list = z.string().transform((text) => text.split(',').filter((part) => part !== ''));
+const list = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []));
 
 export const controllerConfig = z.object({
   ...inCluster,

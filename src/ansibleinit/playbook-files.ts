@@ -44,7 +44,9 @@ export function writeFiles(
   };
   const text = JSON.stringify(inventory);
   if (TEMPLATE.test(text))
-    throw new Error('the inventory holds template text ({{, {% or {#), which is never data of ours');
+    throw new Error(
+      'the inventory holds template text ({{, {% or {#), which is never data of ours; look at ConfigMap matryoshka-site',
+    );
   writeFileSync(files.inventory, text, { mode: 0o600 });
   writeFileSync(files.knownHosts, knownHosts, { mode: 0o600 });
   if (files.privateKey !== undefined) {

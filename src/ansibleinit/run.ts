@@ -117,6 +117,16 @@ async function unlessCancelled<T>(result: Promise<T>, cancelled: AbortSignal, in
 const refusalIn = (message: string): string | undefined =>
   /(HostConflict|StaleRun|HostBusy):/.exec(message)?.[1];
 
+/** Checks that have a reason of their own; of the others a person reads the message. */
+const REASONS: Readonly<Record<string, string>> = {
+  Unreachable: 'HostUnreachable',
+  AuthenticationFailed: 'HostAuthenticationFailed',
+  KeyInvalid: 'KeyInvalid',
+  HostKeyChanged: 'HostKeyChanged',
+  HostChanged: 'HostChanged',
+  owner: 'HostConflict',
+};
+
 /** A problem of a host that is needed ends the run, all problems in one message. */
 function weigh(
   problems: readonly PrecheckProblem[],
@@ -128,12 +138,7 @@ function weigh(
   const grave = errors.filter((problem) => isGrave(problem, order, untouched));
   if (grave.length === 0) return;
   const first = grave[0]?.check ?? '';
-  const away = ['Unreachable', 'AuthenticationFailed', 'HostKeyChanged', 'KeyInvalid', 'HostChanged'];
-  const reason = away.includes(first)
-    ? `Host${first.replace(/^Host/, '')}`
-    : first === 'owner'
-      ? 'HostConflict'
-      : 'PrecheckFailed';
+  const reason = REASONS[first] ?? 'PrecheckFailed';
   throw new Failure(reason, grave.map(({ ip, message }) => `${ip}: ${message}`).join('; '));
 }
 

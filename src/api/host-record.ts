@@ -1,6 +1,5 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { conditionSchema } from './conditions.ts';
 import { memberSchema } from './member.ts';
 import type { KubeObject, Resource } from './meta.ts';
 import { GROUP } from './names.ts';
@@ -65,11 +64,6 @@ export const hostRecordStatusSchema = z.object({
       at: text,
     })
     .meta({ description: 'Report of the last run on the host.', atomic: true })
-    .optional(),
-  conditions: z
-    .array(conditionSchema)
-    .max(20)
-    .meta({ listMapKeys: ['type'] })
     .optional(),
 });
 

@@ -82,12 +82,16 @@ export const hostSchema = z
     labels: z
       .record(labelKeySchema, labelValueSchema)
       .optional()
-      .meta({ description: 'Labels of the node; of a host that is in a cluster "relabel" changes them.' }),
+      .meta({
+        description: 'Labels of the node; an edit of them on a host that is in a cluster changes its node.',
+      }),
     taints: z
       .array(taintSchema)
       .max(50)
       .optional()
-      .meta({ description: 'Taints of the node; of a host that is in a cluster "relabel" changes them.' }),
+      .meta({
+        description: 'Taints of the node; an edit of them on a host that is in a cluster changes its node.',
+      }),
     reclaim: z
       .string()
       .max(40)

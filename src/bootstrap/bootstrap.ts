@@ -14,10 +14,18 @@ import { createClient } from '#runtime/client/client.ts';
 import { parseKubeConfig } from '#runtime/kubeconfig/kube-config.ts';
 import { connect, type SshConnection } from '#ssh/connection.ts';
 import { checkOptions } from './check-options.ts';
-import { copyArtifacts, HOST_ARTIFACTS, importImage, type SentImage, sendImage } from './host-files.ts';
+import {
+  checkImage,
+  copyArtifacts,
+  HOST_ARTIFACTS,
+  importImage,
+  type SentImage,
+  sendImage,
+} from './host-files.ts';
 import { install } from './install.ts';
 import { manifestFiles, readManifests } from './manifests.ts';
 import { runHere } from './runner.ts';
+import { checkSiteVars } from './site-vars.ts';
 
 export interface BootstrapOptions {
   host: string;
@@ -50,6 +58,7 @@ const REST_PORT = 32443;
 const CONNECT_MS = 15_000;
 const root = join(import.meta.dirname, '../..');
 const NEIGHBOURS = join(root, 'deploy/neighbours');
+const ARGUMENT_SPECS = join(root, 'ansible/roles/settings/meta/argument_specs.yml');
 
 /**
  * Makes the meta cluster on one bare host and puts the operator into it: artifacts to the host, the same playbooks
@@ -63,12 +72,15 @@ export async function bootstrap(
   const privateKey = readNeeded(options.sshKey, '--ssh-key');
   const inventoryVars =
     options.inventoryVars === undefined ? '{}' : readNeeded(options.inventoryVars, '--inventory-vars');
+  checkSiteVars(inventoryVars, ARGUMENT_SPECS);
   const pinned = options.knownHosts === undefined ? '' : readNeeded(options.knownHosts, '--known-hosts');
   const release = options.kubeVersion === undefined ? releases[0] : releaseOf(options.kubeVersion);
   if (!release)
     throw new UsageError(
       `--kube-version: ${options.kubeVersion} is not offered; choose one of ${releases.map(({ kubernetes }) => kubernetes).join(', ')}`,
     );
+  await checkImage(options.operatorImage, '--operator-image');
+  await checkImage(options.runnerImage, '--runner-image');
   for (const path of [options.kubeconfigOut, options.caOut])
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const directory = await artifactsDirectory(options.artifacts, print);

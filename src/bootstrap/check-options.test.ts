@@ -6,6 +6,7 @@ const good = {
   nodeName: 'meta',
   podCidr: '10.245.0.0/16',
   serviceCidr: '10.97.0.0/16',
+  servedNamespaces: ['default'],
   neighbours: [],
   offeredNeighbours: ['localservice'],
 };
@@ -16,12 +17,15 @@ it('takes the defaults, and names every option that is wrong with its value', ()
     checkOptions({
       ...good,
       nodeName: 'Bad_Name',
+      servedNamespaces: ['default', 'Team A', 'matryoshka-system'],
       podCidr: '10.1.2.3/16',
       serviceCidr: 'nonsense',
       neighbours: ['ingres'],
     });
   for (const part of [
     '--node-name: "Bad_Name"',
+    '--served-namespaces: "Team A"',
+    '--served-namespaces: "matryoshka-system" is the operator',
     '--pod-cidr: "10.1.2.3/16"',
     '--service-cidr: "nonsense"',
     '--neighbours: "ingres"',

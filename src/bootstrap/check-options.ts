@@ -3,6 +3,9 @@ import { DNS_LABEL } from '#api/host.ts';
 import { UsageError } from '#base/errors.ts';
 import { networkProblems } from '#operations/validate-networks.ts';
 
+/** Whoever may make clusters there could read what the operator keeps. */
+const OURS = ['matryoshka-system', 'matryoshka-reports'];
+
 /** The option that a field of a cluster's spec is here. */
 const flagOf = (field: string): string =>
   field.endsWith('podCIDR') ? '--pod-cidr' : field.endsWith('serviceCIDR') ? '--service-cidr' : '--host';
@@ -13,6 +16,7 @@ export function checkOptions({
   nodeName,
   podCidr,
   serviceCidr,
+  servedNamespaces,
   neighbours,
   offeredNeighbours,
 }: {
@@ -20,14 +24,22 @@ export function checkOptions({
   nodeName: string;
   podCidr: string;
   serviceCidr: string;
+  servedNamespaces: readonly string[];
   neighbours: readonly string[];
   offeredNeighbours: readonly string[];
 }): void {
-  const wrong: string[] = [];
-  if (nodeName.length > 63 || !DNS_LABEL.test(nodeName))
-    wrong.push(
-      `--node-name: "${nodeName}" is not a DNS label; use at most 63 lower-case letters, digits and "-"`,
+  const labels = [
+    ['--node-name', nodeName],
+    ...servedNamespaces.map((name) => ['--served-namespaces', name] as const),
+  ] as const;
+  const wrong = labels
+    .filter(([, text]) => text.length > 63 || !DNS_LABEL.test(text))
+    .map(
+      ([flag, text]) =>
+        `${flag}: "${text}" is not a DNS label; use at most 63 lower-case letters, digits and "-"`,
     );
+  for (const name of servedNamespaces.filter((one) => OURS.includes(one)))
+    wrong.push(`--served-namespaces: "${name}" is the operator's own; name those of users`);
   const cidrs = { podCIDR: podCidr, serviceCIDR: serviceCidr };
   const misspelled = Object.entries(cidrs).flatMap(([field, text]) => {
     const problem = cidrsSchema.safeParse(text).error?.issues[0]?.message;

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { formatSums, parseSums, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { imagePath } from '#artifacts/layout.ts';
+import { UsageError } from '#base/errors.ts';
 import type { SshConnection } from '#ssh/connection.ts';
 
 export const HOST_ARTIFACTS = '/var/lib/matryoshka/artifacts';
@@ -52,6 +53,19 @@ export interface SentImage {
 }
 const fullName = ({ tagged }: SentImage): string => `docker.io/${tagged}`;
 const archiveOf = (image: SentImage): string => `${HOST_ARTIFACTS}/${imagePath(fullName(image))}`;
+
+/** Throws UsageError where this machine's Docker has no such image. */
+export async function checkImage(image: string, flag: string): Promise<void> {
+  const { failed, stderr } = await execa('docker', ['image', 'inspect', '--format', '{{.Id}}', image], {
+    reject: false,
+    stdin: 'ignore',
+    timeout: 30_000,
+  });
+  if (failed)
+    throw new UsageError(
+      `${flag}: this machine's Docker does not give image "${image}": ${stderr?.trim()}; README.md, On hosts of your own, builds it`,
+    );
+}
 
 /** Puts an image of the admin machine's Docker among the host's artifacts, where other hosts find it, if it is not there. */
 export async function sendImage(

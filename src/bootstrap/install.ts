@@ -33,7 +33,7 @@ export async function install(
   for (const namespace of wanted.manifests.filter(isNamespace)) await applyPatiently(client, namespace);
   const { cert: authority } = await certificates(client, wanted.address);
   const objects = objectsOf(wanted.manifests, { ...wanted, authority });
-  for (const object of objects.filter((one) => !isNamespace(one))) await applyPatiently(client, object);
+  for (const object of objects) await applyPatiently(client, object);
   print('manifests applied; waiting for the deployments');
   await deploymentsReady(client, NAMESPACE, deploymentsIn(wanted.manifests, NAMESPACE), print);
   await admissionAnswers(client);

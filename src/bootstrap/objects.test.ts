@@ -30,7 +30,8 @@ it('have its authority, for Jobs and for every webhook', () => {
     expect(named(kind, 'matryoshka')).toMatchObject([{ webhooks: [{ clientConfig: { caBundle } }] }]);
 });
 
-it('have its site, and the rights in each namespace that is served', () => {
+it('have its site, and each namespace that is served with the rights there', () => {
+  expect(named('Namespace', 'people')).toHaveLength(1);
   expect(named('ConfigMap', 'matryoshka-site')).toMatchObject([{ data: { 'artifacts.json': '{}' } }]);
   const bindings = objects.filter(({ metadata }) => metadata.namespace === 'people');
   expect(bindings.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([

@@ -19,11 +19,19 @@ export interface Values {
 /** Every object of an installation but its keys, in the order in which they are applied. */
 export const objectsOf = (manifests: readonly Manifest[], values: Values): KubeObject[] => [
   ...manifests.filter(isNamespace),
+  ...values.servedNamespaces.map(namespaceOf),
   configMap('matryoshka-ca', { 'ca.crt': values.authority }),
   configMap('matryoshka-site', values.site),
   ...manifests.filter((manifest) => !isNamespace(manifest)).map((manifest) => filledIn(manifest, values)),
   ...values.servedNamespaces.flatMap(servedNamespace),
 ];
+
+/** One that is served; where it is there, nothing of it changes. */
+const namespaceOf = (name: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name },
+});
 
 export const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace';
 

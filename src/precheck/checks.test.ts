@@ -94,6 +94,12 @@ describe('precheck', () => {
     expect(errorsOf(hostWith(['@cpus 1', '@swapKiB 1', '@port 10250']))).toEqual(['cpu', 'swap', 'ports']);
   });
 
+  it('wants the ports of etcd of a control plane only where etcd is on it', () => {
+    const taken = ['@port 2379'];
+    expect(errorsOf(hostWith(taken))).toEqual([]);
+    expect(errorsOf(hostWith(taken, { withEtcd: true }))).toEqual(['ports']);
+  });
+
   it('finds hosts that were cloned', () => {
     const twin = hostWith([], { ip: '10.0.0.2', name: 'b' });
     expect(errorsOf(hostWith([]), [twin])).toEqual(['machine-id']);

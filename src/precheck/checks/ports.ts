@@ -2,7 +2,7 @@ import { type Check, error, fine, type HostRole, joins } from '../check.ts';
 import { isOpen } from './owner.ts';
 
 /** Source: kubernetes.io, Ports and Protocols. */
-const CONTROL_PLANE = [6443, 2379, 2380, 10250, 10257, 10259];
+const CONTROL_PLANE = [6443, 10250, 10257, 10259];
 /** 6443 for the balancer that stands before several API servers. */
 const WORKER = [6443, 10250, 10256];
 const ETCD = [2379, 2380];

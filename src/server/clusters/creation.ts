@@ -39,7 +39,7 @@ export function wantedBy(body: CreateBody, address: ObjectKey & { region: string
     problems.push({ field: 'privateSSHKey', reason: 'is required, or credentialsSecret' });
   }
   if (!body.retry && (lists.masterList ?? []).length === 0) {
-    problems.push({ field: 'masterList', reason: 'is required; name one control plane host' });
+    problems.push({ field: 'masterList', reason: 'is required; name 1, 3 or 5 control plane hosts' });
   }
   if (problems.length > 0) throw unprocessable(problems);
   const change = clusterFrom(body, lists);

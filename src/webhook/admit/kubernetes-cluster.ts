@@ -90,7 +90,10 @@ async function missingRight(
   for (const deed of onSettings(old?.spec, next.spec, { namespace, name })) {
     const reason = await access.refusal(userInfo, deed);
     if (reason !== undefined)
-      return forbidden('spec.cluster', `${reason}, which its settings give as well: kubeadm, imagesRegistry`);
+      return forbidden(
+        'spec.cluster',
+        `${reason}, and needs that right for what is changed of kubeadm, imagesRegistry, registryMirrors or proxy, which give as much`,
+      );
   }
   if (!usesSecretAnew({ old, next, hosts })) return undefined;
   // The uid of the object as it is stored: nobody makes a Secret his own by a uid that he writes himself.

@@ -162,7 +162,7 @@ describe('a cancelled operation', () => {
     expect([phase, reason, summary, ended?.result]).toEqual([
       'Failed',
       'Cancelled',
-      'create cancelled: ask again to go on',
+      'create cancelled: set "creating" and a new request-id to go on',
       'cancelled',
     ]);
     expect(conditions).toContainEqual(

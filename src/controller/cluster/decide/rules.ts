@@ -19,7 +19,7 @@ export const misfit: Rule = ({ cluster }) => ({
   kind: 'rest',
   stall: {
     reason: 'Unexpected',
-    message: `phase "${cluster.status?.phase ?? ''}" does not fit the operation in status; somebody edited it`,
+    message: `phase "${cluster.status?.phase ?? ''}" does not fit the operation in status; somebody edited it. Where nothing runs, set status.phase to Running or Failed by kubectl --subresource=status`,
   },
 });
 
@@ -30,7 +30,7 @@ const stall =
 export const conflict = stall('IdentityConflict', ({ binding, clusterId, cluster }) =>
   binding.kind === 'foreign'
     ? `cluster-id ${clusterId} belongs to ${otherCluster(binding.to, keyOf(cluster).namespace)}; make the copy without the annotation`
-    : `cluster-id ${clusterId} has no record in the operator's namespace; nothing is done in its name`,
+    : `cluster-id ${clusterId} has no record in the operator's namespace; nothing is done in its name until Secret cluster-${clusterId} is restored there`,
 );
 export const invalid = stall('InvalidSpec', ({ problems }) => textOfProblems(problems));
 export const paused = stall('Paused', () => 'spec.paused is set; nothing new starts');

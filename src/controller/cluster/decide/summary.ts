@@ -1,4 +1,5 @@
 import { type HostRecord, stateOf } from '#api/host-record.ts';
+import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import type { Stall } from './outcome.ts';
@@ -9,7 +10,7 @@ const TO_DO: Readonly<Record<string, string>> = {
   NeedsConfirmation: 'confirm the change',
   NotOffered: 'take the change back',
   InvalidSpec: 'correct the spec',
-  IdentityConflict: 'remove the copied cluster-id',
+  IdentityConflict: 'delete it, and make it without the cluster-id',
   Paused: 'paused',
   DryRun: 'only planned',
   PlanChanged: 'plan it anew, then agree to that',
@@ -17,13 +18,23 @@ const TO_DO: Readonly<Record<string, string>> = {
   CredentialsInvalid: 'correct the Secret with the credentials',
   NamespaceNotServed: 'let the operator serve the namespace',
   SecretConflict: "move somebody else's Secret away",
-  OperationFailed: 'look at the message, then ask again',
-  Cancelled: 'ask again to go on',
   RunBlocked: 'its pod cannot start',
   Denied: 'lift what denies the operator',
   KubeconfigMissing: 'fetching the kubeconfig',
 };
 const LONGEST = 120;
+
+/** How the same is asked again. A deletion has no word of its own. */
+const again = ({ name, word }: OperationStatus): string =>
+  name === 'delete' ? 'set a new request-id' : `set "${word}" and a new request-id`;
+
+function toDo(stalled: Stall, operation: OperationStatus | undefined, reason: string): string {
+  if (operation && stalled.reason === 'OperationFailed')
+    return `${operation.name} failed: ${reason}: look at the message, then ${again(operation)}`;
+  if (operation && stalled.reason === 'Cancelled')
+    return `${operation.name} cancelled: ${again(operation)} to go on`;
+  return `${stalled.reason}: ${TO_DO[stalled.reason] ?? stalled.message}`;
+}
 
 /** In a few words what goes on, or what a person must do: one column of `kubectl get`. */
 export function summaryOf(
@@ -44,15 +55,7 @@ export function summaryOf(
     ailment: string | undefined;
   },
 ): string {
-  if (stalled) {
-    const what =
-      stalled.reason === 'OperationFailed'
-        ? `${operation?.name} failed: ${reason}`
-        : stalled.reason === 'Cancelled'
-          ? `${operation?.name} cancelled`
-          : stalled.reason;
-    return `${what}: ${TO_DO[stalled.reason] ?? stalled.message}`.slice(0, LONGEST);
-  }
+  if (stalled) return toDo(stalled, operation, reason).slice(0, LONGEST);
   if (doing !== undefined) return doing.slice(0, LONGEST);
   if (ailment !== undefined && created) return `${phase}; ${ailment}`.slice(0, LONGEST);
   const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;

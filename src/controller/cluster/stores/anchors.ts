@@ -223,6 +223,11 @@ async function credentialsOf(client: Client, cluster: KubernetesCluster): Promis
   // What is taken out of the Secret, but that a deletion may need.
   const forgotten = deleting ? undefined : '';
   const [privateKey, password] = [secretText(secret, 'ssh-privatekey'), secretPassword(secret)];
+  if (!deleting && !privateKey && !password)
+    throw new Refusal(
+      'CredentialsMissing',
+      `Secret ${secretName} (spec.cluster.credentialsSecret) has neither ssh-privatekey nor password`,
+    );
   return {
     // A key or password without a name is root's, never of the user whom an earlier Secret named.
     username: secretText(secret, 'username') ?? (privateKey || password ? 'root' : undefined),

@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { checkSiteVars } from './site-vars.ts';
+
+const check = (text: string) => () =>
+  checkSiteVars(text, join(import.meta.dirname, '../../ansible/roles/settings/meta/argument_specs.yml'));
+
+it('takes variables that the roles have, and limits of the precheck; nothing as well', () => {
+  for (const text of ['', '{}', 'drain_seconds: 300\nprecheck_limits: {cpus: 1}\n'])
+    expect(check(text), text).not.toThrow();
+});
+
+it('names each that would have no effect, or would be read as something else', () => {
+  const text = 'drain_second: 300\nansible_user: me\nkubelet_config: {clusterDomain: "{{ domain }}"}\n';
+  for (const part of [
+    '"drain_second" is no variable',
+    '"ansible_user" is no variable',
+    'kubelet_config holds {{',
+  ])
+    expect(check(text)).toThrow(part);
+  expect(check('- drain_seconds')).toThrow('--inventory-vars: is no map');
+  expect(check('a: [')).toThrow('--inventory-vars: is no YAML');
+});

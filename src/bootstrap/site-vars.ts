@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { messageOf, UsageError } from '#base/errors.ts';
+
+const specSchema = z.object({
+  argument_specs: z.object({ inventory: z.object({ options: z.record(z.string(), z.unknown()) }) }),
+});
+/** What is no variable of a role: what hosts must have. */
+const LIMITS = 'precheck_limits';
+const TEMPLATE = /\{\{|\{%|\{#/;
+
+/**
+ * The site's variables, which rule every run of every cluster: a misspelt one would have no effect, and nobody would be
+ * told. `argumentSpecs` is the path of the roles' own list. Throws UsageError that names each that is wrong.
+ */
+export function checkSiteVars(text: string, argumentSpecs: string): void {
+  const flag = '--inventory-vars';
+  let given: unknown;
+  try {
+    given = parse(text) ?? {};
+  } catch (error) {
+    throw new UsageError(`${flag}: is no YAML: ${messageOf(error)}`);
+  }
+  const vars = z.record(z.string(), z.unknown()).safeParse(given);
+  if (!vars.success) throw new UsageError(`${flag}: is no map of variables to their values`);
+  const { options } = specSchema.parse(parse(readFileSync(argumentSpecs, 'utf8'))).argument_specs.inventory;
+  const wrong = Object.entries(vars.data).flatMap(([name, value]) => {
+    if (name !== LIMITS && !(name in options))
+      return [`${flag}: "${name}" is no variable of the roles (ansible/README.md, Inventory)`];
+    return TEMPLATE.test(JSON.stringify(value))
+      ? [`${flag}: ${name} holds {{, {% or {#, which would be read as a template; leave it out`]
+      : [];
+  });
+  if (wrong.length > 0) throw new UsageError(wrong.join('\n'));
+}
