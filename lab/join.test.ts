@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -19,44 +19,61 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-/** `says`: what kubeadm ends with at each call; empty: well. */
+/** Programs in the place of those of a host: an API server that is ready at the third look, or never, and kubeadm. */
+const PROGRAMS = (isStuck: boolean) => ({
+  curl: `echo look >> looks; [ "$(wc -l < looks)" -lt ${isStuck ? 1_000_000 : 3} ] || echo ok`,
+  kubeadm: `echo "kubeadm after $(cat looks 2>/dev/null | wc -l) looks" >> calls; ${isStuck ? 'echo no; exit 1' : ''}`,
+  sleep: 'exec /bin/sleep 0.01',
+  timeout: 'shift; exec /usr/bin/timeout 0.5 "$@"',
+});
+
+/** `says`: what kubeadm ends with at each call; empty: its command is carried out. */
 const run = (...says: string[]) => runWhere('ready', ...says);
 function runWhere(apiServer: 'ready' | 'stuck', ...says: string[]) {
+  for (const [name, script] of Object.entries(PROGRAMS(apiServer === 'stuck')))
+    writeFileSync(join(root, name), `#!/bin/sh\ncd ${root}; ${script}\n`, { mode: 0o755 });
   const stubs = `
     await_joined() { return 1; }; begin_anew() { :; }; prepare_audit_log() { :; }; base64() { :; }; tar() { :; }; mkdir() { :; }
     fail() { echo "$1" >&2; exit 1; }; changed() { :; }; did() { echo "did $1"; }
-    await_healthy() { echo awaited >> ${root}/calls; [ ${apiServer} = ready ]; }
     calls=0 says=(${says.map((why) => `'${why}'`).join(' ')})
     fence() {
       echo "$*" >> ${root}/calls
       why=\${says[calls]} calls=$((calls + 1))
-      [ -z "$why" ] || { printf '%s\\nTo see the stack trace of this error execute with --v=5 or higher\\n' "$why"; return 1; }
+      [ -n "$why" ] || { PATH=${root}:$PATH "\${@:3}"; return; }
+      printf '%s\\nTo see the stack trace of this error execute with --v=5 or higher\\n' "$why"; return 1
     }
     state=${root} WAS_REMOVED= PKI=x DISCOVERY=x KUBEADM_CONFIG=x CLUSTER_ID=c SECRET=s3cret
-    ${text}`;
+    ${text.replaceAll('/etc/matryoshka', root)}`;
   const { status, stdout, stderr } = spawnSync('bash', ['-c', stubs], { encoding: 'utf8' });
   const calls = readFileSync(join(root, 'calls'), 'utf8').trim().split('\n');
   return { ok: status === 0, did: stdout.trim(), said: stderr, calls };
 }
 
 it('joins once', () => {
-  expect(run('')).toMatchObject({ ok: true, did: 'did joined', calls: [expect.anything()] });
+  expect(run('')).toMatchObject({
+    ok: true,
+    did: 'did joined',
+    calls: [expect.anything(), 'kubeadm after 0 looks'],
+  });
+  expect(readFileSync(join(root, 'joined'), 'utf8')).toBe('c\n');
 });
+
+const UNHEARD = ended('etcdserver: can only promote a learner member');
 
 it('goes on after the member of etcd, where that votes and kubeadm has not heard of it', () => {
-  const { ok, did, calls } = run(ended('etcdserver: can only promote a learner member'), '');
+  const { ok, did, calls } = run(UNHEARD, '');
   expect({ ok, did }).toEqual({ ok: true, did: 'did joined' });
-  // Its own API server, which is asked by then, knows the token only once it is ready.
-  expect(calls).toHaveLength(3);
-  expect(calls[1]).toBe('awaited');
-  expect(calls[2]).toMatch(
+  expect(calls[1]).toMatch(
     /kubeadm join .* --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join &&/,
   );
+  // Its own API server, which is asked by then, knows the token only once it is ready.
+  expect(calls.slice(2)).toEqual(['kubeadm after 3 looks']);
+  expect(readFileSync(join(root, 'joined'), 'utf8')).toBe('c\n');
 });
 
-it('says that its API server does not become ready, and runs nothing against it', () => {
-  const { ok, said, calls } = runWhere('stuck', ended('etcdserver: can only promote a learner member'));
-  expect({ ok, calls: calls.length }).toEqual({ ok: false, calls: 2 });
+it('says that its API server does not become ready, within a bound', () => {
+  const { ok, did, said } = runWhere('stuck', UNHEARD, '');
+  expect({ ok, did }).toEqual({ ok: false, did: '' });
   expect(said).toContain('the API server of this host does not become ready');
 });
 

@@ -95,7 +95,8 @@ type history struct {
 	failed     []string
 	attempts   atomic.Int64
 	again      atomic.Int64
-	slowest    atomic.Int64
+	slowest    time.Duration
+	slowestAt  time.Time
 }
 
 // Whether client-go's callers ask again: what the server says is for later, and connections that broke. One that broke within an
@@ -122,12 +123,13 @@ func (h *history) request(do func(ctx context.Context) error) (int, error) {
 		return do(ctx)
 	})
 	h.again.Add(int64(tries - 1))
-	for took := time.Since(begun).Milliseconds(); ; {
-		slowest := h.slowest.Load()
-		if took <= slowest || h.slowest.CompareAndSwap(slowest, took) {
-			return tries, err
-		}
+	took := time.Since(begun)
+	h.Lock()
+	defer h.Unlock()
+	if took > h.slowest {
+		h.slowest, h.slowestAt = took, begun
 	}
+	return tries, err
 }
 
 func (h *history) add(client int, in input, begun time.Time, out output) {
@@ -235,7 +237,7 @@ func run() error {
 	verdict := porcupine.CheckOperationsTimeout(model, h.operations, checkTimeout)
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"operations": len(h.operations), "failed": h.failed, "attempts": h.attempts.Load(), "again": h.again.Load(),
-		"slowestMs": h.slowest.Load(), "linearizable": string(verdict),
+		"slowestMs": h.slowest.Milliseconds(), "slowestAt": h.slowestAt.UTC().Format("15:04:05"), "linearizable": string(verdict),
 	})
 }
 

@@ -20,6 +20,8 @@ const reportSchema = z.object({
   /** Tries beside the first ones. */
   again: z.int(),
   slowestMs: z.int(),
+  /** When that request was made first, UTC. */
+  slowestAt: z.string(),
   /** Porcupine's verdict: `Ok`, `Illegal`, or `Unknown` where it was not found within its time. */
   linearizable: z.enum(['Ok', 'Illegal', 'Unknown']),
 });

@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import type { RunEvent } from '#protocol/event.ts';
 import type { RunOrder } from '#protocol/order.ts';
 import { runOrder } from './run.ts';
@@ -35,7 +38,11 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-async function run(text: string, more: { task?: string; playbook?: undefined } = {}) {
+async function run(
+  text: string,
+  more: { task?: string; playbook?: undefined } | Pick<RunOrder, 'hosts' | 'steps'> = {},
+  access: Settings['access'] = { knownHosts: '', password: 'x' },
+) {
   const manifests = [{ name: 'addons/a.yaml', content: gzipSync(text).toString('base64') }];
   const settings: Settings = {
     POD_UID: 'uid',
@@ -48,7 +55,7 @@ async function run(text: string, more: { task?: string; playbook?: undefined } =
     artifacts: { baseUrl: 'http://meta', releases: {} },
     siteVars: {},
     limits: {},
-    access: { knownHosts: '', password: 'x' },
+    access,
     caFile: '',
   };
   const sent: RunEvent[] = [];
@@ -80,4 +87,21 @@ it('looks at them in a dry run as well, and says what would be applied', async (
   const { report, told } = await run(NAMESPACE, dry);
   expect(report.success).toBe(true);
   expect(told).toContain('to be applied in the cluster: ConfigMap addons, key a.yaml, objects: 1');
+});
+
+it('names a private key that cannot be used', async () => {
+  const server = createServer((socket) => void socket.write('SSH-2.0-x\r\n')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const { port } = z.object({ port: z.int() }).parse(server.address());
+    const member = { ip: '127.0.0.1', port, name: 'a', duties: ['control-plane' as const] };
+    const more = { hosts: [{ member, action: 'join' as const }], steps: [] };
+    const { report } = await run(NAMESPACE, more, { knownHosts: '', privateKey: 'no key' });
+    expect(report).toMatchObject({
+      reason: 'KeyInvalid',
+      message: expect.stringContaining('key is unusable'),
+    });
+  } finally {
+    server.close();
+  }
 });

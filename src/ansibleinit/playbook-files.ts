@@ -44,9 +44,7 @@ export function writeFiles(
   };
   const text = JSON.stringify(inventory);
   if (TEMPLATE.test(text))
-    throw new Error(
-      'the inventory holds template text ({{, {% or {#), which is never data of ours; look at ConfigMap matryoshka-site',
-    );
+    throw new Error('the inventory holds template text ({{, {% or {#), which is never data of ours');
   writeFileSync(files.inventory, text, { mode: 0o600 });
   writeFileSync(files.knownHosts, knownHosts, { mode: 0o600 });
   if (files.privateKey !== undefined) {
@@ -79,6 +77,10 @@ export function completeInventory(
   const { order, artifacts, siteVars, access } = settings;
   const forbidden = Object.keys(siteVars).filter((name) => name.startsWith('ansible_'));
   if (forbidden.length > 0) throw new Error(`site variables may not set ${forbidden.join(', ')}`);
+  if (TEMPLATE.test(JSON.stringify(siteVars)))
+    throw new Error(
+      'inventory-vars.yaml of ConfigMap matryoshka-site holds template text ({{, {% or {#); leave it out',
+    );
   const version = String(order.vars['kube_version']);
   const release = artifacts.releases[version];
   const installs = order.hosts.some(({ action }) => action === 'join');

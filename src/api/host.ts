@@ -79,19 +79,12 @@ export const hostSchema = z
       .meta({
         description: 'SSH user, root or one who may sudo; default: the one of the credentials, else root.',
       }),
-    labels: z
-      .record(labelKeySchema, labelValueSchema)
-      .optional()
-      .meta({
-        description: 'Labels of the node; an edit of them on a host that is in a cluster changes its node.',
-      }),
-    taints: z
-      .array(taintSchema)
-      .max(50)
-      .optional()
-      .meta({
-        description: 'Taints of the node; an edit of them on a host that is in a cluster changes its node.',
-      }),
+    labels: z.record(labelKeySchema, labelValueSchema).optional().meta({
+      description: 'Labels of the node; an edit of them on a host that is in a cluster changes its node.',
+    }),
+    taints: z.array(taintSchema).max(50).optional().meta({
+      description: 'Taints of the node; an edit of them on a host that is in a cluster changes its node.',
+    }),
     reclaim: z
       .string()
       .max(40)

@@ -25,7 +25,7 @@ it('takes the defaults, and names every option that is wrong with its value', ()
   for (const part of [
     '--node-name: "Bad_Name"',
     '--served-namespaces: "Team A"',
-    '--served-namespaces: "matryoshka-system" is the operator',
+    '--served-namespaces: "matryoshka-system" is a system',
     '--pod-cidr: "10.1.2.3/16"',
     '--service-cidr: "nonsense"',
     '--neighbours: "ingres"',

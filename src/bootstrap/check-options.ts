@@ -3,8 +3,8 @@ import { DNS_LABEL } from '#api/host.ts';
 import { UsageError } from '#base/errors.ts';
 import { networkProblems } from '#operations/validate-networks.ts';
 
-/** Whoever may make clusters there could read what the operator keeps. */
-const OURS = ['matryoshka-system', 'matryoshka-reports'];
+/** Whoever may make clusters there could read what the operator, a neighbour or Kubernetes itself keeps. */
+const SYSTEMS = /^(matryoshka|kube)-/;
 
 /** The option that a field of a cluster's spec is here. */
 const flagOf = (field: string): string =>
@@ -38,8 +38,8 @@ export function checkOptions({
       ([flag, text]) =>
         `${flag}: "${text}" is not a DNS label; use at most 63 lower-case letters, digits and "-"`,
     );
-  for (const name of servedNamespaces.filter((one) => OURS.includes(one)))
-    wrong.push(`--served-namespaces: "${name}" is the operator's own; name those of users`);
+  for (const name of servedNamespaces.filter((one) => SYSTEMS.test(one)))
+    wrong.push(`--served-namespaces: "${name}" is a system's own; name those of users`);
   const cidrs = { podCIDR: podCidr, serviceCIDR: serviceCidr };
   const misspelled = Object.entries(cidrs).flatMap(([field, text]) => {
     const problem = cidrsSchema.safeParse(text).error?.issues[0]?.message;

@@ -56,15 +56,20 @@ const archiveOf = (image: SentImage): string => `${HOST_ARTIFACTS}/${imagePath(f
 
 /** Throws UsageError where this machine's Docker has no such image. */
 export async function checkImage(image: string, flag: string): Promise<void> {
-  const { failed, stderr } = await execa('docker', ['image', 'inspect', '--format', '{{.Id}}', image], {
-    reject: false,
-    stdin: 'ignore',
-    timeout: 30_000,
-  });
-  if (failed)
-    throw new UsageError(
-      `${flag}: this machine's Docker does not give image "${image}": ${stderr?.trim()}; README.md, On hosts of your own, builds it`,
-    );
+  const { failed, stderr, shortMessage } = await execa(
+    'docker',
+    ['image', 'inspect', '--format', '{{.Id}}', image],
+    {
+      reject: false,
+      stdin: 'ignore',
+      timeout: 30_000,
+    },
+  );
+  if (!failed) return;
+  const why = stderr?.trim() || shortMessage;
+  throw new UsageError(
+    `${flag}: this machine's Docker does not give image "${image}" (README.md, On hosts of your own): ${why}`,
+  );
 }
 
 /** Puts an image of the admin machine's Docker among the host's artifacts, where other hosts find it, if it is not there. */

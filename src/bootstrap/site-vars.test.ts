@@ -18,6 +18,8 @@ it('names each that would have no effect, or would be read as something else', (
     'kubelet_config holds {{',
   ])
     expect(check(text)).toThrow(part);
+  expect(check('network: flannel-policies')).toThrow('"network" is set for each cluster');
+  expect(check('constructor: 1')).toThrow('"constructor" is no variable');
   expect(check('- drain_seconds')).toThrow('--inventory-vars: is no map');
   expect(check('a: [')).toThrow('--inventory-vars: is no YAML');
 });

@@ -8,6 +8,14 @@ const specSchema = z.object({
 });
 /** What is no variable of a role: what hosts must have. */
 const LIMITS = 'precheck_limits';
+/** Of the inventory, and never the site's: each cluster, run or host has its own, which goes before. */
+const NOT_OF_THE_SITE = [
+  ...['cluster_name', 'cluster_id', 'kube_version', 'pod_cidr', 'service_cidr', 'network', 'made_with'],
+  ...['control_plane_endpoint_name', 'control_plane_endpoint_address', 'fence_adopt', 'kubeconfig_file'],
+  ...['artifacts_base_url', 'artifact_files', 'artifact_images', 'registry_login', 'manifests'],
+  ...['operation_sequence', 'operation_attempt', 'pod_uid', 'ip', 'access_ip', 'node_name', 'reclaim'],
+  ...['node_labels_before', 'node_taints_before'],
+];
 const TEMPLATE = /\{\{|\{%|\{#/;
 
 /**
@@ -26,7 +34,9 @@ export function checkSiteVars(text: string, argumentSpecs: string): void {
   if (!vars.success) throw new UsageError(`${flag}: is no map of variables to their values`);
   const { options } = specSchema.parse(parse(readFileSync(argumentSpecs, 'utf8'))).argument_specs.inventory;
   const wrong = Object.entries(vars.data).flatMap(([name, value]) => {
-    if (name !== LIMITS && !(name in options))
+    if (NOT_OF_THE_SITE.includes(name))
+      return [`${flag}: "${name}" is set for each cluster, run or host; leave it out`];
+    if (name !== LIMITS && !Object.hasOwn(options, name))
       return [`${flag}: "${name}" is no variable of the roles (ansible/README.md, Inventory)`];
     return TEMPLATE.test(JSON.stringify(value))
       ? [`${flag}: ${name} holds {{, {% or {#, which would be read as a template; leave it out`]

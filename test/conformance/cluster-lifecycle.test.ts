@@ -176,6 +176,8 @@ describe('a cluster, by annotation', () => {
       phase: 'Failed',
       reason: 'HostUnreachable',
       message: 'host away',
+      summary:
+        'create failed: HostUnreachable: look at the message, then set "creating" and a new request-id',
     });
     script = () => success;
     await operator.apply('demo', spec(2), 'creating', 'b');

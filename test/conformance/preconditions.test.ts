@@ -244,6 +244,13 @@ it('an anchor forgets a password that was taken out of the Secret, but not for a
   expect(await after(going)).toHaveProperty('password');
   expect(await after(going)).toHaveProperty('username', 'root');
   expect(await after(cluster)).not.toHaveProperty('password');
+  await give(secretData({ username: 'other', 'ssh-privatekey': '' }));
+  expect(await after(going)).toMatchObject({ username: 'root', privateKey: 'key' });
+  await expect(after(cluster)).rejects.toMatchObject({
+    reason: 'CredentialsMissing',
+    message: expect.stringMatching(/^Secret keys .* has neither ssh-privatekey nor password$/),
+  });
+  await give(secretData({ 'ssh-privatekey': 'key' }));
 });
 
 it('a sequence is taken from what the cache has, and from the server where that is behind', async () => {

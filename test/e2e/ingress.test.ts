@@ -144,10 +144,10 @@ const SHELL = `(async () => {
   });
 })()`;
 
-/** Until it is ended: two clients that keep their connection as long as they are let, and one that never does. */
+/** Until it is ended, patiently, since late is not lost: two clients that keep their connection as long as they are let, and one that never does. */
 const asking = () => {
   const url = `https://${HOST}:${port}/`;
-  const curl = `curl -s -m 5 -o /dev/null -w "%{stderr}%{http_code}\\n" --cacert /tmp/ingress-ca.crt --resolve ${HOST}:${port}:${host(0).ip}`;
+  const curl = `curl -s -m 20 -o /dev/null -w "%{stderr}%{http_code}\\n%{onerror}%{errormsg}\\n" --cacert /tmp/ingress-ca.crt --resolve ${HOST}:${port}:${host(0).ip}`;
   return `rm -f /tmp/asked-* /tmp/asking
     for how in http1.1 http2; do
       setsid ${curl} --$how --rate 10/s '${url}?[1-3000]' > /dev/null 2> /tmp/asked-$how < /dev/null & echo $! >> /tmp/asking

@@ -15,7 +15,6 @@ const HEAVY = [
   'host-faults',
   'highly-available',
   'host-lost',
-  'workspace',
   'lost-objects',
 ];
 /**
@@ -38,8 +37,9 @@ const LIGHT = [
   'sudo',
 ];
 /** They do not care who leads, or since when, and run beside the one that kills the operator again and again, as long as it does. */
-const UNATTENDED = ['settings', 'variants'];
-const UNATTENDED_LIGHT = ['ingress', 'network', 'policies'];
+const UNATTENDED = ['variants', 'policies', 'settings'];
+/** After those of `disturbing`; more of them would end last. */
+const UNATTENDED_LIGHT = ['ingress', 'network'];
 
 const paths = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
 
@@ -55,7 +55,7 @@ export const ROWS = {
   disturbing: { include: ['test/e2e/disturbing/*.test.ts'] },
 };
 
-const ORDER = [...HEAVY, ...LIGHT, 'operator-killed', ...UNATTENDED, ...UNATTENDED_LIGHT];
+const ORDER = [...HEAVY, ...LIGHT, 'operator-killed', ...UNATTENDED, 'workspace', ...UNATTENDED_LIGHT];
 const rank = ({ moduleId }: TestSpecification): number => {
   const found = ORDER.indexOf(basename(moduleId, '.test.ts'));
   return found < 0 ? ORDER.length : found;

@@ -13,21 +13,20 @@ prepare_audit_log
 printf '%s\n' "$DISCOVERY" > "$state/discovery.conf"
 printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
 # Protected: a member that etcd has just taken in must come up before anybody else changes this host.
-kubeadm_join() {
-  /usr/local/sbin/matryoshka-fence protect kubeadm-join sh -c "kubeadm join --config $state/kubeadm-join.yaml $* && echo $CLUSTER_ID > /etc/matryoshka/joined" >> "$state/join.out" 2>&1
+kubeadm_join() { # BEFORE FLAG…
+  local before=$1; shift
+  /usr/local/sbin/matryoshka-fence protect kubeadm-join sh -c "$before kubeadm join --config $state/kubeadm-join.yaml $* && echo $CLUSTER_ID > /etc/matryoshka/joined" >> "$state/join.out" 2>&1
 }
 : > "$state/join.out"
-kubeadm_join
+kubeadm_join ''
 code=$?
 # On a slow etcd the answer to a promotion may be lost, and kubeadm asks again for what votes by then, also where it is run
 # again: it goes on after that. This host's own API server is asked first, and knows no token before it is ready.
 if [ "$code" != 0 ] && tail -3 "$state/join.out" | grep -q 'etcd-join.* can only promote a learner member$'; then
-  if await_healthy; then
-    kubeadm_join --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join
-    code=$?
-  else
-    echo 'the API server of this host does not become ready' >> "$state/join.out"
-  fi
+  ready='until curl -sk -m 3 https://127.0.0.1:6443/readyz | grep -qx ok; do sleep 0.5; done'
+  kubeadm_join "timeout 120 sh -c '$ready' || echo 'the API server of this host does not become ready' >&2;" \
+    --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join
+  code=$?
 fi
 rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
 if [ "$code" != 0 ]; then

@@ -1,15 +1,12 @@
 # What becoming a control plane has in common, whether it is the first or joins others.
 healthy() { curl -sk -m 3 "https://127.0.0.1:6443/readyz" | grep -qx ok; }
-await_healthy() {
-  for try in $(seq 240); do ! healthy || return 0; sleep 0.5; done
-  return 1
-}
 
 # await_joined: whether this host is a control plane already; then its API server is awaited.
 await_joined() {
   [ -e /etc/matryoshka/joined ] && [ -s /etc/kubernetes/admin.conf ] || return 1
   systemctl is-active -q kubelet || systemctl start kubelet
-  await_healthy || fail 'the host is a control plane already, but its API server does not become ready'
+  for try in $(seq 240); do healthy && break; sleep 0.5; done
+  healthy || fail 'the host is a control plane already, but its API server does not become ready'
 }
 
 # begin_anew [COMMAND]: an earlier try that was cut short is undone, after that command. Somebody's etcd ends the script here.

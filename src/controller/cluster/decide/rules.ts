@@ -8,18 +8,18 @@ import { pruning } from './history.ts';
 import { type Outcome, textOfProblems } from './outcome.ts';
 import { touchedBefore } from './settle.ts';
 import { acceptedAs, deletionRequestId } from './signal.ts';
-import type { Request, Snapshot } from './snapshot.ts';
+import { inFlight, type Request, type Snapshot } from './snapshot.ts';
 
 export type Rule = (snapshot: Snapshot) => Outcome;
 
 export const rest: Rule = () => ({ kind: 'rest' });
 
 /** Only somebody who edits status brings phase and operation apart: said, not guessed at. */
-export const misfit: Rule = ({ cluster }) => ({
+export const misfit: Rule = (snapshot) => ({
   kind: 'rest',
   stall: {
     reason: 'Unexpected',
-    message: `phase "${cluster.status?.phase ?? ''}" does not fit the operation in status; somebody edited it. Where nothing runs, set status.phase to Running or Failed by kubectl --subresource=status`,
+    message: `phase "${snapshot.cluster.status?.phase ?? ''}" does not fit the operation in status; somebody edited it. By kubectl edit --subresource=status, ${inFlight(snapshot) ? 'put both back as they were before' : 'set the phase to Running or Failed'}`,
   },
 });
 
@@ -30,7 +30,7 @@ const stall =
 export const conflict = stall('IdentityConflict', ({ binding, clusterId, cluster }) =>
   binding.kind === 'foreign'
     ? `cluster-id ${clusterId} belongs to ${otherCluster(binding.to, keyOf(cluster).namespace)}; make the copy without the annotation`
-    : `cluster-id ${clusterId} has no record in the operator's namespace; nothing is done in its name until Secret cluster-${clusterId} is restored there`,
+    : `Secret cluster-${clusterId} is lost: if its cluster exists, restore that, and delete nothing before; else make the object without annotation ${annotations.clusterId}`,
 );
 export const invalid = stall('InvalidSpec', ({ problems }) => textOfProblems(problems));
 export const paused = stall('Paused', () => 'spec.paused is set; nothing new starts');

@@ -103,6 +103,19 @@ describe('status', () => {
     );
   });
 
+  it('tells a copy, which may go, from a cluster whose record is lost, of which nothing may be deleted', () => {
+    const summary = (binding: Snapshot['binding']) => {
+      const given = snapshot({ word: 'create-finished', appliedBy: 1, hosts: joined, binding });
+      return statusAfter(given, decide(given).outcome).summary;
+    };
+    expect(summary({ kind: 'foreign', to: 'default/other' })).toMatch(
+      /make the copy without the annotation$/,
+    );
+    expect(summary({ kind: 'missing' })).toMatch(
+      /is lost: if its cluster exists, restore that, and delete nothing/,
+    );
+  });
+
   it('names at most a hundred hosts, those that need attention, and counts all', () => {
     const many = Array.from({ length: 1000 }, (_, at) => ({ ip: `10.1.${at >> 8}.${at & 255}` }));
     const hosts = [...joined, ...recordsOf({ cluster: { nodeList: many } }, 'Unclean')];

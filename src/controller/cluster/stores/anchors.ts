@@ -222,15 +222,17 @@ async function credentialsOf(client: Client, cluster: KubernetesCluster): Promis
     throw new Refusal('SecretConflict', secretIsForeign(knownHostsSecretName(name)));
   // What is taken out of the Secret, but that a deletion may need.
   const forgotten = deleting ? undefined : '';
-  const [privateKey, password] = [secretText(secret, 'ssh-privatekey'), secretPassword(secret)];
-  if (!deleting && !privateKey && !password)
+  const privateKey = secretText(secret, 'ssh-privatekey') || undefined;
+  const password = secretPassword(secret);
+  const isEmpty = privateKey === undefined && password === undefined;
+  if (isEmpty && !deleting)
     throw new Refusal(
       'CredentialsMissing',
       `Secret ${secretName} (spec.cluster.credentialsSecret) has neither ssh-privatekey nor password`,
     );
   return {
-    // A key or password without a name is root's, never of the user whom an earlier Secret named.
-    username: secretText(secret, 'username') ?? (privateKey || password ? 'root' : undefined),
+    // A key or password without a name is root's, never of the user whom an earlier Secret named; nor has that another name.
+    username: isEmpty ? undefined : (secretText(secret, 'username') ?? 'root'),
     'ssh-privatekey': privateKey ?? forgotten,
     password: password ?? forgotten,
     known_hosts: mergeKnownHosts(
