@@ -1,32 +1,16 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hostFolder, runRoleScript } from './role-script.fixture.ts';
 
-const ansible = join(import.meta.dirname, '..', 'ansible');
-
-/** A directory stands for a host. */
 let root = '';
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'ipv6-'));
-  await mkdir(join(root, 'var/lib/matryoshka'), { recursive: true });
-  await mkdir(join(root, 'etc/matryoshka'), { recursive: true });
-  await writeFile(join(root, 'etc/matryoshka/made'), 'cluster mine\n');
+  root = await hostFolder();
 });
 afterEach(() => rm(root, { recursive: true }));
 
-/** Runs a script of a role whose `ip` answers as it is told. */
-async function run(role: string, script: string, answers: string, env: Record<string, string>) {
-  const read = (path: string) => readFile(join(ansible, path), 'utf8');
-  const text = `${await read('files/prelude.sh')}\nROLE=${role}\nip() { ${answers}\n}\n`;
-  const own = `sysctl() { echo "sysctl $*"; }; modprobe() { :; }; sync() { :; }\n`;
-  return execa('/bin/bash', ['-s'], {
-    input: `main() {\n${text}${own}${await read(`roles/${role}/files/${script}`)}\n}\nmain </dev/null\n`,
-    env: { MATRYOSHKA_ROOT: root, ...env },
-    reject: false,
-  });
-}
+const run = (role: string, script: string, answers: string, env: Record<string, string>) =>
+  runRoleScript(root, { role, script, answers, env });
 
 describe('the IPv6 address of a node', () => {
   const line = (link: string, address: string, flags: string) =>

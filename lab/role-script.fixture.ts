@@ -1,0 +1,35 @@
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+
+const ansible = join(import.meta.dirname, '..', 'ansible');
+
+/** A directory that stands for a host of cluster `mine`; whoever makes it removes it. */
+export async function hostFolder(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'host-'));
+  await mkdir(join(root, 'var/lib/matryoshka'), { recursive: true });
+  await mkdir(join(root, 'etc/matryoshka'), { recursive: true });
+  await writeFile(join(root, 'etc/matryoshka/made'), 'cluster mine\n');
+  return root;
+}
+
+/** Runs a script of a role there. `ip` answers as bash in `answers` says; `sysctl` only says that it was called. */
+export async function runRoleScript(
+  root: string,
+  {
+    role,
+    script,
+    answers = ':',
+    env,
+  }: { role: string; script: string; answers?: string; env: Record<string, string> },
+) {
+  const read = (path: string) => readFile(join(ansible, path), 'utf8');
+  const text = `${await read('files/prelude.sh')}\nROLE=${role}\nip() { ${answers}\n}\n`;
+  const own = `sysctl() { echo "sysctl $*"; }; modprobe() { :; }; sync() { :; }\n`;
+  return execa('/bin/bash', ['-s'], {
+    input: `main() {\n${text}${own}${await read(`roles/${role}/files/${script}`)}\n}\nmain </dev/null\n`,
+    env: { MATRYOSHKA_ROOT: root, ...env },
+    reject: false,
+  });
+}
