@@ -1,10 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inventoryOf } from '#protocol/inventory.ts';
+import { TEMPLATE } from '#protocol/template.ts';
 import type { RunAccess, Settings } from './settings.ts';
-
-/** Text that Ansible would take for a template, or a variable that would change how Ansible itself works. */
-const TEMPLATE = /\{\{|\{%|\{#/;
 
 export interface PlaybookFiles {
   inventory: string;

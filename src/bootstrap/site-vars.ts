@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
+import { TEMPLATE } from '#protocol/template.ts';
 
 const specSchema = z.object({
   argument_specs: z.object({ inventory: z.object({ options: z.record(z.string(), z.unknown()) }) }),
@@ -16,7 +17,6 @@ const NOT_OF_THE_SITE = [
   ...['operation_sequence', 'operation_attempt', 'pod_uid', 'ip', 'access_ip', 'node_name', 'reclaim'],
   ...['node_labels_before', 'node_taints_before'],
 ];
-const TEMPLATE = /\{\{|\{%|\{#/;
 
 /**
  * The site's variables, which rule every run of every cluster: a misspelt one would have no effect, and nobody would be

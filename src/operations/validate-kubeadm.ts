@@ -2,6 +2,7 @@ import { canonicalIp, isDnsName } from '#api/host.ts';
 import type { Kubeadm } from '#api/kubeadm.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
+import { TEMPLATE } from '#protocol/template.ts';
 import { auditProblems } from './validate-audit.ts';
 import { patchProblems } from './validate-patches.ts';
 import { sourceProblems } from './validate-sources.ts';
@@ -14,9 +15,6 @@ const MAX_KUBELET = 16_384;
 const MAX_POLICY = 65_536;
 /** All patches together. */
 const MAX_PATCHES = 65_536;
-
-/** What stands for a template in Ansible; hosts are given data only. */
-const TEMPLATE = /\{\{|\{%|\{#/;
 
 const OURS = 'belongs to the installation; leave it out';
 const REGISTERS = 'decides whether a node joins; leave it out';

@@ -92,7 +92,7 @@ async function missingRight(
     if (reason !== undefined)
       return forbidden(
         'spec.cluster',
-        `${reason}, and needs that right for what is changed of kubeadm, imagesRegistry, registryMirrors or proxy, which give as much`,
+        `${reason}, and needs that right for a change of imagesRegistry, or of kubelet, patches, registryMirrors or proxy in kubeadm, which give as much`,
       );
   }
   if (!usesSecretAnew({ old, next, hosts })) return undefined;

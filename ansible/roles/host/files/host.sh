@@ -26,7 +26,7 @@ S
 # Members of etcd 3.6 wait without a bound for each other's answers (its read timeout is set on `Dial`, which `DialContext`
 # hides). After a cut of a minute TCP repeats what was lost on the old connection only a minute later; where the leader dies
 # meanwhile, nobody leads for so long. So such a connection is given up after some 13 s.
-if [ -n "${CARRIES_ETCD:-}" ] && [ "$(cat "$R/proc/sys/net/ipv4/tcp_retries2")" != 5 ]; then
+if [ -n "${CARRIES_ETCD:-}" ] && [ "$(cat "$R/proc/sys/net/ipv4/tcp_retries2")" -gt 5 ]; then
   own sysctl "net.ipv4.tcp_retries2=$(cat "$R/proc/sys/net/ipv4/tcp_retries2")"
   put /etc/sysctl.d/99-matryoshka-etcd.conf 644 <<< 'net.ipv4.tcp_retries2 = 5'
   sysctl -q net.ipv4.tcp_retries2=5 || fail 'cannot set net.ipv4.tcp_retries2'
