@@ -18,7 +18,11 @@ export async function loadImages(hosts: readonly LabHost[], archive: ImageArchiv
   }
 }
 
-async function hasImages({ name }: LabHost, { stamp, tags }: ImageArchive): Promise<boolean> {
+/** Whether a host lists all of them, as they were given to it. */
+export async function hasImages(
+  { name }: LabHost,
+  { stamp, tags }: Omit<ImageArchive, 'path'>,
+): Promise<boolean> {
   const listed = await docker(['exec', name, ...ctr, 'ls', '-q', `labels."${LABEL}"=="${stamp}"`]);
   const present = new Set(listed.split('\n'));
   return tags.every((tag) => present.has(tag));

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { docker } from '../hosts/docker.ts';
-import { loadImages } from '../hosts/load-images.ts';
+import { hasImages, loadImages } from '../hosts/load-images.ts';
 import type { LabHost } from '../hosts/places.ts';
 import { kubectl } from '../kubectl.ts';
 import { operatorImages } from '../operator-images.ts';
@@ -10,14 +10,19 @@ import { operatorImages } from '../operator-images.ts';
 const ROLLOUT_S = 120;
 const SAVE_MS = 300_000;
 
-/** Puts an image of this machine under that name into the containerd of nodes. */
+/** Puts an image of this machine under that name into the containerd of nodes, but of those that have it. */
 export async function loadImage(present: string, name: string, hosts: readonly LabHost[]): Promise<void> {
+  const id = (await docker(['image', 'inspect', '--format', '{{.Id}}', present])).trim();
+  const archive = { stamp: id.replace(':', '-'), tags: [name] };
+  const lacking: LabHost[] = [];
+  for (const host of hosts) if (!(await hasImages(host, archive))) lacking.push(host);
+  if (lacking.length === 0) return;
   const folder = await mkdtemp(join(tmpdir(), 'matryoshka-image-'));
   try {
     const path = join(folder, 'image.tar');
     await docker(['tag', present, name]);
     await docker(['save', '-o', path, name], SAVE_MS);
-    await loadImages(hosts, { path, stamp: `e2e-${Date.now()}`, tags: [name] }, () => {});
+    await loadImages(lacking, { ...archive, path }, () => {});
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

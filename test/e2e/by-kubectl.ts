@@ -7,6 +7,7 @@ import { annotations } from '#api/names.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { untilCluster } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
 
 const KEYS = 'kubectl-keys';
 
@@ -48,7 +49,14 @@ export function byKubectl(meta: Meta, name: string) {
       },
     },
     spec: {
-      cluster: { masterList: masters, nodeList: workers, credentialsSecret: secret, ...cidrs, ...more },
+      cluster: {
+        masterList: masters,
+        nodeList: workers,
+        credentialsSecret: secret,
+        kubeadm: QUICK_KEYS,
+        ...cidrs,
+        ...more,
+      },
       ...(network === undefined ? {} : { addons: { network } }),
     },
   });

@@ -5,6 +5,7 @@ import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'halted';
@@ -49,7 +50,7 @@ async function cancelledAt(step: string) {
 
 describe('an operation that is cancelled', () => {
   it('stops while hosts of a new cluster are prepared, and the next try goes on', async () => {
-    const body = { name: NAME, masterList: entries(0), nodeList: entries(1) };
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(1), kubeadm: QUICK_KEYS };
     await post(PATH, { ...body, privateSSHKey: meta.privateKey });
     const { ms } = await cancelledAt('Prepare hosts, start the control plane');
     expect(ms).toBeLessThan(6 * HALTED_MS);

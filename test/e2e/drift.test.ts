@@ -7,6 +7,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
 import { openLane } from './lanes.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 
 /** Hosts are changed by hand in many ways, a few at a time: each is told in time, and none that nobody made. */
@@ -40,7 +41,7 @@ const WAVES = Array.from({ length: COUNT }, (_, wave) => KINDS.filter((_kind, at
 
 describe('hosts that somebody changes by hand', () => {
   it('are as they were made at first', async () => {
-    const body = { name: NAME, masterList: entries(0), nodeList: entries(1) };
+    const body = { name: NAME, masterList: entries(0), nodeList: entries(1), kubeadm: QUICK_KEYS };
     expect(await meta.rest.raw('POST', PATH, { ...body, privateSSHKey: meta.privateKey })).toMatchObject({
       status: 200,
     });

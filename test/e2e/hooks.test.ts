@@ -10,6 +10,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 
 const NAME = 'hooked';
@@ -48,7 +49,12 @@ const asking = (word: string, hooks: object, workers: number[]) => ({
     annotations: { [annotations.operation]: word, [annotations.requestId]: randomUUID() },
   },
   spec: {
-    cluster: { masterList: entries(0), nodeList: entries(...workers), credentialsSecret: KEYS },
+    cluster: {
+      masterList: entries(0),
+      nodeList: entries(...workers),
+      kubeadm: QUICK_KEYS,
+      credentialsSecret: KEYS,
+    },
     hooks,
   },
 });

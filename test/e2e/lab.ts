@@ -7,7 +7,7 @@ import { docker } from '#lab/hosts/docker.ts';
 import { labDir } from '#lab/hosts/places.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { type MetaPlace, metaUp } from '#lab/meta/meta.ts';
-import { LANE_HOSTS, LANES } from './lane-count.ts';
+import { LANE_HOSTS, LANES } from './lane.ts';
 
 /** A third of the default: much of what is awaited here is that somebody has looked. */
 const LOOK_SECONDS = 10;

@@ -13,6 +13,7 @@ import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
 
 const NAME = 'unheard';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -28,7 +29,12 @@ const lists = (...[first, second]: readonly [number, number]) => ({
 });
 const nodes = () => [host(0), host(1)].map(({ ip }) => nodeNameOf({ ip })).sort();
 const create = () =>
-  meta.rest.raw('POST', PATH, { name: NAME, ...lists(0, 1), privateSSHKey: meta.privateKey });
+  meta.rest.raw('POST', PATH, {
+    name: NAME,
+    ...lists(0, 1),
+    kubeadm: QUICK_KEYS,
+    privateSSHKey: meta.privateKey,
+  });
 
 /** The address of the pod that runs the operation's Job, once it has one. */
 async function runsAt(): Promise<string> {
@@ -81,7 +87,7 @@ describe.concurrent('what is lost in the meta cluster', () => {
     });
     const wanted: KubernetesCluster = {
       metadata: { namespace, name: 'tenants', annotations: { [annotations.operation]: 'creating' } },
-      spec: { cluster: { ...lists(2, 3), credentialsSecret: 'keys' } },
+      spec: { cluster: { ...lists(2, 3), kubeadm: QUICK_KEYS, credentialsSecret: 'keys' } },
     };
     await client.create(KUBERNETES_CLUSTERS, wanted);
     const key = { namespace, name: 'tenants' };

@@ -7,17 +7,18 @@ import { messageOf } from '#base/errors.ts';
 import { sayOnStderr as say } from '#lab/artifacts/progress.ts';
 import { labDown } from '#lab/hosts/down.ts';
 import { shareLab, startLab } from './lab.ts';
-import { HEAVY_LANES, LANES } from './lane-count.ts';
+import { HEAVY_LANES, LANES } from './lane.ts';
 
 /**
  * `make e2e`: one lab, and on it the projects beside each other, the light files in a lane of their own (vitest gives all
  * files of a run the same lanes). In that lane come, in a second lab, the files that strike a meta cluster: nobody else may
- * count on it, and one lane more would slow down all of them. LANES=1 runs one file at a time. Goes on after a failure,
- * so that one run tells everything.
+ * count on it, and one lane more would slow down all of them; then the neighbours, on one cluster. LANES=1 runs one file at
+ * a time. Goes on after a failure, so that one run tells everything.
  */
 const STRIKING = 'e2e-disturbing';
-const PROJECTS = ['e2e', 'e2e-light', STRIKING, 'e2e-unattended', 'e2e-unattended-light'] as const;
+const PROJECTS = ['e2e', 'e2e-light', STRIKING, 'e2e-unattended', 'e2e-neighbours'] as const;
 type Project = (typeof PROJECTS)[number];
+const OF_LAST_LANE: ReadonlySet<Project> = new Set(['e2e-light', 'e2e-neighbours']);
 
 const { F = '', T, KEEP, LAB } = process.env;
 const files = F.split(' ').filter((part) => part !== '');
@@ -36,7 +37,7 @@ interface Count {
 const labOf = (project: Project, shared: string): Record<string, string> =>
   project === STRIKING
     ? { LAB: '2', LANES: '1' }
-    : { E2E_LAB: shared, FIRST_LANE: String(project.endsWith('-light') && LANES > 1 ? HEAVY_LANES : 0) };
+    : { E2E_LAB: shared, FIRST_LANE: String(OF_LAST_LANE.has(project) && LANES > 1 ? HEAVY_LANES : 0) };
 
 /** Runs the files of a project; one that could not be run at all counts as failed. */
 async function run(project: Project, shared: string, folder: string): Promise<Count> {
@@ -120,7 +121,7 @@ async function main(): Promise<number> {
       await Promise.all([
         // An operator is killed there: who counts on it has ended.
         Promise.all([heavy, light]).then(() => inTurn(['e2e-unattended'])),
-        light.then(() => inTurn([STRIKING, 'e2e-unattended-light'])),
+        light.then(() => inTurn([STRIKING, 'e2e-neighbours'])),
       ]);
     } else await inTurn(PROJECTS);
   } finally {

@@ -32,14 +32,13 @@ const LIGHT = [
   'cancel',
   'dual-stack',
   'life-by-annotation',
-  'local-service',
   'refusals',
   'sudo',
 ];
 /** They do not care who leads, or since when, and run beside the one that kills the operator again and again, as long as it does. */
-const UNATTENDED = ['variants', 'policies', 'settings'];
-/** After those of `disturbing`; more of them would end last. */
-const UNATTENDED_LIGHT = ['ingress', 'network'];
+const UNATTENDED = ['variants', 'settings', 'network', 'policies'];
+/** On one cluster, after those of `disturbing`: they do not care either. */
+const NEIGHBOURS = ['ingress', 'workspace', 'local-service'];
 
 const paths = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
 
@@ -47,15 +46,15 @@ const paths = (names: readonly string[]): string[] => names.map((name) => `test/
 export const ROWS = {
   attended: {
     include: ['test/e2e/*.test.ts'],
-    exclude: paths([...LIGHT, ...UNATTENDED, ...UNATTENDED_LIGHT]),
+    exclude: paths([...LIGHT, ...UNATTENDED]),
   },
   attendedLight: { include: paths(LIGHT) },
   unattended: { include: ['test/e2e/unattended/*.test.ts', ...paths(UNATTENDED)] },
-  unattendedLight: { include: paths(UNATTENDED_LIGHT) },
+  neighbours: { include: ['test/e2e/neighbours/*.test.ts'] },
   disturbing: { include: ['test/e2e/disturbing/*.test.ts'] },
 };
 
-const ORDER = [...HEAVY, ...LIGHT, 'operator-killed', ...UNATTENDED, 'workspace', ...UNATTENDED_LIGHT];
+const ORDER = [...HEAVY, ...LIGHT, 'operator-killed', ...UNATTENDED, ...NEIGHBOURS];
 const rank = ({ moduleId }: TestSpecification): number => {
   const found = ORDER.indexOf(basename(moduleId, '.test.ts'));
   return found < 0 ? ORDER.length : found;

@@ -9,6 +9,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
 import { openLane, secondNode } from '../lanes.ts';
+import { QUICK_KEYS } from '../quick-keys.ts';
 
 const NAME = 'lost';
 const PATH = `/region/lab/cluster/${NAME}`;
@@ -18,7 +19,13 @@ let meta: Meta;
 const { host } = byNumber(() => meta);
 const lists = () => ({ masterList: [{ ip: host(0).ip }], nodeList: [{ ip: host(1).ip }] });
 const nodes = () => [host(0), host(1)].map(({ ip }) => nodeNameOf({ ip })).sort();
-const create = () => meta.rest.raw('POST', PATH, { name: NAME, ...lists(), privateSSHKey: meta.privateKey });
+const create = () =>
+  meta.rest.raw('POST', PATH, {
+    name: NAME,
+    ...lists(),
+    kubeadm: QUICK_KEYS,
+    privateSSHKey: meta.privateKey,
+  });
 
 describe('what is lost on the way', () => {
   beforeAll(async () => {

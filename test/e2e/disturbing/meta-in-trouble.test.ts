@@ -11,6 +11,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { allowPods, joinMeta } from '#lab/meta/second-node.ts';
 import { byNumber } from '../by-number.ts';
 import { openLane, secondNode } from '../lanes.ts';
+import { QUICK_KEYS } from '../quick-keys.ts';
 
 /** The meta cluster has too much to do, no disk left, or no image of ours, or loses a server, a node or all at once. */
 const NAME = 'troubled';
@@ -26,7 +27,12 @@ const { host, entries, nodes } = byNumber(() => meta);
 const run = (...args: string[]) => kubectl(meta.kubeconfigPath, args, { timeoutMs: 130_000 });
 const create = () => {
   const lists = { masterList: entries(0), nodeList: entries(1) };
-  return meta.rest.raw('POST', PATH, { name: NAME, ...lists, privateSSHKey: meta.privateKey });
+  return meta.rest.raw('POST', PATH, {
+    name: NAME,
+    ...lists,
+    kubeadm: QUICK_KEYS,
+    privateSSHKey: meta.privateKey,
+  });
 };
 const remove = async () => {
   await meta.rest.raw('DELETE', PATH);

@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { nodeNameOf } from '#api/host.ts';
@@ -9,38 +9,41 @@ import { createAuthority, createServerCertificate } from '#certificates/certific
 import { openBrowser } from '#lab/browser/browser.ts';
 import { EDITOR_PORT, editorImage } from '#lab/editor/image.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigFile, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
-import { byNumber } from './by-number.ts';
-import { deleteCluster } from './deletion.ts';
-import { openLane } from './lanes.ts';
+import { byNumber } from '../by-number.ts';
+import { enterLane } from '../lanes.ts';
 
 /** docs/ingress.md on a cluster that we made: pages and a WebSocket over TLS, while pods and replicas come and go. */
-const NAME = 'ingress';
-const PATH = `/region/lab/cluster/${NAME}`;
-const OPERATION_MS = 480_000;
+const { kubeconfigPath } = inject('neighbours');
+const NAMESPACE = 'shop';
 const HOST = 'shop.example.com';
 const EDITOR = 'editor.example.com';
 const EDITOR_IMAGE = 'docker.io/matryoshka/editor:e2e';
-const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/ingress.yaml');
+const EXAMPLE = join(import.meta.dirname, '../../../deploy/neighbours/examples/ingress.yaml');
 const PROXY = ['-n', 'matryoshka-ingress'];
 const DEPLOYMENT = 'deployment/matryoshka-ingress-server';
 
 let meta: Meta;
-let made = '';
 let port = '';
 /** Base64 of the SHA-256 of the certificate's public key, for a browser that knows no authority of ours. */
 let publicKey = '';
 beforeAll(async () => {
-  meta = await openLane();
+  meta = await enterLane();
+  await inside(['create', 'namespace', NAMESPACE]);
 });
-afterAll(() => meta.close());
+afterAll(async () => {
+  await inside(['delete', 'namespace', NAMESPACE]);
+  await meta.close();
+});
 
-const { entries, host, sh } = byNumber(() => meta);
+const { host, sh } = byNumber(() => meta);
 const inside = (args: readonly string[], input?: string) =>
-  kubectl(made, args, { timeoutMs: 150_000, ...(input === undefined ? {} : { input }) });
+  kubectl(kubeconfigPath, ['-n', NAMESPACE, ...args], {
+    timeoutMs: 150_000,
+    ...(input === undefined ? {} : { input }),
+  });
 const rollout = () => inside([...PROXY, 'rollout', 'status', DEPLOYMENT, '--timeout=120s']);
 
 /** Pages with the pod's name, and a WebSocket handshake, in the place of the example's pods: hosts have no registry. */
@@ -164,11 +167,7 @@ const curl = (from: number, more = '') =>
 
 describe('Ingress on a cluster', () => {
   it('serves the example over TLS, by the certificate of its Secret', async () => {
-    const body = { masterList: entries(0), nodeList: entries(1), privateSSHKey: meta.privateKey };
-    expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
-    await untilDone(meta, NAME, OPERATION_MS);
-    made = await kubeconfigFile(meta, NAME);
-    const { image } = await installNeighbour('ingress', made, [host(0), host(1)]);
+    const { image } = await installNeighbour('ingress', kubeconfigPath, [host(0), host(1)]);
     await rollout();
     const authority = await createAuthority();
     const { cert, key } = await createServerCertificate(authority, [HOST, EDITOR], []);
@@ -249,9 +248,5 @@ describe('Ingress on a cluster', () => {
     );
     for (const how of ['http1.1', 'http2', 'new'])
       expect(said).toMatch(new RegExp(`^asked-${how} \\d{2,} 200$`, 'm'));
-  });
-
-  it('goes with the cluster', async () => {
-    await deleteCluster(meta, NAME);
   });
 });

@@ -1,25 +1,21 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type LabBrowser, openBrowser } from '#lab/browser/browser.ts';
 import { EDITOR_PORT, editorImage } from '#lab/editor/image.ts';
 import { type PythonClient, pythonClient } from '#lab/grpc/python-client.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigOf, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour, loadImage } from '#lab/meta/neighbour.ts';
 import { byNumber } from '../by-number.ts';
-import { deleteCluster } from '../deletion.ts';
-import { openLane } from '../lanes.ts';
+import { enterLane } from '../lanes.ts';
 
 /** docs/workspace.md on a cluster that we made: a stock Python client asks for an editor, and a browser opens it. */
-const NAME = 'desk';
-const PATH = `/region/lab/cluster/${NAME}`;
-const OPERATION_MS = 480_000;
+const { kubeconfigPath } = inject('neighbours');
 const NAMESPACE = 'matryoshka-workspace';
 const SERVER = 'matryoshka-workspace-server';
 const GRPC_PORT = 32_387;
@@ -30,15 +26,14 @@ const PAGE_MS = 60_000;
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
 let meta: Meta;
-let [dir, made] = ['', ''];
+let dir = '';
 let python: PythonClient;
 let browser: LabBrowser;
 let server: { address: string; ca: string; token: string };
 
 beforeAll(async () => {
-  meta = await openLane();
+  meta = await enterLane();
   dir = await mkdtemp(join(tmpdir(), 'e2e-'));
-  made = join(dir, 'kubeconfig');
   python = await pythonClient(say);
   browser = await openBrowser(say);
 }, 1_800_000);
@@ -49,9 +44,9 @@ afterAll(async () => {
   await meta.close();
 });
 
-const { entries, host, sh } = byNumber(() => meta);
+const { host, sh } = byNumber(() => meta);
 const inside = (args: readonly string[], input?: object) =>
-  kubectl(made, args, input === undefined ? {} : { input: JSON.stringify(input) });
+  kubectl(kubeconfigPath, args, input === undefined ? {} : { input: JSON.stringify(input) });
 
 /** A volume of the worker's disk, as an administrator without a provisioner makes it. */
 const volume = (node: string) => ({
@@ -86,7 +81,7 @@ const editorService = {
 };
 
 async function installServer(): Promise<void> {
-  await installNeighbour('workspace', made, [host(0), host(1)]);
+  await installNeighbour('workspace', kubeconfigPath, [host(0), host(1)]);
   const [key, crt] = [join(dir, 'tls.key'), join(dir, 'tls.crt')];
   const curve = ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   const subject = ['-subj', `/CN=${SERVER}`, '-addext', `subjectAltName=IP:${host(0).ip}`];
@@ -96,7 +91,7 @@ async function installServer(): Promise<void> {
   const port = { name: 'grpc', port: 6387, targetPort: 'grpc', nodePort: GRPC_PORT };
   const spec = JSON.stringify({ spec: { type: 'NodePort', ports: [port] } });
   await inside([...own, 'patch', 'service', SERVER, '-p', spec]);
-  await kubectl(made, [...own, 'rollout', 'status', `deployment/${SERVER}`, '--timeout=120s'], {
+  await kubectl(kubeconfigPath, [...own, 'rollout', 'status', `deployment/${SERVER}`, '--timeout=120s'], {
     timeoutMs: 130_000,
   });
   await inside(['create', 'serviceaccount', 'web-backend']);
@@ -131,10 +126,6 @@ async function opened(file: string): Promise<Page> {
 
 describe('a workspace on a cluster', () => {
   it('answers a Python client once it runs, on a volume of its own', async () => {
-    const body = { masterList: entries(0), nodeList: entries(1), privateSSHKey: meta.privateKey };
-    expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
-    await untilDone(meta, NAME, OPERATION_MS);
-    await writeFile(made, await kubeconfigOf(meta, NAME), { mode: 0o600 });
     const node = (
       await inside(['get', 'nodes', '-o', 'name', '-l', '!node-role.kubernetes.io/control-plane'])
     )
@@ -203,7 +194,8 @@ describe('a workspace on a cluster', () => {
       'pod and claim to go',
       async () => (await inside(['get', 'pods,persistentvolumeclaims', '-o', 'name'])) === '',
     );
-    await deleteCluster(meta, NAME);
+    await inside(['delete', 'persistentvolume/desk', 'service/editor', 'serviceaccount/web-backend']);
+    await inside(['delete', 'rolebinding/workspaces', 'role/workspaces']);
     await sh(1, 'rm -rf /var/tmp/desk');
   });
 });

@@ -1,32 +1,35 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { nodeNameOf } from '#api/host.ts';
 import { kubectl } from '#lab/kubectl.ts';
-import { kubeconfigFile, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
+import { readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
 import { seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { installNeighbour } from '#lab/meta/neighbour.ts';
-import { byNumber } from './by-number.ts';
-import { deleteCluster } from './deletion.ts';
-import { openLane } from './lanes.ts';
+import { byNumber } from '../by-number.ts';
+import { enterLane } from '../lanes.ts';
 
 /** docs/localservice.md on a cluster that we made: each node's Service is answered by that node's pod. */
-const NAME = 'local';
+const { name: NAME, kubeconfigPath } = inject('neighbours');
 const PATH = `/region/lab/cluster/${NAME}`;
+const NAMESPACE = 'local';
 const OPERATION_MS = 480_000;
-const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/localservice.yaml');
+const EXAMPLE = join(import.meta.dirname, '../../../deploy/neighbours/examples/localservice.yaml');
 
 let meta: Meta;
-let made = '';
 beforeAll(async () => {
-  meta = await openLane();
+  meta = await enterLane();
+  await inside(['create', 'namespace', NAMESPACE]);
 });
-afterAll(() => meta.close());
+afterAll(async () => {
+  await inside(['delete', 'namespace', NAMESPACE]);
+  await meta.close();
+});
 
 const { entries, host, nodes, sh } = byNumber(() => meta);
 const inside = (args: readonly string[], input?: string) =>
-  kubectl(made, args, input === undefined ? {} : { input });
+  kubectl(kubeconfigPath, ['-n', NAMESPACE, ...args], input === undefined ? {} : { input });
 const nodeOf = (index: number) => nodeNameOf({ ip: host(index).ip });
 
 /** Pods on every node that answer with its name. */
@@ -78,11 +81,7 @@ const untilAnswered = (indices: readonly number[]) =>
 
 describe('LocalService on a cluster', () => {
   it('leads to the pods of each node, from every node', async () => {
-    const body = { masterList: entries(0), nodeList: entries(1), privateSSHKey: meta.privateKey };
-    expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
-    await untilDone(meta, NAME, OPERATION_MS);
-    made = await kubeconfigFile(meta, NAME);
-    const { image } = await installNeighbour('localservice', made, [host(0), host(1)]);
+    const { image } = await installNeighbour('localservice', kubeconfigPath, [host(0), host(1)]);
     await inside(['apply', '-f', '-'], JSON.stringify(demo(image)));
     await inside(['apply', '-f', '-'], await readFile(EXAMPLE, 'utf8'));
     await untilAnswered([0, 1]);
@@ -93,18 +92,18 @@ describe('LocalService on a cluster', () => {
       status: 200,
     });
     await untilDone(meta, NAME, OPERATION_MS);
-    await installNeighbour('localservice', made, [host(2)]);
+    await installNeighbour('localservice', kubeconfigPath, [host(2)]);
     await untilAnswered([0, 1, 2]);
-    expect(await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(2) })).toMatchObject({
+    expect(await meta.rest.raw('POST', `${PATH}/scaledown`, { nodeList: entries(1) })).toMatchObject({
       status: 200,
     });
     await untilDone(meta, NAME, OPERATION_MS);
-    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 2));
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
     await seen(
       'the Service of the node that went to go',
       async () =>
         (await inside(['get', 'services', '-l', 'owner=demo', '-o', 'name'])).trim() ===
-        [0, 2].map((index) => `service/demo-${nodeOf(index)}`).join('\n'),
+        [0, 1].map((index) => `service/demo-${nodeOf(index)}`).join('\n'),
     );
     expect(await inside(['get', 'localservice', 'demo'])).toMatch(/demo\s+True\s+2\s+2\s/);
   });
@@ -115,6 +114,5 @@ describe('LocalService on a cluster', () => {
       'its Services to go',
       async () => (await inside(['get', 'services', '-l', 'owner=demo', '-o', 'name'])) === '',
     );
-    await deleteCluster(meta, NAME);
   });
 });
