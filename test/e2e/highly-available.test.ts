@@ -146,6 +146,9 @@ describe('a cluster of three control planes', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
     expect(await on(3, 'grep', 'matryoshka', '/etc/hosts')).toMatch(/^127\.0\.0\.1 /);
     expect(await readyThroughEndpoint(3)).toBe('ok');
+    const open = await on(3, 'ss', '-tnpH', 'state', 'established', 'dport = :6443 and not dst 127.0.0.1');
+    expect(open).toContain('haproxy');
+    expect(open).not.toMatch(/kubelet|kube-proxy|flanneld/);
   });
 
   it('takes a worker in and lets it go while two control planes do not reach each other', async () => {
