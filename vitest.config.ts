@@ -2,21 +2,24 @@ import { defineConfig } from 'vitest/config';
 import { HEAVY_LANES } from './test/e2e/lane.ts';
 import { LongestFirst, ROWS } from './test/e2e/rows.ts';
 
+const LAB = 'test/e2e/global-setup.ts';
 /** Each is a run of vitest of its own (test/e2e/main.ts). */
 const E2E = [
   { name: 'e2e', ...ROWS.attended, maxWorkers: HEAVY_LANES },
   { name: 'e2e-light', ...ROWS.attendedLight, maxWorkers: 1 },
   { name: 'e2e-unattended', ...ROWS.unattended, maxWorkers: HEAVY_LANES },
-  { name: 'e2e-neighbours', ...ROWS.neighbours, maxWorkers: 1 },
+  {
+    name: 'e2e-neighbours',
+    ...ROWS.neighbours,
+    maxWorkers: 1,
+    globalSetup: [LAB, 'test/e2e/neighbours/cluster.ts'],
+  },
   // They kill the operator, or the meta cluster's host: nobody else may count on either meanwhile.
   { name: 'e2e-disturbing', ...ROWS.disturbing, maxWorkers: 1 },
 ].map((row, index) => ({
   test: {
+    globalSetup: [LAB],
     ...row,
-    globalSetup: [
-      'test/e2e/global-setup.ts',
-      ...(row.name === 'e2e-neighbours' ? ['test/e2e/neighbours/cluster.ts'] : []),
-    ],
     testTimeout: 900_000,
     hookTimeout: 900_000,
     sequence: { groupOrder: 10 + index },
