@@ -164,8 +164,11 @@ async function ensureHost(host: LabHost, image: string, rights: readonly string[
 /** The host makes its key at its first start; it stays for as long as the container. */
 async function hostKey(host: LabHost): Promise<string> {
   const read = ['exec', host.name, 'cat', '/etc/ssh/ssh_host_ed25519_key.pub'];
-  const answer = await until(`${host.name} has a host key`, () => dockerOrUndefined(read));
-  return answer.split(' ').slice(0, 2).join(' ');
+  return await until(`${host.name} has a host key`, async () => {
+    // Its kind, the key, whose it is: the file is there, empty, before it is written.
+    const [kind, key, ...whose] = (await dockerOrUndefined(read))?.split(' ') ?? [];
+    return whose.length > 0 ? `${kind} ${key}` : undefined;
+  });
 }
 
 function answersOnSsh(host: LabHost): Promise<true> {
