@@ -29,10 +29,11 @@ async function signal(
   variable = '',
 ): Promise<boolean> {
   // Not by a pipe: its parts have this command line as well for a moment, and are gone then.
-  const script = `killed=
+  const script = `killed= those=
+    [ -z "$2" ] || those=" $(cd /proc && grep -lszxFe "$2" [0-9]*/environ | tr '\\n' ' ')"
     for pid in $(pgrep -f "$1"); do
       [ "$pid" != $$ ] || continue
-      [ -z "$2" ] || grep -qzxFe "$2" "/proc/$pid/environ" 2>/dev/null || continue
+      case "$those" in '' | *" $pid/environ "*) ;; *) continue ;; esac
       ! kill -s "$3" "$pid" 2>/dev/null || killed=1
     done
     [ -z "$killed" ] || echo done`;

@@ -3,7 +3,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { sleep } from '#base/clock.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-const DEPLOYMENTS: Resource = {
+export const DEPLOYMENTS: Resource = {
   group: 'apps',
   version: 'v1',
   kind: 'Deployment',

@@ -4,6 +4,7 @@ import { docker } from '#lab/hosts/docker.ts';
 import { kubectl } from '#lab/kubectl.ts';
 import { kubeconfigFile, untilCluster } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
+import { watchedByKstatus } from './by-kstatus.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
@@ -13,6 +14,7 @@ import { asPlanned } from './plan-and-deed.ts';
 const NAME = 'changing';
 let meta: Meta;
 let shell: ReturnType<typeof byKubectl>;
+let watched: Awaited<ReturnType<typeof watchedByKstatus>> | undefined;
 let made = '';
 
 const { host } = byNumber(() => meta);
@@ -52,8 +54,13 @@ describe('a cluster that is changed by apply', () => {
     meta = await openLane();
     shell = byKubectl(meta, NAME);
     await shell.giveKeys();
+    watched = await watchedByKstatus(meta, NAME);
   });
-  afterAll(() => meta.close());
+  afterAll(async () => {
+    watched?.stop();
+    await meta.close();
+  });
+
   it('comes, whichever host was to be what in a try that failed', async () => {
     await docker(['exec', host(0).name, 'systemctl', 'stop', 'ssh']);
     await shell.apply({ masters: [at(1)], workers: [at(0)], word: 'creating', requestId: '1' });
@@ -173,5 +180,14 @@ describe('a cluster that is changed by apply', () => {
     await shell.untilGone(480_000);
     const left = Object.values(await shell.records()).filter(({ spec }) => spec.cluster.endsWith(`/${NAME}`));
     expect(left).toEqual([]);
+  });
+
+  it('was in progress while something ran or was edited, current after it, failed when a person had to act', async () => {
+    const { said, wanted } = (await watched?.read()) ?? { said: [], wanted: ['watched'] };
+    expect(said).toEqual(wanted);
+    const course = said.filter((text, index) => text !== said[index - 1]).join(' ');
+    expect(course).toMatch(
+      /^InProgress Failed InProgress Current (InProgress Current )+.*InProgress Failed InProgress Current .*Terminating$/,
+    );
   });
 });

@@ -26,7 +26,6 @@ const LIGHT = [
   'meanwhile',
   'drift',
   'changes',
-  'kstatus',
   'hooks',
   'hosts',
   'cancel',

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PODS } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { kubectl } from '#lab/kubectl.ts';
+import { DEPLOYMENTS } from '#bootstrap/rollout.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
+import { LEASES, type Lease } from '#runtime/leader/lease.ts';
 import { byNumber } from '../by-number.ts';
 import { membersOn } from '../etcd-members.ts';
 import { openLane } from '../lanes.ts';
@@ -25,7 +27,8 @@ let history: Awaited<ReturnType<typeof beginHistory>> | undefined;
 beforeAll(async () => {
   meta = await openLane();
   traces = await tracesOn(meta);
-  await operators(2);
+  // One that leads, one that may at once, one that is being made in the place of the last that was killed.
+  await operators(3);
 });
 afterAll(async () => {
   await history?.drop();
@@ -35,15 +38,12 @@ afterAll(async () => {
 
 const { entries, host, nodes, sh } = byNumber(() => meta);
 
-const inSystem = (args: readonly string[]) =>
-  kubectl(meta.kubeconfigPath, ['-n', 'matryoshka-system', ...args]);
-const holder = () =>
-  inSystem(['get', 'lease', 'matryoshka-controller', '-o', 'jsonpath={.spec.holderIdentity}']);
-
-const operators = (count: number) =>
-  inSystem(['scale', 'deployment', 'matryoshka-controller', `--replicas=${count}`]);
+const OPERATOR = { namespace: 'matryoshka-system', name: 'matryoshka-controller' };
+const holder = async () => (await meta.client.get<Lease>(LEASES, OPERATOR)).spec?.holderIdentity ?? '';
+const operators = (replicas: number) =>
+  meta.client.patch(DEPLOYMENTS, OPERATOR, { spec: { replicas } }, { type: 'merge' });
 /** Its lease runs out at once; that nobody takes it before, tests of the election show. */
-const RUN_OUT = JSON.stringify({ spec: { holderIdentity: '' } });
+const RUN_OUT = { spec: { holderIdentity: '' } };
 
 /** Kills the operator as a node that dies would: nothing is handed over; until the other one leads, the run is held. */
 async function killOperator(): Promise<void> {
@@ -53,11 +53,11 @@ async function killOperator(): Promise<void> {
     const [pod = ''] = (await holder()).split('_');
     expect(await faults.kill(meta.host, 'matryoshka.js controller', `HOSTNAME=${pod}`)).toBe(true);
     // Else it would be started again and again there, each time after twice as long.
-    await inSystem(['delete', 'pod', pod, '--force', '--grace-period=0', '--wait=false']);
-    await inSystem(['patch', 'lease', 'matryoshka-controller', '--type=merge', '-p', RUN_OUT]);
+    await meta.client.delete(PODS, { ...OPERATOR, name: pod }, { gracePeriodSeconds: 0 });
+    await meta.client.patch(LEASES, OPERATOR, RUN_OUT, { type: 'merge' });
     // Its container may have been started once more before its pod was gone.
     const isOther = (now: string) => now !== '' && !now.startsWith(`${pod}_`);
-    await seen('another operator', async () => isOther(await holder()), { everyMs: 500 });
+    await seen('another operator', async () => isOther(await holder()), { everyMs: 200 });
   } finally {
     await faults.thaw(meta.host, ofRun);
   }

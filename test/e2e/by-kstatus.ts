@@ -1,0 +1,47 @@
+import { findCondition } from '#api/conditions.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { createLogger } from '#base/log.ts';
+import { kstatusOf } from '#lab/kstatus/run.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { createInformer } from '#runtime/cache/informer.ts';
+
+const is = (one: KubernetesCluster, type: string) =>
+  findCondition(one.status?.conditions, type)?.status === 'True';
+
+/** In progress while something runs or was edited, current after it, failed when a person must act. */
+function wantedOf(one: KubernetesCluster): string {
+  if (one.metadata.deletionTimestamp) return 'Terminating';
+  if (one.status?.observedGeneration !== one.metadata.generation) return 'InProgress';
+  if (is(one, 'Stalled')) return 'Failed';
+  return is(one, 'UpToDate') ? 'Current' : 'InProgress';
+}
+
+/** Keeps every version of the object that a watch shows from now on, and says how other tools read them. */
+export async function watchedByKstatus(meta: Meta, name: string) {
+  const versions: KubernetesCluster[] = [];
+  const ending = new AbortController();
+  const informer = createInformer<KubernetesCluster>({
+    client: meta.client,
+    resource: KUBERNETES_CLUSTERS,
+    selection: { namespace: 'default', fieldSelector: `metadata.name=${name}` },
+    log: createLogger('silent'),
+  });
+  const keep = (one: KubernetesCluster) => versions.push(one);
+  informer.addHandler({ add: keep, update: (_before, after) => keep(after) });
+  void informer.run(ending.signal);
+  await informer.whenSynced();
+  return {
+    stop: () => ending.abort(new Error('seen')),
+    /** What kstatus said of each version, and what was wanted. */
+    async read(): Promise<{ said: string[]; wanted: string[] }> {
+      // Before the controller has seen it the object says nothing, and kstatus takes that for done.
+      const told = versions.filter(({ status }) => status?.observedGeneration !== undefined);
+      const withKind = told.map((one) => ({
+        apiVersion: 'ecs.yun.com/v1',
+        kind: 'KubernetesCluster',
+        ...one,
+      }));
+      return { said: await kstatusOf(withKind, () => {}), wanted: told.map(wantedOf) };
+    },
+  };
+}
