@@ -6,13 +6,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * run on alone. main.ts says which row waits for which.
  */
 
-/** Clusters of several control planes, which keep the processors busy, and `lost-objects`, so that all lanes end together. */
+/**
+ * Clusters of several control planes. What computes most (half-done, cut-short, etcd-apart) runs beside what waits most;
+ * `lost-objects` comes last, so that all lanes end together.
+ */
 const HEAVY = [
   'half-done',
-  'cut-short',
-  'etcd-apart',
   'repair',
+  'cut-short',
   'host-faults',
+  'etcd-apart',
   'highly-available',
   'host-lost',
   'lost-objects',
@@ -22,7 +25,6 @@ const HEAVY = [
  * other beside the others. Three of those at once take as long as two, and wait for each other in what they measure.
  */
 const LIGHT = [
-  'life-by-rest',
   'meanwhile',
   'drift',
   'changes',
@@ -33,6 +35,8 @@ const LIGHT = [
   'life-by-annotation',
   'refusals',
   'sudo',
+  // Three control planes as well, and so not at first, when all lanes make clusters at once.
+  'life-by-rest',
 ];
 /** They do not care who leads, or since when, and run beside the one that kills the operator again and again, as long as it does. */
 const UNATTENDED = ['variants', 'settings', 'network', 'policies'];
