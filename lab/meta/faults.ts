@@ -28,10 +28,11 @@ async function signal(
   commandLine: string,
   variable = '',
 ): Promise<boolean> {
-  // Not by a pipe: its parts have this command line as well for a moment, and are gone then.
+  // Found before there is a pipe: its parts have this command line as well for a moment, and are gone then.
   const script = `killed= those=
+    pids=$(pgrep -f "$1")
     [ -z "$2" ] || those=" $(cd /proc && grep -lszxFe "$2" [0-9]*/environ | tr '\\n' ' ')"
-    for pid in $(pgrep -f "$1"); do
+    for pid in $pids; do
       [ "$pid" != $$ ] || continue
       case "$those" in '' | *" $pid/environ "*) ;; *) continue ;; esac
       ! kill -s "$3" "$pid" 2>/dev/null || killed=1
