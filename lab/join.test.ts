@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ const text = readFileSync(
   join(import.meta.dirname, '../ansible/roles/control-plane/files/join.sh'),
   'utf8',
 ).replaceAll('/usr/local/sbin/matryoshka-fence', 'fence');
-/** As kubeadm says that etcd did not promote the new member; the last thing that it says is about the stack. */
+/** As kubeadm says that its phase of etcd has ended; the last thing that it says is about the stack. */
 const ended = (why: string): string =>
   `error: error execution phase etcd-join: error creating local etcd static pod manifest file: ${why}`;
 
@@ -27,14 +27,24 @@ const PROGRAMS = (isStuck: boolean) => ({
   timeout: 'shift; exec /usr/bin/timeout 0.5 "$@"',
 });
 
+interface Where {
+  /** Whether the API server of the host becomes ready. */
+  isStuck?: boolean;
+  /** Whether kubeadm has announced a member, and how that does. */
+  member?: 'announced' | 'slow' | 'none';
+}
 /** `says`: what kubeadm ends with at each call; empty: its command is carried out. */
-const run = (...says: string[]) => runWhere('ready', ...says);
-function runWhere(apiServer: 'ready' | 'stuck', ...says: string[]) {
-  for (const [name, script] of Object.entries(PROGRAMS(apiServer === 'stuck')))
+const run = (...says: string[]) => runWhere({}, ...says);
+function runWhere({ isStuck = false, member = 'announced' }: Where, ...says: string[]) {
+  for (const [name, script] of Object.entries(PROGRAMS(isStuck)))
     writeFileSync(join(root, name), `#!/bin/sh\ncd ${root}; ${script}\n`, { mode: 0o755 });
+  mkdirSync(join(root, 'manifests'));
+  if (member !== 'none') writeFileSync(join(root, 'manifests/etcd.yaml'), '');
   const stubs = `
     await_joined() { return 1; }; begin_anew() { :; }; prepare_audit_log() { :; }; base64() { :; }; tar() { :; }; mkdir() { :; }
     fail() { echo "$1" >&2; exit 1; }; changed() { :; }; did() { echo "did $1"; }
+    unpack() { :; }; forget_programs() { :; }
+    promote() { echo "promoted by $ETCD_ENDPOINTS" >> ${root}/calls; ${member === 'slow' ? "fail 'two did not catch up'" : ':'}; }
     calls=0 says=(${says.map((why) => `'${why}'`).join(' ')})
     fence() {
       echo "$*" >> ${root}/calls
@@ -43,7 +53,8 @@ function runWhere(apiServer: 'ready' | 'stuck', ...says: string[]) {
       printf '%s\\nTo see the stack trace of this error execute with --v=5 or higher\\n' "$why"; return 1
     }
     state=${root} WAS_REMOVED= PKI=x DISCOVERY=x KUBEADM_CONFIG=x CLUSTER_ID=c SECRET=s3cret
-    ${text.replaceAll('/etc/matryoshka', root)}`;
+    work=${root} ETCD_ENDPOINTS= ETCD_IMAGE=etcd FIRST_MEMBER=https://first:2379
+    ${text.replaceAll('/etc/matryoshka', root).replaceAll('/etc/kubernetes', root)}`;
   const { status, stdout, stderr } = spawnSync('bash', ['-c', stubs], { encoding: 'utf8' });
   const calls = readFileSync(join(root, 'calls'), 'utf8').trim().split('\n');
   return { ok: status === 0, did: stdout.trim(), said: stderr, calls };
@@ -59,29 +70,42 @@ it('joins once', () => {
 });
 
 const UNHEARD = ended('etcdserver: can only promote a learner member');
+const UNLISTED = ended('context deadline exceeded');
 
-it('goes on after the member of etcd, where that votes and kubeadm has not heard of it', () => {
-  const { ok, did, calls } = run(UNHEARD, '');
+it.each([
+  ['of whose promotion kubeadm has not heard', UNHEARD],
+  ['that kubeadm has announced, and did not find at once', UNLISTED],
+])('promotes a member %s, and goes on after it', (_, why) => {
+  const { ok, did, calls } = run(why, '');
   expect({ ok, did }).toEqual({ ok: true, did: 'did joined' });
-  expect(calls[1]).toMatch(
+  expect(calls[1]).toBe('promoted by https://first:2379');
+  expect(calls[2]).toMatch(
     /kubeadm join .* --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join &&/,
   );
   // Its own API server, which is asked by then, knows the token only once it is ready.
-  expect(calls.slice(2)).toEqual(['kubeadm after 3 looks']);
+  expect(calls.slice(3)).toEqual(['kubeadm after 3 looks']);
   expect(readFileSync(join(root, 'joined'), 'utf8')).toBe('c\n');
 });
 
 it('says that its API server does not become ready, within a bound', () => {
-  const { ok, did, said } = runWhere('stuck', UNHEARD, '');
+  const { ok, did, said } = runWhere({ isStuck: true }, UNHEARD, '');
   expect({ ok, did }).toEqual({ ok: false, did: '' });
   expect(said).toContain('the API server of this host does not become ready');
 });
 
-it.each([
-  'etcdserver: can only promote a learner member which is in sync with leader',
-  'context deadline exceeded, token abcdef.s3cret',
-])('fails where etcd has not taken it in, and says why: %s', (why) => {
-  const { ok, did, said, calls } = run(ended(why));
+it('says that its member does not catch up, and leaves no token behind', () => {
+  const { ok, did, said } = runWhere({ member: 'slow' }, UNLISTED, '');
+  expect({ ok, did }).toEqual({ ok: false, did: '' });
+  expect(said).toContain('two did not catch up');
+  expect(readdirSync(root).filter((name) => /kubeadm-join|discovery/.test(name))).toEqual([]);
+});
+
+it.each<[NonNullable<Where['member']>, string, string]>([
+  ['announced', 'etcd-join', 'etcdserver: can only promote a learner member which is in sync with leader'],
+  ['none', 'etcd-join', 'context deadline exceeded'],
+  ['announced', 'kubelet-wait-bootstrap', 'context deadline exceeded, token abcdef.s3cret'],
+])('fails where nothing is to be gone on with, and says why: %s, %s', (member, phase, why) => {
+  const { ok, did, said, calls } = runWhere({ member }, ended(why).replace('etcd-join', phase));
   expect({ ok, did, calls: calls.length }).toEqual({ ok: false, did: '', calls: 1 });
   expect(said).toContain(why.replace('s3cret', '…'));
 });

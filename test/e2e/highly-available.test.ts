@@ -11,10 +11,10 @@ import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
 import { lead, timesHandedOver } from './etcd-members.ts';
 import { makeExample } from './examples.ts';
+import { joinEnds } from './join-ends.ts';
 import { openLane } from './lanes.ts';
 import { asPlanned, dryRun } from './plan-and-deed.ts';
 import { tracesOn } from './traces.ts';
-import { unheard } from './unheard.ts';
 import { beginHistory } from './with-history.ts';
 
 const NAME = 'highly-available';
@@ -135,14 +135,22 @@ describe('a cluster of three control planes', () => {
     for (const index of [0, 1]) expect(await traces(index), host(index).name).toEqual([]);
   });
 
-  it('grows to three again, though kubeadm on one has not heard that its member votes', async () => {
+  it('grows to three again, though kubeadm on one has not heard that its member votes, nor of its member on the other', async () => {
     const body = { masterList: [...entries(2, 3), ...entries(0, 2)] };
     const plan = await dryRun(meta, 'POST', `${PATH}/scaleup`, body);
     const grow = async () => {
       expect(await meta.rest.raw('POST', `${PATH}/scaleup`, body)).toMatchObject({ status: 200 });
       await untilDone(meta, NAME, OPERATION_MS);
     };
-    expect(await unheard(host(1), () => asPlanned(meta, NAME, grow, { plan }))).toBe(true);
+    const ended: boolean[] = [];
+    const growThough = async () =>
+      ended.push(
+        await joinEnds(host(0), 'unlisted', async () => {
+          ended.push(await joinEnds(host(1), 'unheard', grow));
+        }),
+      );
+    await asPlanned(meta, NAME, growThough, { plan });
+    expect(ended).toEqual([true, true]);
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(4));
     expect(await on(3, 'grep', 'matryoshka', '/etc/hosts')).toMatch(/^127\.0\.0\.1 /);
     expect(await readyThroughEndpoint(3)).toBe('ok');

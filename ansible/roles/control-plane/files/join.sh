@@ -20,9 +20,21 @@ kubeadm_join() { # BEFORE FLAG…
 : > "$state/join.out"
 kubeadm_join ''
 code=$?
-# On a slow etcd the answer to a promotion may be lost, and kubeadm asks again for what votes by then, also where it is run
-# again: it goes on after that. This host's own API server is asked first, and knows no token before it is ready.
-if [ "$code" != 0 ] && tail -3 "$state/join.out" | grep -q 'etcd-join.* can only promote a learner member$'; then
+# On a slow etcd kubeadm gives up halfway: it asks once, for 2 s, for the list of members after it has announced its own, and
+# where the answer to a promotion was lost it asks for that again, also when it is run again. The member is promoted here
+# then, and kubeadm goes on after it. One that did not catch up in time is left for the next try.
+gave_up_halfway() {
+  [ -e /etc/kubernetes/manifests/etcd.yaml ] &&
+    tail -3 "$state/join.out" | grep 'error execution phase etcd-join' | grep -qv ' in sync with leader$'
+}
+promoted() (
+  ETCD_ENDPOINTS=${ETCD_ENDPOINTS:-$FIRST_MEMBER}
+  [ -x "$work/etcd/usr/local/bin/etcdctl" ] || unpack etcd "$ETCD_IMAGE"
+  promote
+  forget_programs
+)
+if [ "$code" != 0 ] && gave_up_halfway && promoted; then
+  # This host's own API server is asked first, and knows no token before it is ready.
   ready='until curl -sk -m 3 https://127.0.0.1:6443/readyz | grep -qx ok; do sleep 0.5; done'
   kubeadm_join "timeout 120 sh -c '$ready' || echo 'the API server of this host does not become ready' >&2;" \
     --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join
