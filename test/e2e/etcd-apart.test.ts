@@ -102,7 +102,7 @@ describe('a cluster whose etcd has hosts of its own', () => {
     await says(/^True AllHealthy/);
   });
 
-  it('has what somebody changes on hosts of etcd told and put back, by one member after the other', async () => {
+  it('has what somebody changes told and put back, by one member of etcd after the other', async () => {
     const says = async (wanted: RegExp) => {
       const told = (cluster: KubernetesCluster | undefined) => {
         const found = findCondition(cluster?.status?.conditions, 'HostsAsMade');
@@ -112,10 +112,12 @@ describe('a cluster whose etcd has hosts of its own', () => {
     };
     const unit = '/etc/systemd/system/matryoshka-etcd.service';
     const programs = '/var/lib/matryoshka/etcd/usr/local/bin';
+    const apiServer = '/etc/kubernetes/manifests/kube-apiserver.yaml';
     const [edited = '', stopped = '', other = ''] = entries(2, 3, 4).map(({ ip }) =>
       ip.replaceAll('.', '\\.'),
     );
     await says(/^True/);
+    await on(0, 'sed', '-i', 's/--secure-port=6443/& /', apiServer);
     await on(2, 'sh', '-c', `echo '# mine' >> ${unit}; echo x >> ${programs}/etcdutl`);
     await on(3, 'systemctl', 'disable', '--now', 'matryoshka-etcd');
     await on(4, 'sh', '-c', 'echo x > /etc/matryoshka/etcd/ca.crt');
@@ -128,6 +130,9 @@ describe('a cluster whose etcd has hosts of its own', () => {
     for (const index of [2, 3, 4])
       expect(await on(index, 'systemctl', 'is-active', 'matryoshka-etcd')).toContain('active');
     expect(await on(2, 'cat', unit)).not.toContain('# mine');
+    const led = await on(0, 'grep', '-e', '--secure-port', '-e', '--etcd-servers', apiServer);
+    for (const ip of addresses(2, 3, 4)) expect(led).toContain(`https://${ip}:2379`);
+    expect(led).not.toContain('6443 ');
     await says(/^True/);
   });
 
