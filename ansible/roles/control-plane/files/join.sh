@@ -10,14 +10,19 @@ begin_anew leave_etcd
 mkdir -p /etc/kubernetes/pki
 base64 -d <<< "$PKI" | tar -xzf - --no-same-owner -C /etc/kubernetes/pki || fail 'the keys of the control plane cannot be unpacked'
 prepare_audit_log
-printf '%s\n' "$DISCOVERY" > "$state/discovery.conf"
-printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
-# Protected: a member that etcd has just taken in must come up before anybody else changes this host.
+# Protected: a member that etcd has just taken in must come up before anybody else changes this host. What has the token is
+# there meanwhile only: before and after, a run may be stopped.
 kubeadm_join() { # BEFORE FLAG…
-  local before=$1; shift
+  local before=$1 code; shift
+  printf '%s\n' "$DISCOVERY" > "$state/discovery.conf"
+  printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
   /usr/local/sbin/matryoshka-fence protect kubeadm-join sh -c "$before kubeadm join --config $state/kubeadm-join.yaml $* && echo $CLUSTER_ID > /etc/matryoshka/joined" >> "$state/join.out" 2>&1
+  code=$?
+  rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
+  return "$code"
 }
 : > "$state/join.out"
+: > "$state/join.why"
 kubeadm_join ''
 code=$?
 # On a slow etcd kubeadm gives up halfway: it asks once, for 2 s, for the list of members after it has announced its own, and
@@ -33,17 +38,18 @@ promoted() (
   promote
   forget_programs
 )
-if [ "$code" != 0 ] && gave_up_halfway && promoted; then
+if [ "$code" != 0 ] && gave_up_halfway && promoted 2> "$state/join.why"; then
   # This host's own API server is asked first, and knows no token before it is ready.
   ready='until curl -sk -m 3 https://127.0.0.1:6443/readyz | grep -qx ok; do sleep 0.5; done'
   kubeadm_join "timeout 120 sh -c '$ready' || echo 'the API server of this host does not become ready' >&2;" \
     --skip-phases=preflight,control-plane-prepare,check-etcd,kubelet-start,etcd-join
   code=$?
 fi
-rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
 if [ "$code" != 0 ]; then
   out=$(grep -v -e addrConn -e '^{"level":' "$state/join.out" | tail -20)
   echo "${out//$SECRET/…}" >&2
+  # Why it was not gone on with: last, since the end is what is kept of a long message.
+  cat "$state/join.why" >&2
   exit 1
 fi
 changed 'kubeadm join of a control plane'
