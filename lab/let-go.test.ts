@@ -187,6 +187,20 @@ it('takes a learner out again that does not catch up, by the clock however slow 
   expect(readFileSync(join(root, 'members.promoted'), 'utf8').split('\n').filter(Boolean)).toHaveLength(5);
 });
 
+it.each([
+  ['after a while', 2, [first], 'was taken out again'],
+  ['not in time', 1_000, [first, `${own} b2 two true`], 'cannot be taken out again'],
+])('says whether it could take such a learner out: %s', (_, failures, stay, says) => {
+  const slow = `sleep() { SECONDS=$((SECONDS + 20)); }
+    eval "of_all()$(declare -f etcd | tail -n +2)"; failed=0
+    etcd() { case "$*" in 'member remove '*) [ "$((failed++))" -ge ${failures} ] || return 1 ;; esac; of_all "$@"; }`;
+  const { ok, said, left } = run(`NAME=two LEARNER_SECONDS=300\n${slow}\npromote`, {
+    members: [first, `${own} b2 two true`],
+  });
+  expect([ok, left]).toEqual([false, stay]);
+  expect(said).toContain(`two did not catch up with etcd within 300 s and ${says}: not in sync`);
+});
+
 /** Control planes `one` and `three`, whose scheduler is as it is said; `two` leaves. */
 const changes = (schedulerOf: string, ready: string, more = '') => {
   mkdirSync(join(root, 'etc/kubernetes'), { recursive: true });

@@ -29,7 +29,7 @@ enter() {
 # promote: a learner that does not catch up leaves again, so that etcd is as it was.
 promote() {
   # By the clock: a try takes a second and more where etcd is slow to answer.
-  local line out until=$((SECONDS + LEARNER_SECONDS))
+  local line out left until=$((SECONDS + LEARNER_SECONDS))
   while [ "$SECONDS" -lt "$until" ]; do
     line=$(own_line)
     [ -n "$line" ] && [ "$(awk '{ print $4 }' <<< "$line")" = false ] && break
@@ -38,9 +38,17 @@ promote() {
   line=$(own_line)
   [ -n "$line" ] || fail "the members of etcd do not answer any more, or $NAME is none of them; it may be one"
   if [ "$(awk '{ print $4 }' <<< "$line")" != false ]; then
-    etcd member remove "$(awk '{ print $2 }' <<< "$line")" > /dev/null
-    fail "$NAME did not catch up with etcd within $LEARNER_SECONDS s and was taken out again: $(tail -1 <<< "${out-}")"
+    # An etcd to which a learner cannot catch up may be slow to let it go as well.
+    left='was taken out again' until=$((SECONDS + 60))
+    until etcd member remove "$(awk '{ print $2 }' <<< "$line")" > /dev/null || none_of "$IP"; do
+      [ "$SECONDS" -lt "$until" ] || { left='cannot be taken out again'; break; }
+      sleep 1
+    done
+    fail "$NAME did not catch up with etcd within $LEARNER_SECONDS s and $left: $(tail -1 <<< "${out-}")"
   fi
-  for try in $(seq 60); do answers "$IP" && return 0; sleep 1; done
-  fail "$NAME is a member of etcd, but does not answer"
+  until=$((SECONDS + 60))
+  until answers "$IP"; do
+    [ "$SECONDS" -lt "$until" ] || fail "$NAME is a member of etcd, but does not answer"
+    sleep 1
+  done
 }
