@@ -69,8 +69,12 @@ export const faults = {
   /** Its kubelet ends it and, unlike one that hangs, does not start it anew. */
   stopEtcd: ({ name }: LabHost) =>
     docker(['exec', name, 'mv', '/etc/kubernetes/manifests/etcd.yaml', '/var/tmp/etcd.yaml']),
+  /** Where it was stopped. */
   startEtcd: ({ name }: LabHost) =>
-    docker(['exec', name, 'mv', '/var/tmp/etcd.yaml', '/etc/kubernetes/manifests/etcd.yaml']),
+    docker([
+      ...['exec', name, 'sh', '-c'],
+      '[ ! -e /var/tmp/etcd.yaml ] || mv /var/tmp/etcd.yaml /etc/kubernetes/manifests/etcd.yaml',
+    ]),
   stopScheduler: ({ name }: LabHost) =>
     docker(['exec', name, 'mv', '/etc/kubernetes/manifests/kube-scheduler.yaml', '/var/tmp/']),
   startScheduler: ({ name }: LabHost) =>

@@ -113,7 +113,7 @@ describe('a cluster whose etcd has hosts of its own', () => {
     const unit = '/etc/systemd/system/matryoshka-etcd.service';
     const programs = '/var/lib/matryoshka/etcd/usr/local/bin';
     const apiServer = '/etc/kubernetes/manifests/kube-apiserver.yaml';
-    const [edited = '', stopped = '', other = ''] = entries(2, 3, 4).map(({ ip }) =>
+    const [led = '', edited = '', stopped = '', other = ''] = entries(0, 2, 3, 4).map(({ ip }) =>
       ip.replaceAll('.', '\\.'),
     );
     await says(/^True/);
@@ -123,16 +123,16 @@ describe('a cluster whose etcd has hosts of its own', () => {
     await on(4, 'sh', '-c', 'echo x > /etc/matryoshka/etcd/ca.crt');
     await says(
       new RegExp(
-        `\\(${edited}\\): (?=.*matryoshka-etcd.service changed).*etcdutl changed.*\\(${stopped}\\): unit matryoshka-etcd.service not enabled, not running.*\\(${other}\\): /etc/matryoshka/etcd/ca.crt changed`,
+        `^(?=.*\\(${led}\\): [^;]*kube-apiserver\\.yaml changed).*\\(${edited}\\): (?=.*matryoshka-etcd.service changed).*etcdutl changed.*\\(${stopped}\\): unit matryoshka-etcd.service not enabled, not running.*\\(${other}\\): /etc/matryoshka/etcd/ca.crt changed`,
       ),
     );
     await done('POST', `${PATH}/repair`, {});
     for (const index of [2, 3, 4])
       expect(await on(index, 'systemctl', 'is-active', 'matryoshka-etcd')).toContain('active');
     expect(await on(2, 'cat', unit)).not.toContain('# mine');
-    const led = await on(0, 'grep', '-e', '--secure-port', '-e', '--etcd-servers', apiServer);
-    for (const ip of addresses(2, 3, 4)) expect(led).toContain(`https://${ip}:2379`);
-    expect(led).not.toContain('6443 ');
+    const manifest = await on(0, 'grep', '-e', '--secure-port', '-e', '--etcd-servers', apiServer);
+    for (const ip of addresses(2, 3, 4)) expect(manifest).toContain(`https://${ip}:2379`);
+    expect(manifest).not.toContain('6443 ');
     await says(/^True/);
   });
 

@@ -12,6 +12,7 @@ const DELETION_MS = 5 * 60_000;
 /** But for the last epoch, which the fence keeps. */
 const AS_NEW = `! ls -A /etc/matryoshka 2> /dev/null | grep -qvx owner.json && ! [ -e /etc/kubernetes/manifests ] && ! [ -e /var/lib/etcd ] &&
   [ -w / ] && ! [ -e /etc/docker ] && ! mountpoint -q /var/lib/containerd/disk &&
+  ! [ -e /var/tmp/etcd.yaml ] && ! [ -e /usr/local/sbin/kubeadm ] &&
   systemctl is-active -q ssh && ! nft list table inet fault 2> /dev/null && echo as new`;
 
 const isAsNew = async ({ name }: LabHost): Promise<boolean> =>

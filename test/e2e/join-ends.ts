@@ -30,7 +30,7 @@ export async function joinEnds(
   work: () => Promise<unknown>,
 ): Promise<boolean> {
   const on = (script: string) => docker(['exec', name, 'bash', '-c', script]);
-  await on(`cat > ${PATH} <<'END'\n${kubeadm(end)}END\nchmod 755 ${PATH}`);
+  await on(`rm -f /run/unheard; cat > ${PATH} <<'END'\n${kubeadm(end)}END\nchmod 755 ${PATH}`);
   try {
     await work();
   } finally {
