@@ -16,3 +16,20 @@ export interface Problem {
   value?: unknown;
   reason: string;
 }
+
+/** How many problems of one input are named; a client that sent more has a systematic mistake. */
+export const MAX_PROBLEMS = 50;
+
+/**
+ * Joins the texts of the first 50 problems, and counts the others.
+ * @example sentenceOf([a, b], ({ field, reason }) => `${field} ${reason}`) // 'ip is required; name is required'
+ */
+export function sentenceOf(
+  problems: readonly Problem[],
+  textOf: (problem: Problem) => string,
+  total: number = problems.length,
+): string {
+  const texts = problems.slice(0, MAX_PROBLEMS).map(textOf);
+  const more = total - texts.length;
+  return [...texts, ...(more > 0 ? [`and ${more} more problems`] : [])].join('; ');
+}

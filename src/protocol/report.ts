@@ -4,17 +4,27 @@ import { DEEDS } from './event.ts';
 /** Long texts are cut rather than refused: a report that is not taken helps nobody. */
 const cut = (length: number) => z.string().transform((text) => text.slice(0, length));
 
+/** Components whose versions a host reports. */
+const MAX_VERSIONS = 50;
+/** A host does each thing once. */
+const MAX_DID = 20;
+
 /** The report on one host that a run was to touch. */
 export const hostReportSchema = z.object({
   ip: z.string().max(45),
   /** Whether it is as its action wants it: joined, changed, reset. */
   ok: z.boolean(),
-  did: z.array(z.enum(DEEDS)).default([]),
+  did: z.array(z.enum(DEEDS)).max(MAX_DID).default([]),
   message: cut(1000).optional(),
   machineId: z.string().max(64).optional(),
   /** Type and base64 of each SSH host key that it showed. */
   hostKeys: z.array(z.string().max(8192)).max(8).optional(),
-  versions: z.record(z.string(), z.string().max(64)).optional(),
+  versions: z
+    .record(z.string().max(64), z.string().max(64))
+    .refine((versions) => Object.keys(versions).length <= MAX_VERSIONS, {
+      error: `has more than ${MAX_VERSIONS} entries`,
+    })
+    .optional(),
 });
 export type HostReport = z.infer<typeof hostReportSchema>;
 

@@ -81,12 +81,19 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
         takeAnyContentType(people);
         for (const add of routes) add(people, ofPeople);
       });
-      await api.register(async (scope) => {
-        takeAnyContentType(scope);
-        readBodiesLeniently(scope);
-        for (const add of lenientJobRoutes) add(typed(scope), ofJobs);
+      await api.register(async (jobs) => {
+        jobs.decorateRequest('job');
+        // Before a body is read: whoever has no token of a Job's pod makes the server parse nothing.
+        jobs.addHook('onRequest', async (request) => {
+          request.job = await callers.recentCallerOf(request.headers.authorization);
+        });
+        await jobs.register(async (scope) => {
+          takeAnyContentType(scope);
+          readBodiesLeniently(scope);
+          for (const add of lenientJobRoutes) add(typed(scope), ofJobs);
+        });
+        for (const add of jobRoutes) add(typed(jobs), ofJobs);
       });
-      for (const add of jobRoutes) add(typed(api), ofJobs);
     },
     { prefix: '/api/v1' },
   );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Problem } from '#base/errors.ts';
+import { MAX_PROBLEMS, type Problem, sentenceOf } from '#base/errors.ts';
 import type { WebhookDeps } from './deps.ts';
 
 const userSchema = z.object({
@@ -46,8 +46,8 @@ export type Mutation = (request: AdmissionRequest, deps: Pick<WebhookDeps, 'serv
 export const refused = (problems: readonly Problem[]): Judgement => ({
   allowed: false,
   status: 422,
-  message: problems.map(({ field, reason }) => `${field}: ${reason}`).join('; '),
-  problems,
+  message: sentenceOf(problems, ({ field, reason }) => `${field}: ${reason}`),
+  problems: problems.slice(0, MAX_PROBLEMS),
 });
 
 const REASONS = { 422: 'Invalid', 403: 'Forbidden' } as const;

@@ -2,34 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { planFrom } from '../faults/plan.ts';
+import { mutants } from '../mutants/all.ts';
 import { nameOf, occurrences } from '../mutants/mutant.ts';
-import { ofCancelAndPlans } from '../mutants/of-cancel-and-plans.ts';
-import { ofControlPlanes } from '../mutants/of-control-planes.ts';
-import { ofEtcd } from '../mutants/of-etcd.ts';
-import { ofHealth } from '../mutants/of-health.ts';
-import { ofHooks } from '../mutants/of-hooks.ts';
-import { ofIngress } from '../mutants/of-ingress.ts';
-import { ofItsEdges } from '../mutants/of-its-edges.ts';
-import { ofNeighbours } from '../mutants/of-neighbours.ts';
-import { ofNetworks } from '../mutants/of-networks.ts';
-import { ofRemediation } from '../mutants/of-remediation.ts';
-import { ofTheController } from '../mutants/of-the-controller.ts';
-import { ofTheQueue } from '../mutants/of-the-queue.ts';
 
-const mutants = [
-  ...ofTheController,
-  ...ofItsEdges,
-  ...ofControlPlanes,
-  ...ofEtcd,
-  ...ofHealth,
-  ...ofCancelAndPlans,
-  ...ofHooks,
-  ...ofTheQueue,
-  ...ofIngress,
-  ...ofRemediation,
-  ...ofNetworks,
-  ...ofNeighbours,
-];
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 
 it('there are at least twenty mutants, each with its own name', () => {

@@ -1,19 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mutants as all } from './all.ts';
 import { copyOfTree } from './copy.ts';
 import { type Mutant, mutated, nameOf, occurrences } from './mutant.ts';
-import { ofCancelAndPlans } from './of-cancel-and-plans.ts';
-import { ofControlPlanes } from './of-control-planes.ts';
-import { ofEtcd } from './of-etcd.ts';
-import { ofHealth } from './of-health.ts';
-import { ofHooks } from './of-hooks.ts';
-import { ofIngress } from './of-ingress.ts';
-import { ofItsEdges } from './of-its-edges.ts';
-import { ofNeighbours } from './of-neighbours.ts';
-import { ofNetworks } from './of-networks.ts';
-import { ofRemediation } from './of-remediation.ts';
-import { ofTheController } from './of-the-controller.ts';
-import { ofTheQueue } from './of-the-queue.ts';
 import { hear } from './witness.ts';
 
 /**
@@ -22,20 +11,7 @@ import { hear } from './witness.ts';
  */
 const root = join(import.meta.dirname, '../..');
 const wanted = process.env['MUTANT'] ?? '';
-const mutants = [
-  ...ofTheController,
-  ...ofItsEdges,
-  ...ofControlPlanes,
-  ...ofEtcd,
-  ...ofHealth,
-  ...ofCancelAndPlans,
-  ...ofHooks,
-  ...ofTheQueue,
-  ...ofIngress,
-  ...ofRemediation,
-  ...ofNetworks,
-  ...ofNeighbours,
-].filter(({ name }) => name.includes(wanted));
+const mutants = all.filter(({ name }) => name.includes(wanted));
 
 const say = (...columns: string[]) => process.stdout.write(`${columns.join('\t')}\n`);
 const seconds = (began: number) => ((performance.now() - began) / 1000).toFixed(1);

@@ -3,7 +3,14 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ServerDeps } from '../http/deps.ts';
 import type { Auth } from './auth.ts';
-import type { JobCallers } from './job-caller.ts';
+import type { JobCaller, JobCallers } from './job-caller.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The attempt that calls, a few seconds old at most; set before the body of a Job's request is read. */
+    job: JobCaller;
+  }
+}
 
 /** Dependencies of all routes for people. */
 export interface PeopleDeps extends ServerDeps {

@@ -1,8 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ReviewFailed } from '#access/reviews.ts';
-import type { Problem } from '#base/errors.ts';
-import { messageOf } from '#base/errors.ts';
+import { MAX_PROBLEMS, messageOf, type Problem, sentenceOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { type ApiError, isApiError } from '#runtime/wire/api-error.ts';
 import { asSpelledByRest } from './problems.ts';
@@ -17,16 +16,17 @@ export class HttpError extends Error {
   constructor(statusCode: number, message: string, problems: readonly Problem[] = []) {
     super(message);
     this.statusCode = statusCode;
-    this.problems = problems;
+    this.problems = problems.slice(0, MAX_PROBLEMS);
   }
 }
 
-const sentence = (problems: readonly Problem[]): string =>
-  problems
-    .map(({ field, value, reason }) =>
+const sentence = (problems: readonly Problem[], total?: number): string =>
+  sentenceOf(
+    problems,
+    ({ field, value, reason }) =>
       value === undefined ? `${field} ${reason}` : `${field} ${JSON.stringify(value)} ${reason}`,
-    )
-    .join('; ');
+    total,
+  );
 
 export const unauthorized = (message: string): HttpError => new HttpError(401, message);
 export const forbidden = (message: string): HttpError => new HttpError(403, message);
@@ -37,12 +37,12 @@ const tooOld = (): HttpError => {
   const problems = [{ field: 'continue', reason: 'is too old; begin again without it' }];
   return new HttpError(410, sentence(problems), problems);
 };
-/** The input has the wrong shape. */
-export const malformed = (problems: readonly Problem[]): HttpError =>
-  new HttpError(400, sentence(problems), problems);
+/** The input has the wrong shape; `total` counts problems beyond those given. */
+export const malformed = (problems: readonly Problem[], total?: number): HttpError =>
+  new HttpError(400, sentence(problems, total), problems);
 /** The input has the right shape and makes no sense. */
-export const unprocessable = (problems: readonly Problem[]): HttpError =>
-  new HttpError(422, sentence(problems), problems);
+export const unprocessable = (problems: readonly Problem[], total?: number): HttpError =>
+  new HttpError(422, sentence(problems, total), problems);
 
 /** The envelope of the original, for errors; `errors` is ours. */
 export interface ErrorBody {

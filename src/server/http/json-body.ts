@@ -1,53 +1,72 @@
 import type { FastifyInstance } from 'fastify';
+import { visit } from 'jsonc-parser';
+import { refuseOversized } from './body-bounds.ts';
 import { HttpError } from './errors.ts';
 
-/** Whether a text is valid JSON as far as it goes, and ends too early. */
-const isCutShort = (text: string): boolean => {
-  const message = parseFailure(text);
-  if (message === undefined || /end of JSON input|Unterminated/.test(message)) return true;
-  const [, position] = /at position (\d+)/.exec(message) ?? [];
-  return position !== undefined && Number(position) >= text.length;
-};
+/** Ends a visit at the first error. */
+class Broken extends Error {
+  readonly offset: number;
+  constructor(offset: number) {
+    super('broken');
+    this.offset = offset;
+  }
+}
 
-function parseFailure(text: string): string | undefined {
+/** Offset of the first error in a text that is not JSON (RFC 8259). */
+function firstError(text: string): number {
   try {
-    JSON.parse(text);
-    return undefined;
+    visit(
+      text,
+      {
+        onError: (_code, offset) => {
+          throw new Broken(offset);
+        },
+      },
+      { disallowComments: true },
+    );
+    return text.length;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return error instanceof Broken ? error.offset : text.length;
   }
 }
 
 /**
- * The place where a text stops being JSON, without any of the text, which may hold a key. Node tells the position of
- * some faults only; the others are found as the shortest beginning that no end could make valid.
+ * Returns the place where a text stops being JSON, without any of the text: it may hold a key.
  * @example whereBroken('{\n"a": x}') // 'line 2, column 6'
  */
 export function whereBroken(text: string): string {
-  let [right, wrong] = [0, text.length + 1];
-  while (wrong - right > 1) {
-    const middle = (right + wrong) >> 1;
-    if (isCutShort(text.slice(0, middle))) right = middle;
-    else wrong = middle;
-  }
-  if (right >= text.length) return 'its end: something is not closed';
-  const lines = text.slice(0, right).split('\n');
-  return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+  const offset = firstError(text);
+  if (offset >= text.trimEnd().length) return 'its end: something is not closed';
+  const before = text.slice(0, offset);
+  const line = before.split('\n').length;
+  return `line ${line}, column ${offset - before.lastIndexOf('\n')}`;
 }
 
 const POISONED = 'the body has a field "__proto__" or "constructor.prototype", which no request may have';
+const BYTE_ORDER_MARK = '\uFEFF';
 
-/** Parses JSON bodies, and says where one is broken. */
+/** Parses JSON bodies within bounds, and says where one is broken. A byte order mark is skipped (RFC 8259, section 8.1). */
 export function parseJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    const text = String(body);
-    if (text !== '' && parseFailure(text) !== undefined) {
-      return done(new HttpError(400, `the body is not valid JSON; it breaks at ${whereBroken(text)}`));
-    }
+    const sent = String(body);
+    const text = sent.startsWith(BYTE_ORDER_MARK) ? sent.slice(1) : sent;
     return parse(request, text, (error, value) => {
-      const isPoisoned = error instanceof Error && text !== '';
-      done(isPoisoned ? new HttpError(400, POISONED) : error, value);
+      if (!error) return done(refuseOversized(value) ?? null, value);
+      if (text.trim() === '') return done(error);
+      done(isJson(text) ? new HttpError(400, POISONED) : brokenAt(text));
     });
   });
+}
+
+const brokenAt = (text: string): HttpError =>
+  new HttpError(400, `the body is not valid JSON; it breaks at ${whereBroken(text)}`);
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,19 +1,23 @@
 import type { z } from 'zod';
-import type { Problem } from '#base/errors.ts';
+import { MAX_PROBLEMS, type Problem } from '#base/errors.ts';
 
 /** Names that stand for secrets; what stands there is never repeated. */
 const SECRET = /key|password|token|kubeconfig/i;
 const LONGEST_VALUE = 200;
+/** A field of the client's own making may be as long as the body. */
+const LONGEST_FIELD = 300;
 
 type Path = readonly PropertyKey[];
 
 /** `['masterList', 0, 'ip']` as people write it: `masterList[0].ip`. */
 const fieldOf = (path: Path): string =>
-  path.reduce<string>(
-    (text, part) =>
-      typeof part === 'number' ? `${text}[${part}]` : `${text}${text === '' ? '' : '.'}${String(part)}`,
-    '',
-  );
+  path
+    .reduce<string>(
+      (text, part) =>
+        typeof part === 'number' ? `${text}[${part}]` : `${text}${text === '' ? '' : '.'}${String(part)}`,
+      '',
+    )
+    .slice(0, LONGEST_FIELD);
 
 function valueAt(input: unknown, path: Path): unknown {
   let value = input;
@@ -36,13 +40,13 @@ function shown(input: unknown, path: Path): { value?: unknown } {
 export const isAboutShape = ({ code }: z.core.$ZodIssue): boolean =>
   code === 'invalid_type' || code === 'unrecognized_keys' || code === 'invalid_union';
 
-/** The issues that zod found, as problems with the path that the client wrote. */
+/** Returns the first issues that zod found, 50 at most, as problems with the path that the client wrote. */
 export function problemsFrom(issues: readonly z.core.$ZodIssue[], input: unknown): Problem[] {
-  return issues.flatMap((issue): Problem[] => {
+  return issues.slice(0, MAX_PROBLEMS).flatMap((issue): Problem[] => {
     const { path, message } = issue;
     const field = fieldOf(path);
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({
+      return issue.keys.slice(0, MAX_PROBLEMS).map((key) => ({
         field: fieldOf([...path, key]),
         reason: 'is not a field of this request',
       }));

@@ -6,9 +6,16 @@ import { isAboutShape, problemsFrom } from './problems.ts';
 /** The answer to issues of a request: 400 for a wrong shape, 422 for a wrong value. */
 function refusal(parts: readonly { issues: readonly z.core.$ZodIssue[]; input: unknown }[]): HttpError {
   const problems = parts.flatMap(({ issues, input }) => problemsFrom(issues, input));
+  const total = parts.reduce(
+    (sum, { issues }) => sum + issues.reduce((all, issue) => all + countOf(issue), 0),
+    0,
+  );
   const isShape = parts.some(({ issues }) => issues.some(isAboutShape));
-  return isShape ? malformed(problems) : unprocessable(problems);
+  return isShape ? malformed(problems, total) : unprocessable(problems, total);
 }
+
+const countOf = (issue: z.core.$ZodIssue): number =>
+  issue.code === 'unrecognized_keys' ? issue.keys.length : 1;
 
 type Part<S extends z.ZodType> = readonly [schema: S, input: unknown];
 

@@ -27,8 +27,7 @@ export const jobLogRoutes = (app: JobApp, { logs, callers }: JobLogDeps): void =
         }),
       },
     },
-    async ({ params, query: { offset, step }, body, headers }, reply) => {
-      const caller = await callers.recentCallerOf(headers.authorization);
+    async ({ params, query: { offset, step }, body, job: caller }, reply) => {
       if (caller.job !== params.job || caller.ended)
         throw forbidden('the token does not belong to the pod of a running attempt');
       const chunk = Buffer.isBuffer(body) ? body : Buffer.alloc(0);

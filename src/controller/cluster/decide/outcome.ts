@@ -3,7 +3,7 @@ import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Member } from '#api/member.ts';
 import type { PlanStatus } from '#api/plan-status.ts';
 import type { OperationName, Phase, Result } from '#api/words.ts';
-import type { Problem } from '#base/errors.ts';
+import { type Problem, sentenceOf } from '#base/errors.ts';
 import type { Attempt, AttemptRef, Blocked } from '#installer/installer.ts';
 import type { PlannedHook } from '#operations/hooks.ts';
 import type { Remedy } from '#operations/remedy.ts';
@@ -50,7 +50,7 @@ export type Effect =
 
 /** Every problem in one line, as conditions have it. */
 export const textOfProblems = (problems: readonly Problem[]): string =>
-  problems.map(({ field, reason }) => `${field} ${reason}`).join('; ');
+  sentenceOf(problems, ({ field, reason }) => `${field} ${reason}`);
 
 /** Why a run cannot begin, and what helps. */
 export const textOfBlock = ({ reason, message, mend }: Blocked): string =>

@@ -1,0 +1,31 @@
+import type { Mutant } from './mutant.ts';
+import { ofCancelAndPlans } from './of-cancel-and-plans.ts';
+import { ofControlPlanes } from './of-control-planes.ts';
+import { ofEtcd } from './of-etcd.ts';
+import { ofHealth } from './of-health.ts';
+import { ofHooks } from './of-hooks.ts';
+import { ofIngress } from './of-ingress.ts';
+import { ofItsEdges } from './of-its-edges.ts';
+import { ofNeighbours } from './of-neighbours.ts';
+import { ofNetworks } from './of-networks.ts';
+import { ofRemediation } from './of-remediation.ts';
+import { ofRequests } from './of-requests.ts';
+import { ofTheController } from './of-the-controller.ts';
+import { ofTheQueue } from './of-the-queue.ts';
+
+/** Every mutant that `make mutants` judges. */
+export const mutants: readonly Mutant[] = [
+  ...ofTheController,
+  ...ofItsEdges,
+  ...ofRequests,
+  ...ofControlPlanes,
+  ...ofEtcd,
+  ...ofHealth,
+  ...ofCancelAndPlans,
+  ...ofHooks,
+  ...ofTheQueue,
+  ...ofIngress,
+  ...ofRemediation,
+  ...ofNetworks,
+  ...ofNeighbours,
+];
