@@ -1,4 +1,4 @@
-# The operator: controller, server with webhook, artifact server. One bundle, three subcommands.
+# The operator: controller, server, webhook, artifact server. One bundle, a subcommand each.
 # Context: dist/ of the checkout, with node beside the bundle.
 FROM debian:trixie-slim
 COPY dist/node /usr/local/bin/node

@@ -1,8 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
-import { Option } from '@commander-js/extra-typings';
 import { z } from 'zod';
-import { UsageError } from '#base/errors.ts';
+import { SWITCH } from './options.ts';
 
 /**
  * Every setting of every program: a flag `--kebab-case`, or an environment variable `MATRYOSHKA_UPPER_SNAKE`. Nothing
@@ -11,11 +10,6 @@ import { UsageError } from '#base/errors.ts';
 const PORT_ERROR = 'is not a port; write a number up to 65535';
 const port = z.coerce.number({ error: PORT_ERROR }).int(PORT_ERROR).min(0, PORT_ERROR).max(65535, PORT_ERROR);
 
-/** On by the bare flag, or by its value. */
-const SWITCH = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], {
-  error: 'is neither true nor false',
-});
-
 const common = {
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Log level'),
 };
@@ -23,16 +17,12 @@ const inCluster = {
   ...common,
   kubeconfig: z.string().optional().describe('Path of a kubeconfig; default: the pod’s own service account'),
   namespace: z.string().default('matryoshka-system').describe("The operator's namespace"),
-  reportsNamespace: z
-    .string()
-    .default('matryoshka-reports')
-    .describe('Namespace of reports and logs of Jobs, apart from other Secrets and ConfigMaps'),
   siteDir: z
     .string()
     .default('/etc/matryoshka/site')
     .describe('Directory with artifacts.json, which names the offered versions'),
   allowHooks: SWITCH.default(false).describe(
-    'Run playbooks of users as root on hosts of their clusters (spec.hooks); the same for controller and server',
+    'Run playbooks of users as root on hosts of their clusters (spec.hooks); the same for controller, server and webhook',
   ),
   probePort: port.default(8081).describe('Port of /healthz, /readyz and /metrics'),
   identity: z
@@ -40,6 +30,12 @@ const inCluster = {
     .default(() => hostname())
     .describe('Identity of this replica; no other may have the same'),
 };
+
+const reportsNamespace = z
+  .string()
+  .default('matryoshka-reports')
+  .describe('Namespace of reports and logs of Jobs, apart from other Secrets and ConfigMaps');
+const certDir = z.string().default('/etc/matryoshka/tls').describe('Directory with tls.crt and tls.key');
 
 const whole = (least: number, most: number, initial: number) =>
   z.coerce.number().int().min(least).max(most).default(initial);
@@ -49,6 +45,7 @@ const list = z.string().transform((text) => text.split(',').flatMap((part) => pa
 
 export const controllerConfig = z.object({
   ...inCluster,
+  reportsNamespace,
   controllers: list
     .refine((names) => names.length > 0, 'names none; leave it out for kubernetescluster,certificate')
     .refine((names) => new Set(names).size === names.length, 'names one twice')
@@ -99,12 +96,22 @@ export const controllerConfig = z.object({
 
 export const serverConfig = z.object({
   ...inCluster,
+  reportsNamespace,
   port: port.default(8443).describe('Port of the REST API'),
-  webhookPort: port.default(9443).describe('Port of the admission webhook'),
-  certDir: z.string().default('/etc/matryoshka/tls').describe('Directory with tls.crt and tls.key'),
+  certDir,
   audiences: list
     .default([])
     .describe('Audiences of tokens that REST takes besides the API server’s own, comma-separated'),
+  runnerServiceAccount: z
+    .string()
+    .default('matryoshka-runner')
+    .describe('ServiceAccount of the Job, in the operator’s namespace'),
+});
+
+export const webhookConfig = z.object({
+  ...inCluster,
+  port: port.default(9443).describe('Port of the admission webhook'),
+  certDir,
   controllerUser: z
     .string()
     .default('system:serviceaccount:matryoshka-system:matryoshka-controller')
@@ -112,11 +119,7 @@ export const serverConfig = z.object({
   serverUser: z
     .string()
     .default('system:serviceaccount:matryoshka-system:matryoshka-server')
-    .describe('User name of this program; it checks the rights of its callers itself'),
-  runnerServiceAccount: z
-    .string()
-    .default('matryoshka-runner')
-    .describe('ServiceAccount of the Job, in the operator’s namespace'),
+    .describe('User name of the REST server, which checks the rights of its callers itself'),
 });
 
 export const workspaceServerConfig = z.object({
@@ -124,7 +127,7 @@ export const workspaceServerConfig = z.object({
   kubeconfig: inCluster.kubeconfig,
   port: port.default(6387).describe('Port of the gRPC server'),
   probePort: inCluster.probePort,
-  certDir: z.string().default('/etc/matryoshka/tls').describe('Directory with tls.crt and tls.key'),
+  certDir,
   audiences: list
     .default([])
     .describe('Audiences of tokens that it takes besides the API server’s own, comma-separated'),
@@ -222,28 +225,6 @@ export const bootstrapConfig = z.object({
 
 export type ControllerConfig = z.infer<typeof controllerConfig>;
 export type ServerConfig = z.infer<typeof serverConfig>;
+export type WebhookConfig = z.infer<typeof webhookConfig>;
 export type IngressProxyConfig = z.infer<typeof ingressProxyConfig>;
 export type WorkspaceServerConfig = z.infer<typeof workspaceServerConfig>;
-
-const kebab = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-/** The flags of a program, from its schema. */
-export function optionsOf(schema: z.ZodObject): Option[] {
-  return Object.entries(schema.shape).map(([key, field]) => {
-    const flag = kebab(key);
-    const description = field instanceof z.ZodType ? (field.description ?? '') : '';
-    const initial =
-      field instanceof z.ZodDefault ? ` (default: ${JSON.stringify(field.def.defaultValue)})` : '';
-    const isSwitch = field instanceof z.ZodDefault && field.def.innerType === SWITCH;
-    const option = new Option(`--${flag} ${isSwitch ? '[value]' : '<value>'}`, description + initial);
-    return option.env(`MATRYOSHKA_${flag.replaceAll('-', '_').toUpperCase()}`);
-  });
-}
-
-/** Flags and environment as one frozen Config. Throws UsageError that names every setting that is wrong. */
-export function configFrom<S extends z.ZodObject>(schema: S, given: unknown): Readonly<z.infer<S>> {
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return Object.freeze(parsed.data);
-  const wrong = parsed.error.issues.map(({ path, message }) => `--${kebab(path.join('.'))}: ${message}`);
-  throw new UsageError(wrong.join('\n'));
-}

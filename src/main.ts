@@ -7,15 +7,15 @@ import {
   artifactsConfig,
   bootstrapConfig,
   checkConfig,
-  configFrom,
   controllerConfig,
   ingressProxyConfig,
   listConfig,
-  optionsOf,
   pullConfig,
   serverConfig,
+  webhookConfig,
   workspaceServerConfig,
 } from './config.ts';
+import { configFrom, optionsOf } from './options.ts';
 
 /** The programs that run until they are told to stop; each is imported only when it is the one. */
 const program = new Command('matryoshka').description(
@@ -68,9 +68,16 @@ serve(
 );
 serve(
   'server',
-  'Serve the REST API and the admission webhook',
+  'Serve the REST API',
   serverConfig,
   async (config, log) => (await import('./programs/server.ts')).serverProgram(config, log),
+  (config) => config.logLevel,
+);
+serve(
+  'webhook',
+  'Serve the admission webhook',
+  webhookConfig,
+  async (config, log) => (await import('./programs/webhook.ts')).webhookProgram(config, log),
   (config) => config.logLevel,
 );
 serve(

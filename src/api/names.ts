@@ -63,5 +63,6 @@ export const logConfigMapName = (job: string, part: number): string => `log-${jo
 /** Secrets of the operator's namespace, of type kubernetes.io/tls: the authority, and the server's certificate. */
 export const AUTHORITY_SECRET = 'matryoshka-ca';
 export const SERVER_CERTIFICATE_SECRET = 'matryoshka-server-tls';
+export const WEBHOOK_CERTIFICATE_SECRET = 'matryoshka-webhook-tls';
 /** The audience of the token with which a Job reports; REST refuses it and the callback refuses all others. */
 export const CALLBACK_AUDIENCE = 'matryoshka-callback';

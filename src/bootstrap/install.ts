@@ -1,6 +1,6 @@
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET } from '#api/names.ts';
+import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET, WEBHOOK_CERTIFICATE_SECRET } from '#api/names.ts';
 import { sleep } from '#base/clock.ts';
 import {
   createAuthority,
@@ -63,7 +63,7 @@ async function applyPatiently(client: Client, object: KubeObject): Promise<void>
   }
 }
 
-/** The authority and the server's certificate: kept while they serve, made anew when they near their end. */
+/** The authority and the certificates of server and webhook: kept while they serve, made anew when they near their end. */
 async function certificates(client: Client, address: string): Promise<KeyPair> {
   const find = async (name: string): Promise<KeyPair | undefined> => {
     const secret = await client.find<Secret>(SECRETS, { namespace: NAMESPACE, name });
@@ -80,17 +80,16 @@ async function certificates(client: Client, address: string): Promise<KeyPair> {
     };
     await client.apply(SECRETS, secret, { fieldManager: FIELD_MANAGER, force: true });
   };
-  const services = ['matryoshka-server', 'matryoshka-webhook'].flatMap((name) => [
-    name,
-    `${name}.${NAMESPACE}`,
-    `${name}.${NAMESPACE}.svc`,
-  ]);
   const found = await find(AUTHORITY_SECRET);
   const authority = found && stillServes(found.cert, []) ? found : await createAuthority();
   if (authority !== found) await save(AUTHORITY_SECRET, authority);
-  const server = await find(SERVER_CERTIFICATE_SECRET);
-  if (!server || authority !== found || !stillServes(server.cert, [...services, address])) {
-    await save(SERVER_CERTIFICATE_SECRET, await createServerCertificate(authority, services, [address]));
+  async function serve(secret: string, service: string, addresses: readonly string[]): Promise<void> {
+    const names = [service, `${service}.${NAMESPACE}`, `${service}.${NAMESPACE}.svc`];
+    const kept = await find(secret);
+    if (kept && authority === found && stillServes(kept.cert, [...names, ...addresses])) return;
+    await save(secret, await createServerCertificate(authority, names, addresses));
   }
+  await serve(SERVER_CERTIFICATE_SECRET, 'matryoshka-server', [address]);
+  await serve(WEBHOOK_CERTIFICATE_SECRET, 'matryoshka-webhook', []);
   return authority;
 }

@@ -72,15 +72,16 @@ it.each(ofKind('Deployment').map((object) => [object.metadata.name ?? '', object
   },
 );
 
-it('keeps one server while a node is drained or an image is rolled out', () => {
-  const server = ofKind('Deployment').find(({ metadata }) => metadata.name === 'matryoshka-server');
-  expect(deployment.parse(server).spec.replicas).toBe(2);
-  expect(ofKind('PodDisruptionBudget')).toEqual([
-    expect.objectContaining({
-      spec: { maxUnavailable: 1, selector: { matchLabels: { app: 'matryoshka-server' } } },
-    }),
-  ]);
-});
+it.each(['matryoshka-server', 'matryoshka-webhook'])(
+  'keeps one pod of %s while a node is drained or an image is rolled out',
+  (name) => {
+    const found = ofKind('Deployment').find(({ metadata }) => metadata.name === name);
+    expect(deployment.parse(found).spec.replicas).toBe(2);
+    expect(ofKind('PodDisruptionBudget').filter(({ metadata }) => metadata.name === name)).toEqual([
+      expect.objectContaining({ spec: { maxUnavailable: 1, selector: { matchLabels: { app: name } } } }),
+    ]);
+  },
+);
 
 it('the kinds of neighbours are where it applies them', async () => {
   const neighbours = readManifests(join(import.meta.dirname, '../../deploy/neighbours'));

@@ -37,6 +37,7 @@ it('have its site, and each namespace that is served with the rights there', () 
   expect(bindings.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
     'RoleBinding matryoshka-controller',
     'RoleBinding matryoshka-server',
+    'RoleBinding matryoshka-webhook',
   ]);
 });
 

@@ -61,7 +61,7 @@ const configMap = (name: string, data: Readonly<Record<string, string>>): Config
   data: { ...data },
 });
 
-/** The rights of controller and server in a namespace in which clusters may be made. */
+/** The rights of controller, server and webhook in a namespace in which clusters may be made. */
 export function servedNamespace(namespace: string): KubeObject[] {
   const binding = (name: string, role: string, account: string) => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -73,5 +73,6 @@ export function servedNamespace(namespace: string): KubeObject[] {
   return [
     binding('matryoshka-controller', 'matryoshka-served-namespace', 'matryoshka-controller'),
     binding('matryoshka-server', 'matryoshka-server-served-namespace', 'matryoshka-server'),
+    binding('matryoshka-webhook', 'matryoshka-webhook-served-namespace', 'matryoshka-webhook'),
   ];
 }

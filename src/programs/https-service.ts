@@ -36,6 +36,10 @@ export interface HttpsServiceOptions {
 const isTlsServer = (server: object): server is { setSecureContext(options: SecureContextOptions): void } =>
   'setSecureContext' in server;
 
+/** Returns the readiness check of an app. */
+export const isListening = (app: FastifyInstance) => (): string | undefined =>
+  app.server.listening ? undefined : 'not listening';
+
 /** An app as a service that takes up a new certificate while it serves. */
 export function httpsService({
   name,

@@ -8,9 +8,11 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { createLogger, type Logger } from '#base/log.ts';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
 import { freePorts } from '#lab/apiserver/ports.ts';
-import { configFrom, serverConfig } from '../config.ts';
+import { serverConfig, webhookConfig } from '../config.ts';
+import { configFrom } from '../options.ts';
 import { httpsService } from './https-service.ts';
 import { serverProgram } from './server.ts';
+import { webhookProgram } from './webhook.ts';
 
 const log = createLogger('silent');
 let dir = '';
@@ -31,18 +33,17 @@ async function writePair(): Promise<string> {
   return ca;
 }
 
-it('serves REST, its documentation, admission and probes over TLS until it is told to stop', async () => {
+it('serves REST, its documentation and probes over TLS until it is told to stop', async () => {
   const ca = await writePair();
   const releases = { 'v1.34.4': {} };
   await writeFile(join(dir, 'artifacts.json'), JSON.stringify({ baseUrl: 'http://x', releases }));
-  const [port = 0, webhookPort = 0, probePort = 0] = await freePorts(3);
+  const [port = 0, probePort = 0] = await freePorts(2);
   const stop = new AbortController();
   const config = configFrom(serverConfig, {
     kubeconfig: inject('kubeconfigPath'),
     siteDir: dir,
     certDir: dir,
     port,
-    webhookPort,
     probePort,
   });
   const manager = await serverProgram(config, log);
@@ -58,7 +59,6 @@ it('serves REST, its documentation, admission and probes over TLS until it is to
       status: 200,
     });
   expect(await get(`https://127.0.0.1:${port}/healthz`)).toMatchObject({ status: 200, text: 'ok' });
-  expect(await get(`https://127.0.0.1:${webhookPort}/healthz`)).toMatchObject({ status: 200, text: 'ok' });
   expect(await get(`https://127.0.0.1:${port}/api/v1/clusters`)).toMatchObject({ status: 401 });
   for (const path of ['/docs', '/docs/static/swagger-ui.css', '/docs/static/swagger-ui-bundle.js']) {
     const page = await get(`https://127.0.0.1:${port}${path}`);
@@ -97,6 +97,25 @@ it('serves REST, its documentation, admission and probes over TLS until it is to
   await ended;
   await dispatcher.close();
   await expect(get(`https://127.0.0.1:${port}/healthz`)).rejects.toThrow();
+});
+
+it('serves admission in a program of its own', async () => {
+  const ca = await writePair();
+  await writeFile(join(dir, 'artifacts.json'), JSON.stringify({ baseUrl: 'http://x', releases: {} }));
+  const [port = 0, probePort = 0] = await freePorts(2);
+  const stop = new AbortController();
+  const kubeconfig = inject('kubeconfigPath');
+  const config = configFrom(webhookConfig, { kubeconfig, siteDir: dir, certDir: dir, port, probePort });
+  const ended = (await webhookProgram(config, log)).run(stop.signal);
+  const dispatcher = new Agent({ connect: { ca } });
+  const statusOf = async (path: string) =>
+    (await request(`https://127.0.0.1:${port}${path}`, { dispatcher })).statusCode;
+  await expect.poll(() => statusOf('/healthz').catch(() => undefined)).toBe(200);
+  // No route of REST is there.
+  expect(await statusOf('/api/v1/clusters')).toBe(404);
+  stop.abort(new Error('stop'));
+  await ended;
+  await dispatcher.close();
 });
 
 it('takes up a new certificate while it serves, and never half of one', async () => {

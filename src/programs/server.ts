@@ -1,6 +1,3 @@
-import type { FastifyInstance } from 'fastify';
-import { accessBy } from '#access/access.ts';
-import { hostRecordsOf } from '#access/host-records.ts';
 import { offeredVersions } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -10,15 +7,14 @@ import { createManager, type Manager } from '#runtime/process/manager.ts';
 import { createMetrics } from '#runtime/process/metrics.ts';
 import { createProbes } from '#runtime/process/probes.ts';
 import { restApp } from '#server/app.ts';
-import { webhookApp } from '#webhook/app.ts';
 import type { ServerConfig } from '../config.ts';
-import { httpsService, readTls } from './https-service.ts';
+import { httpsService, isListening, readTls } from './https-service.ts';
 
 const CALLS_PER_SECOND = 200;
 
-/** Wires REST API and webhook: config → client → apps → manager. Every replica serves; none leads. */
+/** Wires the REST API: config → client → app → manager. Every replica serves; none leads. */
 export async function serverProgram(config: ServerConfig, log: Logger): Promise<Manager> {
-  const { namespace, certDir, audiences, runnerServiceAccount, controllerUser, serverUser } = config;
+  const { namespace, certDir, audiences, runnerServiceAccount } = config;
   const metrics = createMetrics();
   const endpoint = await loadEndpoint({ kubeconfig: config.kubeconfig });
   const client = createClient(endpoint, {
@@ -27,7 +23,6 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     observe: metrics.client(new URL(endpoint.url).host),
   });
   const offer = { versions: offeredVersions(config.siteDir), hooks: config.allowHooks };
-  const tls = readTls(certDir);
   const rest = await restApp({
     client,
     clock: systemClock,
@@ -37,26 +32,13 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     offer,
     audiences,
     runnerServiceAccount,
-    tls,
+    tls: readTls(certDir),
   });
-  const webhook = await webhookApp({
-    log,
-    offer,
-    controllerUser,
-    serverUser,
-    hostsOf: (cluster) => hostRecordsOf(client, namespace, cluster),
-    access: accessBy({ client, clock: systemClock, log, audiences }),
-    tls,
-  });
-  const listening = (app: FastifyInstance) => () => (app.server.listening ? undefined : 'not listening');
   const probes = createProbes({
     port: config.probePort,
     metrics,
-    ready: { rest: listening(rest), webhook: listening(webhook) },
+    ready: { rest: isListening(rest) },
   });
-  const servers = [
-    httpsService({ name: 'rest', app: rest, port: config.port, certDir, log }),
-    httpsService({ name: 'webhook', app: webhook, port: config.webhookPort, certDir, log }),
-  ];
+  const servers = [httpsService({ name: 'rest', app: rest, port: config.port, certDir, log })];
   return createManager({ probes, servers, log });
 }

@@ -23,7 +23,7 @@ export async function startServer(
     'artifacts.json': JSON.stringify({ baseUrl: 'http://127.0.0.1', releases: { 'v1.34.4': {} } }),
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text, { mode: 0o600 });
-  const [port = 0, webhookPort = 0, probePort = 0] = await freePorts(3);
+  const [port = 0, probePort = 0] = await freePorts(2);
   const flags = {
     kubeconfig: join(dir, 'kubeconfig'),
     namespace: operatorNamespace,
@@ -32,7 +32,6 @@ export async function startServer(
     'cert-dir': dir,
     audiences: 'matryoshka',
     port,
-    'webhook-port': webhookPort,
     'probe-port': probePort,
   };
   const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);

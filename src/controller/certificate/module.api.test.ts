@@ -42,34 +42,38 @@ async function put(name: string, { cert, key }: KeyPair): Promise<void> {
   };
   await client.apply(SECRETS, secret, { fieldManager: 'bootstrap', force: true });
 }
-const shown = async (): Promise<KeyPair> => {
-  const secret = await test.client.get<Secret>(SECRETS, test.key('matryoshka-server-tls'));
+const shown = async (name = 'matryoshka-server-tls'): Promise<KeyPair> => {
+  const secret = await test.client.get<Secret>(SECRETS, test.key(name));
   return { cert: secretText(secret, 'tls.crt') ?? '', key: secretText(secret, 'tls.key') ?? '' };
 };
 
-it('renews a certificate from its authority while the old one serves, again and again', async () => {
-  const authority = await createAuthority();
-  const first = await createServerCertificate(authority, names, ['192.0.2.1'], {
-    notBefore: at(-6000),
-    notAfter: at(6000),
-  });
-  await put('matryoshka-ca', authority);
-  await put('matryoshka-server-tls', first);
-  start();
-  const another = async (last: KeyPair): Promise<KeyPair> => {
-    await expect.poll(async () => (await shown()).cert, { timeout: 15_000 }).not.toBe(last.cert);
-    // The one before was still good when the next was there.
-    expect(new X509Certificate(last.cert).validToDate.getTime()).toBeGreaterThan(Date.now());
-    return shown();
-  };
-  const second = await another(first);
-  const certificate = new X509Certificate(second.cert);
-  expect(certificate.verify(new X509Certificate(authority.cert).publicKey)).toBe(true);
-  expect(certificate.checkHost(names[0] ?? '')).toBe(names[0]);
-  expect(certificate.checkIP('192.0.2.1')).toBe('192.0.2.1');
-  expect(second.key).not.toBe(first.key);
-  await another(second);
-}, 40_000);
+it.each(['matryoshka-server-tls', 'matryoshka-webhook-tls'])(
+  'renews %s from its authority while the old one serves, again and again',
+  async (name) => {
+    const authority = await createAuthority();
+    const first = await createServerCertificate(authority, names, ['192.0.2.1'], {
+      notBefore: at(-6000),
+      notAfter: at(6000),
+    });
+    await put('matryoshka-ca', authority);
+    await put(name, first);
+    start();
+    const another = async (last: KeyPair): Promise<KeyPair> => {
+      await expect.poll(async () => (await shown(name)).cert, { timeout: 15_000 }).not.toBe(last.cert);
+      // The one before was still good when the next was there.
+      expect(new X509Certificate(last.cert).validToDate.getTime()).toBeGreaterThan(Date.now());
+      return shown(name);
+    };
+    const second = await another(first);
+    const certificate = new X509Certificate(second.cert);
+    expect(certificate.verify(new X509Certificate(authority.cert).publicKey)).toBe(true);
+    expect(certificate.checkHost(names[0] ?? '')).toBe(names[0]);
+    expect(certificate.checkIP('192.0.2.1')).toBe('192.0.2.1');
+    expect(second.key).not.toBe(first.key);
+    await another(second);
+  },
+  40_000,
+);
 
 it('leaves a certificate of somebody else’s authority alone, and says so', async () => {
   const theirs = await createServerCertificate(await createAuthority(), names, [], {

@@ -1,8 +1,8 @@
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
-import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET } from '#api/names.ts';
+import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET, WEBHOOK_CERTIFICATE_SECRET } from '#api/names.ts';
 import { renewalOf, renewed } from '#certificates/certificates.ts';
 import { createController } from '#runtime/controller/controller.ts';
-import type { ControllerModule } from '../host.ts';
+import type { ControllerHost, ControllerModule } from '../host.ts';
 
 const HOUR_MS = 3_600_000;
 const LOOK_MS = 12 * HOUR_MS;
@@ -15,25 +15,30 @@ const withoutKey = ({ data, ...rest }: Secret): Secret => ({
 });
 
 /**
- * Renews the certificate of REST API and webhook while a third of its life is left, from the authority that the
- * installation made: without it, every write of a cluster would be refused once it ends. The server takes up the files
- * of the Secret while it serves. A certificate of another authority is left to whoever put it there.
+ * Renews the certificates of REST API and webhook while a third of their life is left, from the authority that the
+ * installation made: without them, every write of a cluster would be refused once they end. Both programs take up the
+ * files of their Secret while they serve. A certificate of another authority is left to whoever put it there.
  */
-export const certificateModule: ControllerModule = ({ client, clock, log, namespace, informer }) => {
+export const certificateModule: ControllerModule = (host) => [
+  renewing(host, 'certificate', SERVER_CERTIFICATE_SECRET),
+  renewing(host, 'webhook-certificate', WEBHOOK_CERTIFICATE_SECRET),
+];
+
+function renewing({ client, clock, log, namespace, informer }: ControllerHost, name: string, secret: string) {
   const secrets = informer<Secret>(SECRETS, {
-    selection: { namespace, fieldSelector: `metadata.name=${SERVER_CERTIFICATE_SECRET}` },
+    selection: { namespace, fieldSelector: `metadata.name=${secret}` },
     transform: withoutKey,
   });
 
-  const controller = createController<Secret>({
-    name: 'certificate',
+  return createController<Secret>({
+    name,
     for: secrets,
     clock,
     log,
     async reconcile(key, { signal, wrote }) {
-      const secret = secrets.get(key);
-      const cert = secretText(secret, 'tls.crt');
-      if (!secret || cert === undefined) return undefined;
+      const present = secrets.get(key);
+      const cert = secretText(present, 'tls.crt');
+      if (!present || cert === undefined) return undefined;
       const now = clock.now();
       const untilMs = renewalOf(cert).getTime() - now.getTime();
       if (untilMs > 0) return { requeueAfterMs: Math.min(untilMs, LOOK_MS) };
@@ -50,7 +55,7 @@ export const certificateModule: ControllerModule = ({ client, clock, log, namesp
         );
         return { requeueAfterMs: LOOK_MS };
       }
-      const { uid, resourceVersion } = secret.metadata;
+      const { uid, resourceVersion } = present.metadata;
       const change = {
         metadata: { uid, resourceVersion },
         data: secretData({ 'tls.crt': next.cert, 'tls.key': next.key }),
@@ -60,5 +65,4 @@ export const certificateModule: ControllerModule = ({ client, clock, log, namesp
       return undefined;
     },
   });
-  return [controller];
-};
+}

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { bindRole, CLUSTER_ROLES, clientWith, makeRole, tokenOf } from '#access/testing/accounts.ts';
 import { keepHosts, madeMarks } from '#access/testing/made-cluster.fixture.ts';
+import { shipRights } from '#access/testing/shipped-rights.ts';
 import { CONFIG_MAPS, JOBS, SECRETS } from '#api/core.ts';
 import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -15,7 +16,6 @@ import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { restApp } from '../app.ts';
 import { type Attempt, makeAttempt } from './attempt.ts';
 import { newAccount } from './new-account.ts';
-import { shipRights } from './shipped-rights.ts';
 
 /** The REST API under the rights that its manifests give it, on a real API server: for tests. */
 export interface RestWorld {
@@ -76,7 +76,11 @@ export async function restWorld(): Promise<RestWorld> {
   await installCrds(admin);
   for (const name of [namespace, operatorNamespace, reportsNamespace])
     await admin.create(NAMESPACES, { metadata: { name, labels: { 'kubernetes.io/metadata.name': name } } });
-  await shipRights(admin, { id, namespace: operatorNamespace, reportsNamespace });
+  await shipRights(admin, ['15-token-secrets', '20-server-rbac'], {
+    id,
+    namespace: operatorNamespace,
+    reportsNamespace,
+  });
 
   const server = { namespace: operatorNamespace, name: `matryoshka-server-${id}` };
   const person = (name: string) => ({ namespace, name });

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { accessBy } from '#access/access.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
 import { bindRole, clientWith, makeRole, ROLES, tokenOf } from '#access/testing/accounts.ts';
+import { shipRights } from '#access/testing/shipped-rights.ts';
 import type { Resource } from '#api/meta.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
@@ -98,14 +99,21 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
     carol: await clientOf('carol'),
   };
 
+  // Its own account, with what its manifest gives it.
+  await shipRights(admin, ['21-webhook-rbac'], { id: namespace, namespace, reportsNamespace: namespace });
+  const account = { namespace, name: `matryoshka-webhook-${namespace}` };
+  const served = { kind: 'ClusterRole', name: `${account.name}-served-namespace` } as const;
+  await bindRole(admin, { namespace, name: 'webhook-served' }, served, account);
+  const own = clientWith(endpoint, await tokenOf(admin, account), 'webhook');
+
   const { ca, cert, key } = await createServerCertificates();
   const app = await webhookApp({
     log: createLogger('error'),
     offer,
     controllerUser: user('controller'),
     serverUser: user('server'),
-    hostsOf: (cluster) => hostRecordsOf(admin, namespace, cluster),
-    access: accessBy({ client: admin, clock: systemClock, log: createLogger('error'), audiences: [] }),
+    hostsOf: (cluster) => hostRecordsOf(own, namespace, cluster),
+    access: accessBy({ client: own, clock: systemClock, log: createLogger('error'), audiences: [] }),
     tls: { cert, key },
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -140,7 +148,7 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
     clients,
     user,
     async stop() {
-      await Promise.all([...Object.values(clients), admin].map((client) => client.close()));
+      await Promise.all([...Object.values(clients), own, admin].map((client) => client.close()));
       await app.close();
       await apiServer.stop();
     },

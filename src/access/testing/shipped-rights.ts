@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '#access/testing/accounts.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import type { Client } from '#runtime/client/client.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from './accounts.ts';
 
 const policy = (kind: string, plural: string): Resource => ({
   group: 'admissionregistration.k8s.io',
@@ -25,19 +25,20 @@ const KINDS = [
 const MANIFESTS = new URL('../../../deploy/manifests/', import.meta.url);
 
 /**
- * Gives the server the rights of its manifests, and no others: what they leave out, no test can do. Names of accounts
- * and of roles for all namespaces end in `-<id>`, since tests share nothing.
+ * Gives the accounts of some manifests (`20-server-rbac`) the rights that stand there, and no others: what they leave out,
+ * no test can do. Names of accounts and of roles for all namespaces end in `-<id>`, since tests share nothing.
  */
 export async function shipRights(
   admin: Client,
+  manifests: readonly string[],
   { id, namespace, reportsNamespace }: { id: string; namespace: string; reportsNamespace: string },
 ): Promise<void> {
-  const text = ['15-token-secrets', '20-server-rbac']
+  const text = manifests
     .map((name) => readFileSync(new URL(`${name}.yaml`, MANIFESTS), 'utf8'))
     .join('---\n')
     .replaceAll('matryoshka-system', namespace)
     .replaceAll('matryoshka-reports', reportsNamespace)
-    .replaceAll(/ame: matryoshka-(server|user|token-secrets)/g, `ame: matryoshka-$1-${id}`);
+    .replaceAll(/ame: matryoshka-(server|webhook|user|token-secrets)/g, `ame: matryoshka-$1-${id}`);
   for (const document of parseAllDocuments(text)) {
     const object: KubeObject = document.toJS();
     const resource = KINDS.find(({ kind }) => kind === object.kind);

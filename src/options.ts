@@ -1,0 +1,31 @@
+import { Option } from '@commander-js/extra-typings';
+import { z } from 'zod';
+import { UsageError } from '#base/errors.ts';
+
+/** On by the bare flag, or by its value. */
+export const SWITCH = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], {
+  error: 'is neither true nor false',
+});
+
+const kebab = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** The flags of a program, from its schema. */
+export function optionsOf(schema: z.ZodObject): Option[] {
+  return Object.entries(schema.shape).map(([key, field]) => {
+    const flag = kebab(key);
+    const description = field instanceof z.ZodType ? (field.description ?? '') : '';
+    const initial =
+      field instanceof z.ZodDefault ? ` (default: ${JSON.stringify(field.def.defaultValue)})` : '';
+    const isSwitch = field instanceof z.ZodDefault && field.def.innerType === SWITCH;
+    const option = new Option(`--${flag} ${isSwitch ? '[value]' : '<value>'}`, description + initial);
+    return option.env(`MATRYOSHKA_${flag.replaceAll('-', '_').toUpperCase()}`);
+  });
+}
+
+/** Flags and environment as one frozen Config. Throws UsageError that names every setting that is wrong. */
+export function configFrom<S extends z.ZodObject>(schema: S, given: unknown): Readonly<z.infer<S>> {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const wrong = parsed.error.issues.map(({ path, message }) => `--${kebab(path.join('.'))}: ${message}`);
+  throw new UsageError(wrong.join('\n'));
+}
