@@ -19,6 +19,8 @@ in_url() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
 
 # --- the manifest: what we made on this host, a line each, `ROLE KIND THING`, written before the thing is made
 
+# /etc/matryoshka/joined: `CLUSTER NODE ADDRESS`; hosts that joined earlier have the cluster alone.
+joined_cluster() { sed -n '1s/ .*//; 1p' "$R/etc/matryoshka/joined" 2>/dev/null; }
 made_by() { sed -n '1s/^cluster //p' "$manifest" 2>/dev/null; }
 # Without a program: some scripts ask for dozens of things.
 is_made() {

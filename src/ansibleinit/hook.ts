@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { messageOf } from '#base/errors.ts';
+import { joined } from '#precheck/checks/joined.ts';
 import { machineId } from '#precheck/checks/machine-id.ts';
 import { owner } from '#precheck/checks/owner.ts';
 import { precheck } from '#precheck/run.ts';
@@ -11,7 +12,8 @@ import type { RunOrder } from '#protocol/order.ts';
 import type { Report } from '#protocol/report.ts';
 import { checkedHosts } from './checked-hosts.ts';
 import { lastWords } from './last-words.ts';
-import { changedMachines, leftAlone } from './left-alone.ts';
+import { leftAlone } from './left-alone.ts';
+import { MACHINE_ON_RECORD, machineProblems } from './machines.ts';
 import { type PlaybookFiles, writeFiles } from './playbook-files.ts';
 import { type RunAccess, readAccess, readOrder } from './settings.ts';
 
@@ -24,8 +26,10 @@ export interface HookSettings {
   workDir: string;
 }
 
+/** Checks whose reason is HostConflict. */
+const CONFLICTS = [owner.name, joined.name, MACHINE_ON_RECORD];
 /** Another cluster's host, another machine than the one that joined, and a password that Ansible would try once more. */
-const GRAVE = new Set([owner.name, 'HostChanged', 'AuthenticationFailed', 'SudoRefused']);
+const GRAVE = new Set([...CONFLICTS, 'HostChanged', 'AuthenticationFailed', 'SudoRefused']);
 /** Ansible is given this long to end its connections before it is killed. */
 const GRACE_MS = 10_000;
 
@@ -88,11 +92,11 @@ export async function runHook(
   try {
     // A host that was never seen is taken by the key that it shows now, one that was by that of then alone.
     const limits = { limits: {}, artifactUrl: undefined };
-    const found = await precheck(checkedHosts(settings), [owner, machineId], limits);
+    const found = await precheck(checkedHosts(settings), [owner, joined, machineId], limits);
     signal.throwIfAborted();
     // Those that leave may be reset by now, and another cluster's: only what says that it is ours is worked on.
     const apart = leftAlone(order, found);
-    const problems = [...found.problems, ...changedMachines(order, found)];
+    const problems = [...found.problems, ...machineProblems(order, found)];
     for (const { ip, check, message } of problems) print(hear(`${ip}: ${check}: ${message}`));
     for (const ip of apart)
       print(`${ip}: is left out: it is away, or does not say that it is of this cluster`);
@@ -103,7 +107,7 @@ export async function runHook(
     const [first] = grave;
     if (first)
       return failed(
-        first.check === owner.name ? 'HostConflict' : first.check,
+        CONFLICTS.includes(first.check) ? 'HostConflict' : first.check,
         grave.map(({ ip, message }) => `${ip}: ${message}`).join('; '),
       );
     const worked = { ...order, hosts: order.hosts.filter(({ member }) => !apart.has(member.ip)) };

@@ -3,7 +3,7 @@ import type { PrecheckResult } from '#precheck/run.ts';
 import type { Deed } from '#protocol/event.ts';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
 import type { HostReport } from '#protocol/report.ts';
-import { changedMachines } from './left-alone.ts';
+import { machineProblems } from './machines.ts';
 
 /** Findings of a run about its hosts, by address. */
 export interface Findings {
@@ -62,7 +62,7 @@ const hostKeysOf = (knownHosts: string, ip: string): string[] =>
 /** A report of every host of the order, whatever became of the run. */
 export function hostReports(order: RunOrder, findings: Findings, complete: boolean): HostReport[] {
   // Whose key and id are not this cluster's to remember.
-  const strangers = new Set(changedMachines(order, findings.found).map(({ ip }) => ip));
+  const strangers = new Set(machineProblems(order, findings.found).map(({ ip }) => ip));
   return order.hosts.map((host) => {
     const { ip } = host.member;
     const message = findings.failures.get(ip) ?? untold(host, findings);

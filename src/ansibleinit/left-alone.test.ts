@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { PrecheckProblem } from '#precheck/run.ts';
 import { said } from '#precheck/said.ts';
-import { type Action, machineSeen, type PlannedHost } from '#protocol/order.ts';
-import { changedMachines, isGrave, leftAlone } from './left-alone.ts';
+import type { Action, PlannedHost } from '#protocol/order.ts';
+import { isGrave, leftAlone } from './left-alone.ts';
 
 const OURS = '@owner {"clusterId":"c1","epoch":{"sequence":1,"attempt":1},"podUid":"p","released":false}';
 const host = (ip: string, action: Action, ...duties: PlannedHost['member']['duties']): PlannedHost => ({
@@ -56,24 +56,6 @@ describe('a host that does not answer is done without where', () => {
 
   it('not where it shows another key than it had', () => {
     expect(left([master('m1', 'stay'), master('m2', 'stay')], { m2: 'HostKeyChanged' })).toEqual([]);
-  });
-});
-
-describe('a host that is to join under a plan that was agreed to', () => {
-  const problems = (seen: string) =>
-    changedMachines(
-      {
-        hosts: [{ ...host('w1', 'join', 'worker'), seen }],
-        cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' },
-      },
-      { said: new Map([['w1', said('@machineId id-a')]]), problems: [] },
-    );
-
-  it('is refused where it is another machine than was seen then', () => {
-    expect(problems(machineSeen('id-a'))).toEqual([]);
-    expect(problems(machineSeen('id-b'))).toMatchObject([
-      { ip: 'w1', check: 'HostChanged', severity: 'error', message: expect.stringMatching(/plan it anew/) },
-    ]);
   });
 });
 

@@ -1,43 +1,17 @@
 import { isMaster } from '#api/member.ts';
 import { ownerOf } from '#precheck/checks/owner.ts';
-import type { PrecheckProblem, PrecheckResult } from '#precheck/run.ts';
-import { machineSeen, type RunOrder } from '#protocol/order.ts';
+import type { PrecheckProblem } from '#precheck/run.ts';
+import type { RunOrder } from '#protocol/order.ts';
+import { type Found, machineProblems } from './machines.ts';
 
-type Order = Pick<RunOrder, 'hosts' | 'cluster'>;
-type Found = Pick<PrecheckResult, 'said' | 'problems'>;
-
-/**
- * Hosts behind whose address another machine answers than the one that joined, or than was seen there when the plan was
- * agreed to: never wiped, never worked through.
- */
-export function changedMachines({ hosts }: Order, { said }: Found): PrecheckProblem[] {
-  return hosts.flatMap(({ member: { ip }, machineId, seen }): PrecheckProblem[] => {
-    const now = said.get(ip)?.text('machineId') ?? '';
-    const another = `HostChanged: another machine answers at ${ip}`;
-    const changed = (message: string): PrecheckProblem[] => [
-      { ip, check: 'HostChanged', severity: 'error', message },
-    ];
-    if (now === '') return [];
-    if (machineId !== undefined && now !== machineId)
-      return changed(
-        `${another}: its /etc/machine-id is ${now}, that of the host that joined was ${machineId}; ` +
-          'remove the host from the cluster, then add it again',
-      );
-    if (seen !== undefined && machineSeen(now) !== seen)
-      return changed(
-        `${another} than when the plan was made: its /etc/machine-id is ${now} (${machineSeen(now)} in a plan), ` +
-          `the plan is of ${seen}; plan it anew, then agree to that`,
-      );
-    return [];
-  });
-}
+type Order = Pick<RunOrder, 'hosts' | 'cluster' | 'knownMachines'>;
 
 /**
  * Leaving hosts that no play may touch: those that are away, those that do not say themselves that they belong to this
  * cluster, and those where another machine answers. A record alone is no proof: it may name a mistyped address.
  */
 function leftAsTheyAre(order: Order, found: Found): string[] {
-  const changed = new Set(changedMachines(order, found).map(({ ip }) => ip));
+  const changed = new Set(machineProblems(order, found).map(({ ip }) => ip));
   const leaving = order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
   return leaving.filter((ip) => {
     const answer = found.said.get(ip);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { isMaster } from '#api/member.ts';
 import { messageOf } from '#base/errors.ts';
+import { joined } from '#precheck/checks/joined.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
 import { manifestFilesIn } from '#protocol/manifests.ts';
@@ -9,7 +10,8 @@ import { announcement, checkedHosts } from './checked-hosts.ts';
 import { cutOffOn } from './cut-off.ts';
 import { type Findings, hostReports } from './host-reports.ts';
 import { fetchKubeconfig } from './kubeconfig.ts';
-import { changedMachines, isGrave, leftAlone } from './left-alone.ts';
+import { isGrave, leftAlone } from './left-alone.ts';
+import { MACHINE_ON_RECORD, machineProblems } from './machines.ts';
 import { lookAtManifests } from './manifests.ts';
 import { runPlaybook } from './playbook.ts';
 import { writePlaybookFiles } from './playbook-files.ts';
@@ -57,7 +59,7 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
   try {
     if (order.playbook !== undefined && uplink.cancelled.aborted)
       throw new Failure(CANCELLED, 'it stopped before any host was changed');
-    const problems = [...found.problems, ...changedMachines(order, found)];
+    const problems = [...found.problems, ...machineProblems(order, found)];
     for (const { ip, check, severity, message } of problems)
       say('precheck', `${severity}: ${check}: ${message}`, ip);
     weigh(problems, settings, findings);
@@ -125,6 +127,8 @@ const REASONS: Readonly<Record<string, string>> = {
   HostKeyChanged: 'HostKeyChanged',
   HostChanged: 'HostChanged',
   owner: 'HostConflict',
+  [MACHINE_ON_RECORD]: 'HostConflict',
+  [joined.name]: 'HostConflict',
 };
 
 /** A problem of a host that is needed ends the run, all problems in one message. */

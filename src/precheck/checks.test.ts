@@ -100,6 +100,16 @@ describe('precheck', () => {
     expect(errorsOf(hostWith(taken, { withEtcd: true }))).toEqual(['ports']);
   });
 
+  it.each([
+    ['as it is named', 'mine a 10.0.0.1', []],
+    ['before names were written', 'mine', []],
+    ['to another cluster, which is the owner file’s matter', 'other b 10.0.0.9', []],
+    ['at another address', 'mine a 10.0.0.9', ['joined']],
+    ['under another name', 'mine b 10.0.0.1', ['joined']],
+  ])('looks at a host that joined %s', (_how, text, names) => {
+    expect(errorsOf(hostWith([owner('mine'), `@joined ${text}`], { role: 'present' }))).toEqual(names);
+  });
+
   it('finds hosts that were cloned', () => {
     const twin = hostWith([], { ip: '10.0.0.2', name: 'b' });
     expect(errorsOf(hostWith([]), [twin])).toEqual(['machine-id']);

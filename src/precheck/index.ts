@@ -6,6 +6,7 @@ import { disk } from './checks/disk.ts';
 import { foreign } from './checks/foreign.ts';
 import { hostname } from './checks/hostname.ts';
 import { ipv6 } from './checks/ipv6.ts';
+import { joined } from './checks/joined.ts';
 import { machineId } from './checks/machine-id.ts';
 import { memory } from './checks/memory.ts';
 import { owner } from './checks/owner.ts';
@@ -19,6 +20,7 @@ export const checks: readonly Check[] = [
   system,
   root,
   owner,
+  joined,
   foreign,
   cpu,
   memory,

@@ -73,6 +73,11 @@ export const runOrderSchema = z.object({
   run: z.object({ job: z.string(), sequence: z.int(), attempt: z.int() }),
   steps: z.array(stepSchema),
   hosts: z.array(plannedHostSchema),
+  /**
+   * Machines on record at other addresses, by `machineSeen`: the address of a host of this cluster, the name of another
+   * cluster of the namespace, or '' for one of another namespace. None of them may join as another host.
+   */
+  knownMachines: z.record(z.string(), z.string()).optional(),
   /** SSH user where a host names none. */
   username: z.string(),
   /** Which checks are made before the playbook: all that fit a host's action, or whether it answers. */

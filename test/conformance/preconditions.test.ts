@@ -98,6 +98,7 @@ const performers = () => ({
   installer,
   kubeconfigs: createKubeconfigs(systemClock),
   log: createLogger('silent'),
+  records: () => [],
   event: () => {},
 });
 

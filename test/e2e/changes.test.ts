@@ -167,6 +167,29 @@ describe('a cluster that is changed by apply', () => {
     expect(await inside('get', 'nodes', '-o', 'name')).toContain('node/w3');
   });
 
+  it('does not take a worker again by a second address of it', async () => {
+    const second = host(1).ip.replace(/\d+$/, '98');
+    const alias = (verb: string) =>
+      docker(['exec', host(1).name, 'ip', 'address', verb, `${second}/24`, 'dev', 'eth0']);
+    const workers = [at(1, W1), at(2, { name: 'w2' }), at(3, { name: 'w3' })];
+    const before = (await node('w1')).metadata.uid;
+    await alias('add');
+    try {
+      await shell.apply({ masters: [at(0)], workers: [...workers, { ip: second, name: 'w9' }] });
+      const { status } = (await shell.untilStalled('OperationFailed', 120_000)) ?? {};
+      expect(status?.reason).toBe('HostConflict');
+      expect(status?.message).toContain(`is host ${host(1).ip} of this cluster already`);
+      expect((await node('w1')).metadata.uid).toBe(before);
+      expect(await inside('get', 'nodes', 'w1')).toMatch(/ Ready /);
+    } finally {
+      await alias('delete');
+    }
+    // Nothing was done there: it is given back.
+    await shell.apply({ masters: [at(0)], workers, word: 'scaling-down', requestId: 'second' });
+    await shell.waitUpToDate();
+    expect(await shell.records()).not.toHaveProperty([second]);
+  });
+
   it('reads like a page, and goes after all images that nothing uses went', async () => {
     const hosts = await shell.run(['get', 'ecsh', '-n', 'matryoshka-system']);
     expect(hosts.split('\n')[0]).toMatch(/^NAME\s+CLUSTER\s+NODE\s+DUTIES\s+VERSION\s+STATE\s+AGE$/);

@@ -6,6 +6,7 @@ import { ofHealth } from './of-health.ts';
 import { ofHooks } from './of-hooks.ts';
 import { ofIngress } from './of-ingress.ts';
 import { ofItsEdges } from './of-its-edges.ts';
+import { ofMachines } from './of-machines.ts';
 import { ofNeighbours } from './of-neighbours.ts';
 import { ofNetworks } from './of-networks.ts';
 import { ofRemediation } from './of-remediation.ts';
@@ -17,6 +18,7 @@ import { ofTheQueue } from './of-the-queue.ts';
 export const mutants: readonly Mutant[] = [
   ...ofTheController,
   ...ofItsEdges,
+  ...ofMachines,
   ...ofRequests,
   ...ofControlPlanes,
   ...ofEtcd,

@@ -59,10 +59,10 @@ export const ofCancelAndPlans: readonly Mutant[] = [
   },
   {
     name: 'another machine joins under a plan that was agreed to',
-    file: 'src/ansibleinit/left-alone.ts',
+    file: 'src/ansibleinit/machines.ts',
     from: 'machineSeen(now) !== seen',
     to: 'seen === ""',
-    witness: unit('src/ansibleinit/left-alone.test.ts', 'another machine than was seen'),
+    witness: unit('src/ansibleinit/machines.test.ts', 'another machine than was seen'),
   },
   {
     name: 'a plan is another by what its dry run saw, and holds all the same',

@@ -29,7 +29,8 @@ import { type Health, inFlight, type Snapshot } from './decide/snapshot.ts';
 import { decide } from './decide/table.ts';
 import { acceptedOperation, writeStatus } from './finish.ts';
 import { observe } from './observe.ts';
-import { type Performers, perform } from './perform.ts';
+import { perform } from './perform.ts';
+import type { Performers } from './performers.ts';
 import type { FleetQueue } from './queue/fleet-queue.ts';
 import { anchorsIn } from './stores/anchors.ts';
 import { hostsIn } from './stores/hosts.ts';
@@ -134,6 +135,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
           installer,
           kubeconfigs,
           log,
+          records: deps.hosts.list,
           event,
         });
         // Most effects come back as an event of a cache; those on Secrets do not.

@@ -9,45 +9,16 @@ import {
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
-import type { Logger } from '#base/log.ts';
-import type { Installer } from '#installer/installer.ts';
 import { withoutCredentials } from '#operations/spec-hash.ts';
-import type { Client } from '#runtime/client/client.ts';
 import { isNotFound } from '#runtime/wire/api-error.ts';
 import { refuseUnagreed } from './decide/agreed.ts';
 import type { Effect } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
-import type { Anchors } from './stores/anchors.ts';
-import { readHooks } from './stores/hooks.ts';
-import { type Hosts, pinnedKeysOf } from './stores/hosts.ts';
-import { mergeKnownHosts } from './stores/known-hosts.ts';
-import { type Kubeconfigs, keepKnownHosts } from './stores/kubeconfigs.ts';
-import { manifestVars } from './stores/manifests.ts';
+import type { Learned, Perform, Performers } from './performers.ts';
+import { startHook, startLook, startRun } from './start-run.ts';
+import { pinnedKeysOf } from './stores/hosts.ts';
+import { keepKnownHosts } from './stores/kubeconfigs.ts';
 import { removeRecord, writeRecord } from './stores/records.ts';
-
-export interface Performers {
-  client: Client;
-  anchors: Anchors;
-  hosts: Hosts;
-  installer: Installer;
-  kubeconfigs: Kubeconfigs;
-  log: Logger;
-  /** Tells people what happened to the cluster. */
-  event(type: 'Normal' | 'Warning', reason: string, message: string): void;
-}
-
-/** What effects of one reconcile learn for those that follow. */
-interface Learned {
-  /** Ids of clusters whose remains may be wiped, by address: found when a host was taken. */
-  reclaims: Map<string, string>;
-}
-
-type Perform<K extends Effect['kind']> = (
-  effect: Extract<Effect, { kind: K }>,
-  snapshot: Snapshot,
-  deps: Performers,
-  learned: Learned,
-) => Promise<void>;
 
 /** A metadata patch that fails with Conflict when anybody has written the object since the snapshot. */
 async function patchMetadata(
@@ -98,40 +69,9 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   'hold-again': async ({ members }, { clusterId, cluster }, { hosts }) => {
     for (const member of members) await hosts.holdAgain(clusterId, textOf(keyOf(cluster)), member);
   },
-  look: async ({ members, hooks, attempt }, snapshot, { client, anchors, hosts, installer }) => {
-    const { cluster } = snapshot;
-    await hosts.refuseOthers(snapshot.clusterId, textOf(keyOf(cluster)), members);
-    const files = await manifestVars(client, cluster, cluster.spec, attempt.order.steps);
-    await readHooks(client, cluster, hooks);
-    const access = await anchors.presentAccess(cluster);
-    const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts));
-    const vars = { ...attempt.order.vars, ...files };
-    const order = { ...attempt.order, vars, username: access.username };
-    await installer.start({ ...attempt, order, access: { ...access, knownHosts } });
-  },
-  start: async ({ attempt }, snapshot, { client, anchors, installer }, { reclaims }) => {
-    const { order, ...rest } = attempt;
-    const { cluster, operation } = snapshot;
-    // As the operation was accepted with them, whatever the spec says by now.
-    const files = await manifestVars(client, cluster, operation?.spec ?? cluster.spec, order.steps);
-    const access = await anchors.accessOf(snapshot.clusterId, attempt.sequence);
-    const hosts = order.hosts.map((host) => {
-      const reclaim = host.action === 'join' ? (host.reclaim ?? reclaims.get(host.member.ip)) : undefined;
-      return { ...host, ...(reclaim === undefined ? {} : { reclaim }) };
-    });
-    await installer.start({
-      ...rest,
-      order: { ...order, vars: { ...order.vars, ...files }, hosts, username: access.username },
-      access: { ...access, knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)) },
-    });
-  },
-  hook: async ({ hook, attempt }, { clusterId, cluster, hosts }, { client, anchors, installer }) => {
-    const [text = ''] = await readHooks(client, cluster, [hook]);
-    const access = await anchors.accessOf(clusterId, attempt.sequence);
-    const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(hosts));
-    const order = { ...attempt.order, username: access.username };
-    await installer.start({ ...attempt, order, hook: text, access: { ...access, knownHosts } });
-  },
+  look: startLook,
+  start: startRun,
+  hook: startHook,
   discard: async ({ attempts }, _snapshot, { installer }) => {
     for (const attempt of attempts) await installer.remove(attempt);
   },

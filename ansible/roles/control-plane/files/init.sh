@@ -27,7 +27,7 @@ secret=$(LC_ALL=C tr -dc a-z0-9 < /dev/urandom | head -c 16)
 printf '%s\n' "${KUBEADM_CONFIG//BOOTSTRAP_TOKEN/$id.$secret}" > "$state/kubeadm-init.yaml"
 echo "$id.$secret" > "$state/token"
 # The mark is written in the protected step itself: who awaits it sees it done or not done.
-/usr/local/sbin/matryoshka-fence protect kubeadm-init sh -c "kubeadm init --config $state/kubeadm-init.yaml && echo $CLUSTER_ID > /etc/matryoshka/joined" > "$state/init.out" 2>&1
+/usr/local/sbin/matryoshka-fence protect kubeadm-init sh -c "kubeadm init --config $state/kubeadm-init.yaml && echo $CLUSTER_ID $NODE_NAME $IP > /etc/matryoshka/joined" > "$state/init.out" 2>&1
 code=$?
 rm -f "$state/kubeadm-init.yaml"
 if [ "$code" != 0 ]; then

@@ -16,7 +16,7 @@ kubeadm_join() { # BEFORE FLAG…
   local before=$1 code; shift
   printf '%s\n' "$DISCOVERY" > "$state/discovery.conf"
   printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
-  /usr/local/sbin/matryoshka-fence protect kubeadm-join sh -c "$before kubeadm join --config $state/kubeadm-join.yaml $* && echo $CLUSTER_ID > /etc/matryoshka/joined" >> "$state/join.out" 2>&1
+  /usr/local/sbin/matryoshka-fence protect kubeadm-join sh -c "$before kubeadm join --config $state/kubeadm-join.yaml $* && echo $CLUSTER_ID $NAME $IP > /etc/matryoshka/joined" >> "$state/join.out" 2>&1
   code=$?
   rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
   return "$code"

@@ -1,2 +1,2 @@
 # A host of etcd alone joins nothing else; from here on what is made there is sealed.
-[ "$(cat /etc/matryoshka/joined 2>/dev/null)" = "$CLUSTER_ID" ] || echo "$CLUSTER_ID" > /etc/matryoshka/joined
+[ "$(joined_cluster)" = "$CLUSTER_ID" ] || echo "$CLUSTER_ID $NAME $IP" > /etc/matryoshka/joined

@@ -1,6 +1,11 @@
 # Takes the host for this run. The new fence replaces the one that is there only once it has been let in: until then
 # it is called from where it was put, and a host that is somebody's keeps what it has.
 fence=/usr/local/sbin/matryoshka-fence
+# Before it is taken: a machine that joined this cluster as another host is left as it is.
+read -r joined_id joined_name joined_ip < "$R/etc/matryoshka/joined" 2>/dev/null || joined_id=
+if [ "$joined_id" = "${RUN%% *}" ] && [ -n "$joined_ip" ] && [ "$joined_name $joined_ip" != "$NAME $IP" ]; then
+  fail "HostConflict: /etc/matryoshka/joined says that this machine is node $joined_name at $joined_ip of this cluster; the operation takes it for node $NAME at $IP. Name it as it joined, or take it out first"
+fi
 new=$(mktemp /usr/local/sbin/.matryoshka-fence.XXXXXX) || exit 1
 trap 'rm -f "$new"' EXIT
 printf '%s\n' "$FENCE" > "$new" && chmod 755 "$new" || exit 1
@@ -8,7 +13,7 @@ printf '%s\n' "$FENCE" > "$new" && chmod 755 "$new" || exit 1
 "$new" take $RUN $OPTIONS; code=$?
 [ "$code" = 0 ] || exit "$code"
 { [ -x "$fence" ] && cmp -s "$new" "$fence"; } || mv -f "$new" "$fence" || exit 1
-[ ! -e /etc/matryoshka/joined ] || [ ! -s /etc/kubernetes/admin.conf ] || result serves "$(cat /etc/matryoshka/joined)"
+[ ! -e /etc/matryoshka/joined ] || [ ! -s /etc/kubernetes/admin.conf ] || result serves "$(joined_cluster)"
 # Where a member of etcd of this cluster runs: beside a control plane, or as a unit of its own.
 if [ "$(made_by)" = "${RUN%% *}" ]; then
   [ ! -e /etc/kubernetes/manifests/etcd.yaml ] || result etcd pod

@@ -3,7 +3,7 @@ if ! systemctl is-enabled -q kubelet 2>/dev/null; then
   enable_unit kubelet.service; changed kubelet.service
 fi
 if [ -e /etc/matryoshka/joined ]; then
-  result joined "$(cat /etc/matryoshka/joined)"
+  result joined "$(joined_cluster)"
   systemctl is-active -q kubelet || { systemctl start kubelet && changed 'kubelet started'; }
 else
   result joined ''

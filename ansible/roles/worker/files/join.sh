@@ -23,6 +23,6 @@ if [ "$code" != 0 ]; then
   echo "${out//$SECRET/…}" >&2
   exit 1
 fi
-echo "$CLUSTER_ID" > /etc/matryoshka/joined
+echo "$CLUSTER_ID $NAME $IP" > /etc/matryoshka/joined
 changed 'kubeadm join'
 did joined

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { said } from '#precheck/said.ts';
+import { type Action, machineSeen, type PlannedHost } from '#protocol/order.ts';
+import { leftAlone } from './left-alone.ts';
+import { machineProblems } from './machines.ts';
+
+const host = (ip: string, action: Action, more: Partial<PlannedHost> = {}): PlannedHost => ({
+  member: { ip, name: ip, duties: ['worker'] },
+  action,
+  ...more,
+});
+const cluster = { id: 'c1', namespace: 'a', name: 'demo', region: 'default' };
+const saying = (ip: string, ...lines: string[]) => ({
+  said: new Map([[ip, said(['@machineId id-a', ...lines].join('\n'))]]),
+  problems: [],
+});
+
+describe('a host that is to join under a plan that was agreed to', () => {
+  const problems = (seen: string) => machineProblems({ hosts: [host('w1', 'join', { seen })] }, saying('w1'));
+
+  it('is refused where it is another machine than was seen then', () => {
+    expect(problems(machineSeen('id-a'))).toEqual([]);
+    expect(problems(machineSeen('id-b'))).toMatchObject([
+      { ip: 'w1', check: 'HostChanged', severity: 'error', message: expect.stringMatching(/plan it anew/) },
+    ]);
+  });
+});
+
+describe('a machine that is on record at another address', () => {
+  const order = (action: Action, owner: string) => ({
+    cluster,
+    hosts: [host('10.0.0.22', action)],
+    knownMachines: { [machineSeen('id-a')]: owner },
+  });
+
+  it.each([
+    ['10.0.0.2', 'is host 10.0.0.2 of this cluster already'],
+    ['a/other', 'is on record as a host of cluster a/other'],
+    ['', 'is on record as a host of a cluster of another namespace'],
+  ])('does not join: %s', (owner, says) => {
+    const message = expect.stringContaining(says);
+    expect(machineProblems(order('join', owner), saying('10.0.0.22'))).toMatchObject([
+      { ip: '10.0.0.22', severity: 'error', message },
+    ]);
+  });
+
+  it('is not reset, where the address leaves', () => {
+    const ours = '@owner {"clusterId":"c1","released":false}';
+    const answer = saying('10.0.0.22', ours);
+    expect([...leftAlone(order('leave', '10.0.0.2'), answer)]).toEqual(['10.0.0.22']);
+    expect([...leftAlone(order('leave', '10.0.0.22'), answer)]).toEqual([]);
+  });
+
+  it('stays as it is, where nothing of the host is made anew', () => {
+    expect(machineProblems(order('change', '10.0.0.2'), saying('10.0.0.22'))).toEqual([]);
+  });
+});

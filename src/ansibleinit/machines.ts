@@ -1,0 +1,64 @@
+import type { PrecheckProblem, PrecheckResult } from '#precheck/run.ts';
+import { machineSeen, type RunOrder } from '#protocol/order.ts';
+
+type Order = Pick<RunOrder, 'hosts' | 'knownMachines'>;
+export type Found = Pick<PrecheckResult, 'said' | 'problems'>;
+
+/** The check that finds a machine on record at another address. */
+export const MACHINE_ON_RECORD = 'machine-on-record';
+
+/** Returns the problems of hosts whose machine is another than the order means, or is on record as another host. */
+export const machineProblems = (order: Order, found: Found): PrecheckProblem[] => [
+  ...changedMachines(order, found),
+  ...machinesOnRecord(order, found),
+];
+
+/**
+ * Hosts behind whose address another machine answers than the one that joined, or than was seen there when the plan was
+ * agreed to: never wiped, never worked through.
+ */
+function changedMachines({ hosts }: Order, { said }: Found): PrecheckProblem[] {
+  return hosts.flatMap(({ member: { ip }, machineId, seen }): PrecheckProblem[] => {
+    const now = said.get(ip)?.text('machineId') ?? '';
+    const another = `HostChanged: another machine answers at ${ip}`;
+    const changed = (message: string): PrecheckProblem[] => [
+      { ip, check: 'HostChanged', severity: 'error', message },
+    ];
+    if (now === '') return [];
+    if (machineId !== undefined && now !== machineId)
+      return changed(
+        `${another}: its /etc/machine-id is ${now}, that of the host that joined was ${machineId}; ` +
+          'remove the host from the cluster, then add it again',
+      );
+    if (seen !== undefined && machineSeen(now) !== seen)
+      return changed(
+        `${another} than when the plan was made: its /etc/machine-id is ${now} (${machineSeen(now)} in a plan), ` +
+          `the plan is of ${seen}; plan it anew, then agree to that`,
+      );
+    return [];
+  });
+}
+
+/**
+ * Returns problems of hosts that join or leave, and whose machine is on record at another address: as a host of this cluster,
+ * it would be reset under its own pods.
+ */
+function machinesOnRecord({ hosts, knownMachines = {} }: Order, { said }: Found): PrecheckProblem[] {
+  return hosts.flatMap(({ member: { ip }, action }): PrecheckProblem[] => {
+    const id = said.get(ip)?.text('machineId') ?? '';
+    const owner =
+      id === '' || action === 'stay' || action === 'change' ? undefined : knownMachines[machineSeen(id)];
+    if (owner === undefined || owner === ip) return [];
+    const message =
+      `HostConflict: the machine at ${ip} is ${ownerInWords(owner)}: both have the machine-id ${id}. ` +
+      'Name a machine once; if one is a clone of the other, remove /etc/machine-id on it and run systemd-machine-id-setup';
+    return [{ ip, check: MACHINE_ON_RECORD, severity: 'error', message }];
+  });
+}
+
+const ownerInWords = (owner: string): string => {
+  if (owner === '') return 'on record as a host of a cluster of another namespace';
+  return owner.includes('/')
+    ? `on record as a host of cluster ${owner}`
+    : `host ${owner} of this cluster already`;
+};

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
+import { type Action, machineSeen, type PlannedHost } from '#protocol/order.ts';
+import { knownMachines } from './known-machines.ts';
+
+const planned = (ip: string, action: Action): PlannedHost => ({
+  member: { ip, name: ip, duties: ['worker'] },
+  action,
+});
+const record = (ip: string, cluster: string, status: HostRecordStatus): HostRecord => ({
+  metadata: { name: ip },
+  spec: { clusterId: `id-${cluster}`, cluster, ip, name: ip, duties: ['worker'] },
+  status,
+});
+const machines = (hosts: PlannedHost[], ...records: HostRecord[]) =>
+  knownMachines({ hosts, cluster: { id: 'id-a/demo', namespace: 'a', name: 'demo' } }, records);
+
+it('names machines of this cluster by address, of others in the namespace by cluster, and of no other', () => {
+  const joined = { state: 'Joined', machineId: 'm1' } as const;
+  const found = machines(
+    [planned('10.0.0.2', 'stay'), planned('10.0.0.22', 'join')],
+    record('10.0.0.2', 'a/demo', joined),
+    record('10.0.0.3', 'a/other', { ...joined, machineId: 'm2' }),
+    record('10.0.0.4', 'b/secret', { machineId: 'm3' }),
+  );
+  expect(found).toEqual({
+    [machineSeen('m1')]: '10.0.0.2',
+    [machineSeen('m2')]: 'a/other',
+    [machineSeen('m3')]: '',
+  });
+});
+
+it('leaves out what joins at its own address, what was given up, and what was never seen', () => {
+  const found = machines(
+    [planned('10.0.0.22', 'join')],
+    record('10.0.0.22', 'a/demo', { state: 'Held', machineId: 'm1' }),
+    record('10.0.0.3', 'a/other', { state: 'Unclean', machineId: 'm2' }),
+    record('10.0.0.4', 'a/other', { state: 'Joined' }),
+  );
+  expect(found).toEqual({});
+});
+
+it('is empty where nothing joins', () => {
+  const joined = record('10.0.0.3', 'a/other', { state: 'Joined', machineId: 'm2' });
+  expect(machines([planned('10.0.0.2', 'leave')], joined)).toEqual({});
+});

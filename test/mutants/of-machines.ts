@@ -1,0 +1,31 @@
+import type { Mutant, Witness } from './mutant.ts';
+
+const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
+
+/** A machine is one machine, whatever address or name refers to it. */
+export const ofMachines: readonly Mutant[] = [
+  {
+    name: 'a machine on record joins again under another address',
+    file: 'src/ansibleinit/machines.ts',
+    from: 'if (owner === undefined || owner === ip) return [];',
+    to: 'if (owner !== undefined || ip !== undefined) return [];',
+    witness: unit('src/ansibleinit/machines.test.ts', 'does not join'),
+  },
+  {
+    name: 'the run does not hear of machines of other clusters',
+    file: 'src/controller/cluster/stores/known-machines.ts',
+    from: 'status?.machineId === undefined || joining',
+    to: 'status?.machineId === undefined || spec.clusterId !== cluster.id || joining',
+    witness: unit(
+      'src/controller/cluster/stores/known-machines.test.ts',
+      'of others in the namespace by cluster',
+    ),
+  },
+  {
+    name: 'a host that joined under another address is taken',
+    file: 'ansible/roles/fence/files/take.sh',
+    from: '[ "$joined_name $joined_ip" != "$NAME $IP" ]',
+    to: 'false',
+    witness: unit('lab/joined-as.test.ts', 'does not take a machine that joined under'),
+  },
+];
