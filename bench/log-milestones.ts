@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
-import { labels } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
+import { logSourceIn } from '#server/logs/log-source.ts';
 import type { Milestone } from './run.ts';
 
 const NAMESPACE = 'matryoshka-reports';
@@ -17,15 +16,9 @@ type Event = z.infer<typeof eventSchema>;
 
 /** The events of a Job, as they are stored: to the millisecond, which the log for people is not. */
 async function eventsOf(client: Client, job: string): Promise<Event[]> {
-  const labelSelector = `${labels.purpose}=log,${labels.job}=${job}`;
-  const { items } = await client.list<ConfigMap>(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector });
-  return items
-    .sort((a, b) => (a.metadata.name ?? '').localeCompare(b.metadata.name ?? ''))
-    .flatMap(({ data }) =>
-      Object.values(data ?? {})
-        .join('')
-        .split('\n'),
-    )
+  const { text } = await logSourceIn(client, NAMESPACE).tail(job, Number.POSITIVE_INFINITY);
+  return text
+    .split('\n')
     .filter((line) => line !== '')
     .map((line) => eventSchema.parse(JSON.parse(line)));
 }

@@ -17,6 +17,8 @@ export interface ApiServer {
   readonly kubeconfig: string;
   readonly kubeconfigPath: string;
   readonly url: string;
+  /** Of its etcd, without authentication; `/metrics` is there too. */
+  readonly etcdUrl: string;
   /** Admin's bearer token, and the authority that the server's certificate is checked with. */
   readonly token: string;
   readonly ca: string;
@@ -147,7 +149,9 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       const account = () => ask('/api/v1/namespaces/default/serviceaccounts/default');
       await Promise.race([manager.ended, until(account, 'the controllers work')]);
     }
-    return { kubeconfig, kubeconfigPath, url, token, ca: certificates.ca, stop, [Symbol.asyncDispose]: stop };
+    const etcdUrl = `http://127.0.0.1:${clientPort}`;
+    const { ca } = certificates;
+    return { kubeconfig, kubeconfigPath, url, etcdUrl, token, ca, stop, [Symbol.asyncDispose]: stop };
   } catch (error) {
     await stop();
     throw error;

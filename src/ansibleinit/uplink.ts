@@ -1,8 +1,19 @@
 import type { RunEvent } from '#protocol/event.ts';
-import { ASK_MS, CHUNK_BYTES, LOG_BYTES, logAnswerSchema } from '#protocol/log.ts';
+import {
+  ASK_MS,
+  CHUNK_BYTES,
+  FLUSH_BYTES,
+  FLUSH_MS,
+  FOLLOWED_FLUSH_MS,
+  LOG_BYTES,
+  LONGEST_FLUSH_MS,
+  logAnswerSchema,
+} from '#protocol/log.ts';
 import { postUntilAnswered, type Way } from './server-client.ts';
 
-const FLUSH_MS = 300;
+const TICK_MS = 300;
+/** By how much later lines are sent for each chunk before them: an hour makes some 250 chunks. */
+const LATER_MS = 100;
 const NEWLINE = 10;
 /** Of one field of an event that is too long for a chunk, in UTF-16 units: JSON may take six bytes for one. */
 const MAX_TEXT = 16_384;
@@ -75,6 +86,9 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
   let toldStep = '';
   let flushing: Promise<void> | undefined;
   let askedAtMs = performance.now();
+  let chunks = 0;
+  let unsentSinceMs: number | undefined;
+  let isFollowed = false;
   const cancelled = new AbortController();
 
   /** One request; the answer's offset. Without a step it stores nothing, and only asks. */
@@ -93,23 +107,36 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
       throw new Error(`the server refused the log: ${status} ${body.slice(0, 200)}`);
     askedAtMs = performance.now();
     const answer = logAnswerSchema.parse(JSON.parse(body));
+    isFollowed = answer.followed ?? false;
     if (answer.stop) cancelled.abort(new Error('the operation was cancelled'));
     return answer.next;
   }
 
-  async function flush(): Promise<void> {
-    while (sent < spool.length || step !== toldStep) {
+  /** How long lines are gathered. */
+  const patienceMs = (): number =>
+    isFollowed ? FOLLOWED_FLUSH_MS : Math.min(Math.max(FLUSH_MS, chunks * LATER_MS), LONGEST_FLUSH_MS);
+
+  /** Whether lines are sent now: a new step, many lines, or one that has waited for long enough. */
+  const isDue = (): boolean =>
+    step !== toldStep ||
+    spool.length - sent >= FLUSH_BYTES ||
+    (unsentSinceMs !== undefined && performance.now() - unsentSinceMs >= patienceMs());
+
+  async function flush(isLast: boolean): Promise<void> {
+    while ((isLast || isDue()) && (sent < spool.length || step !== toldStep)) {
       const now = step;
       const next = await post(spool.subarray(sent, endOfChunk(spool, sent)), now);
       sent = Math.min(next, spool.length);
       toldStep = now;
+      chunks += 1;
     }
+    if (sent >= spool.length) unsentSinceMs = undefined;
     // A task that says nothing for minutes is to hear of it as well.
     if (performance.now() - askedAtMs >= ASK_MS) await post(Buffer.alloc(0));
   }
 
-  function begin(): void {
-    flushing ??= flush()
+  function begin(isLast = false): void {
+    flushing ??= flush(isLast)
       .catch((error: unknown) =>
         print(`the log could not be sent: ${error instanceof Error ? error.message : error}`),
       )
@@ -118,13 +145,15 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
       });
   }
 
-  const timer = setInterval(begin, FLUSH_MS);
+  const timer = setInterval(begin, TICK_MS);
   return {
     cancelled: cancelled.signal,
     send(event) {
       if (!QUIET.has(event.event)) print(lineOf(event));
       const line = ndjsonOf(event);
-      if (spool.length + line.length <= LOG_BYTES) spool = Buffer.concat([spool, line]);
+      if (spool.length + line.length > LOG_BYTES) return;
+      spool = Buffer.concat([spool, line]);
+      unsentSinceMs ??= performance.now();
     },
     step(name) {
       step = name;
@@ -133,7 +162,7 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
       clearInterval(timer);
       const giveUp = setTimeout(() => stop.abort(new Error('out of time')), ms);
       await flushing;
-      begin();
+      begin(true);
       await flushing;
       clearTimeout(giveUp);
     },

@@ -46,6 +46,9 @@ export interface Event extends KubeObject {
 
 export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
+  /** Base64. */
+  binaryData?: Record<string, string>;
+  immutable?: boolean;
 }
 
 export interface Job extends KubeObject {

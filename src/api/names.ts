@@ -30,9 +30,14 @@ export const labels = {
   attempt: `${GROUP}/attempt`,
   /** The Job whose log a ConfigMap holds a part of. */
   job: `${GROUP}/job`,
+  /** The namespace of the cluster whose log a ConfigMap heads; its logs have one budget. */
+  clusterNamespace: `${GROUP}/cluster-namespace`,
   /** The errand that a Job runs beside operations. */
   errand: `${GROUP}/errand`,
-  /** What an object of ours in the operator's namespaces is for: `attempt`, `host`, `anchor`, `log`, `report`. */
+  /**
+   * What an object of ours in the operator's namespaces is for: `attempt`, `host`, `anchor`, `log`, `log-part`,
+   * `report`.
+   */
   purpose: `${GROUP}/purpose`,
 } as const;
 
@@ -48,8 +53,14 @@ export const marks = {
   offset: `${GROUP}/offset`,
   /** The image that a Job was made with, whatever a policy has put in its place. */
   image: `${GROUP}/image`,
-  /** Why a part of a log takes no more: `continued` in the next part, or `full`: the rest is dropped. */
-  closed: `${GROUP}/closed`,
+  /** That a part of a log is the last: the log is full, and the rest is dropped. */
+  full: `${GROUP}/full`,
+  /** Bytes that are kept of a log, on its head; written at each step and when it is packed. */
+  bytes: `${GROUP}/bytes`,
+  /** Where the packed parts of a log begin, in bytes, comma-separated; on its head. */
+  packed: `${GROUP}/packed`,
+  /** When somebody last followed a log, on its head. */
+  followed: `${GROUP}/followed-at`,
 } as const;
 
 export const finalizerOf = (name: string): string => `kubernetescluster.${GROUP}/${name}`;
@@ -59,7 +70,10 @@ export const knownHostsSecretName = (name: string): string => `${name}-known-hos
 export const credentialsSecretName = (name: string): string => `${name}-ssh`;
 export const reportSecretName = (job: string): string => `report-${job}`;
 export const attemptSecretName = (job: string): string => `attempt-${job}`;
-export const logConfigMapName = (job: string, part: number): string => `log-${job}-${part}`;
+/** ConfigMaps of an attempt's log: its head, its parts as they come, and what they are packed into at the end. */
+export const logHeadName = (job: string): string => `log-${job}`;
+export const logPartName = (job: string, part: number): string => `log-${job}-${part}`;
+export const logPackName = (job: string, pack: number): string => `log-${job}-packed-${pack}`;
 /** Secrets of the operator's namespace, of type kubernetes.io/tls: the authority, and the server's certificate. */
 export const AUTHORITY_SECRET = 'matryoshka-ca';
 export const SERVER_CERTIFICATE_SECRET = 'matryoshka-server-tls';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { JobApp, JobRoutes } from './auth/route-deps.ts';
+import type { JobApp } from './auth/route-deps.ts';
 import { clusterRoutes } from './clusters/cluster-routes.ts';
 import { createRoutes } from './clusters/create-routes.ts';
 import { deleteRoutes } from './clusters/delete-routes.ts';
@@ -26,5 +26,5 @@ export const routes: readonly ((app: FastifyInstance, deps: LogDeps) => void)[] 
 ];
 
 /** Routes that only the pods of attempts may call; the callbacks are the original's. */
-export const lenientJobRoutes: readonly JobRoutes[] = [callbackRoutes];
+export const lenientJobRoutes: readonly ((app: JobApp, deps: JobLogDeps) => void)[] = [callbackRoutes];
 export const jobRoutes: readonly ((app: JobApp, deps: JobLogDeps) => void)[] = [jobLogRoutes];

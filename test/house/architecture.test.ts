@@ -67,7 +67,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     http: [],
     auth: ['http'],
     clusters: ['auth', 'http'],
-    jobs: ['auth', 'http'],
+    jobs: ['logs', 'clusters', 'auth', 'http'],
     logs: ['clusters', 'auth', 'http'],
   },
 };

@@ -24,4 +24,26 @@ export const ofRequests: readonly Mutant[] = [
       test: 'did of 400,000 entries',
     },
   },
+  {
+    name: 'logs of a namespace have no budget',
+    file: 'src/server/logs/log-budget.ts',
+    from: 'return bytes < most',
+    to: 'return bytes >= 0',
+    witness: {
+      project: 'api',
+      file: 'src/server/logs/log-store.api.test.ts',
+      test: 'the logs of a namespace have a budget',
+    },
+  },
+  {
+    name: 'parts of a log stay when it is packed',
+    file: 'src/server/jobs/callback-routes.ts',
+    from: '.pack(caller)',
+    to: '.isFollowed(caller.job)',
+    witness: {
+      project: 'api',
+      file: 'src/server/jobs/jobs.api.test.ts',
+      test: 'is packed once its Job has reported',
+    },
+  },
 ];

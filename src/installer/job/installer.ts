@@ -12,10 +12,9 @@ import {
   secretText,
 } from '#api/core.ts';
 import type { ObjectKey } from '#api/meta.ts';
-import { attemptSecretName, labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
+import { attemptSecretName, labels, logHeadName, marks, reportSecretName } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import { HOOK } from '#protocol/hook.ts';
-import { PARTS } from '#protocol/log.ts';
 import { type Report, reportFrom } from '#protocol/report.ts';
 import type { Lister } from '#runtime/cache/store.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -71,7 +70,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
   });
   const logKeyOf = (job: string): ObjectKey => ({
     namespace: reportsNamespace,
-    name: logConfigMapName(job, 0),
+    name: logHeadName(job),
   });
 
   async function create(
@@ -202,13 +201,8 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       // Without its Job no callback comes any more that could leave a report; by the attempt's Secret this is found again.
       await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
       await gone(client.delete(SECRETS, reportKeyOf(job)));
-      // Nobody reads the log of an errand, and no operation's end removes it.
-      for (let part = 0; errand !== undefined && part < PARTS; part += 1) {
-        const key = { namespace: reportsNamespace, name: logConfigMapName(job, part) };
-        const found = await client.find<ConfigMap>(CONFIG_MAPS, key);
-        if (found?.metadata.labels?.[labels.job] !== job) break;
-        await gone(client.delete(CONFIG_MAPS, key));
-      }
+      // Nobody reads the log of an errand, and no operation's end removes it. Its parts go with their owner.
+      if (errand !== undefined) await gone(client.delete(CONFIG_MAPS, logKeyOf(job)));
       await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
       caches.made.delete(job);
     },

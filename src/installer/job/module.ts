@@ -48,6 +48,7 @@ export function jobInstallerModule(
     selection: ours('attempt'),
     indexers: { [BY_JOB]: byLabel(JOB_NAME), [BY_CLUSTER]: byLabel(labels.clusterId) },
   });
+  // Heads of logs alone, which have no lines.
   const logs = informer<ConfigMap>(CONFIG_MAPS, {
     selection: { ...ours('log'), namespace: reportsNamespace },
     transform: withoutData,

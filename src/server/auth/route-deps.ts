@@ -33,4 +33,3 @@ export type JobApp = FastifyInstance<
   FastifyBaseLogger,
   ZodTypeProvider
 >;
-export type JobRoutes = (app: JobApp, deps: JobDeps) => void;

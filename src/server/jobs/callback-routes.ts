@@ -1,11 +1,13 @@
 import { z } from 'zod';
+import { messageOf } from '#base/errors.ts';
 import { operations } from '#operations/index.ts';
 import { reportSchema } from '#protocol/report.ts';
 import { addressed, clusterPath, namespaceQuery } from '#rest/addressing.ts';
 import { ok } from '#rest/answers.ts';
-import type { JobRoutes } from '../auth/route-deps.ts';
+import type { JobApp } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict, forbidden } from '../http/errors.ts';
+import type { JobLogDeps } from '../logs/job-log-routes.ts';
 import { compareReport, keepReport } from './reports.ts';
 
 const address = z
@@ -33,7 +35,10 @@ const CALLBACKS: Readonly<Record<string, string>> = {
 /**
  * Takes reports of Jobs. A report is kept and nothing else is done: the controller judges it after the Job's end.
  */
-export const callbackRoutes: JobRoutes = (app, { client, reportsNamespace, callers }) => {
+export const callbackRoutes = (
+  app: JobApp,
+  { client, reportsNamespace, callers, logs, log }: JobLogDeps,
+): void => {
   for (const [path, prefix] of Object.entries(CALLBACKS)) {
     app.post(
       `/region/:region/cluster/:name/${path}/callback`,
@@ -58,6 +63,10 @@ export const callbackRoutes: JobRoutes = (app, { client, reportsNamespace, calle
           throw conflict(`Job "${job}" has ended; its report comes too late`);
         const kept = known ?? (await keepReport(client, reportsNamespace, caller, report));
         if (kept === 'different') throw conflict(`Job "${job}" has sent a different report before`);
+        // Nothing is logged after a report. What fails here costs room in etcd and nothing else.
+        logs
+          .pack(caller)
+          .catch((error: unknown) => log.warn({ job, error: messageOf(error) }, 'the log is not packed'));
         return reply.send(ok());
       },
     );

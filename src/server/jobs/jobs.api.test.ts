@@ -12,9 +12,17 @@ import {
   secretText,
 } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { annotations, labels, logConfigMapName, marks, reportSecretName } from '#api/names.ts';
+import {
+  annotations,
+  labels,
+  logHeadName,
+  logPackName,
+  logPartName,
+  marks,
+  reportSecretName,
+} from '#api/names.ts';
 import { runningOperation } from '#api/testing/running-operation.ts';
-import { PART_BYTES, PARTS } from '#protocol/log.ts';
+import { LOG_BYTES } from '#protocol/log.ts';
 import { BROKEN_OFF } from '#rest/looking.ts';
 import type { Attempt } from '../testing/attempt.ts';
 import { eventually } from '../testing/eventually.ts';
@@ -176,62 +184,80 @@ const log = async (offset: number, text: string, step?: string, job = attempt.jo
   const { status, body } = await world.call(token, 'POST', `/jobs/${job}/log?${query}`, text, type);
   return { status, next: (body as { next?: number }).next };
 };
-const part = (number: number) =>
-  world.admin.find<ConfigMap>(CONFIG_MAPS, {
-    namespace: world.reportsNamespace,
-    name: logConfigMapName(attempt.job, number),
-  });
+const map = (name: string) =>
+  world.admin.find<ConfigMap>(CONFIG_MAPS, { namespace: world.reportsNamespace, name });
+const part = (number: number) => map(logPartName(attempt.job, number));
+const head = () => map(logHeadName(attempt.job));
 
 describe('the log of a Job', () => {
-  it('grows, resumes, and tells the step', async () => {
+  it('grows by parts that are written once, resumes, and tells the step on its head', async () => {
     const [first, second] = [event('eins'), event('zwei: äöü')];
     const end = Buffer.byteLength(first + second);
     expect(await log(0, '', 'precheck')).toEqual({ status: 200, next: 0 });
-    expect((await part(0))?.metadata.annotations?.[marks.step]).toBe('precheck');
+    expect((await head())?.metadata.annotations?.[marks.step]).toBe('precheck');
     expect(await log(0, first, 'precheck')).toEqual({ status: 200, next: first.length });
     expect(await log(0, first, 'precheck')).toEqual({ status: 409, next: first.length });
     expect(await log(9999, second)).toEqual({ status: 409, next: first.length });
     // The half of a line waits for its other half.
     const half = second.slice(0, 5);
     expect(await log(first.length, `${second}${half}`, 'Masters')).toEqual({ status: 200, next: end });
-    const map = await part(0);
-    expect(map).toMatchObject({
+    expect(await head()).toMatchObject({
       metadata: {
         labels: { [labels.purpose]: 'log', [labels.clusterId]: 'c1', [labels.job]: attempt.job },
-        annotations: {
-          [marks.cluster]: `${world.namespace}/demo`,
-          [marks.step]: 'Masters',
-          [marks.offset]: '0',
-        },
+        annotations: { [marks.cluster]: `${world.namespace}/demo`, [marks.step]: 'Masters' },
       },
-      data: { events: first + second },
     });
+    const uid = (await head())?.metadata.uid;
+    for (const [number, text, offset] of [
+      [0, first, 0],
+      [1, second, first.length],
+    ] as const)
+      expect(await part(number)).toMatchObject({
+        metadata: {
+          labels: { [labels.purpose]: 'log-part', [labels.job]: attempt.job },
+          annotations: { [marks.offset]: String(offset) },
+          // It goes with its head.
+          ownerReferences: [{ uid }],
+        },
+        immutable: true,
+        data: { events: text },
+      });
+    expect(await part(2)).toBeUndefined();
   });
 
-  it('is split into parts at lines, and says when it is full', async () => {
+  it('is split at lines, and says when it is full', async () => {
     const line = event('x'.repeat(3000));
     const chunk = line.repeat(300);
     let sent = 0;
-    while (sent < PART_BYTES * (PARTS + 1)) {
+    while (sent < LOG_BYTES + chunk.length) {
       const { status, next = 0 } = await log(sent, chunk);
       expect(status).toBe(200);
       expect(next).toBeGreaterThan(sent);
       sent = next;
     }
     let total = 0;
-    for (let number = 0; number < PARTS; number += 1) {
+    let last = '';
+    for (let number = 0; ; number += 1) {
       const { data, metadata } = (await part(number)) ?? { metadata: {} };
-      const text = data?.['events'] ?? '';
-      expect(text.length).toBeLessThanOrEqual(PART_BYTES);
+      const text = data?.['events'];
+      if (text === undefined) break;
       expect(text.endsWith('}\n')).toBe(true);
       expect(metadata.annotations?.[marks.offset]).toBe(String(total));
       total += text.length;
+      last = text;
     }
-    expect(await part(PARTS)).toBeUndefined();
-    const last = (await part(PARTS - 1))?.data?.['events'] ?? '';
-    expect(last.match(/the log is full/g)).toHaveLength(1);
+    expect(total).toBeLessThanOrEqual(LOG_BYTES);
+    expect(last.match(/the log is full.*an attempt keeps 8 MiB/g)).toHaveLength(1);
     expect((await log(sent, '', 'Nodes')).status).toBe(200);
-    expect((await part(0))?.metadata.annotations?.[marks.step]).toBe('Nodes');
+    expect((await head())?.metadata.annotations?.[marks.step]).toBe('Nodes');
+  });
+
+  it('is packed once its Job has reported', async () => {
+    let sent = 0;
+    for (const line of ['one', 'two', 'three']) sent = (await log(sent, event(line))).next ?? 0;
+    expect((await callback(token)).status).toBe(200);
+    await expect.poll(() => part(0)).toBeUndefined();
+    expect(await map(logPackName(attempt.job, 0))).toMatchObject({ immutable: true });
   });
 
   it('is not torn by two writers', async () => {
@@ -258,7 +284,7 @@ describe('the log of a Job', () => {
     await setOperation(name, { id });
     expect(await answer()).toEqual({ next: 0 });
     // A question stores nothing.
-    const key = { namespace: world.reportsNamespace, name: logConfigMapName(attempt.job, 0) };
+    const key = { namespace: world.reportsNamespace, name: logHeadName(attempt.job) };
     expect(await world.admin.find(CONFIG_MAPS, key)).toBeUndefined();
     await setOperation(name, { id: operationIdOf('c1', 2), cancelledAt });
     expect(await answer()).toEqual({ next: 0 });

@@ -35,8 +35,9 @@ export const jobLogRoutes = (app: JobApp, { logs, callers }: JobLogDeps): void =
       const { next, ok } = isQuestion
         ? { next: offset, ok: true }
         : await logs.append(caller, offset, chunk, step);
-      const stop = await callers.isCancelled(caller);
-      return reply.code(ok ? 200 : 409).send({ next, ...(stop ? { stop } : {}) } satisfies LogAnswer);
+      const [stop, followed] = await Promise.all([callers.isCancelled(caller), logs.isFollowed(caller.job)]);
+      const answer = { next, ...(stop ? { stop } : {}), ...(followed ? { followed } : {}) };
+      return reply.code(ok ? 200 : 409).send(answer satisfies LogAnswer);
     },
   );
 };

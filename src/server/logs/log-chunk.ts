@@ -1,18 +1,17 @@
-/** Kept free in the last part, for the line that says that the rest is missing. */
-export const RESERVED_BYTES = 256;
+/** Kept free at the end of a log, for the line that says that the rest is missing. */
+export const RESERVED_BYTES = 512;
 
 const NEWLINE = 0x0a;
 
 /**
- * The number of bytes of `chunk` that go into a part with `room` bytes left: whole lines, so that none is torn between
- * two parts. A line that is longer than a chunk comes in pieces, and is cut only where a whole part cannot hold it.
+ * Returns the number of bytes of `chunk` that are taken where `room` is left: whole lines, so that none is torn between two
+ * parts. A line that is longer than a chunk comes in pieces, and is cut only where the log cannot hold it.
  */
-export function fitting(chunk: Buffer, room: number, isFresh: boolean): number {
+export function fitting(chunk: Buffer, room: number): number {
   const limit = Math.min(chunk.length, Math.max(room, 0));
   const lines = limit === 0 ? 0 : chunk.lastIndexOf(NEWLINE, limit - 1) + 1;
   if (lines > 0) return lines;
   if (chunk.length <= room) return chunk.length;
-  if (!isFresh) return 0;
   let end = limit;
   while (end > 0 && isMiddle(chunk[end])) end -= 1;
   return end;
@@ -21,6 +20,6 @@ export function fitting(chunk: Buffer, room: number, isFresh: boolean): number {
 /** Whether a byte continues a character of UTF-8. */
 const isMiddle = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** The event that stands for everything that came after a log was full. */
-export const fullNotice = (now: Date): string =>
-  `${JSON.stringify({ time: now.toISOString(), event: 'info', message: 'the log is full; what follows was not kept' })}\n`;
+/** Returns the event that stands for everything that came after a log was full. */
+export const fullNotice = (now: Date, why: string): string =>
+  `${JSON.stringify({ time: now.toISOString(), event: 'info', message: `the log is full; what follows was not kept: ${why}` })}\n`;

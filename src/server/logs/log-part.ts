@@ -1,8 +1,15 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ConfigMap } from '#api/core.ts';
-import { labels, logConfigMapName, marks } from '#api/names.ts';
+import type { OwnerReference } from '#api/meta.ts';
+import { labels, logHeadName, logPackName, logPartName, marks } from '#api/names.ts';
 import type { JobCaller } from '../auth/job-caller.ts';
 
+/**
+ * An attempt's log in ConfigMaps: a *head*, which the controller watches and which owns the others; *parts*, each written
+ * once as its lines come; and, at the end, *packs*, gzipped, in place of the parts.
+ */
 const KEY = 'events';
+const PACK_KEY = 'events.gz';
 
 /** One part of an attempt's log. */
 export interface LogPart {
@@ -10,53 +17,95 @@ export interface LogPart {
   /** Where it begins in the whole, in bytes. */
   offset: number;
   text: string;
-  /** Why nothing more comes into it: the next part goes on, or the log is full. */
-  closed: 'continued' | 'full' | undefined;
+  /** The log is full: nothing comes after it. */
+  isFull: boolean;
 }
 
 /** The end of the part in the whole log, in bytes. A full log has text of ours at its end, which nobody asks for. */
-export const endOf = ({ offset, text }: LogPart): number => offset + Buffer.byteLength(text);
+export const endOf = ({ offset, text }: Pick<LogPart, 'offset' | 'text'>): number =>
+  offset + Buffer.byteLength(text);
 
-/** The part that a ConfigMap holds. */
-export function partOf({ metadata, data }: ConfigMap, number: number): LogPart {
-  const closed = metadata.annotations?.[marks.closed];
-  return {
-    number,
-    offset: Number(metadata.annotations?.[marks.offset] ?? 0),
-    text: data?.[KEY] ?? '',
-    closed: closed === 'continued' || closed === 'full' ? closed : undefined,
-  };
-}
+/** Returns the part that a ConfigMap holds. */
+export const partOf = ({ metadata, data }: ConfigMap, number: number): LogPart => ({
+  number,
+  offset: Number(metadata.annotations?.[marks.offset] ?? 0),
+  text: data?.[KEY] ?? '',
+  isFull: metadata.annotations?.[marks.full] !== undefined,
+});
 
-/** The ConfigMap that holds a part; `before` is what it was, whose resourceVersion guards the write. */
-export function mapOf(
+/** Returns the head of an attempt's log. */
+export const headOf = (
   { job, clusterId, sequence, attempt, cluster }: JobCaller,
   namespace: string,
-  { number, offset, text, closed }: LogPart,
   step: string | undefined,
-  before: ConfigMap | undefined,
-): ConfigMap {
-  return {
-    metadata: {
-      ...before?.metadata,
-      namespace,
-      name: logConfigMapName(job, number),
-      labels: {
-        ...before?.metadata.labels,
-        [labels.purpose]: 'log',
-        [labels.clusterId]: clusterId,
-        [labels.sequence]: String(sequence),
-        [labels.attempt]: String(attempt),
-        [labels.job]: job,
-      },
-      annotations: {
-        ...before?.metadata.annotations,
-        [marks.cluster]: `${cluster.namespace}/${cluster.name}`,
-        [marks.offset]: String(offset),
-        ...(closed === undefined ? {} : { [marks.closed]: closed }),
-        ...(step !== undefined && number === 0 ? { [marks.step]: step } : {}),
-      },
+): ConfigMap => ({
+  metadata: {
+    namespace,
+    name: logHeadName(job),
+    labels: {
+      [labels.purpose]: 'log',
+      [labels.clusterId]: clusterId,
+      [labels.sequence]: String(sequence),
+      [labels.attempt]: String(attempt),
+      [labels.job]: job,
+      [labels.clusterNamespace]: cluster.namespace,
     },
-    data: { [KEY]: text },
-  };
-}
+    annotations: {
+      [marks.cluster]: `${cluster.namespace}/${cluster.name}`,
+      ...(step === undefined ? {} : { [marks.step]: step }),
+    },
+  },
+});
+
+/** Goes with the head: whoever removes that removes the log. */
+export const ownedBy = (head: ConfigMap): OwnerReference => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name: head.metadata.name ?? '',
+  uid: head.metadata.uid ?? '',
+});
+
+/** Returns the ConfigMap of a part, which is never written again. */
+export const mapOf = (
+  job: string,
+  namespace: string,
+  { number, offset, text, isFull }: LogPart,
+  owner: OwnerReference,
+): ConfigMap => ({
+  metadata: {
+    namespace,
+    name: logPartName(job, number),
+    labels: { [labels.purpose]: 'log-part', [labels.job]: job },
+    annotations: { [marks.offset]: String(offset), ...(isFull ? { [marks.full]: 'true' } : {}) },
+    ownerReferences: [owner],
+  },
+  immutable: true,
+  data: { [KEY]: text },
+});
+
+/** Returns the ConfigMap of a pack. */
+export const packOf = (
+  job: string,
+  namespace: string,
+  number: number,
+  text: string,
+  owner: OwnerReference,
+): ConfigMap => ({
+  metadata: {
+    namespace,
+    name: logPackName(job, number),
+    labels: { [labels.purpose]: 'log-part', [labels.job]: job },
+    ownerReferences: [owner],
+  },
+  immutable: true,
+  binaryData: { [PACK_KEY]: gzipSync(text).toString('base64') },
+});
+
+export const textOfPack = ({ binaryData }: ConfigMap): string =>
+  gunzipSync(Buffer.from(binaryData?.[PACK_KEY] ?? '', 'base64')).toString('utf8');
+
+/** Returns where the packs of a log begin, in bytes; empty while it is not packed. */
+export const packsIn = (head: ConfigMap | undefined): number[] =>
+  (head?.metadata.annotations?.[marks.packed] ?? '')
+    .split(',')
+    .flatMap((text) => (text === '' ? [] : [Number(text)]));

@@ -3,8 +3,8 @@ import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster
 import { runningOperation } from '#api/testing/running-operation.ts';
 import { createManualClock } from '#base/testing/manual-clock.ts';
 import { clientOver } from '#runtime/client/client.ts';
-import type { LogPart } from './log-part.ts';
 import { endOfLog, liveLog, sharedReads } from './log-reader.ts';
+import type { LogPosition } from './log-source.ts';
 
 const event = (message: string) => `${JSON.stringify({ time: '2026-01-01T10:00:00Z', message })}\n`;
 const cluster = (more: Partial<OperationStatus> = {}): KubernetesCluster => ({
@@ -14,18 +14,11 @@ const cluster = (more: Partial<OperationStatus> = {}): KubernetesCluster => ({
   spec: { cluster: {} },
   status: { operation: runningOperation(more) },
 });
-const part = (number: number, text: string, closed?: LogPart['closed']): LogPart => ({
-  number,
-  offset: 0,
-  text,
-  closed,
-});
-
 it('reads once for everybody who follows, and to the end when it is over', async () => {
   const clock = createManualClock();
   let now = cluster();
-  let text = event('first');
-  const reads = { cluster: 0, part: 0 };
+  const parts = [event('first')];
+  const reads = { cluster: 0, part: 0, followed: 0 };
   const client = clientOver({
     call: async () => {
       reads.cluster += 1;
@@ -35,9 +28,15 @@ it('reads once for everybody who follows, and to the end when it is over', async
     close: async () => {},
   });
   const logs = {
-    part: async (_job: string, number: number) => {
+    read: async (_job: string, { number, offset }: LogPosition) => {
       reads.part += 1;
-      return number === 0 ? part(0, text) : undefined;
+      const text = parts[number];
+      return text === undefined
+        ? undefined
+        : { text, next: { number: number + 1, offset: offset + text.length } };
+    },
+    follow: async () => {
+      reads.followed += 1;
     },
   };
   const shared = sharedReads(client, logs, clock);
@@ -50,8 +49,10 @@ it('reads once for everybody who follows, and to the end when it is over', async
   });
   for (let look = 0; look < 10; look += 1) await clock.advance(500);
   expect(reads.cluster).toBeLessThanOrEqual(11);
-  expect(reads.part).toBeLessThanOrEqual(11);
-  text += event('last');
+  expect(reads.part).toBeLessThanOrEqual(12);
+  // Jobs whose log somebody follows send more often.
+  expect(reads.followed).toBeGreaterThan(0);
+  parts.push(event('last'));
   now = cluster({ result: 'finished' });
   await clock.advance(500);
   const [first, ...others] = await Promise.all(told);
@@ -60,11 +61,18 @@ it('reads once for everybody who follows, and to the end when it is over', async
 });
 
 it('keeps the end of a log that is too long for one answer, and says how to get the whole', async () => {
+  const lines = Array.from({ length: 16 }, (_, number) =>
+    event(`part ${number} ${'x'.repeat(1000)}`).repeat(480),
+  );
   const logs = {
-    part: async (_job: string, number: number) =>
-      number < 16
-        ? part(number, event(`part ${number} ${'x'.repeat(1000)}`).repeat(480), 'continued')
-        : undefined,
+    tail: async (_job: string, bytes: number) => {
+      const texts: string[] = [];
+      for (let had = 0, at = lines.length - 1; had < bytes && at >= 0; at -= 1) {
+        texts.unshift(lines[at] ?? '');
+        had += lines[at]?.length ?? 0;
+      }
+      return { text: texts.join(''), isWhole: texts.length === lines.length };
+    },
   };
   const text = (await endOfLog(logs, cluster())) ?? '';
   expect(text.length).toBeLessThan(1024 * 1024 + 200);

@@ -12,12 +12,12 @@ import { ttlCache } from '#base/ttl-cache.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { textFrom } from './log-lines.ts';
-import type { LogPart } from './log-part.ts';
+import { type LogPiece, type LogPosition, type LogSource, START } from './log-source.ts';
 import type { LogStore } from './log-store.ts';
 
 export interface LogReaderDeps {
   clock: Clock;
-  logs: Pick<LogStore, 'part'>;
+  logs: Pick<LogStore, 'read' | 'follow'>;
   /** What every follower looks at, read once for all of them. */
   shared: SharedReads;
 }
@@ -26,29 +26,29 @@ export interface LogReaderDeps {
 const POLL_MS = 500;
 /** Less than the above, so that each look of a follower is a new one. */
 const SHARED_MS = 450;
-/** Parts of logs that are remembered: half a MiB each at most. */
+/** Pieces of logs that are remembered: 4 MiB each at most, mostly a few KiB. */
 const SHARED_PARTS = 16;
 const SHARED_CLUSTERS = 256;
 
 /** Reads for everybody who follows: one in half a second for each object, however many ask. */
 export interface SharedReads {
   cluster(key: ObjectKey): Promise<KubernetesCluster | undefined>;
-  part(job: string, number: number): Promise<LogPart | undefined>;
+  piece: LogSource['read'];
 }
 
-export function sharedReads(client: Client, logs: Pick<LogStore, 'part'>, clock: Clock): SharedReads {
+export function sharedReads(client: Client, logs: Pick<LogSource, 'read'>, clock: Clock): SharedReads {
   const clusters = ttlCache<KubernetesCluster | undefined>({
     clock,
     forMs: SHARED_MS,
     size: SHARED_CLUSTERS,
   });
-  const parts = ttlCache<LogPart | undefined>({ clock, forMs: SHARED_MS, size: SHARED_PARTS });
+  const parts = ttlCache<LogPiece | undefined>({ clock, forMs: SHARED_MS, size: SHARED_PARTS });
   return {
     cluster: (key) =>
       clusters.get(`${key.namespace}/${key.name}`, () =>
         client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key),
       ),
-    part: (job, number) => parts.get(`${job}/${number}`, () => logs.part(job, number)),
+    piece: (job, at) => parts.get(`${job}/${at.number}/${at.offset}`, () => logs.read(job, at)),
   };
 }
 
@@ -58,24 +58,18 @@ function jobsOf({ name, id, attempt }: OperationStatus): string[] {
   return Array.from({ length: attempt }, (_, index) => `${prefix}-${id}-${index + 1}`);
 }
 
-type ReadPart = LogStore['part'];
+type ReadPiece = LogSource['read'];
 
-/** Reads one attempt's log from where it stopped, part by part. */
-function cursor(job: string): (read: ReadPart) => AsyncGenerator<string> {
-  let number = 0;
-  let seen = 0;
+/** Reads one attempt's log from where it stopped, piece by piece. */
+function cursor(job: string): (read: ReadPiece) => AsyncGenerator<string> {
+  let at: LogPosition = START;
   let rest = '';
   return async function* (read) {
-    for (;;) {
-      const part = await read(job, number);
-      if (!part) return;
-      const news = textFrom(rest + part.text.slice(seen));
+    for (let piece = await read(job, at); piece; piece = await read(job, at)) {
+      const news = textFrom(rest + piece.text);
       rest = news.rest;
-      seen = part.text.length;
+      at = piece.next;
       if (news.text !== '') yield news.text;
-      if (part.closed !== 'continued') return;
-      number += 1;
-      seen = 0;
     }
   };
 }
@@ -104,23 +98,28 @@ function wordsInstead(cluster: KubernetesCluster): string {
  * The end of the log of the operation that was asked for last, all attempts of it; while no Job has logged anything, a
  * line that says what is waited for.
  */
-export async function endOfLog(logs: Pick<LogStore, 'part'>, cluster: KubernetesCluster): Promise<string> {
+export async function endOfLog(logs: Pick<LogSource, 'tail'>, cluster: KubernetesCluster): Promise<string> {
   const { operation } = cluster.status ?? {};
   if (!operation || isFormer(cluster)) return wordsInstead(cluster);
-  let text = '';
+  // From the last attempt backwards: no more is read than one answer holds.
+  const texts: string[] = [];
+  let left = ENVELOPE_CHARS;
   let isCut = false;
-  const add = (more: string): void => {
-    text += more;
-    if (text.length <= ENVELOPE_CHARS) return;
-    isCut = true;
-    text = text.slice(text.indexOf('\n', text.length - ENVELOPE_CHARS) + 1);
-  };
-  for (const [index, job] of jobsOf(operation).entries()) {
-    if (index > 0) add(`--- attempt ${index + 1}\n`);
-    for await (const more of cursor(job)(logs.part)) add(more);
+  for (const [index, job] of [...jobsOf(operation).entries()].reverse()) {
+    if (left <= 0) {
+      isCut = true;
+      break;
+    }
+    const { text: events, isWhole } = await logs.tail(job, left);
+    const { text } = textFrom(events);
+    texts.unshift(`${index > 0 ? `--- attempt ${index + 1}\n` : ''}${text}`);
+    left -= text.length;
+    isCut ||= !isWhole;
   }
-  if (text === '') return wordsInstead(cluster);
-  return isCut ? CUT + text : text;
+  const whole = texts.join('');
+  if (whole === '') return wordsInstead(cluster);
+  if (whole.length <= ENVELOPE_CHARS) return isCut ? CUT + whole : whole;
+  return CUT + whole.slice(whole.indexOf('\n', whole.length - ENVELOPE_CHARS) + 1);
 }
 
 /** Whether what was asked last has not become an operation yet. */
@@ -166,7 +165,7 @@ export async function* liveLog(
   uid: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const cursors = new Map<string, (read: ReadPart) => AsyncGenerator<string>>();
+  const cursors = new Map<string, (read: ReadPiece) => AsyncGenerator<string>>();
   // Said at once, so that whoever listens sees that he is heard.
   yield `--- ${key.namespace}/${key.name}\n`;
   for (;;) {
@@ -178,7 +177,7 @@ export async function* liveLog(
     }
     // The verdict first, then the log anew: what was written before the end is then read for certain.
     const words = lastWords(cluster);
-    const read: ReadPart = words === undefined ? shared.part : logs.part;
+    const read: ReadPiece = words === undefined ? shared.piece : logs.read;
     const { operation } = cluster.status ?? {};
     if (operation && !isFormer(cluster)) {
       for (const [index, job] of jobsOf(operation).entries()) {
@@ -188,7 +187,13 @@ export async function* liveLog(
           cursors.set(job, more);
           if (index > 0) yield `--- attempt ${index + 1}\n`;
         }
-        yield* more(read);
+        let isHeard = false;
+        for await (const text of more(read)) {
+          isHeard = true;
+          yield text;
+        }
+        // Nobody waits for it: it only makes the Job send more often.
+        if (isHeard && words === undefined) logs.follow(job).catch(() => {});
       }
     }
     if (words !== undefined) {

@@ -1,17 +1,24 @@
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
-import { logConfigMapName, marks } from '#api/names.ts';
+import { logHeadName, marks } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
-import { PART_BYTES, PARTS } from '#protocol/log.ts';
+import { ttlCache } from '#base/ttl-cache.ts';
+import { LOG_BYTES, MAX_PARTS } from '#protocol/log.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '#runtime/wire/api-error.ts';
+import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
 import type { JobCaller } from '../auth/job-caller.ts';
 import { HttpError } from '../http/errors.ts';
+import { type LogBudget, logBudgetIn } from './log-budget.ts';
 import { fitting, fullNotice, RESERVED_BYTES } from './log-chunk.ts';
-import { endOf, type LogPart, mapOf, partOf } from './log-part.ts';
+import { packLog } from './log-pack.ts';
+import { endOf, headOf, type LogPart, mapOf, ownedBy } from './log-part.ts';
+import { type LogSource, logSourceIn } from './log-source.ts';
 
 const TRIES = 5;
-/** Last parts that are remembered, so that an append need not read what it wrote before. */
-const REMEMBERED = 32;
+/** Attempts that are remembered, so that an append need not read what it wrote before. */
+const REMEMBERED = 256;
+/** A follower says so this often, and counts for twice as long. */
+const FOLLOW_MS = 30_000;
+const FOLLOWED_READ_MS = 2_000;
 
 /** Where the next byte of an attempt's log belongs, and whether the chunk was stored. */
 export interface Appended {
@@ -19,77 +26,82 @@ export interface Appended {
   ok: boolean;
 }
 
-/** Logs of attempts, as NDJSON in ConfigMaps of the reports' namespace that every replica reads. */
-export interface LogStore {
+/** Logs of attempts, as NDJSON in ConfigMaps of the reports' namespace that every replica reads and none rewrites. */
+export interface LogStore extends LogSource {
   /** Stores whole lines of a chunk that begins at `offset`, and the step that the attempt is at. */
   append(caller: JobCaller, offset: number, chunk: Buffer, step: string | undefined): Promise<Appended>;
-  /** A part; undefined when it is not there (yet). */
-  part(job: string, number: number): Promise<LogPart | undefined>;
+  /** Puts packs in the place of the parts: an attempt that has reported writes no more. */
+  pack(caller: JobCaller): Promise<void>;
+  /** Notes that somebody follows the log. */
+  follow(job: string): Promise<void>;
+  /** Whether somebody follows it, on any replica; some seconds old at most. */
+  isFollowed(job: string): Promise<boolean>;
 }
 
-interface Stored {
-  map: ConfigMap;
-  part: LogPart;
+/** What this replica knows of an attempt's log. */
+interface Known {
+  head: ConfigMap;
+  step: string | undefined;
+  /** Number and offset of the part that comes next. */
+  number: number;
+  offset: number;
+  isFull: boolean;
 }
 
-export function logStoreIn(client: Client, namespace: string, clock: Clock): LogStore {
-  const last = new Map<string, Stored>();
-  /** The step that each attempt's first part tells, as far as this replica wrote it. */
-  const steps = new Map<string, string>();
-  const forget = (job: string): void => {
-    last.delete(job);
-    steps.delete(job);
-  };
+export function logStoreIn(
+  client: Client,
+  namespace: string,
+  clock: Clock,
+  budget: LogBudget = logBudgetIn(client, namespace, clock),
+): LogStore {
+  const known = new Map<string, Known>();
+  const source = logSourceIn(client, namespace);
+  const followed = ttlCache<boolean>({ clock, forMs: FOLLOWED_READ_MS, size: REMEMBERED });
+  const follows = ttlCache<void>({ clock, forMs: FOLLOW_MS, size: REMEMBERED });
+  const headKey = (job: string) => ({ namespace, name: logHeadName(job) });
 
-  async function read(job: string, number: number): Promise<Stored | undefined> {
-    const map = await client.find<ConfigMap>(CONFIG_MAPS, {
-      namespace,
-      name: logConfigMapName(job, number),
-    });
-    return map && { map, part: partOf(map, number) };
-  }
-
-  /** The part that takes the next byte. */
-  async function lastOf(job: string): Promise<Stored | undefined> {
-    const known = last.get(job);
-    if (known) return known;
-    let found = await read(job, 0);
-    while (found?.part.closed === 'continued') {
-      const next = await read(job, found.part.number + 1);
-      if (!next) break;
-      found = next;
-    }
-    return found;
-  }
-
-  /** One write: a new part, or the last with more in it. Throws Conflict or AlreadyExists when another was faster. */
-  async function write(
-    caller: JobCaller,
-    before: Stored | undefined,
-    part: LogPart,
-    step: string | undefined,
-  ): Promise<Stored> {
-    const map = mapOf(caller, namespace, part, step, before?.map);
-    const written = before
-      ? await client.update<ConfigMap>(CONFIG_MAPS, map)
-      : await client.create<ConfigMap>(CONFIG_MAPS, map);
-    const stored = { map: written, part };
-    keep(last, caller.job, stored);
-    if (step !== undefined && part.number === 0) keep(steps, caller.job, step);
-    return stored;
-  }
-
-  /** The step stands on the first part, which the controller watches. */
-  async function tellStep({ job }: JobCaller, step: string): Promise<void> {
-    const patch = { metadata: { annotations: { [marks.step]: step } } };
-    const key = { namespace, name: logConfigMapName(job, 0) };
+  async function headFor(caller: JobCaller, step: string | undefined): Promise<ConfigMap> {
     try {
-      await client.patch(CONFIG_MAPS, key, patch, { type: 'merge' });
+      return await client.create<ConfigMap>(CONFIG_MAPS, headOf(caller, namespace, step));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return client.get<ConfigMap>(CONFIG_MAPS, headKey(caller.job));
+    }
+  }
+
+  async function knownOf(caller: JobCaller, step: string | undefined): Promise<Known> {
+    const remembered = known.get(caller.job);
+    if (remembered) return remembered;
+    const head = await headFor(caller, step);
+    const last = await source.last(caller.job);
+    const now: Known = {
+      head,
+      step: head.metadata.annotations?.[marks.step],
+      number: last ? last.number + 1 : 0,
+      offset: last ? endOf(last) : 0,
+      isFull: last?.isFull ?? false,
+    };
+    remember(known, caller.job, now);
+    return now;
+  }
+
+  /** The step stands on the head, which the controller watches. */
+  async function tellStep({ job }: JobCaller, log: Known, step: string): Promise<void> {
+    const annotations = { [marks.step]: step, [marks.bytes]: String(log.offset) };
+    try {
+      await client.patch(CONFIG_MAPS, headKey(job), { metadata: { annotations } }, { type: 'merge' });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
-    if (last.get(job)?.part.number === 0) forget(job);
-    keep(steps, job, step);
+    log.step = step;
+  }
+
+  async function write({ job }: JobCaller, log: Known, text: string, isFull: boolean): Promise<void> {
+    const part: LogPart = { number: log.number, offset: log.offset, text, isFull };
+    await client.create<ConfigMap>(CONFIG_MAPS, mapOf(job, namespace, part, ownedBy(log.head)));
+    log.number += 1;
+    log.offset = endOf(part);
+    log.isFull = isFull;
   }
 
   async function tryAppend(
@@ -98,55 +110,67 @@ export function logStoreIn(client: Client, namespace: string, clock: Clock): Log
     chunk: Buffer,
     step: string | undefined,
   ): Promise<Appended> {
-    let stored = await lastOf(caller.job);
-    const end = stored ? endOf(stored.part) : 0;
-    if (stored?.part.closed === 'full') return { next: offset + chunk.length, ok: true };
-    if (offset !== end) return { next: end, ok: false };
-    let rest = chunk;
-    let next = end;
-    for (;;) {
-      if (!stored || stored.part.closed === 'continued') {
-        const number = stored ? stored.part.number + 1 : 0;
-        stored = await write(caller, undefined, { number, offset: next, text: '', closed: undefined }, step);
-      }
-      const { part }: Stored = stored;
-      const isLast = part.number === PARTS - 1;
-      const room = PART_BYTES - (isLast ? RESERVED_BYTES : 0) - (next - part.offset);
-      const taken = fitting(rest, room, part.text === '');
-      const isFilled = rest.length > room;
-      if (taken === 0 && !isFilled) return { next, ok: true };
-      const closed = isFilled ? (isLast ? 'full' : 'continued') : undefined;
-      const notice = closed === 'full' ? fullNotice(clock.now()) : '';
-      const text = part.text + rest.subarray(0, taken).toString('utf8') + notice;
-      stored = await write(caller, stored, { ...part, text, closed }, step);
-      if (closed === 'full') return { next: offset + chunk.length, ok: true };
-      next += taken;
-      rest = rest.subarray(taken);
-      if (closed === undefined) return { next, ok: true };
+    let log = await knownOf(caller, step);
+    if (offset !== log.offset) {
+      // Another replica may have written since.
+      known.delete(caller.job);
+      log = await knownOf(caller, step);
     }
+    if (step !== undefined && log.step !== step) await tellStep(caller, log, step);
+    if (log.isFull) return { next: offset + chunk.length, ok: true };
+    if (offset !== log.offset) return { next: log.offset, ok: false };
+    const spent = chunk.length === 0 ? undefined : await budget.refusal(caller.cluster.namespace, offset);
+    const isLast = log.number === MAX_PARTS - 1;
+    const room = spent === undefined ? LOG_BYTES - RESERVED_BYTES - offset : 0;
+    const taken = fitting(chunk, room);
+    const isFull = chunk.length > room || isLast;
+    if (taken === 0 && !isFull) return { next: offset, ok: true };
+    const why = spent ?? `an attempt keeps ${LOG_BYTES / 1024 ** 2} MiB`;
+    const text = chunk.subarray(0, taken).toString('utf8') + (isFull ? fullNotice(clock.now(), why) : '');
+    await write(caller, log, text, isFull);
+    return { next: isFull ? offset + chunk.length : log.offset, ok: true };
   }
 
   return {
+    ...source,
     async append(caller, offset, chunk, step) {
       for (let tried = 0; tried < TRIES; tried += 1) {
         try {
-          const answer = await tryAppend(caller, offset, chunk, step);
-          if (step !== undefined && steps.get(caller.job) !== step) await tellStep(caller, step);
-          return answer;
+          return await tryAppend(caller, offset, chunk, step);
         } catch (error) {
-          forget(caller.job);
+          known.delete(caller.job);
           // Another replica wrote: what it stored decides whether this chunk still fits.
-          if (!isConflict(error) && !isAlreadyExists(error)) throw error;
+          if (!isAlreadyExists(error)) throw error;
         }
       }
       throw new HttpError(503, 'the log is being written by others; try again');
     },
-    part: async (job, number) => (await read(job, number))?.part,
+    async pack({ job }) {
+      known.delete(job);
+      await packLog(client, namespace, job);
+    },
+    follow: (job) =>
+      follows.get(job, async () => {
+        const annotations = { [marks.followed]: clock.now().toISOString() };
+        try {
+          await client.patch(CONFIG_MAPS, headKey(job), { metadata: { annotations } }, { type: 'merge' });
+        } catch (error) {
+          // Its Job has logged nothing yet: the next look of a follower says it again.
+          if (!isNotFound(error)) throw error;
+          throw new Error('nothing is logged yet', { cause: error });
+        }
+      }),
+    isFollowed: (job) =>
+      followed.get(job, async () => {
+        const head = await client.find<ConfigMap>(CONFIG_MAPS, headKey(job));
+        const at = Date.parse(head?.metadata.annotations?.[marks.followed] ?? '');
+        return clock.now().getTime() - at < 2 * FOLLOW_MS;
+      }),
   };
 }
 
 /** Puts the newest last, and drops the oldest when there are too many. */
-function keep<T>(map: Map<string, T>, key: string, value: T): void {
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
   const oldest = map.size > REMEMBERED ? map.keys().next() : undefined;

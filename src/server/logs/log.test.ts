@@ -1,22 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { fitting } from './log-chunk.ts';
 import { lineFrom, textFrom } from './log-lines.ts';
+import { gathered } from './log-pack.ts';
 
 describe('fitting', () => {
-  it.each<[string, number, boolean, number]>([
-    ['a\nb\n', 10, false, 4],
-    ['a\nb\nc', 10, false, 4],
-    ['a\nb\n', 3, false, 2],
-    ['a\nb\n', 0, false, 0],
-    ['aaaa\n', 3, false, 0],
-    ['aaaa\n', 3, true, 3],
-    ['aaaa', 10, false, 4],
-    ['aää', 4, true, 3],
-    ['', 10, true, 0],
-    ['a\n', -5, false, 0],
-  ])('of %j with room for %i (fresh: %s) are %i bytes', (text, room, isFresh, bytes) => {
-    expect(fitting(Buffer.from(text), room, isFresh)).toBe(bytes);
+  it.each<[string, number, number]>([
+    ['a\nb\n', 10, 4],
+    ['a\nb\nc', 10, 4],
+    ['a\nb\n', 3, 2],
+    ['a\nb\n', 0, 0],
+    ['aaaa\n', 3, 3],
+    ['aaaa', 10, 4],
+    ['aää', 4, 3],
+    ['', 10, 0],
+    ['a\n', -5, 0],
+  ])('of %j with room for %i are %i bytes', (text, room, bytes) => {
+    expect(fitting(Buffer.from(text), room)).toBe(bytes);
   });
+});
+
+it('packs gather texts, and cut none', () => {
+  expect(gathered(['aa', 'b', 'cc', 'ddddd', 'e'], 4)).toEqual(['aab', 'cc', 'ddddd', 'e']);
+  expect(gathered([], 4)).toEqual([]);
 });
 
 describe('lines of a log', () => {

@@ -21,6 +21,7 @@ import { newAccount } from './new-account.ts';
 export interface RestWorld {
   /** Cluster admin. */
   admin: Client;
+  etcdUrl: string;
   app: FastifyInstance;
   /** Where clusters are made. */
   namespace: string;
@@ -120,6 +121,7 @@ export async function restWorld(): Promise<RestWorld> {
 
   return {
     admin,
+    etcdUrl: apiServer.etcdUrl,
     app,
     namespace,
     operatorNamespace,
