@@ -4,11 +4,12 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { findCondition } from '#api/conditions.ts';
 import { JOBS } from '#api/core.ts';
+import { HOSTS, type HostRecord } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
-import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
@@ -152,6 +153,23 @@ async function mayReadSecrets(admin: Client, namespace: string, operatorNamespac
   const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
   return reviewSchema.parse(await admin.request('POST', path, review)).status.allowed;
 }
+
+it('deletes a cluster whose namespace goes, though a host of it is away', async () => {
+  const [, away = ''] = ['10.249.0.1', '10.249.0.2'];
+  const script = (job: string): Ending =>
+    job.startsWith('delete-') ? { ...success, failedHosts: [away] } : success;
+  operator = await startOperator(inject('kubeconfigPath'), script, { clock: hasty });
+  const { client, namespace, operatorNamespace } = operator;
+  await operator.apply('demo', spec, 'creating');
+  await operator.until('demo', finished);
+  await client.delete(NAMESPACES, { namespace: '', name: namespace });
+  await operator.until('demo', (cluster) => cluster === undefined);
+  const record = await client.find<HostRecord>(HOSTS, { namespace: operatorNamespace, name: away });
+  expect(record?.status?.state).toBe('Unclean');
+  await expect
+    .poll(() => client.find(NAMESPACES, { namespace: '', name: namespace }), { timeout: 20_000 })
+    .toBeUndefined();
+});
 
 it('does nothing for a namespace that it does not serve, says so, and begins once it does', async () => {
   operator = await startOperator(inject('kubeconfigPath'), () => success, {

@@ -295,4 +295,11 @@ export const ofTheController: readonly Mutant[] = [
       test: 'more where the limit was lowered',
     },
   },
+  {
+    name: 'a deletion writes host keys into the namespace of its cluster',
+    file: 'src/controller/cluster/decide/settle.ts',
+    from: "task.name === 'delete' || fresh.length === 0",
+    to: 'fresh.length === 0',
+    witness: life('a deletion writes no host keys', 'settle'),
+  },
 ];

@@ -111,7 +111,6 @@ it('remembers of a failed run who joined, what each host showed, and what it sai
   expect(outcome({ ...given, attempt: { kind: 'failed', reason: 'X', message: 'x', report } })).toMatchObject(
     {
       effects: [
-        { kind: 'keep-host-keys', hosts: [{ ip: first }] },
         {
           kind: 'note',
           hosts: [
@@ -122,9 +121,29 @@ it('remembers of a failed run who joined, what each host showed, and what it sai
             { ip: second, status: { state: 'Held', lastRun: { ok: false, message: 'cannot be reached' } } },
           ],
         },
+        { kind: 'keep-host-keys', hosts: [{ ip: first }] },
       ],
     },
   );
+});
+
+it('a deletion writes no host keys: their Secret goes with the cluster, and its namespace may take none', () => {
+  const [away, ...others] = joined.map(({ spec }) => spec.ip);
+  const hostKeys = ['ssh-ed25519 A'];
+  const hosts = [
+    { ip: away ?? '', ok: false, did: [], message: 'cannot be reached', hostKeys },
+    ...others.map((ip) => ({ ip, ok: true, did: ['reset' as const], hostKeys })),
+  ];
+  const removing = { ...operation, name: 'delete' as const, word: 'terminating', step: 'Reset hosts' };
+  const cluster = { status: { phase: 'Terminating' as const } };
+  const given = { operation: removing, hosts: joined, deleted: true, cluster };
+  const report = { success: true, message: '', hosts };
+  expect(outcome({ ...given, attempt: { kind: 'succeeded', report } })).toMatchObject({
+    effects: [
+      { kind: 'note', hosts: [{ ip: away }] },
+      { kind: 'release', hosts: others },
+    ],
+  });
 });
 
 it('waits before it fetches a kubeconfig again', () => {

@@ -115,10 +115,11 @@ export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | unde
   if (toRewrite.length > 0)
     return { kind: 'act', effects: [{ kind: 'rewrite', members: toRewrite.map(({ member }) => member) }] };
   const effects: Effect[] = [];
-  const keys = keysIn(report);
-  if (keys.length > 0 && fresh.length > 0) effects.push({ kind: 'keep-host-keys', hosts: keys });
   if (fresh.length > 0) effects.push({ kind: 'note', hosts: fresh });
   if (released.length > 0) effects.push({ kind: 'release', hosts: released });
+  // After the records, which have the keys too: a namespace that goes, or a policy, may deny a Secret.
+  const keys = task.name === 'delete' || fresh.length === 0 ? [] : keysIn(report);
+  if (keys.length > 0) effects.push({ kind: 'keep-host-keys', hosts: keys });
   // Last, so that one that cannot be had keeps nothing of the others from being written down.
   const again = heldAgain(snapshot);
   if (effects.length === 0 && again) effects.push(again);
@@ -207,10 +208,10 @@ export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | und
     const [first, ...others] = attempt.report ? (again ? [again] : []) : touchedBy(snapshot);
     return first && { kind: 'act', effects: [first, ...others] };
   }
-  const keys = keysIn(attempt.report);
+  const keys = task.name === 'delete' ? [] : keysIn(attempt.report);
   const note: Effect = { kind: 'note', hosts: notes };
   return {
     kind: 'act',
-    effects: keys.length > 0 ? [{ kind: 'keep-host-keys', hosts: keys }, note] : [note],
+    effects: keys.length > 0 ? [note, { kind: 'keep-host-keys', hosts: keys }] : [note],
   };
 }
