@@ -2,6 +2,7 @@ import { isMaster } from '#api/member.ts';
 import { ownerOf } from '#precheck/checks/owner.ts';
 import type { PrecheckProblem } from '#precheck/run.ts';
 import type { RunOrder } from '#protocol/order.ts';
+import { STALE_RUN } from './hosts-ahead.ts';
 import { type Found, machineProblems } from './machines.ts';
 
 type Order = Pick<RunOrder, 'hosts' | 'cluster' | 'knownMachines'>;
@@ -38,7 +39,8 @@ function notNeeded({ hosts }: Order, { said, problems }: Found): string[] {
 
 /**
  * Whether a host's problem ends the run. Hosts that leave may be away or changed, and so may one that nobody needs; one that
- * shows another host key is for a person to look at, but where every host leaves: that always ends, and it is left alone.
+ * shows another host key is for a person to look at, but where every host leaves: that always ends, and it is left alone. A
+ * host that a later operation has taken ends every run: a deletion would leave it as it is.
  */
 export function isGrave(
   { ip, check }: Pick<PrecheckProblem, 'ip' | 'check'>,
@@ -47,7 +49,7 @@ export function isGrave(
 ): boolean {
   const leaves = hosts.some(({ member, action }) => member.ip === ip && action === 'leave');
   const allLeave = hosts.every(({ action }) => action === 'leave');
-  return !(leaves || untouched.has(ip)) || (check === 'HostKeyChanged' && !allLeave);
+  return check === STALE_RUN || !(leaves || untouched.has(ip)) || (check === 'HostKeyChanged' && !allLeave);
 }
 
 /** Hosts of the order that no play connects to. */

@@ -5,10 +5,11 @@ import { joined } from '#precheck/checks/joined.ts';
 import { checks } from '#precheck/index.ts';
 import { type PrecheckProblem, type PrecheckResult, precheck } from '#precheck/run.ts';
 import { manifestFilesIn } from '#protocol/manifests.ts';
-import { CANCELLED, type Report } from '#protocol/report.ts';
+import { CANCELLED, MAX_SEQUENCE, type Report } from '#protocol/report.ts';
 import { announcement, checkedHosts } from './checked-hosts.ts';
 import { cutOffOn } from './cut-off.ts';
 import { type Findings, hostReports } from './host-reports.ts';
+import { hostsAhead } from './hosts-ahead.ts';
 import { fetchKubeconfig } from './kubeconfig.ts';
 import { isGrave, leftAlone } from './left-alone.ts';
 import { MACHINE_ON_RECORD, machineProblems } from './machines.ts';
@@ -56,10 +57,11 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
     cutShort: false,
     untouched: leftAlone(order, found),
   };
+  const ahead = hostsAhead(order, found);
   try {
     if (order.playbook !== undefined && uplink.cancelled.aborted)
       throw new Failure(CANCELLED, 'it stopped before any host was changed');
-    const problems = [...found.problems, ...machineProblems(order, found)];
+    const problems = [...found.problems, ...ahead.problems, ...machineProblems(order, found)];
     for (const { ip, check, severity, message } of problems)
       say('precheck', `${severity}: ${check}: ${message}`, ip);
     weigh(problems, settings, findings);
@@ -88,7 +90,9 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
     const message = messageOf(error);
     say('info', `${reason}: ${message}`);
     const { steps, cutShort } = findings;
-    return { success: false, reason, message, hosts: hostReports(order, findings, false), steps, cutShort };
+    const hostsAt = ahead.sequence === undefined ? {} : { hostsAt: Math.min(ahead.sequence, MAX_SEQUENCE) };
+    const hosts = hostReports(order, findings, false);
+    return { success: false, reason, message, hosts, steps, cutShort, ...hostsAt };
   } finally {
     for (const connection of found.connections.values()) connection.close();
   }
@@ -126,6 +130,7 @@ const REASONS: Readonly<Record<string, string>> = {
   KeyInvalid: 'KeyInvalid',
   HostKeyChanged: 'HostKeyChanged',
   HostChanged: 'HostChanged',
+  StaleRun: 'StaleRun',
   owner: 'HostConflict',
   [MACHINE_ON_RECORD]: 'HostConflict',
   [joined.name]: 'HostConflict',

@@ -31,6 +31,9 @@ export type HostReport = z.infer<typeof hostReportSchema>;
 /** The reason of a run that ended because its operation was cancelled. */
 export const CANCELLED = 'Cancelled';
 
+/** No installation comes to so many operations of one cluster: what a host says beyond that is damaged. */
+export const MAX_SEQUENCE = 1_000_000_000;
+
 /** The report of a run at its end: to the server, and through it to the controller. */
 export const reportSchema = z.object({
   success: z.boolean(),
@@ -45,6 +48,8 @@ export const reportSchema = z.object({
   hosts: z.array(hostReportSchema).max(5000).default([]),
   /** A task was cut off: the connection was lost while it ran, or Ansible died. */
   cutShort: z.boolean().optional(),
+  /** The latest sequence that hosts of this cluster know, where the run's lies behind it. */
+  hostsAt: z.int().min(0).max(MAX_SEQUENCE).optional(),
   /** Steps that came to a host, in order; absent: not told. */
   steps: z.array(z.string().max(200)).max(100).optional(),
 });

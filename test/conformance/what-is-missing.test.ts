@@ -6,7 +6,7 @@ import { annotations, labels } from '#api/names.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
-/** Secrets that are not there, Secrets of our names that are somebody else's, releases that are offered no more. */
+/** Secrets that are not there, operations that a restored backup has forgotten, Secrets of our names that are somebody else's, releases that are offered no more. */
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
 let operator: TestOperator;
 
@@ -24,6 +24,25 @@ const word = (cluster: KubernetesCluster | undefined) =>
 const stalled = (cluster: KubernetesCluster | undefined) =>
   findCondition(cluster?.status?.conditions, 'Stalled')?.reason;
 const key = (name: string) => ({ namespace: operator.namespace, name });
+
+it('the count of a cluster is raised past what its hosts know, as after a restore, and a deletion does not end over it', async () => {
+  const behind: Ending = { kind: 'report', success: false, reason: 'StaleRun', hostsAt: 7 };
+  let isBehind = false;
+  await operator.stop();
+  operator = await startOperator(inject('kubeconfigPath'), () => (isBehind ? behind : success));
+  await operator.apply('demo', spec(2), 'creating');
+  await operator.until('demo', (cluster) => word(cluster) === 'create-finished');
+  isBehind = true;
+  await operator.client.delete(KUBERNETES_CLUSTERS, key('demo'));
+  const failed = await operator.until('demo', (cluster) => stalled(cluster) === 'OperationFailed');
+  expect(failed?.status).toMatchObject({ reason: 'StaleRun', operation: { name: 'delete', sequence: 2 } });
+  isBehind = false;
+  const again = { metadata: { annotations: { [annotations.requestId]: 'again' } } };
+  await operator.client.patch(KUBERNETES_CLUSTERS, key('demo'), again, { type: 'merge' });
+  const seen = await operator.until('demo', (cluster) => cluster?.status?.operation?.sequence !== 2);
+  expect(seen?.status?.operation?.sequence ?? 8).toBe(8);
+  await operator.until('demo', (cluster) => cluster === undefined);
+});
 
 it('a cluster that never touched a host is deleted at once, though its Secret is missing', async () => {
   await operator.client.delete(SECRETS, key('keys'));

@@ -302,4 +302,26 @@ export const ofTheController: readonly Mutant[] = [
     to: 'fresh.length === 0',
     witness: life('a deletion writes no host keys', 'settle'),
   },
+  {
+    name: 'a deletion ends over hosts that a later operation has taken',
+    file: 'src/ansibleinit/left-alone.ts',
+    from: 'check === STALE_RUN || ',
+    to: '',
+    witness: {
+      project: 'unit',
+      file: 'src/ansibleinit/hosts-ahead.test.ts',
+      test: 'ends a deletion over them',
+    },
+  },
+  {
+    name: 'a restored backup never catches up with its hosts',
+    file: `${CLUSTER}/decide/work-rules.ts`,
+    from: 'snapshot.sequence < hostsAt',
+    to: 'hostsAt < 0',
+    witness: {
+      project: 'api',
+      file: 'test/conformance/what-is-missing.test.ts',
+      test: 'the count of a cluster is raised past what its hosts know',
+    },
+  },
 ];

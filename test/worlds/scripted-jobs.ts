@@ -17,6 +17,8 @@ export type Ending =
       message?: string;
       kubeconfig?: string;
       failedHosts?: string[];
+      /** The latest sequence that hosts know. */
+      hostsAt?: number;
       /** Hosts whose work was not done; without it all those of a failure. */
       undone?: string[];
       /** The step after which it stopped; without it all ran. */
@@ -106,7 +108,7 @@ function toldBy(
     const done = hosts.map(({ ip, action }) => ({ ip, ok: true, did: DID[action] }));
     return { success: true, message: 'done', hosts: done, steps: names };
   }
-  const { success, kubeconfig, failedHosts = [], reason, lastStep } = ending;
+  const { success, kubeconfig, failedHosts = [], reason, lastStep, hostsAt } = ending;
   const { message = success ? 'done' : 'scripted', undone = success ? [] : hosts.map(({ ip }) => ip) } =
     ending;
   return {
@@ -114,6 +116,7 @@ function toldBy(
     reason,
     message,
     kubeconfig,
+    hostsAt,
     steps: names?.slice(0, lastStep === undefined ? undefined : names.indexOf(lastStep) + 1),
     hosts: hosts.map(({ ip, action }) => {
       const failed = failedHosts.includes(ip);

@@ -114,6 +114,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     applied,
     request,
     operation,
+    sequence: anchors.lastSequence(clusterId),
     plan,
     attempt,
     hook,

@@ -150,6 +150,7 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     await deps.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge' });
     deps.event('Warning', 'Remediation', message);
   },
+  'raise-sequence': ({ to }, { clusterId }, { anchors }) => anchors.raiseSequence(clusterId, to),
   'delete-object': async (_effect, { cluster }, { client }) => {
     const { uid } = cluster.metadata;
     await client.delete(KUBERNETES_CLUSTERS, keyOf(cluster), { preconditions: { uid } });

@@ -5,9 +5,15 @@ import type { Said } from '../said.ts';
 export interface Owner {
   clusterId: string;
   released: boolean;
+  /** Sequence of the last operation that took the host. */
+  sequence?: number;
 }
 
-const ownerSchema = z.object({ clusterId: z.string(), released: z.boolean().optional() });
+const ownerSchema = z.object({
+  clusterId: z.string(),
+  released: z.boolean().optional(),
+  epoch: z.object({ sequence: z.int().min(0) }).optional(),
+});
 
 /** The owner of a host whose owner file says nothing that we can read. */
 export const UNREADABLE = 'unreadable';
@@ -17,8 +23,8 @@ export function ownerOf(said: Said): Owner | undefined {
   const text = said.text('owner');
   if (text === '') return undefined;
   try {
-    const { clusterId, released = false } = ownerSchema.parse(JSON.parse(text));
-    return { clusterId, released };
+    const { clusterId, released = false, epoch } = ownerSchema.parse(JSON.parse(text));
+    return { clusterId, released, ...(epoch ? { sequence: epoch.sequence } : {}) };
   } catch {
     // Something stands there that is not ours to read: nobody may take the host until a person has looked.
     return { clusterId: UNREADABLE, released: false };

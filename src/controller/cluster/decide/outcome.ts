@@ -45,6 +45,8 @@ export type Effect =
   /** A spare host in the place of a control plane, in the spec, with the word that asks for it. */
   | ({ kind: 'remedy'; requestId: string; message: string } & Remedy)
   | { kind: 'answer'; word: string; applied: boolean }
+  /** The cluster's count of operations, where hosts know a later one. */
+  | { kind: 'raise-sequence'; to: number }
   | { kind: 'delete-object' }
   | { kind: 'let-go' };
 

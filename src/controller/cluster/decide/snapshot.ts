@@ -71,6 +71,8 @@ export interface Snapshot {
   applied: Spec | undefined;
   request: Request | undefined;
   operation: OperationStatus | undefined;
+  /** The sequence that the anchor gave last; undefined while the cache does not show it. */
+  sequence: number | undefined;
   /** What the operation does that is under way, or whose word is not written yet; undefined when its plan cannot be read. */
   plan: FrozenPlan | undefined;
   /** State of that operation's last attempt; `absent` when there is none. */

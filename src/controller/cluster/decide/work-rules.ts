@@ -222,6 +222,10 @@ export const failAttempt: WorkRule = (snapshot, { operation, status }) => {
   if (attempt.kind !== 'failed' || !operationUnderWay(cluster)) return { kind: 'rest' };
   const effects = afterFailure(snapshot, operation);
   if (effects) return effects;
+  // The next operation is then later than all that the hosts know.
+  const hostsAt = attempt.report?.hostsAt ?? 0;
+  if (snapshot.sequence !== undefined && snapshot.sequence < hostsAt)
+    return { kind: 'act', effects: [{ kind: 'raise-sequence', to: hostsAt }] };
   if (status.cancelledAt !== undefined && attempt.reason === CANCELLED)
     return cancelled(snapshot, status, attempt.message);
   return { kind: 'end', result: 'failed', reason: attempt.reason, message: attempt.message };

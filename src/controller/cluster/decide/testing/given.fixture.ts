@@ -138,6 +138,7 @@ export function snapshot({
         }
       : undefined,
     operation: undefined,
+    sequence: running?.sequence,
     plan: running ? plan(running.name, hosts) : undefined,
     attempt: { kind: 'absent' },
     hook: undefined,

@@ -1,0 +1,89 @@
+import { keyOf as keyOfCluster } from '#api/cluster-facts.ts';
+import { SECRETS, type Secret, secretPassword, secretText } from '#api/core.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { credentialsSecretName, knownHostsSecretName } from '#api/names.ts';
+import { ownershipOf } from '#api/own-secret.ts';
+import type { Access } from '#installer/installer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isForbidden } from '#runtime/wire/api-error.ts';
+import { Refusal, secretIsForeign } from '../decide/refusal.ts';
+import { mergeKnownHosts } from './known-hosts.ts';
+import { loginIn } from './registry-login.ts';
+
+type Credentials = Partial<
+  Record<'username' | 'ssh-privatekey' | 'password' | 'known_hosts' | 'registry-login', string | undefined>
+>;
+
+/** Throws Refusal `CredentialsMissing` where there is neither key nor password. */
+export function accessFrom({
+  username = 'root',
+  'ssh-privatekey': privateKey = '',
+  password = '',
+  known_hosts,
+  'registry-login': registryLogin = '',
+}: Credentials): Access {
+  if (privateKey === '' && password === '') {
+    throw new Refusal(
+      'CredentialsMissing',
+      'there is neither ssh-privatekey nor password to reach the hosts with',
+    );
+  }
+  return {
+    username,
+    knownHosts: known_hosts ?? '',
+    ...(privateKey === '' ? {} : { privateKey }),
+    ...(password === '' ? {} : { password }),
+    ...(registryLogin === '' ? {} : { registryLogin }),
+  };
+}
+
+/** What the cluster's own Secrets say now; absent texts leave what the anchor has. */
+export async function credentialsOf(client: Client, cluster: KubernetesCluster): Promise<Credentials> {
+  const { namespace, name } = keyOfCluster(cluster);
+  const deleting = cluster.metadata.deletionTimestamp !== undefined;
+  const secretName = cluster.spec.cluster.credentialsSecret ?? credentialsSecretName(name);
+  let secret: Secret | undefined;
+  try {
+    secret = await client.find<Secret>(SECRETS, { namespace, name: secretName });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    // Of a namespace that is being deleted our rights go before its objects do.
+    if (!deleting)
+      throw new Refusal('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
+  }
+  if (!secret) {
+    // A namespace that is being deleted loses its Secrets first; the anchor still knows the way to the hosts.
+    if (deleting) return {};
+    throw new Refusal(
+      'CredentialsMissing',
+      `Secret ${secretName} (spec.cluster.credentialsSecret) is not there`,
+    );
+  }
+  const pinned = await client.find<Secret>(SECRETS, { namespace, name: knownHostsSecretName(name) });
+  // Pins of an object that is gone still say whom to expect: a restored cluster has the same hosts.
+  const ours = pinned && ownershipOf(pinned, cluster.metadata, 'access') !== 'foreign';
+  if (pinned && !ours && !deleting)
+    throw new Refusal('SecretConflict', secretIsForeign(knownHostsSecretName(name)));
+  // What is taken out of the Secret, but that a deletion may need.
+  const forgotten = deleting ? undefined : '';
+  const privateKey = secretText(secret, 'ssh-privatekey') || undefined;
+  const password = secretPassword(secret);
+  const isEmpty = privateKey === undefined && password === undefined;
+  if (isEmpty && !deleting)
+    throw new Refusal(
+      'CredentialsMissing',
+      `Secret ${secretName} (spec.cluster.credentialsSecret) has neither ssh-privatekey nor password`,
+    );
+  return {
+    // A key or password without a name is root's, never of the user whom an earlier Secret named; nor has that another name.
+    username: isEmpty ? undefined : (secretText(secret, 'username') ?? 'root'),
+    'ssh-privatekey': privateKey ?? forgotten,
+    password: password ?? forgotten,
+    known_hosts: mergeKnownHosts(
+      secretText(secret, 'known_hosts') ?? '',
+      (ours ? secretText(pinned, 'known_hosts') : undefined) ?? '',
+    ),
+    // Nothing is pulled for a cluster that goes.
+    'registry-login': deleting ? undefined : loginIn(secret, secretName),
+  };
+}
