@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { addonsSchema } from './addons.ts';
 import { cidrsSchema } from './cidr.ts';
 import type { Condition } from './conditions.ts';
+import { drainSchema } from './drain.ts';
 import { hooksSchema } from './hooks.ts';
 import { hostSchema } from './host.ts';
 import { kubeadmSchema } from './kubeadm.ts';
@@ -116,6 +117,9 @@ export const clusterSchema = z.object({
   kubeadm: kubeadmSchema
     .optional()
     .meta({ description: 'Settings that the cluster is made with; they cannot be changed yet.' }),
+  drain: drainSchema.optional().meta({
+    description: 'How nodes that leave are drained; an edit of it alone starts nothing.',
+  }),
   authConfig: authConfigSchema.optional(),
   credentialsSecret: z
     .string()

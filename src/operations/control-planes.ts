@@ -2,6 +2,7 @@ import { type HostRecord, isMember } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster, type Member, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
 import { type PlannedHost, stays } from '#protocol/order.ts';
+import { DRAIN_NODES } from './drain.ts';
 import { etcdChangesApart } from './etcd.ts';
 import type { Situation, StepPlan } from './plan.ts';
 
@@ -43,9 +44,9 @@ export const leadHosts: StepPlan = {
   cut: 'between',
 };
 
-/** Where a budget holds a pod, every node is as it was; a node that was being emptied when it was cut off stays cordoned. */
+/** Where anything holds a pod, every node is as it was; a node that was being emptied when it was cut off stays cordoned. */
 export const drainNodes: StepPlan = {
-  name: 'Drain and remove nodes',
+  name: DRAIN_NODES,
   takesOut: 'cut off',
   works: masterStays,
   pace: 'one',

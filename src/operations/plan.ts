@@ -5,6 +5,7 @@ import { type Member, membersOf } from '#api/member.ts';
 import type { OperationName } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { PlannedHost, Step } from '#protocol/order.ts';
+import { drainWarnings } from './drain.ts';
 import { hooksOf, hookWarnings, type PlannedHook } from './hooks.ts';
 import { manifestWarnings } from './manifests.ts';
 import type { Offer } from './resolve.ts';
@@ -191,6 +192,10 @@ export function planOf(
         ],
   );
   const hooks = hooksOf(operation.name, situation.spec);
-  warnings.push(...manifestWarnings(situation.spec, steps), ...hookWarnings(hooks));
+  warnings.push(
+    ...drainWarnings(situation.spec, steps),
+    ...manifestWarnings(situation.spec, steps),
+    ...hookWarnings(hooks),
+  );
   return { hosts, release, steps, hooks, refusals, warnings, target: operation.target(situation) };
 }

@@ -6,6 +6,7 @@ import type { Problem } from '#base/errors.ts';
 import { joins } from '#protocol/order.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
 import { drainNodes, leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
+import { drainField } from './drain.ts';
 import { addMembers, checkEtcd, isLeftOfMove, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan.ts';
@@ -92,16 +93,24 @@ export const replace = {
       to: hostSchema
         .optional()
         .meta({ description: 'The host that takes over its duties; required without retry.' }),
+      drain: drainField,
       retry: retryField,
     },
     example: { from: '192.0.2.12', to: { ip: '192.0.2.14' } },
-    edit(present, { from, to, retry }) {
-      if (from !== undefined && to) return exchanged(present, from, to);
+    edit(present, { from, to, drain, retry }) {
+      const settings = drain ? { drain } : {};
+      if (from !== undefined && to) {
+        const { change, problems } = exchanged(present, from, to);
+        return { change: { ...change, ...settings }, problems };
+      }
       const missing = [from === undefined ? 'from' : undefined, to ? undefined : 'to'].filter(
         (one) => one !== undefined,
       );
       const none = retry && missing.length === 2;
-      return { change: {}, problems: none ? [] : missing.map((field) => ({ field, reason: 'is required' })) };
+      return {
+        change: settings,
+        problems: none ? [] : missing.map((field) => ({ field, reason: 'is required' })),
+      };
     },
   }),
   mayChange: KINDS,

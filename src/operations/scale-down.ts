@@ -4,6 +4,7 @@ import { stateOf } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
 import { drainNodes, leadHosts, ofOneThatStays } from './control-planes.ts';
+import { drainField } from './drain.ts';
 import { checkEtcd, isHalfMoved, isLeftOfMove, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan.ts';
@@ -49,15 +50,18 @@ export const scaleDown = {
         'The whole new list of hosts of etcd, where it has its own, 1 or 3; left out: unchanged.',
       ),
       allowEmpty: z.boolean().optional().meta({ description: 'Lets nodeList be empty: every worker goes.' }),
+      drain: drainField,
       retry: retryField,
     },
     example: { nodeList: [{ ip: '192.0.2.12' }] },
-    edit(present, { allowEmpty, retry, ...lists }) {
+    edit(present, { allowEmpty, drain, retry, ...lists }) {
       if (lists.nodeList?.length === 0 && !allowEmpty) {
         const reason = 'is empty; "allowEmpty": true removes every worker';
         return { change: {}, problems: [{ field: 'spec.cluster.nodeList', reason }] };
       }
-      const { change, problems } = editOfLists(present, lists, retry);
+      const edit = editOfLists(present, lists, retry);
+      const { problems } = edit;
+      const change = { ...edit.change, ...(drain ? { drain } : {}) };
       // A list that is named and keeps all is a mistake, unless the other one shrinks.
       const kept = LISTS.map((list) => (change[list] ? shrinks(present, list, change[list]) : undefined));
       const said = kept.filter((one) => one !== undefined);

@@ -2,6 +2,7 @@ import type { HookTime } from '#api/hooks.ts';
 import type { PlanStatus } from '#api/plan-status.ts';
 import type { OperationName } from '#api/words.ts';
 import { canonicalJson, sha256 } from '#base/canonical.ts';
+import { drains } from './drain.ts';
 import { hookStep } from './hooks.ts';
 import type { Plan } from './plan.ts';
 import { specHashOf } from './spec-hash.ts';
@@ -32,6 +33,7 @@ export function sealOf(
       release: byText(release),
       steps: steps.map((step) => ({ ...step, hosts: byText(step.hosts) })),
       ...(hooks.length > 0 ? { hooks } : {}),
+      ...(target.cluster.drain && drains(steps) ? { drain: target.cluster.drain } : {}),
     }),
   );
 }

@@ -4,7 +4,7 @@ import { canonicalJson, shortHash } from '#base/canonical.ts';
 import { remembered } from '#base/remembered.ts';
 
 /** Fields that take effect at the next operation and are never compared (docs/contract.md, Requests). */
-const UNCOMPARED = ['authConfig', 'credentialsSecret', 'timeout_mins'] as const;
+const UNCOMPARED = ['authConfig', 'credentialsSecret', 'drain', 'timeout_mins'] as const;
 
 /** The part of a spec that says what the cluster is; lists in order of address, SSH details left out. */
 export function comparable(spec: Spec): Record<string, unknown> {

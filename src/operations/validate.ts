@@ -2,6 +2,7 @@ import { canonicalIp, type HostEntry, LISTS, nodeNameOf } from '#api/host.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
+import { drainProblems } from './drain.ts';
 import { hookProblems } from './hooks.ts';
 import { manifestProblems } from './manifests.ts';
 import type { Offer } from './resolve.ts';
@@ -22,6 +23,7 @@ export function validateSpec(spec: Spec, offer: Offer, present?: string): Proble
     ...hosts(spec),
     ...controlPlane(spec),
     ...kubeadmProblems(spec),
+    ...drainProblems(spec),
     ...manifestProblems(spec),
     ...hookProblems(spec, offer),
     ...policyProblems(spec),

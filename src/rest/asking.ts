@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cidrsSchema } from '#api/cidr.ts';
+import { drainSchema } from '#api/drain.ts';
 import { kubeadmSchema } from '#api/kubeadm.ts';
 import { endpointSchema, registrySchema, timeoutSchema, versionSchema } from '#api/kubernetes-cluster.ts';
 import { operations } from '#operations/index.ts';
@@ -52,6 +53,7 @@ export const createBody = z
     kubeadm: kubeadmSchema
       .optional()
       .meta({ description: 'Settings that the cluster is made with; they cannot be changed yet.' }),
+    drain: drainSchema.optional().meta({ description: 'How nodes that leave later are drained.' }),
     privateSSHKey: z
       .string()
       .max(32_768)

@@ -44,7 +44,9 @@ export async function made(
   // It has the version that it was made of; what became of it since is the changes' affair.
   if (found?.status?.version !== undefined) return;
   const lists = { masterList: entries(masters), nodeList: entries(workers) };
-  const body = { name: NAME, ...lists, privateSSHKey: meta.privateKey };
+  // A spec that failed may have left pods of its own.
+  const drain = { force: true, deleteEmptyDirData: true };
+  const body = { name: NAME, ...lists, drain, privateSSHKey: meta.privateKey };
   await asked(meta, PATH, body, found, `${masters.length} control planes, ${workers.length} workers`, say);
 }
 

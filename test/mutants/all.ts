@@ -9,6 +9,7 @@ import { ofItsEdges } from './of-its-edges.ts';
 import { ofMachines } from './of-machines.ts';
 import { ofNeighbours } from './of-neighbours.ts';
 import { ofNetworks } from './of-networks.ts';
+import { ofOperations } from './of-operations.ts';
 import { ofRemediation } from './of-remediation.ts';
 import { ofRequests } from './of-requests.ts';
 import { ofTheController } from './of-the-controller.ts';
@@ -22,6 +23,7 @@ export const mutants: readonly Mutant[] = [
   ...ofRequests,
   ...ofControlPlanes,
   ...ofEtcd,
+  ...ofOperations,
   ...ofHealth,
   ...ofCancelAndPlans,
   ...ofHooks,

@@ -1,11 +1,24 @@
-# Moves ordinary pods off nodes and takes the nodes out of the cluster, all at once, each within a bound. Where a
-# disruption budget holds a pod, no node leaves. What a node that was removed still writes is refused from now on
-# (roles/drain/files/deny.yaml).
+# Drains the nodes of hosts that leave, as `kubectl drain` does, and removes them from the cluster, all at once. No node
+# leaves unless every pod on these nodes is evicted, or is terminating. What a removed node still writes is refused
+# from now on (roles/drain/files/deny.yaml).
 [ -n "$LEAVING" ] || exit 0
+notes=$(mktemp -d)
+trap 'rm -rf "$notes"' EXIT
+
+# ask ARGUMENT…: what kubectl answers. One failed connection must not decide anything, so it is tried again.
+ask() {
+  local try out said=$notes/said.$BASHPID
+  for try in 1 2 3 4 5; do
+    out=$(kubectl --request-timeout=15s "$@" 2> "$said") && { printf '%s' "$out"; return 0; }
+    [ "$try" = 5 ] || sleep 1
+  done
+  tail -1 "$said" >&2
+  return 1
+}
 
 # A name may have passed to another host between two tries: a Node is this host's only if it has its address.
-nodes=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}') ||
-  fail 'the nodes of the cluster cannot be listed; none was removed'
+nodes=$(ask get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}') ||
+  fail 'the nodes of the cluster cannot be listed; no node was removed'
 own= present=' '
 while read -r host node how; do
   [ -n "$host" ] || continue
@@ -19,6 +32,10 @@ done <<< "$LEAVING"
 [ -n "$own" ] || exit 0
 
 OURS=ecs.yun.com/cordoned
+options=(--request-timeout=30s --ignore-daemonsets)
+[ "$DRAIN_FORCE" != true ] || options+=(--force)
+[ "$DRAIN_DELETE_EMPTYDIR_DATA" != true ] || options+=(--delete-emptydir-data)
+
 side_by_side() { # FUNCTION: for each host that leaves; answers 1 when one failed
   local pids= pid failed=0
   while read -r host node how; do
@@ -29,57 +46,134 @@ side_by_side() { # FUNCTION: for each host that leaves; answers 1 when one faile
   return $failed
 }
 
-empty() { # HOST NODE drain-or-no
-  local out held here
-  # A host that is away ends no pods; the cluster collects them once the node is gone.
-  [ -z "${present##* $2 *}" ] && [ "$3" = drain ] || return 0
-  # What a person has cordoned stays so, what a try of ours has does not, though it was cut short.
-  [ "$(kubectl get node "$2" -o 'jsonpath={.spec.unschedulable}')" = true ] || kubectl annotate node "$2" "$OURS=yes" --overwrite > /dev/null
-  out=$(kubectl drain "$2" --ignore-daemonsets --delete-emptydir-data --force --timeout="${DRAIN_SECONDS}s" 2>&1) && return 0
-  # Evictions are tried again until the bound: only who is still there was held back to the end.
-  held=$(sed -n "s/.*evicting pods\?\/\"\([^\"]*\)\" -n \"\([^\"]*\)\".*disruption budget.*/\2 \1/p" <<< "$out" | sort -u)
-  # Where nobody tells who is still there, all count as held.
-  ! here=$(kubectl get pods -A --field-selector "spec.nodeName=$2" -o 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\n"}{end}') ||
-    held=$(comm -12 <(echo "$held") <(sort -u <<< "$here") | sed '/^$/d')
-  if [ -n "$held" ]; then
-    printf '%s\n' "$held" | while read -r namespace pod; do echo "$2 $namespace/$pod $(budgets "$namespace")"; done > "$notes/held.$2"
-  else
-    echo "$2 was not drained within $DRAIN_SECONDS s: $(printf '%s\n' "$out" | tail -1)"
-  fi
+# Each reason that holds a node: NODE, tab, PODS or nothing, tab, REASON.
+hold() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >> "$notes/held.$1"; }
+
+# Only the cluster says that a node is away: its controllers set Ready to Unknown once its kubelet has stopped renewing its
+# lease. SSH does not say it: sshd may be broken on a host whose pods run. A host that SSH reaches ends its own pods.
+is_away() { # NODE reached|unreached
+  local ready
+  [ "$2" = unreached ] && ready=$(ask get node "$1" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}') && [ "$ready" = Unknown ]
+}
+is_present() { [ -z "${present##* $1 *}" ]; }
+
+# As kubectl names its flags, so that people find them; the fields are those of spec.cluster.drain.
+with_fields() {
+  local text=${1//use --force to override/set spec.cluster.drain.force to true to delete them}
+  echo "${text//use --delete-emptydir-data to override/set spec.cluster.drain.deleteEmptyDirData to true to delete their data}"
+}
+# Why kubectl has failed: every refusal, or the last line.
+reason_in() { # OUTPUT
+  local refusals; refusals=$(grep '^\(error: \)\?cannot delete ' <<< "$1" | sed 's/^error: //' | sort -u)
+  with_fields "$(if [ -n "$refusals" ]; then paste -sd ';' <<< "$refusals" | sed 's/;/; /g'; else sed '/^$/d; s/^error: //' <<< "$1" | tail -1; fi)"
+}
+
+# What kubectl refuses to delete is found before any pod is evicted.
+check() { # HOST NODE reached|unreached
+  local try out
+  is_present "$2" && ! is_away "$2" "$3" || return 0
+  for try in 1 2 3 4 5; do
+    out=$(kubectl drain "$2" "${options[@]}" --dry-run=client 2>&1) && return 0
+    case $out in *'cannot delete '*) break ;; esac
+    [ "$try" = 5 ] || sleep 1
+  done
+  hold "$2" '' "$(reason_in "$out")"
+}
+
+# What the API said last of the eviction of a pod, in the output of kubectl; nothing where it said nothing.
+said_of() { # NAMESPACE POD OUTPUT
+  local text=$3 said pod="/\"$2\" -n \"$1\""
+  while [[ $text == *"$pod"* ]]; do
+    said=${text##*"$pod"} text=${text%"$pod"*}
+    said=${said#*: } said=${said%%$'\n'*} said=${said%%, error when evicting*} said=${said%%], continuing*}
+    case $said in 'global timeout reached'*) ;; *) printf '%s' "$said"; return ;; esac
+  done
 }
 
 budgets() { # NAMESPACE: names of its PodDisruptionBudgets that let no pod go
-  kubectl -n "$1" get poddisruptionbudgets -o 'jsonpath={range .items[?(@.status.disruptionsAllowed==0)]}{.metadata.name}{" "}{end}' | sed 's/ $//; s/ /, /g'
+  ask -n "$1" get poddisruptionbudgets -o 'jsonpath={range .items[?(@.status.disruptionsAllowed==0)]}{.metadata.name}{" "}{end}' 2> /dev/null | sed 's/ $//; s/ /, /g'
 }
 
-leave() { # HOST NODE drain-or-no
-  local out
-  if [ -z "${present##* $2 *}" ]; then
-    for try in $(seq 5); do
-      out=$(kubectl delete node "$2" --ignore-not-found --timeout=30s 2>&1) && break
-      [ "$try" != 5 ] || fail "$2: $out"
-      sleep 1
-    done
-    changed "$2 left"
-    # What ran on a host that is away the cluster would collect within a minute, and replace only then.
-    [ "$3" = drain ] || for namespace in kube-system kube-flannel; do
-      kubectl -n $namespace delete pods --field-selector "spec.nodeName=$2" --force --grace-period=0 --wait=false > /dev/null 2>&1
-    done
-  fi
-}
-
-notes=$(mktemp -d)
-side_by_side empty
-held=$(cat "$notes"/held.* 2> /dev/null)
-rm -rf "$notes"
-if [ -n "$held" ]; then
-  for node in $present; do
-    [ "$(kubectl get node "$node" -o "jsonpath={.metadata.annotations['${OURS//./\\.}']}")" = yes ] || continue
-    kubectl uncordon "$node" > /dev/null && kubectl annotate node "$node" "$OURS-" > /dev/null
+empty() { # HOST NODE reached|unreached
+  local deadline=$((SECONDS + DRAIN_SECONDS)) rest=$DRAIN_SECONDS try out cordoned pods namespace pod phase ending owner mirror said
+  is_present "$2" && ! is_away "$2" "$3" || return 0
+  # What a person has cordoned stays so, what a try of ours has does not, though it was cut short.
+  cordoned=$(ask get node "$2" -o 'jsonpath={.spec.unschedulable}' 2>&1) || { hold "$2" '' "$cordoned"; return; }
+  [ "$cordoned" = true ] || said=$(ask annotate node "$2" "$OURS=yes" --overwrite 2>&1) || { hold "$2" '' "$said"; return; }
+  # kubectl tries an eviction again where a budget or a webhook says 429, and gives up at any other answer.
+  for try in 1 2 3 4 5; do
+    out=$(kubectl drain "$2" "${options[@]}" --timeout="${rest}s" 2>&1) && return 0
+    rest=$((deadline - SECONDS - 2))
+    [ "$rest" -gt 0 ] && [ "$try" != 5 ] || break
+    sleep 2
   done
-  fail "pods may not be evicted, and no node was removed: $(awk '{ of = $3; for (i = 4; i <= NF; i++) of = of " " $i
-    printf "%s%s on %s (held by %s)", sep, $2, $1, of == "" ? "a disruption budget" : "disruption budget " of; sep = "; " }' <<< "$held"); give them another node, change the budget or delete the pods, then ask again"
-fi
+  # It may have died while it was drained; nothing ends its pods then but its removal.
+  ! is_away "$2" "$3" || return 0
+  cordoned=$(ask get node "$2" -o 'jsonpath={.spec.unschedulable}' 2>&1) && [ "$cordoned" = true ] ||
+    { hold "$2" '' "it cannot be cordoned: $(reason_in "$out")"; return; }
+  pods=$(ask get pods -A --field-selector "spec.nodeName=$2" -o 'jsonpath={range .items[*]}{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.metadata.deletionTimestamp}|{.metadata.ownerReferences[?(@.controller==true)].kind}|{.metadata.annotations.kubernetes\.io/config\.mirror}{"\n"}{end}' 2>&1) ||
+    { hold "$2" '' "its pods cannot be listed: $pods"; return; }
+  while IFS='|' read -r namespace pod phase ending owner mirror; do
+    [ -n "$pod" ] && [ -z "$mirror" ] && [ "$owner" != DaemonSet ] || continue
+    case $phase in Succeeded | Failed) continue ;; esac
+    if [ -n "$ending" ]; then
+      # The reset of a host ends what has not ended in time; one that SSH does not reach goes on running it.
+      [ "$3" = reached ] || hold "$2" "$namespace/$pod" "is told to end and still runs after $DRAIN_SECONDS s, and SSH does not reach its host to end it"
+      continue
+    fi
+    said=$(said_of "$namespace" "$pod" "$out")
+    case $said in *'disruption budget'*) said="$said (held by disruption budget $(budgets "$namespace"))" ;; esac
+    hold "$2" "$namespace/$pod" "${said:-$(reason_in "$out")}"
+  done <<< "$pods"
+  [ -e "$notes/held.$2" ] || echo "$2 was not drained within $DRAIN_SECONDS s, and only pods that are terminating are left: $(reason_in "$out")"
+}
+
+# Pods of a node with the same reason are named together, as far as a message goes.
+what_holds() {
+  cat "$notes"/held.* | awk -F '\t' '
+    { key = $1 "\t" $3; if (!(key in pods)) order[++n] = key
+      if ($2 != "" && ++count[key] <= 10) pods[key] = pods[key] (count[key] > 1 ? ", " : "") $2 }
+    END {
+      for (i = 1; i <= n && i <= 5; i++) {
+        split(order[i], part, "\t"); key = order[i]
+        more = count[key] > 10 ? " and " count[key] - 10 " more" : ""
+        printf("%s%s %s: %s", (i > 1 ? "; " : ""), (count[key] ? pods[key] more " on" : "node"), part[1], substr(part[2], 1, 400))
+      }
+      if (n > 5) printf "; and %d more reasons", n - 5
+    }'
+}
+
+# Puts back the nodes that we cordoned, and ends the script, where anything holds a node.
+unless_held() {
+  local node mine still=
+  ls "$notes"/held.* > /dev/null 2>&1 || return 0
+  for node in $present; do
+    mine=$(ask get node "$node" -o "jsonpath={.metadata.annotations['${OURS//./\\.}']}") || { still="$still $node"; continue; }
+    [ "$mine" = yes ] || continue
+    ask uncordon "$node" > /dev/null && ask annotate node "$node" "$OURS-" > /dev/null || still="$still $node"
+  done
+  fail "pods cannot be evicted, and no node was removed: $(what_holds)${still:+; still cordoned:$still (kubectl uncordon)}; give the pods another node, change what holds them or delete them, then ask again"
+}
+
+leave() { # HOST NODE reached|unreached
+  local out try
+  is_present "$2" || return 0
+  for try in $(seq 5); do
+    out=$(kubectl delete node "$2" --ignore-not-found --timeout=30s 2>&1) && break
+    [ "$try" != 5 ] || fail "$2: $out"
+    sleep 1
+  done
+  changed "$2 left"
+  # What ran on a host that is away the cluster would collect within a minute, and replace only then.
+  [ "$3" = reached ] || for namespace in kube-system kube-flannel; do
+    kubectl -n $namespace delete pods --field-selector "spec.nodeName=$2" --force --grace-period=0 --wait=false > /dev/null 2>&1
+  done
+}
+
+side_by_side check
+unless_held
+side_by_side empty
+unless_held
 # From here on none of them is what it was, however far this comes.
 while read -r host _; do [ -z "$host" ] || did left "$host"; done <<< "$own"
 # Not before: a kubelet that may not say that a pod has ended never lets it go.

@@ -2,6 +2,7 @@ import { keyOf } from '#api/cluster-facts.ts';
 import { canonicalIp } from '#api/host.ts';
 import { DEFAULTS, type OperationStatus } from '#api/kubernetes-cluster.ts';
 import { isMaster } from '#api/member.ts';
+import { drainVars } from '#protocol/drain-vars.ts';
 import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
 import type { PlannedHost, RunOrder } from '#protocol/order.ts';
 import type { FrozenPlan } from './frozen-plan.ts';
@@ -65,6 +66,7 @@ export function runOf(
         network: addons?.network ?? DEFAULTS.network,
         ...(wanted.imagesRegistry === undefined ? {} : { images_registry: wanted.imagesRegistry }),
         ...kubeadmVars(wanted.kubeadm),
+        ...drainVars(wanted.drain),
       },
     },
   };

@@ -1,0 +1,45 @@
+import { drainSchema } from '#api/drain.ts';
+import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
+import type { Problem } from '#base/errors.ts';
+import type { Step } from '#protocol/order.ts';
+
+/** How nodes that leave are drained (`spec.cluster.drain`): the step, and what people should know before it. */
+
+export const DRAIN_NODES = 'Drain and remove nodes';
+
+const FIELD = 'spec.cluster.drain';
+type Settings = Pick<Spec, 'cluster'>;
+
+/** The field in a request that takes hosts out. */
+export const drainField = drainSchema.optional().meta({
+  description: 'How their nodes are drained; left out: as the cluster has it, or as kubectl does it.',
+});
+
+export const drains = (steps: readonly Pick<Step, 'name'>[]): boolean =>
+  steps.some(({ name }) => name === DRAIN_NODES);
+
+/** A drain that is awaited for longer than its operation may take would always be cut off. */
+export function drainProblems({ cluster: { drain, timeout_mins } }: Settings): Problem[] {
+  const seconds = drain?.timeoutSeconds ?? 0;
+  const minutes = Number(timeout_mins ?? DEFAULTS.timeoutMinutes);
+  if (seconds < minutes * 60) return [];
+  const reason = `is not less than the ${minutes} minutes of timeout_mins, in which the whole operation must end; lower it, or raise timeout_mins`;
+  return [{ field: `${FIELD}.timeoutSeconds`, value: seconds, reason }];
+}
+
+/** What somebody who agrees to a plan should know: which data may be lost with the nodes that leave. */
+export function drainWarnings({ cluster: { drain } }: Settings, steps: readonly Step[]): Problem[] {
+  if (!drains(steps)) return [];
+  const told: Problem[] = [];
+  if (drain?.force === true)
+    told.push({
+      field: `${FIELD}.force`,
+      reason: 'pods without a controller on nodes that leave are deleted, and nothing makes them again',
+    });
+  if (drain?.deleteEmptyDirData === true)
+    told.push({
+      field: `${FIELD}.deleteEmptyDirData`,
+      reason: 'data in emptyDir volumes of pods on nodes that leave is deleted',
+    });
+  return told;
+}
