@@ -26,10 +26,15 @@ interface Pod {
   started?: boolean;
   restarts?: number;
   since?: string;
+  /** Label k8s-app. */
+  app?: string;
 }
 
 /** Whether these pods are awaited no more, and what is said of those that are. */
-function ready(pods: Pod[], { network = 'flannel', nodes = ['a=True', 'b=False'] } = {}) {
+function ready(
+  pods: Pod[],
+  { network = 'flannel', nodes = ['a=True', 'b=False', 'c=True'], joins = 'a', changed = '' } = {},
+) {
   const lines = pods.map(
     ({
       name = 'kube-scheduler-a',
@@ -37,15 +42,17 @@ function ready(pods: Pod[], { network = 'flannel', nodes = ['a=True', 'b=False']
       phase = 'Running',
       ready = 'True',
       node = 'a',
-      owner = 'Node',
+      owner = 'Node/a',
       started = true,
       restarts = 0,
       since = SINCE,
-    }) => ['Pod', namespace, name, phase, ready, node, '', owner, started, restarts, since, ''].join('|'),
+      app = '',
+    }) =>
+      ['Pod', namespace, name, phase, ready, node, '', owner, started, restarts, since, app, ''].join('|'),
   );
   const seen = nodes.map((line) => {
     const [, name = '', is = '', message = ''] = /^(.*)=(\S+) ?(.*)$/.exec(line) ?? [];
-    return `Node||${name}||${is}|||||||${message}`;
+    return `Node||${name}||${is}||||||||${message}`;
   });
   const script = `${read('files/prelude.sh')}
     kubectl() {
@@ -55,7 +62,7 @@ function ready(pods: Pod[], { network = 'flannel', nodes = ['a=True', 'b=False']
       esac
     }
     curl() { return 1; }
-    NETWORK=${network} NODES=a LABELS= UNTAINT= WAIT_SECONDS=1
+    NETWORK=${network} NODES='${joins}' CHANGED='${changed}' LABELS= UNTAINT= WAIT_SECONDS=1
     ${read('roles/readiness/files/ready.sh')}`;
   const { status, stderr } = spawnSync('bash', ['-c', script], {
     encoding: 'utf8',
@@ -64,11 +71,35 @@ function ready(pods: Pod[], { network = 'flannel', nodes = ['a=True', 'b=False']
   return { done: status === 0, said: stderr };
 }
 
+const PROXY = { name: 'kube-proxy-x', owner: 'DaemonSet/kube-proxy' };
+const FLANNEL = { namespace: 'kube-flannel', name: 'kube-flannel-ds-x', owner: 'DaemonSet/kube-flannel-ds' };
+const DNS = { name: 'coredns-5d-x', owner: 'ReplicaSet/coredns-5d', app: 'kube-dns' };
+
 it.each<[string, Pod]>([
   ['every pod is ready', {}],
   ['a static pod runs that its kubelet has not asked yet', { ready: 'False', started: false }],
   ['a pod of a node that is away is not ready', { node: 'b', ready: 'False' }],
-  ['a pod of a user is not ready', { namespace: 'default', owner: 'ReplicaSet', ready: 'False' }],
+  ['a pod of a user is not ready', { namespace: 'default', owner: 'ReplicaSet/web', ready: 'False' }],
+  [
+    'a bare pod of a user in kube-system has failed',
+    { name: 'etcd-a', phase: 'Failed', ready: 'False', owner: '/' },
+  ],
+  [
+    'a DaemonSet of a user in kube-system is not ready',
+    { name: 'csi-x', owner: 'DaemonSet/csi', ready: 'False' },
+  ],
+  ['a static pod of a user is not ready', { name: 'keepalived-a', ready: 'False' }],
+  [
+    'a Deployment of a user whose name begins like ours is not ready',
+    { ...DNS, owner: 'ReplicaSet/coredns-custom-5d', ready: 'False' },
+  ],
+  ['kube-proxy of a node that only stays is not ready', { ...PROXY, node: 'c', ready: 'False' }],
+  ['static pods of a node that only stays are not ready', { name: 'etcd-c', node: 'c', ready: 'False' }],
+  [
+    'CoreDNS has no node, and may come to one that only stays',
+    { ...DNS, node: '', phase: 'Pending', ready: '' },
+  ],
+  ['a pod of CoreDNS was evicted', { ...DNS, phase: 'Failed', ready: 'False' }],
 ])('is when %s', (_, pod) => {
   expect(ready([{}, pod])).toEqual({ done: true, said: '' });
 });
@@ -78,18 +109,30 @@ it.each<[string, Pod]>([
   ['a static pod has ended before', { ready: 'False', started: false, restarts: 1 }],
   ['the container of a static pod does not run', { ready: 'False', started: false, since: '' }],
   ['a static pod is not started', { phase: 'Pending', ready: 'False', started: false }],
-  ['another pod was not asked yet', { owner: 'DaemonSet', ready: 'False', started: false }],
+  ['another pod was not asked yet', { ...PROXY, ready: 'False', started: false }],
+  ['flannel is not ready on a node that joins', { ...FLANNEL, ready: 'False' }],
+  ['CoreDNS is not ready on a node that joins', { ...DNS, ready: 'False' }],
 ])('is not while %s', (_, pod) => {
   const { done, said } = ready([{}, pod]);
   expect(done).toBe(false);
-  expect(said).toContain('kube-system/kube-scheduler-a');
+  expect(said).toContain(`${pod.namespace ?? 'kube-system'}/${pod.name ?? 'kube-scheduler-a'}`);
+});
+
+it('is not while static pods of a control plane are not ready that the run changes', () => {
+  const pod = { name: 'etcd-c', owner: 'Node/c', node: 'c', ready: 'False' };
+  expect(ready([pod], { changed: 'c' }).done).toBe(false);
+});
+
+it('is not while CoreDNS has no node, where every node joins', () => {
+  const pod = { ...DNS, node: '', phase: 'Pending', ready: '' };
+  expect(ready([{}, pod], { nodes: ['a=True'] }).done).toBe(false);
 });
 
 const WITHOUT =
   'a=False container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady';
 
 it('is where somebody else makes the pod network, though nodes and pods await that', () => {
-  const dns = { name: 'coredns-a', phase: 'Pending', ready: '', owner: 'ReplicaSet', node: '' };
+  const dns = { ...DNS, phase: 'Pending', ready: '', node: '' };
   expect(ready([{}, dns], { network: 'none', nodes: [WITHOUT] })).toEqual({ done: true, said: '' });
 });
 

@@ -6,6 +6,8 @@ const drained = (test: string): Witness => ({
   test,
 });
 
+const ready = (test: string): Witness => ({ project: 'unit', file: 'lab/ready.test.ts', test });
+
 /** How operations must not end. */
 export const ofOperations: readonly Mutant[] = [
   {
@@ -28,5 +30,12 @@ export const ofOperations: readonly Mutant[] = [
     from: '&& [ "$ready" = Unknown ]',
     to: '',
     witness: drained('drains a Ready node that SSH does not reach'),
+  },
+  {
+    name: 'every static pod in kube-system is awaited',
+    file: 'ansible/roles/readiness/files/ready.sh',
+    from: '"etcd-$3") ;; *) return 1 ;; esac',
+    to: '"etcd-$3") ;; *) return 0 ;; esac',
+    witness: ready('a static pod of a user is not ready'),
   },
 ];

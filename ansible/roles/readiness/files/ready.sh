@@ -1,4 +1,4 @@
-# Labels and schedulability of nodes, then waits until every node is Ready and every pod of the system runs.
+# Labels and schedulability of nodes that join, then waits until these are Ready and what we install runs on them.
 deadline=$(($(date +%s) + WAIT_SECONDS))
 left() { local rest=$((deadline - $(date +%s))); [ "$rest" -gt 1 ] && echo "$rest" || echo 1; }
 
@@ -25,29 +25,46 @@ for node in $UNTAINT; do
   out=$(kubectl taint node "$node" node-role.kubernetes.io/control-plane:NoSchedule- 2>&1) && changed "$node takes ordinary pods"
 done
 
+# Only what we have installed is awaited, by its owner: static pods of the control planes that this run touches; kube-proxy,
+# flannel and CoreDNS on the nodes that join. Pods of others in the same namespaces may fail for ever.
+is_ours() { # NAMESPACE POD NODE OWNER-KIND/NAME K8S-APP
+  case $1/$4 in
+    kube-system/Node/*)
+      case $2 in "kube-apiserver-$3" | "kube-controller-manager-$3" | "kube-scheduler-$3" | "etcd-$3") ;; *) return 1 ;; esac
+      [[ " $NODES $CHANGED " == *" $3 "* ]] ;;
+    kube-system/DaemonSet/kube-proxy) [[ " $NODES " == *" $3 "* ]] ;;
+    # Others may need that network, or be it.
+    kube-flannel/DaemonSet/kube-flannel-ds) [ "$NETWORK" != none ] && [[ " $NODES " == *" $3 "* ]] ;;
+    kube-system/ReplicaSet/coredns-*-*) return 1 ;;
+    # One without a node can only come to these, where there are no others.
+    kube-system/ReplicaSet/coredns-*)
+      [ "$NETWORK" != none ] && [ "$5" = kube-dns ] && { [[ " $NODES " == *" $3 "* ]] || { [ -z "$3" ] && [ -z "$others" ]; }; } ;;
+    *) return 1 ;;
+  esac
+}
+
 # The kubelet asks CoreDNS only every ten seconds whether it is ready; the same question is put to it here. A static pod it
 # asks for the first time after ten seconds, when kubeadm has heard long since that it is well: one that runs and was not
 # asked yet (`started`) is not awaited, unless it has ended before. Pods of a node that is away are nobody's to await.
 # Nodes and pods by one question: to begin kubectl costs more than what it asks.
 waiting() {
-  local kind namespace name phase ready node ip of started restarts since message out away=' '
-  out=$(kubectl get nodes,pods -A -o 'jsonpath={range .items[*]}{.kind}|{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.status.conditions[?(@.type=="Ready")].status}|{.spec.nodeName}|{.status.podIP}|{.metadata.ownerReferences[0].kind}|{.status.containerStatuses[0].started}|{.status.containerStatuses[0].restartCount}|{.status.containerStatuses[0].state.running.startedAt}|{.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}' 2>&1) ||
+  local kind namespace name phase ready node ip of started restarts since app message out away=' ' others=
+  out=$(kubectl get nodes,pods -A -o 'jsonpath={range .items[*]}{.kind}|{.metadata.namespace}|{.metadata.name}|{.status.phase}|{.status.conditions[?(@.type=="Ready")].status}|{.spec.nodeName}|{.status.podIP}|{.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}|{.status.containerStatuses[0].started}|{.status.containerStatuses[0].restartCount}|{.status.containerStatuses[0].state.running.startedAt}|{.metadata.labels.k8s-app}|{.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}' 2>&1) ||
     { echo "$out"; return; }
   [[ $'\n'$out == *$'\nPod|'* ]] || { echo 'no pods'; return; }
-  while IFS='|' read -r kind namespace name phase ready node ip of started restarts since message; do
+  while IFS='|' read -r kind namespace name phase ready node ip of started restarts since app message; do
     if [ "$kind" = Node ]; then
+      [[ " $NODES " == *" $name "* ]] || others+="$name "
       [ "$ready" = True ] || { [ "$NETWORK" = none ] && [[ $message == *NetworkPluginNotReady* ]]; } || away+="$name "
       continue
     fi
     # A message of several lines has no kind.
-    [ "$kind" = Pod ] || continue
-    case $namespace in kube-system | kube-flannel) ;; *) continue ;; esac
+    [ "$kind" = Pod ] && is_ours "$namespace" "$name" "$node" "$of" "$app" || continue
     [ -z "$node" ] || case $away in *" $node "*) continue ;; esac
-    [ "$phase" != Succeeded ] || continue
-    # Others may need that network, or be it.
-    [ "$NETWORK" != none ] || case "$of $name" in 'Node '* | 'DaemonSet kube-proxy-'*) ;; *) continue ;; esac
     [ "$phase $ready" != 'Running True' ] || continue
-    [ "$phase $of $started $restarts" != 'Running Node false 0' ] || [ -z "$since" ] || continue
+    # Its controller has made another in its place.
+    case $phase/$of in Succeeded/* | Failed/DaemonSet/* | Failed/ReplicaSet/*) continue ;; esac
+    [ "$phase ${of%%/*} $started $restarts" != 'Running Node false 0' ] || [ -z "$since" ] || continue
     case $name in coredns-*) [ -n "$ip" ] && curl -sf -m 1 "http://$(in_url "$ip"):8181/ready" > /dev/null && continue ;; esac
     echo "$namespace/$name $phase"
   done <<< "$out"
