@@ -32,7 +32,7 @@ beforeEach(async () => {
   await rm(at('/var/lib/kubelet'), { recursive: true });
   await put(
     MADE,
-    `cluster mine\nhost line /etc/hosts\netcd tree /etc/matryoshka/etcd\netcd unit ${UNIT}\netcd file ${FILE}\n`,
+    `cluster mine\nhost line /etc/hosts\nhost unit matryoshka-endpoint.service\netcd tree /etc/matryoshka/etcd\netcd unit ${UNIT}\netcd file ${FILE}\n`,
   );
   await put(FILE, made());
   for (const path of [CA, CERTIFICATE]) await put(path, path, 0o600);

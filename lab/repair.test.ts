@@ -172,7 +172,10 @@ describe('put back', () => {
 
   it('is our line of /etc/hosts by the script that writes it', async () => {
     await put('/etc/hosts', '');
-    expect(await compare()).toMatchObject({ repairs: 'yes', scripts: 'host/endpoint.sh' });
+    expect(await compare()).toMatchObject({
+      repairs: 'yes',
+      scripts: 'host/endpoint.sh host/keep-endpoint.sh',
+    });
   });
 
   it('is nothing where nothing differs', async () => {

@@ -103,6 +103,7 @@ export function watchedHost() {
       ...listed.map((path) => `${ROLES[path] ?? 'role'} file ${path}`),
       ...UNITS.map((unit) => `role unit ${unit}`),
       'host line /etc/hosts',
+      'host unit matryoshka-endpoint.service',
     ];
     await put(MADE, `cluster mine\n${lines.join('\n')}\n`);
     for (const [path, content] of Object.entries(FILES)) await put(path, content);

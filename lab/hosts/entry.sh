@@ -12,11 +12,10 @@ mount -o remount,bind,rw /proc/sys 2>/dev/null || true
 mount --make-rshared /
 # The kubelet reads /dev/kmsg; a link to the console would make every journald spin.
 [ -c /dev/kmsg ] || ln -sfn /dev/null /dev/kmsg
-# Docker writes this file anew at each start; a host's own stays.
+# What Docker has mounted there becomes the host's own file, which cloud-init.service writes anew at each start.
 if grep -q ' /etc/hosts ' /proc/mounts; then
-  cat /etc/hosts > /run/hosts.docker && umount /etc/hosts
-  grep -q . /etc/hosts 2>/dev/null || cat /run/hosts.docker > /etc/hosts
-  rm -f /run/hosts.docker
+  cat /etc/hosts > /usr/libexec/lab/hosts && umount /etc/hosts
+  grep -q . /etc/hosts 2>/dev/null || cat /usr/libexec/lab/hosts > /etc/hosts
 fi
 # One identity a host, made at the first start and kept.
 [ -s /etc/machine-id ] || tr -d - < /proc/sys/kernel/random/uuid > /etc/machine-id

@@ -38,4 +38,15 @@ export const ofOperations: readonly Mutant[] = [
     to: '"etcd-$3") ;; *) return 0 ;; esac',
     witness: ready('a static pod of a user is not ready'),
   },
+  {
+    name: 'a kubelet may start before the names of its API servers are back',
+    file: 'ansible/roles/host/files/keep-endpoint.sh',
+    from: 'Before=kubelet.service matryoshka-balancer.service',
+    to: 'Before=matryoshka-balancer.service',
+    witness: {
+      project: 'unit',
+      file: 'lab/keep-endpoint.test.ts',
+      test: 'are put back before the kubelet starts',
+    },
+  },
 ];

@@ -7,4 +7,5 @@ rm -rf "$installed" "$R/etc/matryoshka/joined"
 # What another role still needs for its own undoing lies in a tree of this one.
 [ ! -e "$work/needed" ] || exit 1
 unmake || stayed=1
+[ -n "$R" ] || systemctl daemon-reload
 exit $stayed

@@ -85,7 +85,7 @@ remedy() {
     /var/lib/matryoshka/etcd/*) echo etcd/programs.sh; return ;;
   esac
   case $(role_of "$2") in
-    host) echo host/host.sh ;;
+    host) case $2 in /etc/matryoshka/endpoint | */matryoshka-endpoint | */matryoshka-endpoint.service) echo host/keep-endpoint.sh ;; *) echo host/host.sh ;; esac ;;
     runtime) case $2 in */certs.d/* | */matryoshka-proxy.conf) echo runtime/sources.sh ;; *) echo runtime/runtime.sh ;; esac ;;
     kubelet) echo kubelet/kubelet.sh ;;
     network) echo network/plugins.sh ;;
@@ -115,5 +115,6 @@ users_of() {
     /etc/matryoshka/etcd/*.crt | /var/lib/matryoshka/etcd/* | */matryoshka-etcd.service) echo 'unit matryoshka-etcd' ;;
     */matryoshka-balancer.service | /etc/matryoshka/balancer/* | */balancer/*) echo 'unit matryoshka-balancer' ;;
     */matryoshka-watch.service | */matryoshka-watch) echo 'unit matryoshka-watch' ;;
+    /etc/matryoshka/endpoint | */matryoshka-endpoint.service | */matryoshka-endpoint) echo 'unit matryoshka-endpoint' ;;
   esac
 }

@@ -8,7 +8,7 @@ systemctl daemon-reload
 # The rest of a host with a kubelet waits until API servers can answer.
 [ -z "$MEMBERS_FIRST" ] || exit 0
 lead_on() { for try in $(seq 50); do curl -sk -m 2 -o /dev/null "https://$BALANCER_ADDRESS/readyz" && return; sleep 0.2; done; return 1; }
-units='containerd kubelet matryoshka-balancer matryoshka-watch'
+units='matryoshka-endpoint containerd kubelet matryoshka-balancer matryoshka-watch'
 for unit in $units; do
   is_made unit $unit.service || continue
   systemctl is-enabled -q $unit 2>/dev/null || { systemctl enable -q $unit 2>/dev/null && changed "$unit.service is enabled"; }

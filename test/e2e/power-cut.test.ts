@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clientOf, kubeconfigOf, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
+import { faults, seen } from '#lab/meta/faults.ts';
+import type { Meta } from '#lab/meta/meta.ts';
+import { LEASES, type Lease } from '#runtime/leader/lease.ts';
+import { byNumber } from './by-number.ts';
+import { deleteCluster } from './deletion.ts';
+import { openLane } from './lanes.ts';
+import { QUICK_KEYS } from './quick-keys.ts';
+import { tracesOn } from './traces.ts';
+
+/** All hosts of a cluster lose their power at once. Each writes /etc/hosts anew when it starts, as cloud-init does. */
+const NAME = 'dark';
+const PATH = `/region/lab/cluster/${NAME}`;
+const OPERATION_MS = 10 * 60_000;
+const ALL = [0, 1, 2, 3];
+/** Of a person's own; whoever writes the file anew drops it. */
+const BY_HAND = '192.0.2.1 by-hand';
+
+let meta: Meta;
+let traces: (index: number) => Promise<string[]>;
+
+beforeAll(async () => {
+  meta = await openLane();
+  traces = await tracesOn(meta);
+});
+afterAll(() => meta.close());
+
+const { host, entries, nodes, sh } = byNumber(() => meta);
+const linesOn = (index: number) => sh(index, 'grep "# matryoshka " /etc/hosts; true');
+
+/** Nodes whose kubelet has renewed its lease since then, by the API server that the cluster's kubeconfig names. */
+async function renewedSince(time: number): Promise<string[]> {
+  const client = await clientOf(await kubeconfigOf(meta, NAME));
+  try {
+    const { items } = await client.list<Lease>(LEASES, { namespace: 'kube-node-lease' });
+    return items
+      .filter(({ spec }) => Date.parse(spec?.renewTime ?? '') > time)
+      .map(({ metadata }) => metadata.name ?? '')
+      .sort();
+  } finally {
+    await client.close();
+  }
+}
+
+describe('a cluster whose hosts all lose their power at once', () => {
+  const before = new Map<number, string>();
+
+  it('is made of three control planes and a worker', async () => {
+    const lists = { masterList: entries(0, 1, 2), nodeList: entries(3) };
+    const body = { name: NAME, ...lists, kubeadm: QUICK_KEYS, privateSSHKey: meta.privateKey };
+    expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
+    await untilDone(meta, NAME, OPERATION_MS);
+    for (const index of ALL) before.set(index, await linesOn(index));
+    expect([...before.values()]).not.toContain('');
+  });
+
+  it('serves again when they start, with every node', async () => {
+    for (const index of ALL) await sh(index, `echo '${BY_HAND}' >> /etc/hosts`);
+    await Promise.all(ALL.map((index) => faults.powerOff(host(index))));
+    const since = Date.now();
+    await Promise.all(ALL.map((index) => faults.powerOn(host(index))));
+    const all = nodes(...ALL).join();
+    const isBack = async () => (await renewedSince(since).catch(() => [])).join() === all;
+    await seen('every kubelet at work again', isBack, { boundMs: 300_000 });
+    await seen('every node Ready', async () => (await readyNodesOf(meta, NAME)).join() === all);
+    console.log(`all nodes were back after ${Math.round((Date.now() - since) / 1000)} s`);
+  });
+
+  it('has the names of its API servers in /etc/hosts, which was written anew', async () => {
+    for (const index of ALL) {
+      expect(await sh(index, 'cat /etc/hosts'), host(index).name).not.toContain(BY_HAND);
+      expect(await linesOn(index), host(index).name).toBe(before.get(index));
+      // What was written anew is no drift.
+      expect(await sh(index, 'matryoshka-watch differences'), host(index).name).toBe('');
+    }
+  });
+
+  it('goes, and leaves nothing', async () => {
+    await deleteCluster(meta, NAME);
+    for (const index of ALL) expect(await traces(index), host(index).name).toEqual([]);
+  });
+});
