@@ -72,6 +72,8 @@ describe('each playbook', async () => {
     // Hosts that leave may all fail, and hosts that no play may touch are in none.
     const leaving = between.filter(({ hosts }) => hosts.startsWith('leave'));
     expect(leaving.map(({ hosts }) => hosts)).toEqual(leaving.map(() => 'leave:!untouched:localhost'));
+    const changing = between.filter(({ hosts }) => hosts.startsWith('change'));
+    expect(changing.map(({ hosts }) => hosts)).toEqual(changing.map(() => 'change:!untouched:localhost'));
   });
 
   it.each(files)(

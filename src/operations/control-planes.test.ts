@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { HostRecord } from '#api/host-record.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
 import { infer } from './infer.ts';
 import { planOf } from './plan.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
-import { ip, plan, records, spec } from './testing/planned.fixture.ts';
+import { apart, ip, plan, records, spec } from './testing/planned.fixture.ts';
 
 describe('control planes', () => {
   it('that join change the way of every host that stays, after etcd was found whole', () => {
@@ -21,6 +22,27 @@ describe('control planes', () => {
       'Await the cluster',
     ]);
     expect(refused).toEqual([]);
+  });
+
+  it.each([
+    ['scaled up', scaleUp, spec([1], [7]), spec([1, 2, 3], [7])],
+    ['scaled down', scaleDown, spec([1, 2, 3], [7]), spec([1], [7])],
+    ['replaced', replace, spec([1, 2, 3], [7]), spec([1, 2, 4], [7])],
+  ])('are %s without a worker that is away; whoever has etcd must answer', (_, operation, from, to) => {
+    const situation = { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } };
+    const changing = planOf(operation, situation).hosts.filter(({ action }) => action === 'change');
+    expect(changing.filter(({ mayBeAway }) => mayBeAway).map(({ member }) => member.ip)).toEqual([ip(7)]);
+    expect(changing.length).toBeGreaterThan(1);
+  });
+
+  it('whose etcd has hosts of its own are replaced without another one that is away, unless etcd changes', () => {
+    const away = (from: Spec, to: Spec) =>
+      planOf(replace, { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } })
+        .hosts.filter(({ mayBeAway }) => mayBeAway)
+        .map(({ member }) => member.ip);
+    const from = apart([1, 2, 3], [4, 5, 6], [7]);
+    expect(away(from, apart([1, 2, 8], [4, 5, 6], [7]))).toEqual([ip(1), ip(2), ip(7)]);
+    expect(away(from, apart([1, 2, 3], [4, 5, 8], [7]))).toEqual([]);
   });
 
   it('behind a load balancer of the site leave the others alone', () => {

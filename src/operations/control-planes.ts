@@ -36,6 +36,13 @@ export const ofOneThatStays = (
   return isMaster(member) || hasEtcd(member) ? 'stay' : undefined;
 };
 
+/**
+ * A host that only gets other endpoints may be away: it is named, and gets them by the next operation. A member of etcd must
+ * answer where control planes change, and an API server where the members change that it asks.
+ */
+export const mayMissEndpoints = (member: Member, situation: Situation): boolean =>
+  !hasEtcd(member) && (!isMaster(member) || !etcdChangesApart(situation));
+
 /** Before control planes come, and before they go: so no host asks one that is not there. */
 export const leadHosts: StepPlan = {
   name: 'Lead hosts to the API servers',

@@ -50,8 +50,8 @@ export interface Planning {
   ): PlannedHost['action'] | undefined;
   /** The action for a host that the cluster holds and `spec` does not name. */
   unnamed(record: HostRecord, situation: Situation): PlannedHost['action'] | undefined;
-  /** Whether the work is done without hosts that are away, as long as a control plane answers. */
-  mayBeAway?: true;
+  /** Whether the work is done without a host that changes and is away, as long as a control plane answers. */
+  mayBeAway?(member: Member, situation: Situation): boolean;
   steps: readonly StepPlan[];
 }
 
@@ -107,7 +107,7 @@ function plannedHosts(
       ...expectedMachine(action, record),
       ...(action === 'change' && record ? { before: marksOf(record) } : {}),
       ...(action === 'join' && reclaim !== undefined ? { reclaim } : {}),
-      ...(action === 'change' && mayBeAway ? { mayBeAway } : {}),
+      ...(action === 'change' && mayBeAway?.(member, situation) ? { mayBeAway: true } : {}),
     });
   }
   // In order of address: a cache and a list of the server have them in orders of their own.

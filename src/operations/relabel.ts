@@ -70,6 +70,8 @@ export const relabel = {
       return isMaster(member) ? 'stay' : undefined;
     },
     unnamed: () => undefined,
+    // Nodes are labelled through any control plane.
+    mayBeAway: () => true,
     steps: [
       { name: 'Take the control plane', works: worksThrough, pace: 'all', cut: 'between' },
       { name: 'Mark nodes', works: worksThrough, pace: 'one', cut: 'between' },

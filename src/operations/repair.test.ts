@@ -15,6 +15,7 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
     'Put back control planes that do not answer',
     'Put back control planes',
     'Put back workers',
+    'Lead hosts to the API servers',
     'Compare hosts',
   ]);
   expect(at('Put back control planes')).toEqual([1, 2, 3]);

@@ -2,6 +2,7 @@ import { stateOf } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster } from '#api/member.ts';
 import type { PlannedHost } from '#protocol/order.ts';
 import { onlyChanges } from './changes.ts';
+import { leadHosts } from './control-planes.ts';
 import { named, type Operation } from './operation.ts';
 import type { StepPlan } from './plan.ts';
 import { editRequest, retryField } from './request.ts';
@@ -41,7 +42,7 @@ export const repair = {
   planning: {
     named: (_member, record) => (record && stateOf(record) === 'Joined' ? 'change' : undefined),
     unnamed: () => undefined,
-    mayBeAway: true,
+    mayBeAway: () => true,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       // API servers need these first.
@@ -50,6 +51,8 @@ export const repair = {
       { ...CONTROL_PLANES, name: 'Put back control planes that do not answer' },
       { ...CONTROL_PLANES, name: 'Put back control planes' },
       { name: 'Put back workers', works: isWorker, pace: { atMost: 10 }, cut: 'between' },
+      // One that was away while control planes came and went has not got their endpoints yet.
+      { ...leadHosts, works: (host) => isPutBack(host) && !isEtcdOnly(host.member) },
       { name: 'Compare hosts', works: isPutBack, pace: 'all', cut: 'between' },
     ],
   },

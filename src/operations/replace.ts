@@ -5,7 +5,7 @@ import { hasEtcd, isMaster, type Member, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins } from '#protocol/order.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
-import { drainNodes, leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
+import { drainNodes, leadHosts, masterStays, mayMissEndpoints, ofOneThatStays } from './control-planes.ts';
 import { drainField } from './drain.ts';
 import { addMembers, checkEtcd, isLeftOfMove, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
@@ -118,6 +118,7 @@ export const replace = {
     named: (member, record, situation) =>
       !record || stateOf(record) !== 'Joined' ? 'join' : ofOneThatStays(member, record, situation),
     unnamed: (record, situation) => (isLeftOfMove(record, situation) ? undefined : 'leave'),
+    mayBeAway: mayMissEndpoints,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       { name: 'Prepare hosts', works: joins, pace: 'all', cut: 'between' },

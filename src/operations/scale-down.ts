@@ -3,7 +3,7 @@ import { canonicalIp, type HostEntry, LISTS, type ListName } from '#api/host.ts'
 import { stateOf } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
-import { drainNodes, leadHosts, ofOneThatStays } from './control-planes.ts';
+import { drainNodes, leadHosts, mayMissEndpoints, ofOneThatStays } from './control-planes.ts';
 import { drainField } from './drain.ts';
 import { checkEtcd, isHalfMoved, isLeftOfMove, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
@@ -74,6 +74,7 @@ export const scaleDown = {
     named: (member, record, situation) =>
       record && stateOf(record) === 'Joined' ? ofOneThatStays(member, record, situation) : undefined,
     unnamed: (record, situation) => (isLeftOfMove(record, situation) ? undefined : 'leave'),
+    mayBeAway: mayMissEndpoints,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       checkEtcd,

@@ -2,7 +2,7 @@ import { stateOf } from '#api/host-record.ts';
 import { hasEtcd } from '#api/member.ts';
 import { joins } from '#protocol/order.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
-import { leadHosts, masterStays, ofOneThatStays } from './control-planes.ts';
+import { leadHosts, masterStays, mayMissEndpoints, ofOneThatStays } from './control-planes.ts';
 import { addMembers, checkEtcd, issueCertificates, leadToEtcd } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import { editOfLists, editRequest, hostList, retryField } from './request.ts';
@@ -42,6 +42,7 @@ export const scaleUp = {
     // So does what may have become a member of etcd: reset here, before it left etcd, it would take a quorum with it.
     unnamed: (record) =>
       stateOf(record) === 'Held' && !(hasEtcd(record.spec) && record.status?.touched) ? 'leave' : undefined,
+    mayBeAway: mayMissEndpoints,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       resetHosts,

@@ -18,6 +18,7 @@ const HEAVY = [
   'etcd-apart',
   'highly-available',
   'host-lost',
+  'away',
   'power-cut',
   'lost-objects',
 ];

@@ -1,5 +1,10 @@
 import type { Mutant, Witness } from './mutant.ts';
 
+const planned = (test: string): Witness => ({
+  project: 'unit',
+  file: 'src/operations/control-planes.test.ts',
+  test,
+});
 const drained = (test: string): Witness => ({
   project: 'api',
   file: 'test/conformance/drain-holds.test.ts',
@@ -37,6 +42,13 @@ export const ofOperations: readonly Mutant[] = [
     from: '"etcd-$3") ;; *) return 1 ;; esac',
     to: '"etcd-$3") ;; *) return 0 ;; esac',
     witness: ready('a static pod of a user is not ready'),
+  },
+  {
+    name: 'a dead worker keeps a dead control plane from being replaced',
+    file: 'src/operations/control-planes.ts',
+    from: '!hasEtcd(member) && (!isMaster(member) ||',
+    to: '!hasEtcd(member) && (isMaster(member) &&',
+    witness: planned('without a worker that is away; whoever has etcd must answer'),
   },
   {
     name: 'a kubelet may start before the names of its API servers are back',

@@ -224,3 +224,56 @@ it('writes down new labels first, then what the run said of the host', () => {
     ],
   });
 });
+
+describe('a host that missed something by an earlier run', () => {
+  const [first, ...others] = joined;
+  const missed = {
+    operation: 'replace',
+    sequence: 1,
+    attempt: 1,
+    did: [],
+    ok: false,
+    message: 'no answer',
+    at: '2026-01-01T00:00:00.000Z',
+  };
+  const hosts = joined.map((record) =>
+    record === first ? record : { ...record, status: { ...record.status, lastRun: missed } },
+  );
+  const ended = { ...operation, name: 'relabel' as const, word: 'relabeling', step: 'Mark nodes' };
+  const report = {
+    success: true,
+    message: '',
+    hosts: joined.map(({ spec: { ip } }) => ({ ip, ok: true, did: [] })),
+    kubeconfig: 'k',
+  };
+  const noted = (at: readonly string[]) => {
+    const members = hosts.map(({ spec: { clusterId: _id, cluster: _cluster, ...member } }) => member);
+    const plan = {
+      sequence: 1,
+      hosts: members.map((member) => ({ member, action: 'change' as const })),
+      release: [],
+      steps: [{ name: 'Mark nodes', hosts: [...at], pace: 'one' as const, cut: 'between' as const }],
+      hooks: [],
+      refusals: [],
+    };
+    const decided = outcome({
+      word: 'relabeling',
+      cluster: { status: { phase: 'Maintaining' } },
+      operation: ended,
+      plan,
+      hosts,
+      attempt: { kind: 'succeeded', report },
+    });
+    if (decided.kind !== 'act') return [];
+    return decided.effects.flatMap((effect) =>
+      effect.kind === 'note' ? effect.hosts.map(({ ip }) => ip) : [],
+    );
+  };
+
+  it('still has missed it where a run connected to others alone', () => {
+    const ips = others.map(({ spec }) => spec.ip);
+    const one = first?.spec.ip ?? '';
+    expect(noted([one])).toEqual([one]);
+    expect(noted([one, ...ips])).toEqual([one, ...ips]);
+  });
+});

@@ -101,7 +101,10 @@ export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | unde
     const host = said.get(planned.member.ip);
     if (planned.action === 'join') notes.push(done(snapshot, task, record, host, 'Joined'));
     if (planned.action === 'change') {
-      notes.push(done(snapshot, task, record, host, stateOf(record)));
+      // A run that connected to other hosts alone has not mended what this one missed before.
+      const isReached = plan?.steps.some(({ hosts: at }) => at.includes(planned.member.ip)) ?? true;
+      if (isReached || record.status?.lastRun?.ok !== false)
+        notes.push(done(snapshot, task, record, host, stateOf(record)));
       if (host?.ok !== false) rewritten.push(planned);
     }
     if (planned.action !== 'leave') continue;
