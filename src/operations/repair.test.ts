@@ -16,6 +16,9 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
     'Put back control planes',
     'Put back workers',
     'Lead hosts to the API servers',
+    'Find missing nodes',
+    'Register missing nodes',
+    'Await missing nodes',
     'Compare hosts',
   ]);
   expect(at('Put back control planes')).toEqual([1, 2, 3]);

@@ -9,8 +9,8 @@ import { editRequest, retryField } from './request.ts';
 
 const isPutBack = ({ action }: PlannedHost): boolean => action === 'change';
 const isApart = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMaster(member);
-const isWorker = (host: PlannedHost): boolean =>
-  isPutBack(host) && !isMaster(host.member) && !isEtcdOnly(host.member);
+const hasNode = (host: PlannedHost): boolean => isPutBack(host) && !isEtcdOnly(host.member);
+const isWorker = (host: PlannedHost): boolean => hasNode(host) && !isMaster(host.member);
 /** An API server or a member of etcd that is away for a moment needs the others: never two at once, never left halfway. */
 const CAREFULLY = { pace: 'one', cut: 'never' } as const;
 const CONTROL_PLANES = {
@@ -52,7 +52,10 @@ export const repair = {
       { ...CONTROL_PLANES, name: 'Put back control planes' },
       { name: 'Put back workers', works: isWorker, pace: { atMost: 10 }, cut: 'between' },
       // One that was away while control planes came and went has not got their endpoints yet.
-      { ...leadHosts, works: (host) => isPutBack(host) && !isEtcdOnly(host.member) },
+      { ...leadHosts, works: hasNode },
+      { name: 'Find missing nodes', works: ({ member }) => isMaster(member), pace: 'one', cut: 'between' },
+      { name: 'Register missing nodes', works: hasNode, pace: 'all', cut: 'between' },
+      { name: 'Await missing nodes', works: ({ member }) => isMaster(member), pace: 'one', cut: 'between' },
       { name: 'Compare hosts', works: isPutBack, pace: 'all', cut: 'between' },
     ],
   },

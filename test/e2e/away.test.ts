@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOSTS, type HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
+import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
@@ -10,6 +12,7 @@ import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
 import { holdPod } from './held-pod.ts';
 import { openLane } from './lanes.ts';
+import { answersAt, talkingPod } from './pods-that-talk.ts';
 import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';
 
@@ -17,6 +20,7 @@ import { tracesOn } from './traces.ts';
 const NAME = 'absent';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
+const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 const WORKER = 3;
 const SPARE = 4;
 
@@ -50,6 +54,12 @@ const recordOf = async (index: number) =>
     ({ spec }) => spec.ip === host(index).ip,
   )?.status;
 
+function podOn(name: string, index: number) {
+  if (!client) throw new Error('there is no client');
+  const at = { host: host(index), nodeName: nodes(index)[0] ?? '' };
+  return talkingPod(client, { namespace: `of-${name}`, name, labels: { app: name } }, at);
+}
+
 describe('a cluster', () => {
   it('is made of three control planes and a worker', async () => {
     const lists = { masterList: entries(0, 1, 2), nodeList: entries(WORKER) };
@@ -75,6 +85,21 @@ describe('a cluster', () => {
     }
     await done(`${PATH}/scaleup`, { nodeList: entries(WORKER) });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, WORKER));
+  });
+
+  it('takes a node in again that somebody has deleted', async () => {
+    const name = nodes(WORKER)[0] ?? '';
+    await client?.delete(NODES, { namespace: '', name });
+    await done(`${PATH}/repair`, {});
+    expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, WORKER));
+    // Pods get addresses of its new range.
+    const [near, far] = await Promise.all([podOn('near', WORKER), podOn('far', 0)]);
+    await seen(
+      'pods that answer each other',
+      async () => (await answersAt(near, far.ip)) && answersAt(far, near.ip),
+    );
+    for (const { namespace } of [near, far])
+      await client?.delete(NAMESPACES, { namespace: '', name: namespace });
   });
 
   it('has a dead control plane replaced while a worker is dead, which gets the new endpoints later', async () => {
