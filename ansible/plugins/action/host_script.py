@@ -8,6 +8,7 @@ argument list, no file is left there, and the host needs no Python.
         shell: /bin/sh                  # instead of the play's ansible_shell_executable
         library: member.sh              # functions that the scripts call, in the role's files/ or ROLE/NAME.sh; several as a list
         seals: false                    # it makes nothing of the host itself, which saves the time
+        secret: true                    # it answers with secrets: of a failure only the errors are told, without them
         output: /path/on/this/machine   # where standard output goes, 0600, instead of into the result
 
 Several scripts run one after the other, and those of an inner list side by side; the first that fails ends them:
@@ -26,10 +27,14 @@ import json
 import os
 import re
 import shlex
+import sys
 
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.text.converters import to_bytes, to_text
 from ansible.plugins.action import ActionBase
+
+sys.path.append(os.path.join(os.path.dirname(__file__), '..', '..', 'python'))
+from redacted import redacted  # noqa: E402
 
 # Both the same as in src/ssh/sudo.ts, which also says why.
 SUDO = 'sudo -k -n -H -u root -- '
@@ -84,7 +89,7 @@ def said(lines):
 
 
 class ActionModule(ActionBase):
-    _VALID_ARGS = frozenset(('script', 'vars', 'timeout', 'shell', 'output', 'go_on', 'library', 'seals'))
+    _VALID_ARGS = frozenset(('script', 'vars', 'timeout', 'shell', 'output', 'go_on', 'library', 'seals', 'secret'))
     _supports_check_mode = False
 
     def run(self, tmp=None, task_vars=None):
@@ -92,7 +97,7 @@ class ActionModule(ActionBase):
         args = self._task.args
         unknown = set(args) - self._VALID_ARGS
         if unknown or 'script' not in args:
-            raise AnsibleActionFail('host_script takes script, vars, timeout, shell, output, go_on, library, seals; not %s' % sorted(unknown))
+            raise AnsibleActionFail('host_script takes script, vars, timeout, shell, output, go_on, library, seals, secret; not %s' % sorted(unknown))
         variables = ''.join(assignment(key, value) for key, value in sorted((args.get('vars') or {}).items()))
         functions, calls = self._steps(args['script'], task_vars, args.get('go_on'))
         # The whole text is read before any of it runs, so that no command of it can eat the rest.
@@ -118,7 +123,11 @@ class ActionModule(ActionBase):
         found = said(lines)
         result.update(rc=answer['rc'], changed=bool(found['changes']), **found)
         if answer['rc'] != 0:
-            message = to_text(answer['stderr']).strip() or to_text(answer['stdout']).strip()
+            message = to_text(answer['stderr']).strip()
+            if args.get('secret'):
+                message = redacted(message, found['facts'].values())
+            else:
+                message = message or to_text(answer['stdout']).strip()
             if answer['rc'] == 124:
                 message = 'not done within %s s\n%s' % (args.get('timeout', 600), message)
             result.update(failed=True, msg=message[-MESSAGE_LIMIT:] or 'exit code %d' % answer['rc'])

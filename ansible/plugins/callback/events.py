@@ -47,7 +47,7 @@ class CallbackModule(CallbackBase):
         self._out.flush()
 
     def _result(self, event, result, message=None):
-        # ansible-core replaces the result of a task with no_log before it comes here.
+        # A task that answers with secrets tells none of them in its message (host_script, `secret`).
         task = result.task
         host = result.host.get_name()
         start = self._started.get((task._uuid, host))

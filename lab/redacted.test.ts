@@ -1,0 +1,69 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+/** What people read of a task that failed and whose answer holds secrets. */
+const ansible = join(import.meta.dirname, '..', 'ansible');
+const TOKEN = 'abcdef.0123456789abcdef';
+const BLOB = 'TUlJRXBBSUJBQUtDQVFFQXJmRmZzTm1wQ0hkR2dQMmtsL0o0';
+const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIB\n-----END RSA PRIVATE KEY-----';
+
+async function redacted(message: string, results: readonly string[] = []): Promise<string> {
+  const program =
+    'import json, sys; from redacted import redacted; given = json.load(sys.stdin); print(redacted(*given), end="")';
+  const { stdout } = await execa('python3', ['-c', program], {
+    input: JSON.stringify([message, results]),
+    env: { PYTHONPATH: join(ansible, 'python'), PYTHONDONTWRITEBYTECODE: '1' },
+  });
+  return stdout;
+}
+
+describe('the message of a failure', () => {
+  it.each([
+    'The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?',
+    'cannot find /var/lib/matryoshka/etcd/usr/local/bin/etcdctl or /etc/kubernetes/pki/apiserver-etcd-client.key',
+    'etcd-server: the sum is 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  ])('stays as it is: %s', async (message) => {
+    expect(await redacted(message, ['', 'yes'])).toBe(message);
+  });
+
+  it.each([
+    ['a bootstrap token', `secret bootstrap-token: ${TOKEN} exists`, 'secret bootstrap-token: … exists'],
+    ['a key', `not valid:\n${PEM}\nend`, 'not valid:\n…\nend'],
+    ['a key that is cut off', `not valid: ${PEM.slice(0, 40)}`, 'not valid: …'],
+    ['base64', `cannot decode ${BLOB}=`, 'cannot decode …'],
+  ])('has no secret: %s', async (_what, message, expected) => {
+    expect(await redacted(message)).toBe(expected);
+  });
+
+  it('has nothing of what the script has answered', async () => {
+    expect(await redacted('exists: some-answer', ['some-answer'])).toBe('exists: …');
+  });
+});
+
+it('no task hides why it failed, and those that answer with secrets say so', async () => {
+  const entries = await readdir(ansible, { recursive: true, withFileTypes: true });
+  const Tasks = z
+    .array(
+      z.looseObject({
+        no_log: z.unknown().optional(),
+        host_script: z.looseObject({ secret: z.boolean().optional() }).optional(),
+      }),
+    )
+    .nullable();
+  const secret: string[] = [];
+  for (const { parentPath, name } of entries) {
+    if (!parentPath.endsWith('/tasks') || !name.endsWith('.yml')) continue;
+    const path = join(parentPath, name);
+    for (const task of Tasks.parse(parse(await readFile(path, 'utf8'))) ?? []) {
+      expect(task.no_log, path).toBeUndefined();
+      if (task.host_script?.secret) secret.push(path.slice(ansible.length + 1));
+    }
+  }
+  expect(secret.sort()).toEqual(
+    ['admit', 'issue', 'kubeconfig'].map((name) => `roles/control-plane/tasks/${name}.yml`),
+  );
+});
