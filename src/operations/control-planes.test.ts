@@ -61,6 +61,7 @@ describe('control planes', () => {
       'Take hosts',
       'Drain and remove nodes',
       'Reset hosts',
+      'Forget removed nodes',
     ]);
   });
 
@@ -97,6 +98,7 @@ describe('control planes', () => {
       'Drain and remove nodes',
       'Remove members of etcd',
       'Reset hosts',
+      'Forget removed nodes',
     ]);
     expect(refused).toEqual([]);
   });

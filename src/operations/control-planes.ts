@@ -51,6 +51,14 @@ export const leadHosts: StepPlan = {
   cut: 'between',
 };
 
+/** A node whose host was reset cannot come back; the list of those that must not would grow for ever. */
+export const forgetNodes: StepPlan = {
+  name: 'Forget removed nodes',
+  works: masterStays,
+  pace: 'one',
+  cut: 'between',
+};
+
 /** Where anything holds a pod, every node is as it was; a node that was being emptied when it was cut off stays cordoned. */
 export const drainNodes: StepPlan = {
   name: DRAIN_NODES,

@@ -84,6 +84,7 @@ describe('etcd on hosts of its own', () => {
       'Drain and remove nodes',
       'Remove members of etcd',
       'Reset hosts',
+      'Forget removed nodes',
     ]);
     expect(at('Remove members of etcd')).toEqual([1, 4, 5, 6]);
   });

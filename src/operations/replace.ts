@@ -5,7 +5,14 @@ import { hasEtcd, isMaster, type Member, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins } from '#protocol/order.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
-import { drainNodes, leadHosts, masterStays, mayMissEndpoints, ofOneThatStays } from './control-planes.ts';
+import {
+  drainNodes,
+  forgetNodes,
+  leadHosts,
+  masterStays,
+  mayMissEndpoints,
+  ofOneThatStays,
+} from './control-planes.ts';
 import { drainField } from './drain.ts';
 import { addMembers, checkEtcd, isLeftOfMove, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
@@ -134,6 +141,7 @@ export const replace = {
       removeMembers,
       { name: 'Await the cluster', works: masterStays, pace: 'one', cut: 'between' },
       resetHosts,
+      forgetNodes,
     ],
   },
   check: (situation) => [

@@ -3,7 +3,7 @@ import { canonicalIp, type HostEntry, LISTS, type ListName } from '#api/host.ts'
 import { stateOf } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
-import { drainNodes, leadHosts, mayMissEndpoints, ofOneThatStays } from './control-planes.ts';
+import { drainNodes, forgetNodes, leadHosts, mayMissEndpoints, ofOneThatStays } from './control-planes.ts';
 import { drainField } from './drain.ts';
 import { checkEtcd, isHalfMoved, isLeftOfMove, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
@@ -83,6 +83,7 @@ export const scaleDown = {
       drainNodes,
       removeMembers,
       resetHosts,
+      forgetNodes,
     ],
   },
   check: (situation) => [

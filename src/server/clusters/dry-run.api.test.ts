@@ -148,6 +148,7 @@ describe('a dry run', () => {
       ['Take hosts', ['10.7.0.1', '10.7.0.3']],
       ['Drain and remove nodes', ['10.7.0.1']],
       ['Reset hosts', ['10.7.0.3']],
+      ['Forget removed nodes', ['10.7.0.1']],
     ]);
     const marked = await plan(routeOf('relabel'), 'made', { nodeList: [host(2, { labels: { rack: 'a' } })] });
     expect([actions(marked), marked.refusals]).toEqual([{ '10.7.0.1': 'stay', '10.7.0.2': 'change' }, []]);
