@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { forClients } from './kubeconfig.ts';
+import { firstReady, forClients } from './kubeconfig.ts';
 
 const data = Buffer.from('x').toString('base64');
 const adminConfig = (user: string) => `
@@ -28,4 +28,35 @@ it('takes over no field that a host could have planted', () => {
   const planted = `{client-certificate-data: ${data}, client-key-data: ${data}, exec: {command: /bin/sh}}`;
   expect(forClients(adminConfig(planted), '10.0.0.1', cluster)).not.toContain('exec');
   expect(() => forClients(adminConfig('{exec: {command: /bin/sh}}'), '10.0.0.1', cluster)).toThrow();
+});
+
+describe('the control plane that a kubeconfig names', () => {
+  const masters = ['m1', 'm2', 'm3'].map((ip) => ({
+    member: { ip, name: ip, duties: ['control-plane' as const] },
+    action: 'stay' as const,
+  }));
+  /** By what each API server answers on its host; undefined: SSH does not reach that host. */
+  const named = async (...answers: (string | Error | undefined)[]) => {
+    const connections = new Map(
+      answers.flatMap((stdout, at) => {
+        const run = () =>
+          stdout instanceof Error
+            ? Promise.reject(stdout)
+            : Promise.resolve({ code: 0, stdout: stdout ?? '', stderr: '' });
+        return stdout === undefined ? [] : [[`m${at + 1}`, { run }] as const];
+      }),
+    );
+    return (await firstReady(masters, connections))?.ip;
+  };
+
+  it.each<[string, (string | Error | undefined)[], string | undefined]>([
+    ['is the first that is ready', ['ok', 'ok', 'ok'], 'm1'],
+    ['is not one that SSH does not reach', [undefined, 'ok', 'ok'], 'm2'],
+    ['is not one whose API server is not ready', ['[-]etcd failed', '', 'ok\n'], 'm3'],
+    ['is not one that does not answer', [new Error('timeout'), 'ok'], 'm2'],
+    ['is the first that SSH reaches where none is ready', [undefined, '', ''], 'm2'],
+    ['is none where SSH reaches none', [], undefined],
+  ])('%s', async (_, answers, ip) => {
+    expect(await named(...answers)).toBe(ip);
+  });
 });

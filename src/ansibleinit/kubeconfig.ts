@@ -47,9 +47,30 @@ export function forClients(
   });
 }
 
+/**
+ * The first control plane whose API server is ready, asked on its host; of none the first that SSH reaches. Undefined where
+ * it reaches none.
+ */
+export async function firstReady(
+  masters: RunOrder['hosts'],
+  connections: ReadonlyMap<string, Pick<SshConnection, 'run'>>,
+): Promise<{ ip: string; connection: Pick<SshConnection, 'run'> } | undefined> {
+  const reached = masters.flatMap(({ member: { ip } }) => {
+    const connection = connections.get(ip);
+    return connection ? [{ ip, connection }] : [];
+  });
+  for (const one of reached) {
+    const url = `https://${inUrl(one.ip)}:6443/readyz`;
+    const asked = one.connection.run(`curl -sk -m 5 --noproxy '*' '${url}'`, { timeoutMs: 10_000 });
+    const answer = await asked.catch(() => undefined);
+    if (answer?.stdout.trim() === 'ok') return one;
+  }
+  return reached[0];
+}
+
 /** Reads the administrator's kubeconfig from a control plane host. */
 export async function fetchKubeconfig(
-  connection: SshConnection,
+  connection: Pick<SshConnection, 'run'>,
   address: string,
   cluster: RunOrder['cluster'],
 ): Promise<string> {

@@ -10,7 +10,7 @@ import { announcement, checkedHosts } from './checked-hosts.ts';
 import { cutOffOn } from './cut-off.ts';
 import { type Findings, hostReports } from './host-reports.ts';
 import { hostsAhead } from './hosts-ahead.ts';
-import { fetchKubeconfig } from './kubeconfig.ts';
+import { fetchKubeconfig, firstReady } from './kubeconfig.ts';
 import { isGrave, leftAlone } from './left-alone.ts';
 import { MACHINE_ON_RECORD, machineProblems } from './machines.ts';
 import { lookAtManifests } from './manifests.ts';
@@ -200,12 +200,11 @@ async function play(
 async function kubeconfigFrom({ order }: Settings, found: PrecheckResult): Promise<string | undefined> {
   if (!order.brings.includes('kubeconfig')) return undefined;
   const masters = order.hosts.filter(({ member, action }) => isMaster(member) && action !== 'leave');
-  const master = masters.find(({ member }) => found.connections.has(member.ip));
-  const connection = master && found.connections.get(master.member.ip);
-  if (!connection) throw new Failure('KubeconfigMissing', 'no control plane host answered');
+  const ready = await firstReady(masters, found.connections);
+  if (!ready) throw new Failure('KubeconfigMissing', 'no control plane host answered');
   const { address, name } = order.endpoint;
   // With nothing before the API servers it leads to one that answers. Without an address the endpoint's name is one that
   // resolves for everybody.
   const own = masters.some(({ member }) => member.ip === address);
-  return fetchKubeconfig(connection, (own ? '' : address || name) || master.member.ip, order.cluster);
+  return fetchKubeconfig(ready.connection, (own ? '' : address || name) || ready.ip, order.cluster);
 }

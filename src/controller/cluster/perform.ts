@@ -89,6 +89,8 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
   },
   'keep-kubeconfig': ({ kubeconfig }, { cluster }, { client, kubeconfigs }) =>
     kubeconfigs.keep(client, cluster, kubeconfig),
+  'point-kubeconfig': ({ to }, { cluster }, { client, kubeconfigs }) =>
+    kubeconfigs.point(client, cluster, to),
   'keep-host-keys': async ({ hosts }, { cluster, hosts: records }, { client, log }) => {
     const shown = hosts.flatMap(({ ip, keys }) => {
       const record = records.find(({ spec }) => spec.ip === ip);

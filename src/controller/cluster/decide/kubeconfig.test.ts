@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
-import { isUsable, kubeconfigIn } from './kubeconfig.ts';
+import { isUsable, kubeconfigIn, pointedAt } from './kubeconfig.ts';
 
 it('reads no end from a kubeconfig without a certificate, and takes what is none for missing', () => {
   expect(kubeconfigIn('users: [{name: a, user: {token: t}}]')).toEqual({ kind: 'present' });
@@ -34,4 +34,13 @@ it('finds nothing usable in what has ended', async () => {
   const end = kubeconfig.expires.getTime();
   expect(isUsable(text, new Date(end - 1_000))).toBe(true);
   expect(isUsable(text, new Date(end))).toBe(false);
+});
+
+it('points a kubeconfig at another address, and changes nothing else of it', () => {
+  const text = (server: string) =>
+    `# kept\nclusters: [{name: a, cluster: {server: "${server}"}}]\nusers: [{name: a, user: {token: t}}]\n`;
+  expect(pointedAt(text('https://10.0.0.1:6443'), '10.0.0.2')).toBe(text('https://10.0.0.2:6443'));
+  expect(pointedAt(text('https://[fd00::1]:6443'), 'fd00::2')).toBe(text('https://[fd00::2]:6443'));
+  expect(pointedAt('users: [{name: a, user: {token: t}}]', '10.0.0.2')).toBeUndefined();
+  expect(pointedAt('{', '10.0.0.2')).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
+import { inUrl } from '#api/host.ts';
 import { readKubeconfig } from './kubeconfig-text.ts';
 import type { Kubeconfig } from './snapshot.ts';
 
@@ -43,6 +44,15 @@ export const hasExpired = (kubeconfig: Kubeconfig, now: Date): boolean =>
 export function leadsTo(kubeconfig: Kubeconfig, addresses: readonly string[]): boolean {
   if (kubeconfig.kind !== 'present' || !kubeconfig.server || !URL.canParse(kubeconfig.server)) return false;
   return addresses.includes(new URL(kubeconfig.server).hostname.replace(/^\[|\]$/g, ''));
+}
+
+/** The same text with another address of the API servers; undefined where it names none. */
+export function pointedAt(text: string, address: string): string | undefined {
+  const kubeconfig = kubeconfigIn(text);
+  if (kubeconfig.kind !== 'present' || !kubeconfig.server || !URL.canParse(kubeconfig.server))
+    return undefined;
+  const { port } = new URL(kubeconfig.server);
+  return text.replaceAll(kubeconfig.server, `https://${inUrl(address)}:${port || '443'}`);
 }
 
 /** Whether a run has brought one of another authority: the control plane was made anew since it was kept. */

@@ -31,6 +31,8 @@ export type Effect =
   /** The record of an end that is no success is whole. */
   | { kind: 'recorded' }
   | { kind: 'keep-kubeconfig'; kubeconfig: string }
+  /** The kubeconfig names a control plane at that address from now on. */
+  | { kind: 'point-kubeconfig'; to: string }
   /** Host keys as the last run saw them, for people and for the next run. */
   | { kind: 'keep-host-keys'; hosts: readonly { ip: string; keys: readonly string[] }[] }
   | { kind: 'note'; hosts: readonly { ip: string; status: HostRecordStatus; warning?: Stall }[] }

@@ -4,8 +4,10 @@ import { WORDS } from '#api/words.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { rehearse } from './dry-run.ts';
+import { obtainKubeconfig } from './fetch.ts';
 import { pruning } from './history.ts';
 import { type Outcome, textOfProblems } from './outcome.ts';
+import { duePointing } from './point-kubeconfig.ts';
 import { touchedBefore } from './settle.ts';
 import { acceptedAs, deletionRequestId } from './signal.ts';
 import { inFlight, type Request, type Snapshot } from './snapshot.ts';
@@ -53,6 +55,11 @@ export const notOffered = stall('NotOffered', ({ applied, cluster, request }) =>
   const inference = applied ? infer(applied, cluster.spec) : undefined;
   return inference?.kind === 'not-offered' ? inference.message : 'the change is not offered';
 });
+
+export const mendKubeconfig: Rule = (snapshot) => {
+  const pointing = duePointing(snapshot);
+  return pointing ? { kind: 'act', effects: [pointing] } : obtainKubeconfig(snapshot);
+};
 
 export const letGo: Rule = ({ attempts }) => ({
   kind: 'act',

@@ -9,6 +9,7 @@ import { specHashOf } from '#operations/spec-hash.ts';
 import { HOOK } from '#protocol/hook.ts';
 import { isAgreed } from './agreed.ts';
 import { hookSignal } from './hook-signal.ts';
+import { duePointing } from './point-kubeconfig.ts';
 import { dueRemedy } from './remedy.ts';
 import { inFlight, PRECHECK, type Request, type Snapshot } from './snapshot.ts';
 import { deadlineOf, isFirstToBegin, lostAt, stopBy } from './times.ts';
@@ -45,7 +46,7 @@ export type RestSignal =
   | 'not-offered'
   /** The spec is no spec, or none that can be carried out. */
   | 'invalid'
-  /** The cluster is there and its kubeconfig Secret is not, as far as one may look. */
+  /** The cluster is there and its kubeconfig Secret is not, or names a control plane that is away. */
   | 'keyless'
   /** A control plane has been away for so long that a spare host is to take its place. */
   | 'remedied'
@@ -200,7 +201,7 @@ function spokenSignal(snapshot: Snapshot): RestSignal {
       return (snapshot.operation?.result ?? 'finished') === 'finished' ? 'unconfirmed' : 'quiet';
     return isHeld(cluster) ? 'paused' : 'declared';
   }
-  if (kubeconfig.kind !== 'present') return 'keyless';
+  if (kubeconfig.kind !== 'present' || duePointing(snapshot)) return 'keyless';
   return dueRemedy(snapshot) ? 'remedied' : 'quiet';
 }
 
@@ -241,7 +242,6 @@ export const acceptedAs = ({ status }: Snapshot['cluster'], asked: Omit<Request,
       word === asked.word && requestId === asked.requestId && specHash === asked.specHash,
   );
 
-/** Whether the request in the annotation was never accepted. */
 const isNew = ({ request, cluster }: Snapshot): boolean =>
   request !== undefined && acceptedAs(cluster, request) === undefined;
 

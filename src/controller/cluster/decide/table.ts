@@ -3,7 +3,6 @@ import type { Phase } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
 import { notAgreed } from './agreed.ts';
 import * as cancel from './cancel-rules.ts';
-import { obtainKubeconfig } from './fetch.ts';
 import * as hooks from './hook-rules.ts';
 import type { Outcome } from './outcome.ts';
 import { applyRemedy } from './remedy.ts';
@@ -30,7 +29,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   unconfirmed: rules.unconfirmed,
   'not-offered': rules.notOffered,
   invalid: rules.invalid,
-  keyless: (snapshot) => obtainKubeconfig(snapshot),
+  keyless: rules.mendKubeconfig,
   remedied: applyRemedy,
   quiet: rules.rest,
 };

@@ -86,3 +86,13 @@ it('reads nothing that was kept for another object of that name, nor what has no
   kept = secretOwnedBy();
   expect(await look()).toBe('foreign');
 });
+
+it('writes one that names another address, and knows it then', async () => {
+  const at = (address: string) =>
+    `clusters: [{name: a, cluster: {server: "https://${address}:6443"}}]\n${text}\n`;
+  kept = { ...secretOwnedBy('u1'), data: secretData({ value: at('10.0.0.1') }) };
+  await kubeconfigs.point(client, cluster(), '10.0.0.2');
+  expect(await kubeconfigs.of(client, cluster(), clock.now())).toMatchObject({
+    server: 'https://10.0.0.2:6443',
+  });
+});

@@ -8,7 +8,7 @@ import { canonicalJson } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isForbidden } from '#runtime/wire/api-error.ts';
-import { hasExpired, kubeconfigIn } from '../decide/kubeconfig.ts';
+import { hasExpired, kubeconfigIn, pointedAt } from '../decide/kubeconfig.ts';
 import { Refusal, secretIsForeign } from '../decide/refusal.ts';
 import type { Kubeconfig } from '../decide/snapshot.ts';
 import { mergeKnownHosts } from './known-hosts.ts';
@@ -19,6 +19,8 @@ export interface Kubeconfigs {
   of(client: Client, cluster: KubernetesCluster, now: Date): Promise<Kubeconfig>;
   /** Writes it; what was written is known. */
   keep(client: Client, cluster: KubernetesCluster, kubeconfig: string): Promise<void>;
+  /** Has the one that is there name the control plane at that address. */
+  point(client: Client, cluster: KubernetesCluster, address: string): Promise<void>;
   forget(key: ObjectKey): void;
 }
 
@@ -32,6 +34,12 @@ export function createKubeconfigs(clock: Clock): Kubeconfigs {
     if (kubeconfig.kind !== 'present') return void seen.delete(nameOf(cluster));
     seen.set(nameOf(cluster), { touched: touchOf(cluster), atMs: clock.monotonicMs(), kubeconfig });
   };
+  async function keepText(client: Client, cluster: KubernetesCluster, text: string) {
+    const { name = '' } = cluster.metadata;
+    const texts = { value: text, kubeconfig: text };
+    await keep(client, cluster, kubeconfigSecretName(name), () => texts);
+    note(cluster, kubeconfigIn(text));
+  }
   return {
     async of(client, cluster, now) {
       const known = seen.get(nameOf(cluster));
@@ -46,11 +54,12 @@ export function createKubeconfigs(clock: Clock): Kubeconfigs {
       note(cluster, kubeconfig);
       return kubeconfig;
     },
-    async keep(client, cluster, text) {
-      const { name = '' } = cluster.metadata;
-      const texts = { value: text, kubeconfig: text };
-      await keep(client, cluster, kubeconfigSecretName(name), () => texts);
-      note(cluster, kubeconfigIn(text));
+    keep: keepText,
+    async point(client, cluster, address) {
+      const text = await readText(client, cluster);
+      const pointed = text.kind === 'text' ? pointedAt(text.text, address) : undefined;
+      if (pointed !== undefined) await keepText(client, cluster, pointed);
+      else seen.delete(nameOf(cluster));
     },
     forget: (key) => void seen.delete(textOf(key)),
   };
@@ -70,7 +79,14 @@ function touchOf({ metadata: { generation, labels: marked, annotations: noted = 
   return canonicalJson([generation, marked, others]);
 }
 
+type Found = Exclude<Kubeconfig, { kind: 'present' }> | { kind: 'text'; text: string };
+
 async function read(client: Client, cluster: KubernetesCluster): Promise<Kubeconfig> {
+  const found = await readText(client, cluster);
+  return found.kind === 'text' ? kubeconfigIn(found.text) : found;
+}
+
+async function readText(client: Client, cluster: KubernetesCluster): Promise<Found> {
   const { namespace = '', name = '' } = cluster.metadata;
   try {
     const key = { namespace, name: kubeconfigSecretName(name) };
@@ -79,7 +95,7 @@ async function read(client: Client, cluster: KubernetesCluster): Promise<Kubecon
     if (ownership === 'foreign') return { kind: 'foreign' };
     // What was kept for an object that is gone may open another cluster: it is fetched anew, and replaced.
     const text = ownership === 'ours' ? secretText(secret, 'value') : undefined;
-    return text === undefined ? { kind: 'missing' } : kubeconfigIn(text);
+    return text === undefined ? { kind: 'missing' } : { kind: 'text', text };
   } catch (error) {
     if (!isForbidden(error)) throw error;
     return { kind: 'hidden' };
