@@ -12,6 +12,7 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
   expect(does).toEqual(Object.fromEntries([1, 2, 3, 7, 8].map((last) => [ip(last), 'change'])));
   expect(steps).toEqual([
     'Take hosts',
+    'Check the version',
     'Put back control planes that do not answer',
     'Put back control planes',
     'Put back workers',
@@ -24,7 +25,7 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
   expect(at('Put back control planes')).toEqual([1, 2, 3]);
   expect(at('Put back workers')).toEqual([7, 8]);
   expect(refused).toEqual([]);
-  for (const name of steps.slice(1, 3))
+  for (const name of steps.slice(2, 4))
     expect(repair.planning.steps.find((step) => step.name === name)).toMatchObject({
       pace: 'one',
       cut: 'never',
@@ -44,7 +45,7 @@ it('puts back members of etcd on hosts of their own first, one at a time, and le
   );
   const at = (name: string) => steps.find((step) => step.name === name)?.hosts;
   const first = ['Put back members of etcd that do not run', 'Put back members of etcd'];
-  expect(steps.slice(1, 3)).toMatchObject(first.map((name) => ({ name, hosts: [4, 5, 6].map(ip) })));
+  expect(steps.slice(2, 4)).toMatchObject(first.map((name) => ({ name, hosts: [4, 5, 6].map(ip) })));
   // One of them is a worker as well, of which the rest comes once API servers answer.
   expect(at('Put back workers')).toEqual([4, 7].map(ip));
   expect(at('Compare hosts')).toEqual([1, 4, 7, 5, 6].map(ip));

@@ -45,6 +45,7 @@ export const repair = {
     mayBeAway: () => true,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
+      { name: 'Check the version', works: ({ member }) => isMaster(member), pace: 'all', cut: 'between' },
       // API servers need these first.
       { ...MEMBERS, name: 'Put back members of etcd that do not run' },
       { ...MEMBERS, name: 'Put back members of etcd' },

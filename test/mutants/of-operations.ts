@@ -61,4 +61,15 @@ export const ofOperations: readonly Mutant[] = [
       test: 'are put back before the kubelet starts',
     },
   },
+  {
+    name: 'a cluster that somebody upgraded by hand is taken back',
+    file: 'ansible/roles/repair/files/version.sh',
+    from: '[ "$has" = "$KUBE_VERSION" ] ||',
+    to: 'true ||',
+    witness: {
+      project: 'unit',
+      file: 'lab/repair-version.test.ts',
+      test: 'leaves a cluster that somebody upgraded by hand',
+    },
+  },
 ];
