@@ -297,3 +297,12 @@ describe('what is told', () => {
     expect((await calls())[1]).toContain('--connect-to ::[fd00::1]:6443 ');
   });
 });
+
+describe('a file that a full disk has left empty', () => {
+  it('is not sealed as ours by the script that was to write it: it stays as it was sealed, and differs', async () => {
+    await run('begin');
+    await put(CONFIG, '');
+    await run('end');
+    expect(await look()).toEqual([`file ${CONFIG} changed`]);
+  });
+});

@@ -120,6 +120,54 @@ describe('taking a host', () => {
   });
 });
 
+describe('a damaged owner file', () => {
+  const path = () => join(root, 'etc/matryoshka/owner.json');
+  const damage = async (text: string, made?: string) => {
+    await mkdir(join(root, 'etc/matryoshka'), { recursive: true });
+    await writeFile(path(), text);
+    if (made !== undefined) await writeFile(join(root, 'etc/matryoshka/made'), made);
+  };
+
+  it.each([
+    ['is empty', ''],
+    [
+      'ends in a number, which may have been a longer one',
+      '{"clusterId":"a","epoch":{"sequence":1,"attempt":1',
+    ],
+    [
+      'lacks whether it was released',
+      '{"clusterId":"a","epoch":{"sequence":1,"attempt":1},"podUid":"pod-1","released":fal',
+    ],
+  ])('that %s lets nobody in, and names the way out', async (_what, text) => {
+    await damage(text);
+    for (const answer of [await take(['a', 9, 1, 'p']), await run(first, 'true')])
+      expect([answer.exitCode, answer.stderr]).toEqual([
+        REFUSED.damaged,
+        expect.stringContaining('then run here: matryoshka-fence mend'),
+      ]);
+  });
+
+  it('is mended by what the list of things made here says; a later run of that cluster is let in, another is not', async () => {
+    await damage('', 'cluster a\nhost tree /var/lib/matryoshka\n');
+    expect((await call('mend')).stdout).toContain("is cluster a's");
+    expect((await take(['b', 9, 1, 'p'])).exitCode).toBe(REFUSED.hostConflict);
+    expect((await take(first)).exitCode).toBe(0);
+  });
+
+  it('is removed where nothing was made', async () => {
+    await damage('');
+    expect((await call('mend')).stdout).toContain("the host is nobody's");
+    expect((await take(['b', 1, 1, 'p'])).exitCode).toBe(0);
+  });
+
+  it('is the only one that is mended', async () => {
+    await take(first);
+    const before = await readFile(path(), 'utf8');
+    expect((await call('mend')).exitCode).toBe(REFUSED.usage);
+    expect(await readFile(path(), 'utf8')).toBe(before);
+  });
+});
+
 describe('running a command', () => {
   it('passes output, input and exit code', async () => {
     await take(first);

@@ -9,6 +9,9 @@ const text = readFileSync(
   join(import.meta.dirname, '../ansible/roles/control-plane/files/join.sh'),
   'utf8',
 ).replaceAll('/usr/local/sbin/matryoshka-fence', 'fence');
+/** What it takes of the prelude. */
+const prelude = readFileSync(join(import.meta.dirname, '../ansible/files/prelude.sh'), 'utf8');
+const writing = prelude.slice(prelude.indexOf('unwritten()'), prelude.indexOf('# --- end of writing'));
 /** As kubeadm says that its phase of etcd has ended; the last thing that it says is about the stack. */
 const ended = (why: string): string =>
   `error: error execution phase etcd-join: error creating local etcd static pod manifest file: ${why}`;
@@ -42,12 +45,13 @@ function runWhere({ isStuck = false, member = 'announced' }: Where, ...says: str
   if (member !== 'none') writeFileSync(join(root, 'manifests/etcd.yaml'), '');
   const stubs = `
     await_joined() { return 1; }; begin_anew() { :; }; prepare_audit_log() { :; }; base64() { :; }; tar() { :; }; mkdir() { :; }
+    ${writing}
     fail() { echo "$1" >&2; exit 1; }; changed() { :; }; did() { echo "did $1"; }
     unpack() { :; }; forget_programs() { :; }
     promote() { echo "promoted by $ETCD_ENDPOINTS" >> ${root}/calls; ${member === 'slow' ? "fail 'two did not catch up'" : ':'}; }
     calls=0 says=(${says.map((why) => `'${why}'`).join(' ')})
     fence() {
-      echo "$*" >> ${root}/calls
+      grep 'kubeadm join' <<< "$*" >> ${root}/calls
       why=\${says[calls]} calls=$((calls + 1))
       [ -n "$why" ] || { PATH=${root}:$PATH "\${@:3}"; return; }
       for line in $(seq 20); do printf '[%s] kubeadm says what it does by lines as long as this one, and many of them\\n' "$line"; done

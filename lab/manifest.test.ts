@@ -102,7 +102,7 @@ describe('what is going to be made', () => {
     [
       'a file of somebody’s that is to be written',
       '/etc/containerd/config.toml',
-      'put /etc/containerd/config.toml 644 <<< x',
+      'put /etc/containerd/config.toml 644 x',
     ],
   ])('is not %s: that ends the script, by name, and stays', async (_what, path, script) => {
     await put(path, 'precious');
@@ -111,6 +111,14 @@ describe('what is going to be made', () => {
     expect(answer.stderr).toMatch(/is (there|not empty), and was not made by Matryoshka/);
     expect(await readFile(join(root, path), 'utf8')).toBe('precious');
     expect(await manifest()).toEqual([]);
+  });
+
+  it('is listed behind whole lines, whatever an earlier write has left', async () => {
+    await put('/etc/matryoshka/made', 'cluster mine\nrole tree /a\nrole tree /var/l');
+    expect(
+      (await run('own file /b; is_made tree /a && is_made file /b && ! is_made tree /var/l')).exitCode,
+    ).toBe(0);
+    expect(await manifest()).toEqual(['role tree /a', 'role file /b']);
   });
 
   it('is only the content of a folder that was there, a disk of its own for example', async () => {
@@ -139,6 +147,44 @@ describe('undoing', () => {
     await put('/data/ours/file');
     await run('unmake');
     expect(['/data/ours', '/data/lost+found/x'].filter(has)).toEqual(['/data/lost+found/x']);
+  });
+
+  it.each([
+    '/',
+    '/etc',
+    '/usr',
+    '/var',
+    '/var/lib',
+    '/home',
+    '/root',
+    '/boot',
+    '/bin',
+    '/usr/local/bin',
+    '/etc/',
+    '/var//lib',
+    '/a/..',
+    'etc',
+  ])('never touches what the system needs, whatever is listed: %s', async (path) => {
+    await put(join('/', path, 'precious'));
+    await put(
+      '/etc/matryoshka/made',
+      `cluster mine\nrole tree ${path}\nrole content ${path}\nrole file ${path}\nrole dir ${path}\n`,
+    );
+    const answer = await run('unmake');
+    expect([answer.exitCode, has(join('/', path, 'precious'))]).toEqual([1, true]);
+    expect(answer.stderr).toContain(`system`);
+  });
+
+  it('does not act on half of a line, says how to end it, and does not call the host clean', async () => {
+    await put('/var/lib/kubelet/somebody’s');
+    await put('/a/file');
+    await put('/etc/matryoshka/made', 'cluster mine\nrole tree /a\nrole tree /var/lib/kubelet');
+    const answer = await run('unmake');
+    expect([answer.exitCode, has('/a'), has('/var/lib/kubelet/somebody’s')]).toEqual([1, false, true]);
+    expect(answer.stderr).toContain('not removed: /var/lib/kubelet; the last line of');
+    // What is not there was not made yet: it is listed before.
+    await put('/etc/matryoshka/made', 'cluster mine\nrole tree /var/lib/kube');
+    expect((await run('unmake')).exitCode).toBe(0);
   });
 
   it('does nothing without a manifest', async () => {

@@ -5,6 +5,7 @@ import { ofEtcd } from './of-etcd.ts';
 import { ofHealth } from './of-health.ts';
 import { ofHooks } from './of-hooks.ts';
 import { ofIngress } from './of-ingress.ts';
+import { ofHosts } from './of-hosts.ts';
 import { ofItsEdges } from './of-its-edges.ts';
 import { ofMachines } from './of-machines.ts';
 import { ofNeighbours } from './of-neighbours.ts';
@@ -18,6 +19,7 @@ import { ofTheQueue } from './of-the-queue.ts';
 /** Every mutant that `make mutants` judges. */
 export const mutants: readonly Mutant[] = [
   ...ofTheController,
+  ...ofHosts,
   ...ofItsEdges,
   ...ofMachines,
   ...ofRequests,

@@ -12,12 +12,11 @@ alias_of() { ip link show dev "$1" 2>/dev/null | sed -n 's/^ *alias //p'; }
 has_table() { nft list table ip "$1" > /dev/null 2>&1; }
 sum_of() { nft list table ip "$1" 2>/dev/null | sha256sum; }
 addresses_of() { ip -o -4 addr show dev "$1" 2>/dev/null | awk '{ print $4 }'; }
-made_links() { sed -n "s/^$ROLE link //p" "$manifest" 2>/dev/null; }
+made_links() { made_of link; }
 is_ours() {
   is_made link "$1" && ip -o link show dev "$1" type bridge 2>/dev/null | grep -q . || return 1
   case $(alias_of "$1") in '' | matryoshka:*) ;; *) return 1 ;; esac
 }
-rewrite() { cat > "$manifest.new" && sync "$manifest.new" && mv -f "$manifest.new" "$manifest"; }
 only_ours() {
   local by; by=$(made_by)
   [ -z "$by" ] || [ "$by" = "$owner" ] || { echo "HostConflict: $manifest lists what cluster $by has made here" >&2; exit 81; }
@@ -60,8 +59,8 @@ visitors() {
 put_bridge() {
   only_ours; free "$BRIDGE" "$ID"
   local address was; was=$(sysctl -n $forwarding) || exit 1
-  [ -s "$manifest" ] || { mkdir -p "${manifest%/*}" && echo "cluster $owner" | rewrite; } || exit 1
-  grep -q "^$ROLE sysctl $forwarding=" "$manifest" || [ "$was" = 1 ] || own sysctl "$redirects=$(sysctl -n $redirects)" "$forwarding=$was"
+  [ -n "$(made_by)" ] || write_file "$manifest" 644 "cluster $owner"$'\n' || exit 1
+  made_of sysctl | grep -q "^$forwarding=" || [ "$was" = 1 ] || own sysctl "$redirects=$(sysctl -n $redirects)" "$forwarding=$was"
   own link "$BRIDGE" table "ip $BRIDGE"
   is_there "$BRIDGE" || ip link add name "$BRIDGE" type bridge || exit 1
   [ -n "$(alias_of "$BRIDGE")" ] || ip link set dev "$BRIDGE" alias "matryoshka:$ID" || exit 1
@@ -83,7 +82,7 @@ table ip $BRIDGE {
   }
 }
 RULES
-  mkdir -p "$sums" && sum_of "$BRIDGE" > "$sums/$BRIDGE"
+  write_file "$sums/$BRIDGE" 600 "$(sum_of "$BRIDGE")" || exit 1
 }
 
 remove_bridge() {
@@ -91,14 +90,14 @@ remove_bridge() {
   ! is_ours "$BRIDGE" || ip link delete dev "$BRIDGE" || exit 1
   ! is_made table "ip $BRIDGE" || ! has_table "$BRIDGE" || nft delete table ip "$BRIDGE" || exit 1
   rm -f "$sums/$BRIDGE"
-  [ ! -e "$manifest" ] || grep -vxF -e "$ROLE link $BRIDGE" -e "$ROLE table ip $BRIDGE" "$manifest" | rewrite
+  [ ! -e "$manifest" ] || write_file "$manifest" 644 "$(made_lines | grep -vxF -e "$ROLE link $BRIDGE" -e "$ROLE table ip $BRIDGE")"$'\n' || exit 1
 }
 
 # Where nothing of ours is left the host is anybody's again. The fence goes last.
 leave() {
   only_ours
   [ -z "$(made_links)" ] || exit 0
-  sed -n "s/^$ROLE sysctl //p" "$manifest" 2>/dev/null | tac | while read -r value; do sysctl -q -w "$value" || exit 1; done || exit 1
+  made_of sysctl | tac | while read -r value; do sysctl -q -w "$value" || exit 1; done || exit 1
   rm -f "$manifest"
   # shellcheck disable=SC2086
   "$R/usr/local/sbin/matryoshka-fence" release $RUN > /dev/null || exit 1

@@ -5,20 +5,20 @@ umask 022
 unit=matryoshka-balancer.service root=$work/balancer folder=/etc/matryoshka/balancer
 own dir /etc/matryoshka/balancer file /etc/matryoshka/balancer/ca.crt /etc/matryoshka/balancer/haproxy.cfg \
   file /etc/systemd/system/matryoshka-balancer.service unit matryoshka-balancer.service
-mkdir -p $folder
+mkdir -p $folder || exit 1
 before=$(cat $folder/* 2>/dev/null | sha256sum)
 # A host that has joined has the authority of the cluster; one that joins is given it.
-if [ -s /etc/kubernetes/pki/ca.crt ]; then put $folder/ca.crt 644 < /etc/kubernetes/pki/ca.crt
-else base64 -d <<< "$CA" | put $folder/ca.crt 644; fi
-put $folder/haproxy.cfg 644 <<< "$BALANCER_CONFIG"
+if [ -s /etc/kubernetes/pki/ca.crt ]; then authority=$(cat /etc/kubernetes/pki/ca.crt)
+else authority=$(printf %s "$CA" | base64 -d); fi
+put $folder/ca.crt 644 "$authority"
+put $folder/haproxy.cfg 644 "$BALANCER_CONFIG"
 
 restart=
 if unpack balancer "$BALANCER_IMAGE"; then restart=yes; fi
 # It may have been unpacked with the images of the host.
 [ ! -e "$installed/balancer.running" ] || is_installed balancer.running "$BALANCER_IMAGE" || restart=yes
-mkdir -p "$root"/{etc/balancer,proc,sys,dev,run,tmp,var/tmp}
-put /etc/systemd/system/$unit 644 <<U && restart=yes
-[Unit]
+mkdir -p "$root"/{etc/balancer,proc,sys,dev,run,tmp,var/tmp} || exit 1
+put /etc/systemd/system/$unit 644 "[Unit]
 Description=HAProxy in front of the API servers of the cluster
 Documentation=https://docs.haproxy.org/
 After=network.target
@@ -37,8 +37,7 @@ RestartSec=1
 OOMScoreAdjust=-998
 
 [Install]
-WantedBy=multi-user.target
-U
+WantedBy=multi-user.target" && restart=yes
 if [ -n "$restart" ] || ! systemctl is-active -q $unit; then
   enable_unit $unit; systemctl restart $unit || fail "the balancer does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
   changed $unit
@@ -47,7 +46,7 @@ elif [ "$before" != "$(cat $folder/* | sha256sum)" ]; then
   systemctl kill -s USR2 --kill-who=main $unit || fail 'the balancer does not take its new configuration'
   changed 'configuration of the balancer'
 fi
-echo "$BALANCER_IMAGE" > "$installed/balancer.running"
+mark balancer.running "$BALANCER_IMAGE"
 for try in $(seq 50); do
   curl -sk -m 2 -o /dev/null "https://$BALANCER_ADDRESS/readyz" && exit 0
   sleep 0.2

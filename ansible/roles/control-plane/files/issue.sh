@@ -1,7 +1,9 @@
 # Certificates for members of etcd on hosts of their own, signed with the authority on this control plane. Whether the
 # cluster is still to be made says `anew`: then what members hold of an earlier try is worth nothing.
 umask 077
-mkdir -p "$state"
+mkdir -p "$state" || exit 1
+# Keys lie there.
+trap 'rm -rf "$state/etcd-certificates" "$state/certificates.yaml"' EXIT
 if ! await_joined; then
   [ -n "$CREATES" ] || fail 'by what stands on it this host is no control plane of the cluster; nothing was changed'
   begin_anew
@@ -11,11 +13,10 @@ if ! await_joined; then
 fi
 pki=/etc/kubernetes/pki
 issue() { # FOLDER CONFIG PHASE…
-  local folder=$1 config=$2 phase; shift 2
-  printf '%s\n' "${config//CERTIFICATES_DIR/$folder}" > "$state/certificates.yaml"
+  local folder=$1 config=$2 phase out; shift 2
+  write_file "$state/certificates.yaml" 600 "${config//CERTIFICATES_DIR/$folder}"$'\n' || exit 1
   for phase; do
-    kubeadm init phase certs "$phase" --config "$state/certificates.yaml" > "$state/certificates.out" 2>&1 ||
-      fail "$phase: $(tail -3 "$state/certificates.out")"
+    out=$(kubeadm init phase certs "$phase" --config "$state/certificates.yaml" 2>&1) || fail "$phase: $(tail -3 <<< "$out")"
   done
   rm -f "$state/certificates.yaml"
 }
@@ -24,8 +25,8 @@ issue() { # FOLDER CONFIG PHASE…
 while read -r address config; do
   [ -n "$address" ] || continue
   folder=$state/etcd-certificates
-  rm -rf "$folder"; mkdir -p "$folder/etcd"
-  cp $pki/etcd/ca.crt $pki/etcd/ca.key "$folder/etcd/"
+  rm -rf "$folder"
+  said=$({ mkdir -p "$folder/etcd" && cp $pki/etcd/ca.crt $pki/etcd/ca.key "$folder/etcd/"; } 2>&1) || unfinished "$folder" "$said" "$folder"
   issue "$folder" "${config//DOCUMENT/$'\n---\n'}" etcd-server etcd-peer
   result "pki_$address" "$(tar -C "$folder/etcd" -czf - ca.crt {server,peer}.{crt,key} | base64 -w0)"
   rm -rf "$folder"

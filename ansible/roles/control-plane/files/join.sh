@@ -1,22 +1,23 @@
 # kubeadm join of a further control plane. Complete: left. Cut short, or taken out since: taken out of etcd, reset and done again.
 umask 077
-mkdir -p "$state"
+mkdir -p "$state" || exit 1
+trap 'rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"' EXIT
 if [ -z "$WAS_REMOVED" ] && await_joined; then
   did joined
   exit 0
 fi
 [ -n "$PKI" ] || fail 'the keys of the control plane were not handed over'
 begin_anew leave_etcd
-mkdir -p /etc/kubernetes/pki
-base64 -d <<< "$PKI" | tar -xzf - --no-same-owner -C /etc/kubernetes/pki || fail 'the keys of the control plane cannot be unpacked'
+mkdir -p /etc/kubernetes/pki || exit 1
+untar_into /etc/kubernetes/pki "$PKI"
 prepare_audit_log
 # Protected: a member that etcd has just taken in must come up before anybody else changes this host. What has the token is
 # there meanwhile only: before and after, a run may be stopped.
 kubeadm_join() { # BEFORE FLAG…
   local before=$1 code; shift
-  printf '%s\n' "$DISCOVERY" > "$state/discovery.conf"
-  printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
-  /usr/local/sbin/matryoshka-fence protect kubeadm-join sh -c "$before kubeadm join --config $state/kubeadm-join.yaml $* && echo $CLUSTER_ID $NAME $IP > /etc/matryoshka/joined" >> "$state/join.out" 2>&1
+  write_file "$state/discovery.conf" 600 "$DISCOVERY"$'\n' && write_file "$state/kubeadm-join.yaml" 600 "$KUBEADM_CONFIG"$'\n' || exit 1
+  /usr/local/sbin/matryoshka-fence protect kubeadm-join bash -c "$(declare -f unwritten write_file)
+    $before kubeadm join --config $state/kubeadm-join.yaml $* && write_file /etc/matryoshka/joined 600 \$'$CLUSTER_ID $NAME $IP\\n'" >> "$state/join.out" 2>&1
   code=$?
   rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
   return "$code"
@@ -47,6 +48,8 @@ if [ "$code" != 0 ] && gave_up_halfway && promoted 2> "$state/join.why"; then
 fi
 if [ "$code" != 0 ]; then
   out=$(grep -v -e addrConn -e '^{"level":' "$state/join.out" | tail -20)
+  # It could not be kept where the disk is full.
+  out=${out:-"kubeadm ended with code $code; see that there is room in /run, /etc and /var/lib"}
   echo "${out//$SECRET/…}" >&2
   # Why it was not gone on with: last, since the end is what is kept of a long message.
   cat "$state/join.why" >&2

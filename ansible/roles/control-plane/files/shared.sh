@@ -10,11 +10,10 @@ forget_other_keys() {
 
 # make_shared: on the first control plane, before it starts.
 make_shared() {
-  mkdir -p "$shared"
-  printf '%s\n' "$MADE_WITH" > "$shared/made-with"
+  mkdir -p "$shared" || exit 1
+  write_file "$shared/made-with" 600 "$MADE_WITH"$'\n' || exit 1
   # Without `identity`: what is in etcd is encrypted, or is not taken for a Secret.
-  [ -z "$ENCRYPTION_AT_REST" ] || cat > "$shared/encryption.yaml" <<Y
-apiVersion: apiserver.config.k8s.io/v1
+  [ -z "$ENCRYPTION_AT_REST" ] || write_file "$shared/encryption.yaml" 600 "apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
 resources:
   - resources: [secrets]
@@ -23,14 +22,15 @@ resources:
           keys:
             - name: key1
               secret: $(head -c 32 /dev/urandom | base64 -w0)
-Y
+" || exit 1
   rm -rf "$shared/patches"
+  local name content
   while read -r name content; do
     [ -n "$name" ] || continue
-    mkdir -p "$shared/patches"
-    base64 -d <<< "$content" > "$shared/patches/$name"
+    content=$(printf %s "$content" | base64 -d && echo .) || fail "patch $name is no base64"
+    write_file "$shared/patches/$name" 600 "${content%.}" || exit 1
   done <<< "$PATCHES"
-  [ -z "$AUDIT_POLICY" ] || printf '%s\n' "$AUDIT_POLICY" > "$shared/audit-policy.yaml"
+  [ -z "$AUDIT_POLICY" ] || write_file "$shared/audit-policy.yaml" 600 "$AUDIT_POLICY"$'\n' || exit 1
   prepare_audit_log
 }
 
@@ -38,5 +38,5 @@ Y
 prepare_audit_log() {
   [ -e "$shared/audit-policy.yaml" ] || return 0
   own dir /var/log/kubernetes tree /var/log/kubernetes/audit
-  mkdir -p "$R/var/log/kubernetes/audit"
+  mkdir -p "$R/var/log/kubernetes/audit" || exit 1
 }

@@ -9,7 +9,7 @@ fi
 next=$(awk '/^etcd:/ { skip = 1; next } /^[^ ]/ { skip = 0 } !skip' <<< "$config"; sed 's/^{\(.*\)}$/\1/; s/^"etcd"/etcd/' <<< "$ETCD_STANZA")
 [ "$next" != "$config" ] || exit 0
 mkdir -p "$state"
-printf '%s\n' "$next" > "$state/ClusterConfiguration"
+write_file "$state/ClusterConfiguration" 600 "$next"$'\n' || exit 1
 kubectl -n kube-system create configmap kubeadm-config --from-file="$state/ClusterConfiguration" --dry-run=client -o json |
   kubectl -n kube-system replace --validate=false -f - > /dev/null || fail 'kubeadm-config cannot be changed'
 rm -f "$state/ClusterConfiguration"

@@ -1,5 +1,5 @@
 # The API server of this host asks other members of etcd. One that does not become ready with them goes back.
-manifest=/etc/kubernetes/manifests/kube-apiserver.yaml new=/etc/kubernetes/kube-apiserver.new
+manifest=/etc/kubernetes/manifests/kube-apiserver.yaml
 server() { # prints the process of this host's API server; pods may run others
   local process name
   for process in /proc/[0-9]*; do
@@ -14,9 +14,9 @@ serves() { # ETCD-SERVERS: the API server that runs asks them, and is ready
   [ -n "$process" ] && asks "$process" "$1" && curl -sk -m 3 https://127.0.0.1:6443/readyz | grep -qx ok
 }
 lead() { # ETCD-SERVERS
-  local process deaf=0 end=$((SECONDS + 180))
-  umask 077
-  sed "s#^\( *- --etcd-servers=\).*#\1$1#" $manifest > $new && mv -f $new $manifest
+  local text process deaf=0 end=$((SECONDS + 180))
+  # Read and written whole: a kubelet that finds less ends the API server.
+  text=$(sed "s#^\( *- --etcd-servers=\).*#\1$1#" $manifest) && [ -n "$text" ] && write_file $manifest 600 "$text"$'\n' || return 1
   until serves "$1"; do
     [ $SECONDS -lt $end ] || return 1
     process=$(server)

@@ -1,21 +1,24 @@
 # A member of etcd beside this control plane, as a static pod that kubeadm describes.
 umask 077
-mkdir -p "$state"
+mkdir -p "$state" || exit 1
+trap 'rm -rf /etc/kubernetes/etcd.new "$state/etcd.yaml"' EXIT
 own tree /var/lib/etcd
-mkdir -p /var/lib/etcd
+mkdir -p /var/lib/etcd || exit 1
 bring_programs
-printf '%s\n' "${KUBEADM_CONFIG//CERTIFICATES_DIR//etc/kubernetes/pki}" > "$state/etcd.yaml"
-phase() { kubeadm init phase "$@" --config "$state/etcd.yaml" > "$state/etcd.out" 2>&1 || fail "$*: $(tail -3 "$state/etcd.out")"; }
+write_file "$state/etcd.yaml" 600 "${KUBEADM_CONFIG//CERTIFICATES_DIR//etc/kubernetes/pki}"$'\n' || exit 1
+phase() { out=$(kubeadm init phase "$@" --config "$state/etcd.yaml" 2>&1) || fail "$*: $(tail -3 <<< "$out")"; }
 for certificate in etcd-server etcd-peer etcd-healthcheck-client apiserver-etcd-client; do phase certs $certificate; done
 enter /var/lib/etcd
 manifest=/etc/kubernetes/manifests/etcd.yaml new=/etc/kubernetes/etcd.new
 if [ -n "$initial" ] || [ ! -e $manifest ]; then
   # Made elsewhere first: the kubelet would start what kubeadm writes at once, a first member instead of one more.
-  mkdir -p $new
+  rm -rf $new
+  mkdir -p $new || exit 1
   KUBEADM_INIT_DRYRUN_DIR=$new phase etcd local --dry-run
   # With data of its own it is the member that it was.
-  [ -z "$initial" ] || sed -i "s#^\( *\)- --initial-cluster=.*#\1- --initial-cluster=$initial\n\1- --initial-cluster-state=existing#" $new/etcd.yaml
-  mv -f $new/etcd.yaml $manifest || fail "cannot write $manifest"
+  text=$(sed -e "${initial:+s#^\( *\)- --initial-cluster=.*#\1- --initial-cluster=$initial\n\1- --initial-cluster-state=existing#}" $new/etcd.yaml) &&
+    [ -n "$text" ] || fail "kubeadm wrote no manifest of etcd; see that there is room in /etc/kubernetes"
+  write_file $manifest 600 "$text"$'\n' || exit 1
   rm -rf $new
   changed $manifest
 fi

@@ -2,8 +2,8 @@
 umask 077
 unit=matryoshka-etcd.service folder=/etc/matryoshka/etcd data=/var/lib/etcd bin=$work/etcd/usr/local/bin
 own tree $folder $data unit $unit file /etc/systemd/system/$unit
-mkdir -p $folder $data
-base64 -d <<< "$PKI" | tar -xzf - --no-same-owner -C $folder || fail 'the certificates of this member cannot be unpacked'
+mkdir -p $folder $data || exit 1
+untar_into $folder "$PKI"
 client() { echo "https://$(in_url "$1"):2379"; }
 
 start() { # INITIAL-CLUSTER STATE
@@ -12,8 +12,7 @@ start() { # INITIAL-CLUSTER STATE
   "$bin/etcd" --help 2>&1 | grep -q -- '--feature-gates' ||
     flags='--experimental-watch-progress-notify-interval=5s --experimental-initial-corrupt-check=true'
   case $IP in *:*) loopback=::1 ;; *) loopback=127.0.0.1 ;; esac
-  put /etc/systemd/system/$unit 644 <<U
-[Unit]
+  put /etc/systemd/system/$unit 644 "[Unit]
 Description=etcd of the cluster
 Documentation=https://etcd.io/docs/
 Wants=network-online.target
@@ -40,8 +39,7 @@ ProtectHome=yes
 PrivateTmp=yes
 
 [Install]
-WantedBy=multi-user.target
-U
+WantedBy=multi-user.target"
   enable_unit $unit
   systemctl restart $unit || fail "etcd does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
   changed $unit

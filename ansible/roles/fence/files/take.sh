@@ -8,11 +8,12 @@ if [ "$joined_id" = "${RUN%% *}" ] && [ -n "$joined_ip" ] && [ "$joined_name $jo
 fi
 new=$(mktemp /usr/local/sbin/.matryoshka-fence.XXXXXX) || exit 1
 trap 'rm -f "$new"' EXIT
-printf '%s\n' "$FENCE" > "$new" && chmod 755 "$new" || exit 1
+said=$({ printf '%s\n' "$FENCE" | tee "$new" > /dev/null && [ "$(cat "$new")" = "$FENCE" ] && chmod 755 "$new" && sync "$new"; } 2>&1) ||
+  { unwritten "$fence" "${said:-it reads other than it was written}"; exit 1; }
 # shellcheck disable=SC2086
 "$new" take $RUN $OPTIONS; code=$?
 [ "$code" = 0 ] || exit "$code"
-{ [ -x "$fence" ] && cmp -s "$new" "$fence"; } || mv -f "$new" "$fence" || exit 1
+{ [ -x "$fence" ] && cmp -s "$new" "$fence"; } || { mv -fT "$new" "$fence" && sync "${fence%/*}"; } || exit 1
 [ ! -e /etc/matryoshka/joined ] || [ ! -s /etc/kubernetes/admin.conf ] || result serves "$(joined_cluster)"
 # Where a member of etcd of this cluster runs: beside a control plane, or as a unit of its own.
 if [ "$(made_by)" = "${RUN%% *}" ]; then

@@ -1,16 +1,22 @@
 # What the name of the API servers stands for on this host.
+# set_lines FILE: our lines go to its end, in place: it may be a mount. Bytes of others stay, whatever they are (grep -a).
+set_lines() {
+  local new=$work/hosts.new said
+  said=$({ others_of "$1" && printf '%s\n' "$lines"; } 2>&1 > "$new") || unfinished "$new" "$said" "$new"
+  overwrite "$1" "$new"
+}
+others_of() { # FILE: its lines but ours; no line at all is no failure
+  grep -av '# matryoshka ' "$1" || [ $? = 1 ]
+}
 if [ -n "$ENDPOINT_ADDRESSES" ]; then
+  # shellcheck disable=SC2086
   lines=$(printf "%s $ENDPOINT_NAME # matryoshka $CLUSTER_ID\n" $ENDPOINT_ADDRESSES)
-  if [ "$lines" != "$(grep '# matryoshka ' /etc/hosts)" ]; then
-    # In place: the file may be a mount.
+  if [ "$lines" != "$(grep -a '# matryoshka ' /etc/hosts)" ]; then
+    is_made line /etc/hosts || [ -z "$(tail -c 1 /etc/hosts | tr '\0' x)" ] || own before '/etc/hosts without an end of its last line'
     own line /etc/hosts
-    { grep -v '# matryoshka ' /etc/hosts; printf '%s\n' "$lines"; } > "$work/hosts" && cat "$work/hosts" > /etc/hosts
-    rm -f "$work/hosts"; changed /etc/hosts
+    set_lines /etc/hosts; changed /etc/hosts
     # Pods on the host's network have a copy of the file, which the kubelet renews when it starts a container.
-    for copy in $(grep -l "# matryoshka $CLUSTER_ID\$" /var/lib/kubelet/pods/*/etc-hosts 2>/dev/null); do
-      { grep -v '# matryoshka ' "$copy"; printf '%s\n' "$lines"; } > "$work/hosts" && cat "$work/hosts" > "$copy"
-      rm -f "$work/hosts"
-    done
+    for copy in $(grep -al "# matryoshka $CLUSTER_ID\$" /var/lib/kubelet/pods/*/etc-hosts 2>/dev/null); do set_lines "$copy"; done
   fi
 fi
 [ -z "${DID-}" ] || did "$DID"

@@ -1,13 +1,13 @@
 # The host itself: the manifest, kernel settings, the name of the API servers.
 by=$(made_by)
 [ -z "$by" ] || [ "$by" = "$CLUSTER_ID" ] || fail "HostConflict: $manifest lists what cluster $by has made here"
-mkdir -p "$installed"
-[ -n "$by" ] || { printf 'cluster %s\n' "$CLUSTER_ID" > "$manifest.new" && sync "$manifest.new" && mv -f "$manifest.new" "$manifest"; }
+mkdir -p "$installed" || exit 1
+[ -n "$by" ] || write_file "$manifest" 644 "cluster $CLUSTER_ID"$'\n' || exit 1
 # Only ever ours, whatever is there: downloads, and the artifacts of the meta cluster's host.
-is_made tree /var/lib/matryoshka || echo "$ROLE tree /var/lib/matryoshka" >> "$manifest"
-mkdir -p "$work"
+is_made tree /var/lib/matryoshka || add_made "$ROLE tree /var/lib/matryoshka"
+mkdir -p "$work" || exit 1
 
-if ! grep -q "^$ROLE before " "$manifest"; then
+if [ -z "$(made_of before)" ]; then
   settings=()
   for name in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables vm.overcommit_memory kernel.panic kernel.panic_on_oops; do
     setting=$(sysctl -n "$name" 2>/dev/null) && settings+=("$name=$setting")
@@ -15,12 +15,10 @@ if ! grep -q "^$ROLE before " "$manifest"; then
   own sysctl "${settings[@]}" file /etc/modules-load.d/matryoshka.conf /etc/sysctl.d/99-matryoshka.conf \
     before 'kernel settings looked at'
 fi
-put /etc/modules-load.d/matryoshka.conf 644 <<< $'overlay\nbr_netfilter' && modprobe -a overlay br_netfilter 2>/dev/null
-put /etc/sysctl.d/99-matryoshka.conf 644 <<'S' && sysctl -q -p /etc/sysctl.d/99-matryoshka.conf 2>/dev/null
-net.ipv4.ip_forward = 1
+put /etc/modules-load.d/matryoshka.conf 644 $'overlay\nbr_netfilter' && modprobe -a overlay br_netfilter 2>/dev/null
+put /etc/sysctl.d/99-matryoshka.conf 644 'net.ipv4.ip_forward = 1
 -net.bridge.bridge-nf-call-iptables = 1
--net.bridge.bridge-nf-call-ip6tables = 1
-S
+-net.bridge.bridge-nf-call-ip6tables = 1' && sysctl -q -p /etc/sysctl.d/99-matryoshka.conf 2>/dev/null
 [ "$(cat /proc/sys/net/ipv4/ip_forward)" = 1 ] || sysctl -q net.ipv4.ip_forward=1 || fail 'cannot set net.ipv4.ip_forward'
 
 # Members of etcd 3.6 wait without a bound for each other's answers (its read timeout is set on `Dial`, which `DialContext`
@@ -28,7 +26,7 @@ S
 # meanwhile, nobody leads for so long. So such a connection is given up after some 13 s.
 if [ -n "${CARRIES_ETCD:-}" ] && [ "$(cat "$R/proc/sys/net/ipv4/tcp_retries2")" -gt 5 ]; then
   own sysctl "net.ipv4.tcp_retries2=$(cat "$R/proc/sys/net/ipv4/tcp_retries2")"
-  put /etc/sysctl.d/99-matryoshka-etcd.conf 644 <<< 'net.ipv4.tcp_retries2 = 5'
+  put /etc/sysctl.d/99-matryoshka-etcd.conf 644 'net.ipv4.tcp_retries2 = 5'
   sysctl -q net.ipv4.tcp_retries2=5 || fail 'cannot set net.ipv4.tcp_retries2'
 fi
 
@@ -48,7 +46,7 @@ case $POD_CIDR in *:*)
       [ "$(cat "$file")" != 1 ] || settings+=("net.ipv6.conf.${link//.//}.forwarding=1")
     done
     own sysctl "${settings[@]}" net.ipv6.conf.all.forwarding=0
-    put /etc/sysctl.d/99-matryoshka-ipv6.conf 644 <<< "${lines}net.ipv6.conf.all.forwarding = 1"
+    put /etc/sysctl.d/99-matryoshka-ipv6.conf 644 "${lines}net.ipv6.conf.all.forwarding = 1"
     [ -z "$lines" ] || sysctl -q -p /etc/sysctl.d/99-matryoshka-ipv6.conf || fail 'cannot set accept_ra of the interfaces that listen to routers'
     sysctl -q net.ipv6.conf.all.forwarding=1 || fail 'cannot set net.ipv6.conf.all.forwarding'
   } ;;

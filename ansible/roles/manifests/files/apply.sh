@@ -14,4 +14,4 @@ while read -r file content; do
   done
 done <<< "$MANIFESTS"
 sum=$(sha256sum <<< "$MANIFESTS" | cut -d' ' -f1)
-is_installed manifests "$sum" || { echo "$sum" > "$installed/manifests"; changed "manifests: $(grep -c . <<< "$MANIFESTS") files"; }
+is_installed manifests "$sum" || { mark manifests "$sum"; changed "manifests: $(grep -c . <<< "$MANIFESTS") files"; }

@@ -6,4 +6,4 @@ for try in $(seq 20); do
   sleep 0.5
 done
 sum=$(sha256sum <<< "$MANIFEST" | cut -d' ' -f1)
-is_installed network "$sum" || { echo "$sum" > "$installed/network"; changed 'pod network'; }
+is_installed network "$sum" || { mark network "$sum"; changed 'pod network'; }

@@ -7,7 +7,7 @@ fi
 # tool NAME ARGUMENT…: the host's own, or else the one of the image that made rules and sets.
 tool() { if command -v "$1" > /dev/null; then "$@"; else chroot "$work/network-policies" "$@"; fi; }
 has_tool() { command -v "$1" > /dev/null || [ -d "$work/network-policies" ]; }
-listed() { sed -n "s/^$ROLE $1 //p" "$manifest" 2>/dev/null | paste -sd'|'; }
+listed() { made_of "$1" | paste -sd'|'; }
 ours=$(listed chains)
 for command in iptables ip6tables; do
   [ -n "$ours" ] && has_tool $command || continue
@@ -33,9 +33,9 @@ elif [ -n "$sets" ]; then
     if tool ipset destroy "$set"; then changed "set $set"; else left=yes; fi
   done
   # Where something else stays, a later reset has no tools of the image any more; where a set does, it needs them.
-  if [ -z "$left" ]; then sed -i "/^$ROLE sets /d" "$manifest"; else stayed=1; touch "$work/needed"; fi
+  if [ -z "$left" ]; then write_file "$manifest" 644 "$(made_lines | grep -v "^$ROLE sets ")"$'\n' || stayed=1; else stayed=1; touch "$work/needed"; fi
 fi
-sed -n "s/^$ROLE shared //p" "$manifest" 2>/dev/null | while read -r family table; do
+made_of shared | while read -r family table; do
   nft list table "$family" "$table" > /dev/null 2>&1 || continue
   nft list table "$family" "$table" | grep -qvE '^(table .*|\}|\s*(chain .*|\}|type .*|))$' || nft delete table "$family" "$table"
 done

@@ -1,30 +1,35 @@
 # Certificates and kubeconfigs of this control plane that were changed or lost are issued again, with new keys, by the
 # authority that is here.
+take_up || exit 1
 list=$(base64 -d <<< "$DIFFERS")
 config=$state/repair.yaml
 issue() { # PHASE FILE…
-  local phase=$1 file; shift
+  local phase=$1 file said; shift
   for file; do no_folder "$file"; done
   for file; do keep_replaced "$file"; done
   rm -rf "$exchanging.new"
   for file; do
-    mkdir -p "$exchanging.new${file%/*}"; echo "$file" >> "$exchanging.new/list"
-    [ ! -e "$R$file" ] && [ ! -L "$R$file" ] || cp -aT "$R$file" "$exchanging.new$file" || fail "$file cannot be kept"
+    mkdir -p "$exchanging.new${file%/*}" || exit 1
+    [ ! -e "$R$file" ] && [ ! -L "$R$file" ] || said=$(cp -aT "$R$file" "$exchanging.new$file" 2>&1) || unfinished "$exchanging$file" "$said" "$exchanging.new"
   done
+  write_file "$exchanging.new/list" 600 "$(printf '%s\n' "$@")"$'\n' || exit 1
   # On the disk before anything goes: the host may die at any moment, and what is there whole is taken up then.
-  sync -f "$exchanging.new"; mv -T "$exchanging.new" "$exchanging" || fail "$exchanging is there already; ask again"
+  said=$(sync -f "$exchanging.new" 2>&1) || unfinished "$exchanging" "$said" "$exchanging.new"
+  mv -T "$exchanging.new" "$exchanging" || fail "$exchanging is there already; ask again"
   sync "${exchanging%/*}"
   # kubeadm makes what is not there, and leaves alone what is.
+  write_file "$config" 600 "$KUBEADM_CONFIG"$'\n' || exit 1
   for file; do rm -f "$R$file"; done
-  printf '%s\n' "$KUBEADM_CONFIG" > "$config"
   # shellcheck disable=SC2086
-  out=$(kubeadm init phase $phase --config "$config" 2>&1 < /dev/null) || {
+  out=$(kubeadm init phase $phase --config "$config" 2>&1 < /dev/null) && all_there "$@" || {
     take_up; rm -f "$config"
     fail "kubeadm init phase $phase: $(tail -3 <<< "$out")"
   }
   sync -f "$R$kubernetes"; drop_exchanged; rm -f "$config"
   changed "issued again: $phase"
 }
+# A disk that fills leaves files empty.
+all_there() { local file; for file; do [ -s "$R$file" ] || return 1; done; }
 done=' '
 while IFS=$'\t' read -r kind thing how; do
   [ "$kind" = file ] && [ "$(remedy "$kind" "$thing" "$how" "$list")" = issue ] || continue

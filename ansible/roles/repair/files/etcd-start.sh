@@ -1,5 +1,5 @@
 # What of etcd may be started, or started anew, and what waits for the next repair.
-later() { echo "$1; ${2:-mend or replace that host, and ask again}" > "$pending.why"; return 1; } # WHY [WHAT-TO-DO]
+later() { write_file "$pending.why" 600 "$1; ${2:-mend or replace that host, and ask again}"$'\n'; return 1; } # WHY [WHAT-TO-DO]
 listed_at() { # ADDRESS
   local pki=$R$kubernetes/pki/etcd
   [ -n "$IS_MASTER" ] || pki=$R/etc/matryoshka/etcd

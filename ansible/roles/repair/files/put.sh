@@ -3,20 +3,20 @@ as_sealed() { chmod "$(sealed "$1" 4)" "$2" && chown "$(sealed "$1" 5)" "$2"; } 
 no_folder() { [ -L "$R$1" ] || [ ! -d "$R$1" ] || fail "a folder stands where $1 was; move it away and ask again"; } # PATH
 # What is replaced may be somebody's, and exist nowhere else: it stays, for root alone, where nothing runs by it.
 keep_replaced() { # PATH
-  local to=$work/set-aside$1
+  local to=$work/set-aside$1 said
   [ -e "$R$1" ] || [ -L "$R$1" ] || return 0
   [ -L "$R$1" ] || [ "$(sha256sum < "$R$1" | cut -d' ' -f1)" != "$(sealed "$1" 11)" ] || return 0
   while [ -e "$to" ] || [ -L "$to" ]; do ! cmp -s "$R$1" "$to" || return 0; to=$to~; done
-  mkdir -p "${to%/*}" && cp -PT "$R$1" "$to" && { [ -L "$to" ] || chmod 600 "$to"; } || fail "$1 cannot be set aside; see that there is room in /var/lib"
+  said=$({ mkdir -p "${to%/*}" && cp -PT "$R$1" "$to" && { [ -L "$to" ] || { chmod 600 "$to" && sync "$to"; }; }; } 2>&1) || unfinished "${to#"$R"}, where $1 is set aside," "$said" "$to"
   changed "$1 is set aside as ${to#"$R"}"
 }
 put_copy() { # PATH
   # The kubelet and systemd pass over a name that begins with a dot.
-  local new=$R${1%/*}/.${1##*/}.matryoshka copy
+  local new=$R${1%/*}/.${1##*/}.matryoshka copy said
   copy=$(copy_of "$1") || fail "there is no copy of $1"
   no_folder "$1"; keep_replaced "$1"
   # Programs with a user of their own read in these folders.
   (umask 022; mkdir -p "$R${1%/*}")
-  cp "$copy" "$new" && as_sealed "$1" "$new" && mv -fT "$new" "$R$1" || fail "$1 cannot be put back"
+  said=$({ cp "$copy" "$new" && cmp "$copy" "$new" && as_sealed "$1" "$new" && sync "$new" && mv -fT "$new" "$R$1" && sync "$R${1%/*}"; } 2>&1) || unfinished "$1" "$said" "$new"
   changed "$1 is as it was made"
 }

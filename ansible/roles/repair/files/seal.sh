@@ -5,8 +5,15 @@ seal=$R/etc/matryoshka/seal kept=$R/etc/matryoshka/kept kubernetes=/etc/kubernet
 pending=$work/repair
 # Certificates while others are issued: `list` names them all, those that were there lie below.
 exchanging=$work/repair.old
-note() { grep -qxF "$1" "$pending" 2>/dev/null || echo "$1" >> "$pending"; }
-done_with() { sed -i "\\#^$1\$#d" "$pending" 2>/dev/null; }
+note() {
+  local all; all=$(cat "$pending" 2>/dev/null)
+  grep -qxF "$1" <<< "$all" || write_file "$pending" 600 "$all${all:+$'\n'}$1"$'\n' || exit 1
+}
+# One that cannot be taken off the list is only started once more.
+done_with() { # REGEXP of a line
+  local all rest; all=$(cat "$pending" 2>/dev/null); rest=$(sed "\\#^$1\$#d" <<< "$all")
+  [ "$all" = "$rest" ] || write_file "$pending" 600 "$rest${rest:+$'\n'}"
+}
 noted() { grep -qxF "$1" "$pending" 2>/dev/null; }
 
 sealed() { awk -F'\t' -v thing="$1" -v at="$2" '$1 == "file" && $2 == thing { print $at }' "$seal"; } # PATH FIELD
@@ -20,7 +27,7 @@ role_of() { awk -v thing="$1" '$2 == "file" && $3 == thing { print $1; exit }' "
 # What a repair has taken away to exchange it comes back where the host died meanwhile; the seal has kept it. A manifest of which
 # there is a copy is put back by that, with all that start.sh asks before.
 take_up() {
-  local file thing
+  local file thing said
   while read -r file; do
     thing=${file##*/.} thing=$kubernetes/manifests/${thing%.matryoshka}.yaml
     if [ -e "$R$thing" ] || [ -n "$(copy_of "$thing")" ]; then rm -f "$file"
@@ -29,9 +36,10 @@ take_up() {
   [ -e "$exchanging/list" ] || return 0
   while read -r thing; do
     rm -f "$R$thing"
-    [ ! -e "$exchanging$thing" ] && [ ! -L "$exchanging$thing" ] || cp -aT "$exchanging$thing" "$R$thing"
+    [ ! -e "$exchanging$thing" ] && [ ! -L "$exchanging$thing" ] || said=$(cp -aT "$exchanging$thing" "$R$thing" 2>&1) ||
+      { unwritten "$thing" "$said; it is kept in ${exchanging#"$R"}"; return 1; }
   done < "$exchanging/list"
-  sync -f "$R$kubernetes"; drop_exchanged
+  sync -f "$R$kubernetes" && drop_exchanged
 }
 drop_exchanged() { rm -rf "$exchanging.done"; mv -T "$exchanging" "$exchanging.done" && rm -rf "$exchanging.done"; }
 
@@ -39,11 +47,10 @@ drop_exchanged() { rm -rf "$exchanging.done"; mv -T "$exchanging" "$exchanging.d
 differing() {
   local watch=$state/watch.of-the-run code
   mkdir -p "$state"
-  printf '%s\n' "$WATCH" > "$watch"
+  write_file "$watch" 600 "$WATCH"$'\n' || return 1
   # Left by a script that was cut off; what that changed is ours, and nothing of it is at work any more.
   [ ! -e "$seal.before" ] || bash "$watch" end
-  take_up
-  bash "$watch" differences; code=$?
+  take_up && bash "$watch" differences; code=$?
   rm -f "$watch"
   return $code
 }

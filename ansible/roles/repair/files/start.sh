@@ -69,8 +69,9 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   [ "$pod" != etcd ] || may_exchange_etcd || continue
   of_pod=/etc/kubernetes/manifests/$pod.yaml new=$R/etc/kubernetes/.$pod.matryoshka
   copy=$(copy_of $of_pod) || copy=$R$of_pod
-  cp "$copy" "$new" && chmod "$(sealed $of_pod 4)" "$new" && chown "$(sealed $of_pod 5)" "$new" || fail "there is no manifest of $pod"
-  sync "$new"
+  [ -s "$copy" ] || fail "there is no manifest of $pod"
+  said=$({ cp "$copy" "$new" && cmp "$copy" "$new" && chmod "$(sealed $of_pod 4)" "$new" && chown "$(sealed $of_pod 5)" "$new" && sync "$new"; } 2>&1) ||
+    unfinished "$of_pod" "$said" "$new"
   keep_replaced $of_pod
   # Protected: whatever becomes of this run, the pod gets its manifest back.
   R=$R "$R/usr/local/sbin/matryoshka-fence" protect "repair-$pod" bash -c "$(declare -f runs exchange); exchange $pod '$new'" ||

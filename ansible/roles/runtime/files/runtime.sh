@@ -13,7 +13,7 @@ bring() { # IMAGE SHA256: what was fetched of it goes into containerd
     # The kubelet asks for this name alone, also when all that no container uses was removed: containers shall use it.
     ctr -n k8s.io images label "$1" io.cri-containerd.pinned=pinned > /dev/null && ctr -n k8s.io images rm "$got" > /dev/null || fail "cannot pin $1"
   fi
-  rm -f "$work/$file"; echo "$2" > "$installed/$file"; changed "$1"
+  rm -f "$work/$file"; mark "$file" "$2"; changed "$1"
 }
 
 # containerd makes the folder of the pod network's configuration, on hosts without one too.
@@ -30,8 +30,7 @@ while read -r name path sum; do
   ( fetch "$(file_of "$name")" "$path" "$sum" ) & fetching[$name]=$!
 done <<< "$IMAGES"
 set +m
-put /etc/systemd/system/containerd.service 644 <<'U'
-[Unit]
+put /etc/systemd/system/containerd.service 644 '[Unit]
 Description=containerd container runtime
 Documentation=https://containerd.io
 After=network.target local-fs.target
@@ -49,9 +48,8 @@ TasksMax=infinity
 OOMScoreAdjust=-999
 
 [Install]
-WantedBy=multi-user.target
-U
-put /etc/containerd/config.toml 644 <<< "$CONTAINERD_CONFIG"
+WantedBy=multi-user.target'
+put /etc/containerd/config.toml 644 "$CONTAINERD_CONFIG"
 
 binary runc "$RUNC_PATH" "$RUNC_SHA256" /usr/local/bin/runc
 archive containerd "$CONTAINERD_PATH" "$CONTAINERD_SHA256" /usr/local/bin bin/containerd bin/containerd-shim-runc-v2 bin/ctr
@@ -61,7 +59,7 @@ proxied=/etc/systemd/system/containerd.service.d/matryoshka-proxy.conf
 now=$(cat "$installed/containerd" /etc/containerd/config.toml /etc/systemd/system/containerd.service $proxied | sha256sum)
 if ! is_installed containerd.running "$now" || ! systemctl is-active -q containerd; then
   enable_unit containerd.service; systemctl restart containerd || fail "containerd does not start: $(journalctl -u containerd -n 5 --no-pager -o cat)"
-  echo "$now" > "$installed/containerd.running"; changed containerd.service
+  mark containerd.running "$now"; changed containerd.service
 fi
 present=$(ctr -n k8s.io images ls -q) || fail 'containerd does not answer'
 failed=0 pids=

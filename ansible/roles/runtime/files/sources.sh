@@ -19,11 +19,11 @@ mirrors_of() { # REGISTRY
 files=()
 for registry in $registries; do files+=("/etc/containerd/certs.d/$registry/hosts.toml"); done
 [ ${#files[@]} = 0 ] || own file "${files[@]}"
-for registry in $registries; do put "/etc/containerd/certs.d/$registry/hosts.toml" 644 <<< "$(mirrors_of "$registry")"; done
+for registry in $registries; do put "/etc/containerd/certs.d/$registry/hosts.toml" 644 "$(mirrors_of "$registry")"; done
 # Those that an earlier try had and that are not wanted any more.
 for file in "$R"/etc/containerd/certs.d/*/hosts.toml; do
   file=${file#"$R"}
-  case " ${files[*]-} " in *" $file "*) ;; *) ! is_made file "$file" || rm -f "$R$file" ;; esac
+  case " ${files[*]-} " in *" $file "*) ;; *) ! is_made file "$file" || rm -f "$R$file" || exit 1 ;; esac
 done
 
 # The proxy, if there is one, is containerd's alone.
@@ -31,11 +31,9 @@ unit=/etc/systemd/system/containerd.service.d
 proxied=$unit/matryoshka-proxy.conf
 if [ -n "$HTTP_PROXY_URL$HTTPS_PROXY_URL" ]; then
   own dir $unit
-  put $proxied 644 <<U || true
-[Service]
-Environment="HTTP_PROXY=$HTTP_PROXY_URL" "HTTPS_PROXY=$HTTPS_PROXY_URL"
-Environment="NO_PROXY=$NO_PROXY_LIST"
-U
+  put $proxied 644 "[Service]
+Environment=\"HTTP_PROXY=$HTTP_PROXY_URL\" \"HTTPS_PROXY=$HTTPS_PROXY_URL\"
+Environment=\"NO_PROXY=$NO_PROXY_LIST\"" || true
 elif is_made file $proxied; then
-  rm -f "$R$proxied"
+  rm -f "$R$proxied" || exit 1
 fi

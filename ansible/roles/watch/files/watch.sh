@@ -1,10 +1,9 @@
 # What compares the host with what was made on it, and its unit.
 own file /usr/local/sbin/matryoshka-watch /etc/systemd/system/matryoshka-watch.service unit matryoshka-watch.service
 restart=
-put /usr/local/sbin/matryoshka-watch 755 <<< "$WATCH" && restart=yes
+put /usr/local/sbin/matryoshka-watch 755 "$WATCH" && restart=yes
 # It reads what root may read, and writes below two folders. A look takes some hundredths of a second.
-put /etc/systemd/system/matryoshka-watch.service 644 <<U && restart=yes
-[Unit]
+put /etc/systemd/system/matryoshka-watch.service 644 "[Unit]
 Description=Matryoshka: compares this host with what was made on it
 After=network.target
 
@@ -33,8 +32,7 @@ MemoryDenyWriteExecute=yes
 SystemCallArchitectures=native
 
 [Install]
-WantedBy=multi-user.target
-U
+WantedBy=multi-user.target" && restart=yes
 if [ -n "$restart" ] || ! systemctl is-active -q matryoshka-watch || ! systemctl is-enabled -q matryoshka-watch; then
   enable_unit matryoshka-watch.service; systemctl restart matryoshka-watch || fail 'matryoshka-watch does not start'
   changed matryoshka-watch.service

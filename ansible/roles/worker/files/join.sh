@@ -1,7 +1,8 @@
 # kubeadm join of a worker. A join that was cut short is reset and done again; it may have been one of a control plane.
 [ -z "$HAS_JOINED" ] || { did joined; exit 0; }
 umask 077
-mkdir -p "$state"
+mkdir -p "$state" || exit 1
+trap 'rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"' EXIT
 for tree in /etc/kubernetes /var/lib/kubelet; do
   is_made tree $tree || is_made content $tree || fail "$tree was not made by Matryoshka"
 done
@@ -9,20 +10,20 @@ if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet
   leave_etcd
   kubeadm reset -f --cleanup-tmp-dir > "$state/reset.log" 2>&1 || fail "$(tail -5 "$state/reset.log")"
   ! is_made tree /var/lib/etcd && ! is_made content /var/lib/etcd || remove_tree /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found || exit 1
-  # shellcheck disable=SC2086
-  [ -z "$RESOLV_NAMESERVERS" ] || printf 'nameserver %s\n' $RESOLV_NAMESERVERS > /etc/kubernetes/resolv.conf
+  write_resolv_conf
   changed 'reset after a join that was cut short'
 fi
-printf '%s\n' "$DISCOVERY" > "$state/discovery.conf"
-printf '%s\n' "$KUBEADM_CONFIG" > "$state/kubeadm-join.yaml"
+write_file "$state/discovery.conf" 600 "$DISCOVERY"$'\n' && write_file "$state/kubeadm-join.yaml" 600 "$KUBEADM_CONFIG"$'\n' || exit 1
 kubeadm join --config "$state/kubeadm-join.yaml" > "$state/join.out" 2>&1
 code=$?
 rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
 if [ "$code" != 0 ]; then
   out=$(grep -v -e addrConn -e '^{"level":' "$state/join.out" | tail -20)
+  # It could not be kept where the disk is full.
+  out=${out:-"kubeadm ended with code $code; see that there is room in /run, /etc and /var/lib"}
   echo "${out//$SECRET/…}" >&2
   exit 1
 fi
-echo "$CLUSTER_ID $NAME $IP" > /etc/matryoshka/joined
+write_file /etc/matryoshka/joined 600 "$CLUSTER_ID $NAME $IP"$'\n' || exit 1
 changed 'kubeadm join'
 did joined

@@ -1,0 +1,268 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { read } from './small-host.fixture.ts';
+
+/** Every script that writes on a host, with what it needs to do all of its work on a small host. */
+export interface Row {
+  /** Variables, as shell. */
+  vars?: string;
+  library?: readonly string[];
+  before?: string;
+  programs?: Readonly<Record<string, string>>;
+  /** Paths whose content is another each time. */
+  varies?: RegExp;
+  /** What kubeadm writes itself, and begins anew. */
+  others?: RegExp;
+  /** Once it has succeeded it refuses. */
+  once?: true;
+  /** What is run instead of a script of a role. */
+  text?: string;
+  command?: string;
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+const sumOf = (path: string) => `$(printf 'what is at http://a/${path}' | sha256sum | cut -d' ' -f1)`;
+const ARCHIVE_SUM = `$(base64 -d < /usr/local/archive | sha256sum | cut -d' ' -f1)`;
+const file = (name: string, path: string) => `${name}_PATH=${path} ${name}_SHA256=${sumOf(path)}\n`;
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+const watch = await read('files/watch');
+const fence = await read('files/fence');
+const prelude = await read('files/prelude.sh');
+const bridges = (name: string) => readFile(join(import.meta.dirname, '../src/bridges/host', name), 'utf8');
+
+const JOINED =
+  'mkdir -p /etc/kubernetes; echo mine > /etc/matryoshka/joined; echo config > /etc/kubernetes/admin.conf\n';
+const TREES = `printf 'kubelet tree /etc/kubernetes\\nkubelet tree /var/lib/kubelet\\n' >> /etc/matryoshka/made\n`;
+const ETCD = `mkdir -p /var/lib/matryoshka/etcd/usr/local/bin
+printf '#!/bin/sh\\ncase "$*" in *"member list"*) echo "1, started, n, https://10.0.0.5:2380, https://10.0.0.5:2379, false" ;; *"member add"*) echo "ETCD_INITIAL_CLUSTER=\\\\"n=https://10.0.0.5:2380\\\\"" ;; *) echo --feature-gates ;; esac\\n' > /var/lib/matryoshka/etcd/usr/local/bin/etcdctl
+cd /var/lib/matryoshka/etcd/usr/local/bin; chmod 755 etcdctl; cp etcdctl etcd; echo docker.io/x:1 > /etc/matryoshka/installed/etcd\n`;
+const IN_IMAGE = `${ETCD}mkdir -p /usr/local/image; mv /var/lib/matryoshka/etcd/* /usr/local/image/; rm -r /var/lib/matryoshka/etcd /etc/matryoshka/installed/etcd\n`;
+const MEMBER =
+  'ETCD_ENDPOINTS=https://10.0.0.5:2379 ETCD_IMAGE=docker.io/x:1 IP=10.0.0.5 NAME=n TOKEN=t INITIAL_CLUSTER=n=https://10.0.0.5:2380 LEARNER_SECONDS=1 JOINING_ETCD= NODE_NAME=n\n';
+const JOIN = `CLUSTER_ID=mine DISCOVERY=d KUBEADM_CONFIG=k SECRET=s3cret RESOLV_NAMESERVERS=10.0.0.2 HAS_JOINED= WAS_REMOVED= FIRST_MEMBER=https://10.0.0.5:2379 PKI=$(cat /usr/local/archive)\n${MEMBER}`;
+/** kubeadm as far as files go: it says what could not be written. */
+const writes = (...paths: string[]) =>
+  paths
+    .map((path) => `mkdir -p ${path.replace(/\/[^/]*$/, '')}; echo made | tee ${path} > /dev/null || exit 1`)
+    .join('\n');
+const APISERVER = '/etc/kubernetes/manifests/kube-apiserver.yaml';
+
+/** A host that is sealed, of which files differ then: their path and what stands there. */
+const sealed = (files: Readonly<Record<string, string>>, changed: readonly string[]) => `${JOINED}
+cat > /usr/local/watch <<'WATCH'
+${watch}
+WATCH
+mkdir -p /etc/kubernetes/pki
+${Object.entries(files)
+  .map(
+    ([path, text]) =>
+      `mkdir -p ${path.replace(/\/[^/]*$/, '')}; printf %s ${quoted(text)} > ${path}; echo 'role file ${path}' >> /etc/matryoshka/made\n`,
+  )
+  .join('')}
+bash /usr/local/watch end
+${changed.map((path) => `echo somebody > ${path}\n`).join('')}`;
+const differing = (...paths: string[]) =>
+  `DIFFERS=${base64(paths.map((path) => `file\t${path}\tchanged`).join('\n'))} WATCH=${quoted(watch)} ONLY_DEAD= IS_MASTER= ETCD_HERE= ETCD_SERVERS= ETCD_PEERS= MEMBERS_FIRST= IP=10.0.0.5 BALANCER_ADDRESS=x OTHERS= KUBEADM_CONFIG=k\n`;
+const REPAIR = [
+  'control-plane/member.sh',
+  'etcd/etcd.sh',
+  'repair/seal.sh',
+  'repair/etcd-data.sh',
+  'repair/etcd-start.sh',
+  'repair/put.sh',
+];
+
+const bridge = async (verb: string): Promise<Row> => ({
+  text: `${prelude}\nVERB=${verb} RUN='owner 1 1 p' BRIDGE=br0 ID=u CIDR=10.1.0.0/24 ADDRESS=10.1.0.1/24\n${await bridges('bridges.sh')}`,
+  before: `printf 'cluster owner\\nnetwork link br1\\n${verb === 'put' ? '' : 'network link br0\\nnetwork table ip br0\\n'}' > /etc/matryoshka/made`,
+  programs: {
+    ip: 'case "$*" in *link*show*) exit 1 ;; esac',
+    sysctl: 'echo 0',
+    nft: 'cat > /dev/null; case "$*" in list*) exit 1 ;; esac',
+  },
+});
+/** A verb of the fence, by its own text. */
+const fenced = (verb: string, before = ''): Row => ({
+  text: fence,
+  command: `cat > /dev/null; sh /usr/local/sbin/fence-itself ${verb}`,
+  before: `cat > /usr/local/sbin/fence-itself <<'FENCE'\n${fence}\nFENCE\n${before}`,
+});
+const OWNED = `printf '{"clusterId":"mine","epoch":{"sequence":1,"attempt":1},"podUid":"p","released":false}\\n' > /etc/matryoshka/owner.json`;
+
+export const rows: Readonly<Record<string, Row>> = {
+  'host/host.sh': {
+    vars: 'CLUSTER_ID=mine POD_CIDR=10.0.0.0/16 CARRIES_ETCD=yes\n',
+    before: 'rm /etc/matryoshka/made',
+  },
+  'host/endpoint.sh': {
+    vars: "CLUSTER_ID=mine ENDPOINT_NAME=api.demo ENDPOINT_ADDRESSES='10.0.0.1 10.0.0.2'\n",
+    // A mount, as in a container, that needs a page more; a copy in a pod.
+    before: `{ printf '127.0.0.1 caf\\351\\r\\n'; head -c 4050 /dev/zero | tr '\\0' '#'; printf '\\nlast without an end'; } > /mnt/hosts
+mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '127.0.0.1 localhost\\n10.9.9.9 api.demo # matryoshka mine\\n' > /var/lib/kubelet/pods/p/etc-hosts`,
+  },
+  'host/undo.sh': {
+    before: `printf '127.0.0.1 localhost\\n10.0.0.1 api.demo # matryoshka mine\\n' > /etc/hosts; printf 'host line /etc/hosts\\n' >> /etc/matryoshka/made`,
+  },
+  'runtime/sources.sh': {
+    vars: "MIRROR=http://a MIRRORED=docker.io REGISTRY_MIRRORS='ghcr.io http://m' HTTP_PROXY_URL=http://p HTTPS_PROXY_URL=http://p NO_PROXY_LIST=localhost\n",
+  },
+  'runtime/runtime.sh': {
+    vars: `ARTIFACTS_BASE_URL=http://a CONTAINERD_CONFIG='version = 3' IMAGES="docker.io/x:1 images/x ${sumOf('images/x')}"\nCONTAINERD_PATH=containerd.tgz CONTAINERD_SHA256=${ARCHIVE_SUM} BALANCER_IMAGE=docker.io/x:1\n${file('RUNC', 'runc')}`,
+    // Unpacked by balancer.sh where it was not here.
+    varies: /\/balancer/,
+  },
+  'kubelet/kubelet.sh': {
+    vars: `ARTIFACTS_BASE_URL=http://a RESOLV_NAMESERVERS='10.0.0.2 10.0.0.3' REGISTRY_LOGIN=${base64('{"auths":{"a":{}}}')}\n${file('KUBELET', 'kubelet')}${file('KUBEADM', 'kubeadm')}${file('KUBECTL', 'kubectl')}`,
+  },
+  'kubelet/start.sh': {},
+  'balancer/balancer.sh': {
+    vars: `BALANCER_CONFIG='listen api' BALANCER_IMAGE=docker.io/x:1 BALANCER_ADDRESS=127.0.0.1:6443 CA=${base64('authority')}\n`,
+  },
+  'watch/watch.sh': { vars: `NODE_NAME=n WATCH=${quoted(watch.trimEnd())}\n` },
+  'network/network.sh': { vars: 'MANIFEST=m\n' },
+  'network/plugins.sh': {
+    vars: `ARTIFACTS_BASE_URL=http://a NETWORK=flannel CNI_PATH=cni.tgz CNI_SHA256=${ARCHIVE_SUM} FLANNEL_PATH=flannel.tgz FLANNEL_SHA256=${ARCHIVE_SUM}\n`,
+  },
+  'network/policies.sh': { vars: 'KUBE_ROUTER_IMAGE=docker.io/x:1\n' },
+  'network/undo.sh': {
+    before: `printf 'network sets KUBE-SRC\\nnetwork link cni0\\n' >> /etc/matryoshka/made`,
+    programs: { ipset: ':', ip: 'exit 1' },
+  },
+  'manifests/apply.sh': { vars: `MANIFESTS='a ${gzipSync('a').toString('base64')}'\n` },
+  'control-plane/init.sh': {
+    vars: `POD_CIDR=10.0.0.0/16 SERVICE_CIDR=10.1.0.0/16 ENCRYPTION_AT_REST=yes AUDIT_POLICY=policy PATCHES='kube-apiserver00+json.json ${base64('[]')}' MADE_WITH=this\n${JOIN}`,
+    library: ['control-plane/member.sh', 'control-plane/shared.sh'],
+    before: TREES,
+    programs: { kubeadm: writes('/etc/kubernetes/admin.conf') },
+    varies: /\/run\/matryoshka\/token|encryption\.yaml/,
+    others: /\/(admin|resolv)\.conf$/,
+    once: true,
+  },
+  'control-plane/issue.sh': {
+    vars: `CREATES= MEMBERS='10.0.0.9 {"a":1}' \n${JOIN}`,
+    library: ['control-plane/member.sh'],
+    before: `${JOINED}mkdir -p /etc/kubernetes/pki/etcd; for f in etcd/ca.crt etcd/ca.key apiserver-etcd-client.key; do echo x > /etc/kubernetes/pki/$f; done`,
+    programs: {
+      kubeadm: writes(
+        ...['server', 'peer'].flatMap((name) => [
+          `/run/matryoshka/etcd-certificates/etcd/${name}.crt`,
+          `/run/matryoshka/etcd-certificates/etcd/${name}.key`,
+        ]),
+      ),
+    },
+  },
+  'control-plane/join.sh': {
+    vars: JOIN,
+    library: [
+      'control-plane/member.sh',
+      'control-plane/shared.sh',
+      'etcd/etcd.sh',
+      'etcd/let-go.sh',
+      'etcd/join.sh',
+    ],
+    before: TREES,
+    programs: { kubeadm: writes('/etc/kubernetes/admin.conf') },
+    others: /\/(admin|resolv)\.conf$/,
+  },
+  'etcd/unit.sh': {
+    vars: `ANEW=yes\n${JOIN}`,
+    library: ['etcd/etcd.sh', 'etcd/join.sh'],
+    before: ETCD,
+  },
+  'etcd/pod.sh': {
+    vars: JOIN,
+    library: ['etcd/etcd.sh', 'etcd/join.sh'],
+    before: `${IN_IMAGE}mkdir -p /etc/kubernetes/manifests`,
+    programs: {
+      kubeadm: `[ -z "\${KUBEADM_INIT_DRYRUN_DIR-}" ] || printf '    - --initial-cluster=n\\n    - --other\\n' | tee "$KUBEADM_INIT_DRYRUN_DIR/etcd.yaml" > /dev/null`,
+    },
+    others: /\/matryoshka\/(etcd\/|installed\/etcd$)/,
+  },
+  'etcd/lead.sh': {
+    vars: 'IP=10.0.0.5 ETCD_SERVERS=https://10.0.0.6:2379 AWAIT= DID=\n',
+    before: `mkdir -p /etc/kubernetes/manifests; printf '    - --etcd-servers=https://127.0.0.1:2379\\n    - --other\\n' > ${APISERVER}
+cp /bin/bash /usr/local/sbin/kube-apiserver
+/usr/local/sbin/kube-apiserver -c '/bin/sleep 60; :' x --advertise-address=10.0.0.5 --etcd-servers=https://10.0.0.6:2379 --etcd-servers=https://127.0.0.1:2379 < /dev/null > /dev/null 2>&1 &`,
+  },
+  'etcd/joined.sh': { vars: 'CLUSTER_ID=mine\n' },
+  'etcd/kubeadm-config.sh': {
+    vars: `ETCD_STANZA='{"etcd": {"external": {}}}'\n`,
+    programs: {
+      kubectl: `case "$*" in *'get configmap'*) printf 'a: b\\netcd:\\n  local: {}\\n' ;; *) cat > /dev/null ;; esac`,
+    },
+  },
+  'etcd/programs.sh': { vars: 'ETCD_IMAGE=docker.io/x:1\n' },
+  'etcd/check.sh': {
+    vars: `LEAVING= JOINING= STAYING= BEGINNING=\n${MEMBER}`,
+    library: ['etcd/etcd.sh', 'etcd/components.sh'],
+    before: IN_IMAGE,
+  },
+  'worker/join.sh': {
+    vars: JOIN,
+    library: ['etcd/etcd.sh', 'etcd/let-go.sh'],
+    before: TREES,
+    programs: { kubeadm: writes('/etc/kubernetes/kubelet.conf') },
+    others: /\/(kubelet|resolv)\.conf$/,
+  },
+  'repair/made.sh': {
+    vars: differing('/etc/matryoshka/made'),
+    library: REPAIR,
+    before: sealed({ '/etc/containerd/config.toml': 'config' }, ['/etc/matryoshka/made']),
+  },
+  'repair/put-back.sh': {
+    vars: differing('/etc/containerd/config.toml', '/etc/systemd/system/kubelet.service'),
+    library: REPAIR,
+    before: sealed(
+      { '/etc/containerd/config.toml': 'config', '/etc/systemd/system/kubelet.service': 'unit' },
+      ['/etc/containerd/config.toml', '/etc/systemd/system/kubelet.service'],
+    ),
+  },
+  'repair/certificates.sh': {
+    vars: differing('/etc/kubernetes/pki/apiserver.crt'),
+    library: REPAIR,
+    before: sealed(
+      { '/etc/kubernetes/pki/apiserver.crt': 'certificate', '/etc/kubernetes/pki/apiserver.key': 'key' },
+      ['/etc/kubernetes/pki/apiserver.crt'],
+    ),
+    programs: { kubeadm: writes('/etc/kubernetes/pki/apiserver.crt', '/etc/kubernetes/pki/apiserver.key') },
+  },
+  'repair/start.sh': {
+    vars: differing('/etc/containerd/config.toml'),
+    library: REPAIR,
+    before: `${sealed({ '/etc/containerd/config.toml': 'config' }, [])}printf 'unit kubelet\\nunit containerd\\n' > /var/lib/matryoshka/repair`,
+    // What cannot be taken off the list is started once more.
+    varies: /\/matryoshka\/repair$/,
+  },
+  'repair/verify.sh': {
+    vars: `TRIES=1 ETCD_ONLY=\n${differing()}`,
+    library: REPAIR,
+    before: sealed({ '/etc/containerd/config.toml': 'config' }, []),
+  },
+  'repair/compare.sh': {
+    vars: differing(),
+    library: REPAIR,
+    before: sealed({ '/etc/containerd/config.toml': 'config' }, ['/etc/containerd/config.toml']),
+  },
+  'fence/take.sh': { vars: `FENCE=${quoted(fence.trimEnd())} RUN='mine 1 1 p' OPTIONS=\n` },
+  'the fence: take': fenced('take mine 1 1 p'),
+  'the fence: take by a later run': fenced('take mine 2 1 p', OWNED),
+  'the fence: release': { ...fenced('release mine 1 1 p', OWNED), once: true },
+  'the fence: stop': fenced('stop mine 1 1 p', OWNED),
+  'the fence: mend': { ...fenced('mend', 'printf x > /etc/matryoshka/owner.json'), once: true },
+  'the drift agent: end': {
+    text: watch,
+    command: 'cat > /dev/null; bash /usr/local/watch end',
+    before: sealed({ '/etc/containerd/config.toml': 'config' }, ['/etc/containerd/config.toml']).replaceAll(
+      'bash /usr/local/watch end',
+      'bash /usr/local/watch end; bash /usr/local/watch begin',
+    ),
+  },
+  'bridges: put': await bridge('put'),
+  'bridges: remove': await bridge('remove'),
+  'bridges: take': {
+    text: `FENCE=${quoted(fence.trimEnd())} RUN='mine 1 1 p'\n${await bridges('take.sh')}`,
+    command: 'sh -s',
+  },
+};

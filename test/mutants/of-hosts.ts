@@ -1,0 +1,22 @@
+import type { Mutant } from './mutant.ts';
+
+/** What scripts on hosts promise, whatever the host has: a full disk, links, other bytes, noisy shells. */
+export const ofHosts: readonly Mutant[] = [
+  {
+    name: 'what does not fit on the disk takes the place of what was there',
+    file: 'ansible/files/fence',
+    from: `said=$({ rm -f "$new" && printf %s "$3" | tee "$new" > /dev/null && chmod "$2" "$new" && sync "$new"; } 2>&1) &&
+      { [ "$(cat "$new" && echo .)" = "$3." ] || { said='it reads other than it was written'; false; }; } &&`,
+    to: 'printf %s "$3" > "$new" 2> /dev/null; chmod "$2" "$new";',
+    witness: { project: 'unit', file: 'lab/full-disk.test.ts', test: 'the fence keeps whose host it is' },
+  },
+  {
+    name: 'half of a path is undone',
+    file: 'ansible/files/prelude.sh',
+    from: `  while IFS= read -r line; do printf '%s\\n' "$line"; done 2>/dev/null < "$manifest"
+  true`,
+    to: `  cat "$manifest" 2>/dev/null
+  true`,
+    witness: { project: 'unit', file: 'lab/manifest.test.ts', test: 'does not act on half of a line' },
+  },
+];
