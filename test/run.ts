@@ -75,10 +75,12 @@ const failuresOf = ({ testResults }: Report): string[] =>
     ];
   });
 
-// Bridges are made in network namespaces of this machine. Where these cannot be had, their tests are left out and say why.
-await ensurePackages({ nft: 'nftables', ip: 'iproute2' }, sayOnStderr).catch((error: unknown) =>
-  sayOnStderr(messageOf(error)),
-);
+// Bridges are made in network namespaces of this machine, a real sshd and the action plugin are run. Where these cannot be had,
+// their tests are left out and say why.
+await ensurePackages(
+  { nft: 'nftables', ip: 'iproute2', sshd: 'openssh-server', python3: 'python3' },
+  sayOnStderr,
+).catch((error: unknown) => sayOnStderr(messageOf(error)));
 
 const scratch = mkdtempSync(join(tmpdir(), 'matryoshka-test-'));
 let passed = 0;

@@ -3,6 +3,7 @@ import { artifacts } from './checks/artifacts.ts';
 import { clock } from './checks/clock.ts';
 import { cpu } from './checks/cpu.ts';
 import { disk } from './checks/disk.ts';
+import { environment } from './checks/environment.ts';
 import { foreign } from './checks/foreign.ts';
 import { hostname } from './checks/hostname.ts';
 import { ipv6 } from './checks/ipv6.ts';
@@ -19,6 +20,7 @@ import { system } from './checks/system.ts';
 export const checks: readonly Check[] = [
   system,
   root,
+  environment,
   owner,
   joined,
   foreign,

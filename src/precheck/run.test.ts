@@ -4,7 +4,7 @@ import { type Check, fine } from './check.ts';
 import { precheck } from './run.ts';
 
 /** Answers by whom it is asked. */
-const who: Check = { name: 'who', script: () => 'say who "$BECAME"', good: '', check: () => fine };
+const who: Check = { name: 'who', script: () => 'say who "$HOME"', good: '', check: () => fine };
 
 async function look(user: string, sudo: Sudo, password?: string) {
   await using host = await sshHost(sudo);
@@ -22,7 +22,7 @@ async function look(user: string, sudo: Sudo, password?: string) {
 
 it('asks a host as root where the user may only sudo', async () => {
   const { said, problems } = await look('ops', 'grants');
-  expect(said.get('10.0.0.1')?.text('who')).toBe('root');
+  expect(said.get('10.0.0.1')?.text('who')).toBe('/became/root');
   expect(problems).toEqual([]);
 });
 

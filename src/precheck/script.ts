@@ -6,6 +6,7 @@ import type { Check, ScriptInput } from './check.ts';
  */
 export const scriptOf = (checks: readonly Check[], input: ScriptInput): string =>
   [
+    'LC_ALL=C; export LC_ALL',
     `say() { printf '@%s %s\\n' "$1" "$2"; }`,
     ...checks.flatMap(({ script }) => (script ? [`( ${script(input).trim() || ':'}\n) 2>/dev/null`] : [])),
     'exit 0\n',

@@ -1,5 +1,6 @@
 import { type Socket, connect as tcpConnect } from 'node:net';
 import { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import {
   type AuthenticationType,
   Client,
@@ -8,6 +9,7 @@ import {
   type ServerHostKeyAlgorithm,
 } from 'ssh2';
 import { messageOf } from '#base/errors.ts';
+import { framed } from './framed.ts';
 import { gate } from './gate.ts';
 import { keyTypeOf, knownHostLine, type Pins, pinsOf } from './known-hosts.ts';
 import { SshError } from './ssh-error.ts';
@@ -42,8 +44,8 @@ export interface SshConnection {
   /** The line of known_hosts with the key that the host showed. */
   readonly hostKeyLine: string;
   /**
-   * Runs a command line as root: where the user is another, through sudo. Rejects when the time is over, the connection
-   * breaks, or sudo refuses.
+   * Runs a command line as root, in an environment of ours: where the user is another, through sudo. What the host's shell
+   * says before or after it is left out. Rejects when the time is over, the connection breaks, or sudo refuses.
    */
   run(command: string, options: RunOptions): Promise<RunResult>;
   /** Whether commands need the password there; known once one has run. */
@@ -149,7 +151,8 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
     });
     client.once('ready', () => {
       const ask: RunLine = (command, options) => run(client, where, command, options);
-      const root = user === 'root' ? { run: ask, asks: async () => false } : byUserWhoSudos(target, ask);
+      const root =
+        user === 'root' ? { run: byRoot(ask), asks: async () => false } : byUserWhoSudos(target, ask);
       resolve({
         hostKeyLine,
         run: root.run,
@@ -164,6 +167,13 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
     }
   });
 }
+
+const byRoot =
+  (ask: RunLine): RunLine =>
+  async (command, options) => {
+    const { line, read } = framed(command);
+    return read(await ask(line, options));
+  };
 
 function readPins({ knownHosts, host, port }: SshTarget): Pins {
   try {
@@ -199,9 +209,11 @@ function run(
     const started = (error: Error | undefined, channel: ClientChannel) => {
       if (error) return fail(error);
       const output = { stdout: '', stderr: '' };
+      // A letter may come in two parts.
+      const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
       let code: number | undefined;
       const collect = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {
-        if (output[name].length < MAX_OUTPUT) output[name] += chunk.toString('utf8');
+        if (output[name].length < MAX_OUTPUT) output[name] += decoders[name].write(chunk);
       };
       channel.on('data', collect('stdout'));
       channel.stderr.on('data', collect('stderr'));

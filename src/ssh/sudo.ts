@@ -1,4 +1,5 @@
 import type { RunOptions, RunResult, SshTarget } from './connection.ts';
+import { framed } from './framed.ts';
 import { quoted } from './quoted.ts';
 import { SshError } from './ssh-error.ts';
 
@@ -50,7 +51,7 @@ function refusalOfSudo(user: string, host: string, code: number, word: string): 
 export type RunLine = (command: string, options: RunOptions & { before?: string }) => Promise<RunResult>;
 
 /**
- * Commands of a user who is root by sudo. Its own failure and the command's have the same exit codes: after one, sudo is
+ * Commands of a user who is root by sudo. Where one did not begin, by sudo's failure or the host's shell, sudo is
  * asked for a shell that does nothing. Where there is a password it is asked so before the first too, without it and then,
  * if need be, with it. The time holds for all together, but sudo always has a second to say its word.
  */
@@ -75,10 +76,11 @@ export function byUserWhoSudos({ user, host, password }: SshTarget, run: RunLine
       asks ??= find(timeoutMs);
       const withPassword = await asks;
       const before = withPassword ? `${password}\n` : '';
-      const result = await run(bySudo(command, withPassword), { before, input, timeoutMs: left() });
-      const refusal = result.code === 0 ? undefined : await (withPassword ? asking : silent)(left());
+      const frame = framed(command);
+      const result = await run(bySudo(frame.line, withPassword), { before, input, timeoutMs: left() });
+      const refusal = frame.began(result) ? undefined : await (withPassword ? asking : silent)(left());
       if (refusal) throw refusal;
-      return result;
+      return frame.read(result);
     }) satisfies RunLine,
     /** Whether sudo asks; known once a command ran. */
     asks: async () => (await asks) ?? false,

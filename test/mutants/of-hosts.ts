@@ -19,4 +19,33 @@ export const ofHosts: readonly Mutant[] = [
   true`,
     witness: { project: 'unit', file: 'lab/manifest.test.ts', test: 'does not act on half of a line' },
   },
+  {
+    name: 'what the shell of a host says is part of the answer',
+    file: 'src/ssh/framed.ts',
+    from: 'const rest = text.slice(start + mark.length + 1);',
+    to: 'const rest = text.slice(0, start) + text.slice(start + mark.length + 1);',
+    witness: {
+      project: 'unit',
+      file: 'src/precheck/real-host.test.ts',
+      test: 'gives a file as it is, and nothing of what the shell says',
+    },
+  },
+  {
+    name: 'a playbook hears the shell of a host',
+    file: 'ansible/plugins/action/host_script.py',
+    from: 'file.write(stdout)',
+    to: "file.write(answer['stdout'])",
+    witness: { project: 'unit', file: 'lab/host-script.test.ts', test: 'a file that is read back as it is' },
+  },
+  {
+    name: 'commands find the proxies of a host',
+    file: 'src/ssh/framed.ts',
+    from: 'exec /usr/bin/env -i HOME=',
+    to: 'exec /usr/bin/env HOME=',
+    witness: {
+      project: 'unit',
+      file: 'src/precheck/real-host.test.ts',
+      test: 'runs commands in an environment of ours',
+    },
+  },
 ];

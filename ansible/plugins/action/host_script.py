@@ -16,7 +16,8 @@ Several scripts run one after the other, and those of an inner list side by side
         script: [host/host.sh, [runtime/runtime.sh, kubelet/kubelet.sh]]
         go_on: true                     # run the later ones all the same, and fail at the end
 
-It runs as root: by a user who is another through sudo, and before which the precheck has looked.
+It runs as root: by a user who is another through sudo, and before which the precheck has looked. It finds an environment of
+ours, whatever the host's is. Its answer stands between marks: what the host's shell says before and after it is left out.
 
 Each script stands behind files/prelude.sh and knows its role as ROLE. It says what it changed in lines `changed: …`,
 answers in lines `result: key=value`, and tells what was achieved in lines `did: WORD [ADDRESS]` and
@@ -26,6 +27,7 @@ answers in lines `result: key=value`, and tells what was achieved in lines `did:
 import json
 import os
 import re
+import secrets
 import shlex
 import sys
 
@@ -36,6 +38,8 @@ from ansible.plugins.action import ActionBase
 sys.path.append(os.path.join(os.path.dirname(__file__), '..', '..', 'python'))
 from redacted import redacted  # noqa: E402
 
+# The same as in src/ssh/framed.ts.
+CLEAN = """/bin/sh -c 'exec /usr/bin/env -i HOME="$HOME" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER=root LOGNAME=root LANG=C LC_ALL=C "$@"' sh """
 # Both the same as in src/ssh/sudo.ts, which also says why.
 SUDO = 'sudo -k -n -H -u root -- '
 WITH_PASSWORD = "IFS= read -r word; printf '%s\\n' \"$word\" | sudo -k -S -p '' -H -u root -- /bin/sh -c : && { printf '%s\\nmatryoshka: input\\n' \"$word\"; cat; } | sudo -k -S -p '' -H -u root -- /bin/sh -c 'while IFS= read -r line; do [ \"$line\" != \"matryoshka: input\" ] || break; done; exec \"$@\"' sh \"$@\""
@@ -65,6 +69,29 @@ def assignment(name, value):
     elif not isinstance(value, (str, int, float)):
         value = json.dumps(value)
     return '%s=%s\n' % (name, shlex.quote(str(value)))
+
+
+# A subshell, since the script ends by `exit`.
+FRAMED = '''framed() {
+  printf '%%s\\n' '%(mark)s' >&2; printf '%%s\\n' '%(mark)s'
+  ( main ) </dev/null
+  set -- $?
+  printf '%%s %%s\\n' '%(mark)s' "$1" >&2; printf '%%s %%s\\n' '%(mark)s' "$1"
+  exit "$1"
+}
+framed
+'''
+
+
+def between(text, mark):
+    """What stands between two marks, and the code behind the second. The first is missing where the script did not begin, the
+    second where it was killed."""
+    before, begun, rest = to_text(text).partition(mark + '\n')
+    if not begun:
+        return before, None
+    said, _, code = rest.rpartition(mark + ' ')
+    match = re.match(r'(\d+)\n', code)
+    return (said, int(match.group(1))) if match else (rest, None)
 
 
 def read(path):
@@ -106,11 +133,13 @@ class ActionModule(ActionBase):
                             for name in ([libraries] if isinstance(libraries, str) else libraries))
         # What takes the host is not let in yet: it changes nothing that is sealed.
         sealing = '' if args.get('shell') or args.get('seals') is False else assignment('WATCH_OF_THE_RUN', read(WATCH)) + SEALING
-        script = 'main() {\n%s\n%s\n%s\n%s\nfailed=0\n%s\n%s\nexit $failed\n}\nmain </dev/null\n' % (
+        mark = 'matryoshka-' + secrets.token_hex(12)
+        script = 'main() {\n%s\n%s\n%s\n%s\nfailed=0\n%s\n%s\nexit $failed\n}\n' % (
             variables, read(PRELUDE), library, functions, sealing, calls)
+        script += FRAMED % {'mark': mark}
         command = '/usr/bin/timeout -k 10 %d /bin/bash -s' % int(args.get('timeout', 600))
         # Not become: the fence stands between root and the command, so it is the fence that sudo runs.
-        shell = args.get('shell') or self._play_context.executable
+        shell = CLEAN + (args.get('shell') or self._play_context.executable)
         if self._get_remote_user() not in (None, '', 'root'):
             if (task_vars or {}).get('sudo_asks'):
                 shell = '/bin/sh -c %s sh %s' % (shlex.quote(WITH_PASSWORD), shell)
@@ -119,21 +148,23 @@ class ActionModule(ActionBase):
                 shell = SUDO + shell
         answer = self._low_level_execute_command(command, in_data=to_bytes(script), sudoable=False, executable=shell)
 
-        lines = answer['stdout_lines']
-        found = said(lines)
-        result.update(rc=answer['rc'], changed=bool(found['changes']), **found)
-        if answer['rc'] != 0:
-            message = to_text(answer['stderr']).strip()
+        stdout, code = between(answer['stdout'], mark)
+        stderr, _ = between(answer['stderr'], mark)
+        rc = answer['rc'] if code is None else code
+        found = said(stdout.splitlines())
+        result.update(rc=rc, changed=bool(found['changes']), **found)
+        if rc != 0 or code is None:
+            message = stderr.strip()
             if args.get('secret'):
                 message = redacted(message, found['facts'].values())
             else:
-                message = message or to_text(answer['stdout']).strip()
-            if answer['rc'] == 124:
+                message = message or stdout.strip()
+            if rc == 124:
                 message = 'not done within %s s\n%s' % (args.get('timeout', 600), message)
-            result.update(failed=True, msg=message[-MESSAGE_LIMIT:] or 'exit code %d' % answer['rc'])
+            result.update(failed=True, msg=message[-MESSAGE_LIMIT:] or ('exit code %d' % rc if rc else 'it did not run to its end'))
         elif args.get('output'):
             with open(os.open(args['output'], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 'w') as file:
-                file.write(answer['stdout'])
+                file.write(stdout)
         else:
             result.update(msg='; '.join(found['changes'])[:MESSAGE_LIMIT])
         return result

@@ -38,12 +38,17 @@ export async function bridgeHost(): Promise<BridgeHost> {
   });
   // Before its first word it is in the network of this machine.
   await once(holder.stdout, 'data');
-  const env = { ...process.env, MATRYOSHKA_ROOT: root, MATRYOSHKA_FENCE_ROOT: root };
+  const roots = { MATRYOSHKA_ROOT: root, MATRYOSHKA_FENCE_ROOT: root };
+  const env = { ...process.env, ...roots };
   const inside = (command: string): readonly [string, string[]] => [
     'nsenter',
     [`--net=/proc/${holder.pid}/ns/net`, '/bin/sh', '-c', command],
   ];
-  const ssh = await sshHost('grants', (command) => spawn(...inside(command), { env }));
+  // A command has none of its host's environment; what makes a folder a host stands in it all the same.
+  const kept = Object.entries(roots).map(([name, value]) => `${name}=${value}`);
+  const ssh = await sshHost('grants', (command) =>
+    spawn(...inside(command.replace('env -i ', `env -i ${kept.join(' ')} `)), { env }),
+  );
   const sh = async (command: string) => (await execa(...inside(command), { env })).stdout;
   await sh(
     'ip link set lo up; ip link add uplink type veth peer name beyond; ip link set beyond up; ip link set uplink up; ' +

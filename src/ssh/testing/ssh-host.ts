@@ -36,7 +36,7 @@ case "$*" in
   *) echo 'sudo: a terminal is required' >&2; exit 1 ;;
 esac
 ${typeof sudo === 'object' && 'wants' in sudo ? asking(sudo.wants, log) : ''}
-BECAME=root exec "$@"
+HOME=/became/root exec "$@"
 `;
 const asking = (
   password: string,
