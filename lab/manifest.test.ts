@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FOLDERS } from '#precheck/checks/links.ts';
 
 const ansible = join(import.meta.dirname, '..', 'ansible');
 const prelude = readFileSync(join(ansible, 'files/prelude.sh'), 'utf8');
@@ -121,6 +122,15 @@ describe('what is going to be made', () => {
     expect(await manifest()).toEqual(['role tree /a', 'role file /b']);
   });
 
+  it('is no tree that somebody has led to another disk', async () => {
+    await mkdir(join(root, 'disk'));
+    await mkdir(join(root, 'var/lib'), { recursive: true });
+    await symlink(join(root, 'disk'), join(root, 'var/lib/containerd'));
+    const answer = await run('own tree /var/lib/containerd');
+    expect([answer.exitCode, answer.stderr]).toEqual([1, expect.stringContaining('is a link to')]);
+    expect(await manifest()).toEqual([]);
+  });
+
   it('is only the content of a folder that was there, a disk of its own for example', async () => {
     await mkdir(join(root, 'data/lost+found'), { recursive: true });
     await run('own tree /data');
@@ -173,6 +183,32 @@ describe('undoing', () => {
     const answer = await run('unmake');
     expect([answer.exitCode, has(join('/', path, 'precious'))]).toEqual([1, true]);
     expect(answer.stderr).toContain(`system`);
+  });
+
+  it('never takes what is behind a link, says so, and does not call the host clean', async () => {
+    await put('/disk/etcd/member/db', 'precious');
+    await mkdir(join(root, 'var/lib'), { recursive: true });
+    await symlink(join(root, 'disk/etcd'), join(root, 'var/lib/etcd'));
+    for (const kind of ['tree', 'content']) {
+      await put('/etc/matryoshka/made', `cluster mine\nrole ${kind} /var/lib/etcd\n`);
+      const answer = await run('unmake');
+      expect([answer.exitCode, answer.stderr]).toEqual([
+        1,
+        expect.stringMatching(/^not removed, because \/var\/lib\/etcd is a link to .*disk\/etcd: /),
+      ]);
+    }
+    expect(await readFile(join(root, 'disk/etcd/member/db'), 'utf8')).toBe('precious');
+    await rm(join(root, 'disk/etcd/member'), { recursive: true });
+    expect((await run('unmake')).exitCode).toBe(0);
+  });
+
+  it('never says that it removed what stays', async () => {
+    await put('/a/file');
+    await put('/etc/matryoshka/made', 'cluster mine\nrole tree /a\n');
+    const answer = await run(
+      'rm() { :; }; export -f rm; find() { case "$*" in *-exec*) ;; *) command find "$@" ;; esac; }\nunmake',
+    );
+    expect([answer.exitCode, answer.stderr]).toEqual([1, expect.stringContaining('; of /a')]);
   });
 
   it('does not act on half of a line, says how to end it, and does not call the host clean', async () => {
@@ -296,4 +332,23 @@ it('what precheck takes for a sign of somebody else is listed before any role ma
     '/etc/systemd/system/containerd.service',
   ];
   expect(made.filter((path) => !owned.includes(path))).toEqual([]);
+});
+
+it('precheck finds a link in the place of each tree that a role makes', () => {
+  const trees = new Set(
+    roleScripts()
+      .join('\n')
+      .replaceAll('\\\n', ' ')
+      .split('\n')
+      .filter((line) => /\bown |\bmine\+?=\(/.test(line))
+      .flatMap((line) =>
+        [...line.matchAll(/\btree ((?:\/\S+ ?)+)/g)].flatMap(([, paths = '']) => paths.split(' ')),
+      )
+      .filter(
+        (path) =>
+          /^\/(var|etc|opt|usr)\//.test(path) && !/\/\./.test(path) && path !== '/var/log/kubernetes/audit',
+      ),
+  );
+  expect(trees.size).toBeGreaterThan(5);
+  expect([...trees].filter((path) => !FOLDERS.includes(path))).toEqual([]);
 });

@@ -108,7 +108,8 @@ is_system_path() { # PATH
     *) return 1 ;;
   esac
 }
-is_empty() { [ -z "$(find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null | head -1)" ]; }
+# Of a link, what it leads to counts.
+is_empty() { [ -z "$(find -H "$1" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null | head -1)" ]; }
 
 # own KIND THING… [KIND THING…]…: lists what is going to be made, all by one write that reaches the disk. While images
 # come that takes long, so a role says at once what it makes. What is there already and not listed is not ours: a folder of many
@@ -124,6 +125,8 @@ own() {
       file) [ ! -e "$R$thing" ] && [ ! -L "$R$thing" ] || fail "$thing is there, and was not made by Matryoshka; remove it if nobody needs it$(about_cut_line)" ;;
       dir) [ ! -e "$R$thing" ] || continue ;;
       tree)
+        # kubelet and containerd look for their mounts by the path that the kernel has, and find none through a link.
+        [ ! -L "$R$thing" ] || fail "$thing is a link to $(readlink "$R$thing"); put a folder there, and mount or bind the other disk on it"
         ! is_made content "$thing" || continue
         if [ -e "$R$thing" ]; then
           is_empty "$R$thing" || fail "$thing is not empty, and was not made by Matryoshka; remove what is in it if nobody needs it$(about_cut_line)"
@@ -149,13 +152,21 @@ release_mounts() {
 
 # A tree of ours goes, but nothing that somebody has mounted in it.
 remove_tree() { # PATH ARGUMENT-OF-FIND…
-  local path=$R$1 mounts
+  local path=$R$1 named=$1 mounts left
   ! is_system_path "$1" || { echo "not removed, because it is a folder of the system: $1" >&2; return 1; }
-  shift
+  # What a link leads to was never seen to be empty, or was put there by somebody: it may hold more than ours.
+  if [ -L "$path" ]; then
+    is_empty "$path" && return
+    echo "not removed, because $1 is a link to $(readlink "$path"): remove there what nobody needs, then the link, and ask again" >&2
+    return 1
+  fi
   [ -e "$path" ] || return 0
   mounts=$(mounts_under "$path")
   [ -z "$mounts" ] || { echo "not removed, because something that is not ours is mounted there: $(echo $mounts)" >&2; return 1; }
+  shift
   find "$path" -xdev "$@" -exec rm -rf --one-file-system {} +
+  left=$(find "$path" -xdev "$@" 2>/dev/null | head -n 3)
+  [ -z "$left" ] || { echo "not removed: ${left//$'\n'/, }; of $named" >&2; return 1; }
 }
 
 # Units of ours are wanted by multi-user.target alone. These do what `systemctl enable` and `disable --now` would do of them,

@@ -57,6 +57,14 @@ const messageOf = (host: CheckedHost): string =>
 const owner = (clusterId: string, released = false) => `@owner ${JSON.stringify({ clusterId, released })}`;
 
 describe('precheck', () => {
+  it('refuses a link in the place of a folder of ours, and says how to mount instead', () => {
+    const line = '@link /var/lib/etcd /data/etcd';
+    expect(messageOf(hostWith([line]))).toContain('"/data/etcd /var/lib/etcd none bind 0 0" in /etc/fstab');
+    expect(errorsOf(hostWith([line], { role: 'worker' }))).toEqual([]);
+    expect(errorsOf(hostWith([line], { role: 'worker', withEtcd: true }))).toEqual(['links']);
+    expect(errorsOf(hostWith([line], { role: 'leaving' }))).toEqual([]);
+  });
+
   it('finds nothing wrong with a good host', () => {
     expect(
       findingsOf(hostWith([])).filter(({ errors, warnings }) => errors.length + warnings.length),

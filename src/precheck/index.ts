@@ -8,6 +8,7 @@ import { foreign } from './checks/foreign.ts';
 import { hostname } from './checks/hostname.ts';
 import { ipv6 } from './checks/ipv6.ts';
 import { joined } from './checks/joined.ts';
+import { links } from './checks/links.ts';
 import { machineId } from './checks/machine-id.ts';
 import { memory } from './checks/memory.ts';
 import { owner } from './checks/owner.ts';
@@ -24,6 +25,7 @@ export const checks: readonly Check[] = [
   owner,
   joined,
   foreign,
+  links,
   cpu,
   memory,
   disk,

@@ -20,6 +20,13 @@ export const ofHosts: readonly Mutant[] = [
     witness: { project: 'unit', file: 'lab/manifest.test.ts', test: 'does not act on half of a line' },
   },
   {
+    name: 'a reset takes what is behind a link',
+    file: 'ansible/files/prelude.sh',
+    from: '    is_empty "$path" && return\n',
+    to: '    rm -rf "$path"/*; return\n',
+    witness: { project: 'unit', file: 'lab/manifest.test.ts', test: 'never takes what is behind a link' },
+  },
+  {
     name: 'what the shell of a host says is part of the answer',
     file: 'src/ssh/framed.ts',
     from: 'const rest = text.slice(start + mark.length + 1);',

@@ -1,0 +1,44 @@
+import { type Check, error, fine, joins } from '../check.ts';
+
+/** Folders that we make, and that kubelet, containerd and etcd know by the paths that the kernel has. */
+export const FOLDERS = [
+  '/etc/containerd',
+  '/etc/kubernetes',
+  '/etc/matryoshka',
+  '/opt/containerd',
+  '/run/containerd',
+  '/usr/libexec/kubernetes',
+  '/var/lib/cni',
+  '/var/lib/containerd',
+  '/var/lib/etcd',
+  '/var/lib/kubelet',
+  '/var/lib/matryoshka',
+  '/var/log/containers',
+  '/var/log/pods',
+];
+
+/**
+ * A link in the place of a folder of ours. kubelet and containerd look for their mounts by path and find none through a
+ * link; a reset could not tell what behind it is ours.
+ */
+export const links: Check = {
+  name: 'links',
+  script: () => `R=\${MATRYOSHKA_ROOT:-}
+for folder in ${FOLDERS.join(' ')}; do [ ! -L "$R$folder" ] || say link "$folder $(readlink "$R$folder")"; done`,
+  good: '',
+  check(context) {
+    const { host } = context;
+    const hasEtcd = host.role !== 'worker' || host.withEtcd === true;
+    const found = host.said
+      .all('link')
+      .map((line) => line.split(' '))
+      .filter(([path]) => path !== '/var/lib/etcd' || hasEtcd);
+    if (!joins(context) || found.length === 0) return fine;
+    return error(
+      ...found.map(
+        ([path, target]) =>
+          `${path} is a link to ${target}; remove the link, make a folder there, and mount the disk on it, or bind it: "${target} ${path} none bind 0 0" in /etc/fstab`,
+      ),
+    );
+  },
+};
