@@ -47,6 +47,7 @@ export const mayMissEndpoints = (member: Member, situation: Situation): boolean 
 export const leadHosts: StepPlan = {
   name: 'Lead hosts to the API servers',
   works: ({ action }) => action === 'change',
+  installs: true,
   pace: 'all',
   cut: 'between',
 };

@@ -68,7 +68,12 @@ export const issueCertificates: StepPlan = {
 };
 
 /** One learner at a time: a member that has not caught up counts for nothing. */
-export const addMembers: StepPlan = { ...ONE, name: 'Add members of etcd', works: joinsApart };
+export const addMembers: StepPlan = {
+  ...ONE,
+  name: 'Add members of etcd',
+  works: joinsApart,
+  installs: true,
+};
 
 /**
  * After members have come, before others go: so no API server asks one that is not there. Wherever etcd has hosts of its

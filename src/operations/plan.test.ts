@@ -6,6 +6,7 @@ import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Operation } from './operation.ts';
 import { planOf } from './plan.ts';
+import { repair } from './repair.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
 
@@ -140,4 +141,39 @@ it('refuses IPv6 with policies, and not without', () => {
   expect(refusals('flannel-policies')).toContain('flannel-policies is not offered');
   for (const network of ['flannel', 'none'] as const)
     expect(refusals(network)).not.toContain('is not offered');
+});
+
+describe('a cluster of a release that the installation has no artifacts of', () => {
+  const worker = record({ ip: '10.0.0.2' }, { state: 'Joined', touched: true });
+  const [present, larger, smaller] = [
+    spec({ ip: '10.0.0.2' }),
+    spec({ ip: '10.0.0.2' }, { ip: '10.0.0.3' }),
+    spec(),
+  ];
+  const refused = (operation: Operation, wanted: Spec) =>
+    planOf(operation, {
+      spec: wanted,
+      applied: present,
+      hosts: [master, worker],
+      offer: { versions: ['v1.35.4'] },
+      version: 'v1.34.4',
+    }).refusals.map(({ field, reason }) => `${field}: ${reason}`);
+
+  it.each([
+    ['is not scaled up', scaleUp, larger],
+    ['is not put back', repair, present],
+  ])('%s, and the plan says so', (_what, operation, wanted) => {
+    expect(refused(operation, wanted)).toEqual([
+      expect.stringMatching(
+        /^spec\.cluster\.kubeVersion: NotOffered: .*no artifacts of it \(it has v1\.35\.4\)/,
+      ),
+    ]);
+  });
+
+  it.each([
+    ['loses workers', scaleDown, smaller],
+    ['is deleted', remove, present],
+  ])('%s all the same', (_what, operation, wanted) => {
+    expect(refused(operation, wanted)).toEqual([]);
+  });
 });

@@ -62,6 +62,8 @@ export interface StepPlan extends Omit<Step, 'hosts'> {
    * off, since it puts things back itself when it refuses.
    */
   takesOut?: 'begun' | 'cut off';
+  /** It brings programs or images of the cluster's release to hosts. */
+  installs?: true;
   works(host: PlannedHost, all: readonly PlannedHost[], spec: Spec): boolean;
 }
 
@@ -156,6 +158,20 @@ function nameRefusals(
   });
 }
 
+/** What a release was installed from must be at hand where hosts of it are joined, put back, or given a balancer. */
+function releaseRefusals(
+  planning: Planning,
+  { hosts, steps }: Pick<Plan, 'hosts' | 'steps'>,
+  { version, offer }: Situation,
+): Problem[] {
+  if (version === undefined || offer.versions.includes(version)) return [];
+  const installing = new Set(planning.steps.flatMap(({ installs, name }) => (installs ? [name] : [])));
+  if (!hosts.some(({ action }) => action === 'join') && !steps.some(({ name }) => installing.has(name)))
+    return [];
+  const reason = `NotOffered: the cluster is of this version, and the installation has no artifacts of it (it has ${offer.versions.join(', ')}), so nothing of it can be installed; give it the artifacts of ${version}`;
+  return [{ field: 'spec.cluster.kubeVersion', value: version, reason }];
+}
+
 /** Plans an operation. Pure and total: reasons against it are refusals in the answer. */
 export function planOf(
   operation: {
@@ -178,6 +194,7 @@ export function planOf(
         ...validateSpec(situation.spec, situation.offer, situation.version),
         ...operation.check(situation),
         ...nameRefusals(hosts, release, situation.hosts),
+        ...releaseRefusals(planning, { hosts, steps }, situation),
       ]
     : [];
   const warnings = hosts.flatMap(({ member, reclaim }): Problem[] =>

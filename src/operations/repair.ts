@@ -12,7 +12,7 @@ const isApart = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMast
 const hasNode = (host: PlannedHost): boolean => isPutBack(host) && !isEtcdOnly(host.member);
 const isWorker = (host: PlannedHost): boolean => hasNode(host) && !isMaster(host.member);
 /** An API server or a member of etcd that is away for a moment needs the others: never two at once, never left halfway. */
-const CAREFULLY = { pace: 'one', cut: 'never' } as const;
+const CAREFULLY = { installs: true, pace: 'one', cut: 'never' } as const;
 const CONTROL_PLANES = {
   ...CAREFULLY,
   works: ({ member }) => isMaster(member),
@@ -51,7 +51,7 @@ export const repair = {
       { ...MEMBERS, name: 'Put back members of etcd' },
       { ...CONTROL_PLANES, name: 'Put back control planes that do not answer' },
       { ...CONTROL_PLANES, name: 'Put back control planes' },
-      { name: 'Put back workers', works: isWorker, pace: { atMost: 10 }, cut: 'between' },
+      { name: 'Put back workers', works: isWorker, installs: true, pace: { atMost: 10 }, cut: 'between' },
       // One that was away while control planes came and went has not got their endpoints yet.
       { ...leadHosts, works: hasNode },
       { name: 'Find missing nodes', works: ({ member }) => isMaster(member), pace: 'one', cut: 'between' },

@@ -72,4 +72,15 @@ export const ofOperations: readonly Mutant[] = [
       test: 'leaves a cluster that somebody upgraded by hand',
     },
   },
+  {
+    name: 'hosts of a release without artifacts are put back',
+    file: 'src/operations/plan.ts',
+    from: 'if (version === undefined || offer.versions.includes(version)) return [];',
+    to: 'if (version !== "") return [];',
+    witness: {
+      project: 'unit',
+      file: 'src/operations/plan.test.ts',
+      test: 'is not put back',
+    },
+  },
 ];

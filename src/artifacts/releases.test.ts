@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { canonicalJson, sha256 } from '#base/canonical.ts';
+import { releases } from './releases.ts';
+
+/**
+ * Every release that was ever shipped, with the sum of what it is installed from. Clusters of it are scaled, repaired and
+ * joined by what stands there: a line is added for a new release, and none is ever changed or removed.
+ */
+const SHIPPED: Readonly<Record<string, string>> = {
+  'v1.34.4': 'b112f0776ca75693ce3ba4177466a5a01884877d928bdec47520f74e17d983f6',
+};
+
+it('keeps every release that was shipped as it was, and lists each new one', () => {
+  const sums = Object.fromEntries(
+    releases.map((release) => [release.kubernetes, sha256(canonicalJson(release))]),
+  );
+  expect(sums).toEqual(SHIPPED);
+});
