@@ -9,8 +9,10 @@ const siteArtifactsSchema = z.object({
   baseUrl: z.string(),
   /** Role variables by Kubernetes version, the newest first. */
   releases: z.record(z.string(), z.record(z.string(), z.unknown())),
+  /** The meta cluster's own: its host, its pods, its Services. No host of a cluster is in one of them. */
+  reservedNetworks: z.array(z.string()).default([]),
 });
-export type SiteArtifacts = z.infer<typeof siteArtifactsSchema>;
+export type SiteArtifacts = z.input<typeof siteArtifactsSchema>;
 
 /** Every release that the sums cover. Throws when they cover none. */
 export function siteArtifacts(baseUrl: string, sums: string): SiteArtifacts {
@@ -22,8 +24,9 @@ export function siteArtifacts(baseUrl: string, sums: string): SiteArtifacts {
   };
 }
 
-/** Versions that this installation offers, the newest first. */
-export function offeredVersions(siteDir: string): string[] {
+/** Returns the versions that this installation offers, the newest first, and the networks that it uses itself. */
+export function offerOf(siteDir: string): { versions: string[]; reservedNetworks: string[] } {
   const text = readFileSync(`${siteDir}/artifacts.json`, 'utf8');
-  return Object.keys(siteArtifactsSchema.parse(JSON.parse(text)).releases);
+  const { releases: offered, reservedNetworks } = siteArtifactsSchema.parse(JSON.parse(text));
+  return { versions: Object.keys(offered), reservedNetworks };
 }

@@ -162,7 +162,10 @@ async function putOperatorIn(
         images: Object.fromEntries(images.map(({ name, tagged }) => [name, tagged])),
         address: options.host,
         site: {
-          'artifacts.json': JSON.stringify(siteArtifacts(artifactsUrl, sums)),
+          'artifacts.json': JSON.stringify({
+            ...siteArtifacts(artifactsUrl, sums),
+            reservedNetworks: reservedNetworks(options),
+          }),
           'inventory-vars.yaml': inventoryVars,
         },
         servedNamespaces: options.servedNamespaces,
@@ -176,6 +179,16 @@ async function putOperatorIn(
   await untilServed(connection, `https://${at}:${REST_PORT}/healthz`, print);
   return { restUrl: `https://${at}:${REST_PORT}`, artifactsUrl };
 }
+
+/** Where no host of a cluster can be: the meta cluster's host, its pods and its Services. */
+export const reservedNetworks = ({
+  host,
+  podCidr,
+  serviceCidr,
+}: Pick<BootstrapOptions, 'host' | 'podCidr' | 'serviceCidr'>): string[] => [
+  `${host}/${host.includes(':') ? 128 : 32}`,
+  ...`${podCidr},${serviceCidr}`.split(','),
+];
 
 const SERVED_SECONDS = 60;
 

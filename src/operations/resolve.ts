@@ -5,6 +5,8 @@ import { withoutCredentials } from './spec-hash.ts';
 export interface Offer {
   /** Kubernetes versions that can be installed, newest first. */
   versions: readonly string[];
+  /** Networks (CIDR) of the meta cluster itself, in which no host of a cluster can be. */
+  reservedNetworks?: readonly string[];
   /** Whether playbooks of users are run (--allow-hooks). */
   hooks?: boolean;
 }

@@ -6,6 +6,7 @@ import { drainProblems } from './drain.ts';
 import { hookProblems } from './hooks.ts';
 import { manifestProblems } from './manifests.ts';
 import type { Offer } from './resolve.ts';
+import { addressProblems } from './validate-addresses.ts';
 import { kubeadmProblems } from './validate-kubeadm.ts';
 import { networkProblems } from './validate-networks.ts';
 import { policyProblems } from './validate-policy.ts';
@@ -20,6 +21,7 @@ export function validateSpec(spec: Spec, offer: Offer, present?: string): Proble
   return [
     ...offered(spec, offer, present),
     ...networkProblems(spec),
+    ...addressProblems(spec, offer),
     ...hosts(spec),
     ...controlPlane(spec),
     ...kubeadmProblems(spec),

@@ -1,4 +1,4 @@
-import { offeredVersions } from '#artifacts/site.ts';
+import { offerOf } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { createControllerHost } from '#controller/host.ts';
@@ -60,7 +60,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
     ...{ client: leading, namespace, clock, log, recorder, workers, metrics, term },
   });
   const controllers = modulesOf(config.controllers, () => ({
-    offer: { versions: offeredVersions(config.siteDir), hooks: config.allowHooks },
+    offer: { ...offerOf(config.siteDir), hooks: config.allowHooks },
     health: healthOf(config),
     maxOperations: config.maxOperations,
     installer: (of) =>

@@ -1,4 +1,4 @@
-import { offeredVersions } from '#artifacts/site.ts';
+import { offerOf } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { createClient } from '#runtime/client/client.ts';
@@ -22,7 +22,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     qps: CALLS_PER_SECOND,
     observe: metrics.client(new URL(endpoint.url).host),
   });
-  const offer = { versions: offeredVersions(config.siteDir), hooks: config.allowHooks };
+  const offer = { ...offerOf(config.siteDir), hooks: config.allowHooks };
   const rest = await restApp({
     client,
     clock: systemClock,

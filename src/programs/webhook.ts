@@ -1,6 +1,6 @@
 import { accessBy } from '#access/access.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
-import { offeredVersions } from '#artifacts/site.ts';
+import { offerOf } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { createClient } from '#runtime/client/client.ts';
@@ -29,7 +29,7 @@ export async function webhookProgram(config: WebhookConfig, log: Logger): Promis
   });
   const app = await webhookApp({
     log,
-    offer: { versions: offeredVersions(config.siteDir), hooks: config.allowHooks },
+    offer: { ...offerOf(config.siteDir), hooks: config.allowHooks },
     controllerUser,
     serverUser,
     hostsOf: (cluster) => hostRecordsOf(client, namespace, cluster),

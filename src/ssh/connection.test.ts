@@ -32,6 +32,27 @@ it('gives up once, and quietly, on a host that takes a connection and says nothi
   await closed.promise;
 });
 
+it('tells a closed port from one that says nothing, or speaks another protocol, by no word', async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const open = typeof address === 'object' && address ? address.port : 0;
+  const other = createServer(
+    (socket) => void socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+  );
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const at = other.address();
+  const http = typeof at === 'object' && at ? at.port : 0;
+  const says = async (port: number) => {
+    const target = { host: '127.0.0.1', port, user: 'root', password: 'x', knownHosts: '', timeoutMs: 300 };
+    const failure = await connect(target).catch((error: unknown) => error);
+    return failure instanceof SshError ? failure.message.replace(`:${port} `, ':PORT ') : failure;
+  };
+  const [silent, spoken, closedPort] = [await says(open), await says(http), await says(1)];
+  other.close();
+  expect([silent, spoken]).toEqual([closedPort, closedPort]);
+  expect(closedPort).toMatch(/does not answer as an SSH server; check its address and port/);
+});
+
 it('says that a host is out of reach whose connection has ended before a command, or ends during it', async () => {
   await using host = await sshHost('grants');
   const { run, close } = await connect(host.target('root'));

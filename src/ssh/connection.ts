@@ -188,7 +188,11 @@ function describe(error: Error & { level?: string }, where: string, changed: str
   if (error.level === 'client-authentication') {
     return new SshError('AuthenticationFailed', `${where} refuses the key or password`);
   }
-  return new SshError('Unreachable', `${where} cannot be reached: ${error.message}`);
+  // One message, whether the port is closed, silent or another service's: who names hosts is to scan no networks by it.
+  return new SshError(
+    'Unreachable',
+    `${where} does not answer as an SSH server; check its address and port, firewalls, and that sshd runs`,
+  );
 }
 
 function run(

@@ -28,4 +28,11 @@ export const ofMachines: readonly Mutant[] = [
     to: 'false',
     witness: unit('lab/joined-as.test.ts', 'does not take a machine that joined under'),
   },
+  {
+    name: 'the host of the meta cluster may be named',
+    file: 'src/operations/validate-addresses.ts',
+    from: 'if (network === undefined) return [];',
+    to: 'if (network !== "") return [];',
+    witness: unit('src/operations/validate-addresses.test.ts', ' as a host'),
+  },
 ];
