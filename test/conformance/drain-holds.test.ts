@@ -138,6 +138,7 @@ async function drained(
     env: {
       DENY: await text('roles/drain/files/deny.yaml'),
       DRAIN_SECONDS: seconds,
+      FOUND_AWAY_WITHIN: '6',
       DRAIN_FORCE: 'false',
       DRAIN_DELETE_EMPTYDIR_DATA: 'false',
       LEAVING: `${ADDRESS} ${node} ${how}\n`,
@@ -263,6 +264,13 @@ it.each<[string, Rules]>([
     ({ path, nth }) => (path === '/api/v1/pods' && nth === 0 ? { kind: 'reset' } : undefined),
   ],
   [
+    'a write of the list of removed nodes',
+    ({ method, path, nth }) =>
+      method === 'PATCH' && path.endsWith('/matryoshka-removed-nodes') && nth === 0
+        ? { kind: 'reset' }
+        : undefined,
+  ],
+  [
     'a question for the node',
     ({ method, path, nth }) =>
       method === 'GET' && path.includes('/nodes/') && nth === 0 ? { kind: 'reset' } : undefined,
@@ -329,6 +337,26 @@ it('drains a Ready node that SSH does not reach, budgets and all', async () => {
   });
   await world.client.delete(BUDGETS, world.key('protector'));
   expect(await drained(node, { how: 'unreached' })).toMatchObject({ ok: true, node: 'gone', pods: [] });
+});
+
+it('removes a node that the cluster finds to be away while it is drained', async () => {
+  const node = await makeNode();
+  await makePod(node, 'dying', { graceSeconds: 600 });
+  const running = drained(node, { how: 'unreached' });
+  await expect
+    .poll(async () => (await world.client.get(PODS, world.key('dying'))).metadata.deletionTimestamp, {
+      timeout: 20_000,
+    })
+    .toBeDefined();
+  const found = await world.client.get<Node>(NODES, { namespace: '', name: node });
+  const status = { conditions: [{ type: 'Ready', status: 'Unknown' }] };
+  await world.client.patch(
+    NODES,
+    { namespace: '', name: found.metadata.name ?? '' },
+    { status },
+    { type: 'merge', subresource: 'status' },
+  );
+  expect(await running).toMatchObject({ ok: true, node: 'gone' });
 });
 
 it('removes a node that the cluster says is away, whatever is on it', async () => {

@@ -95,7 +95,7 @@ budgets() { # NAMESPACE: names of its PodDisruptionBudgets that let no pod go
 }
 
 empty() { # HOST NODE reached|unreached
-  local deadline=$((SECONDS + DRAIN_SECONDS)) rest=$DRAIN_SECONDS try out cordoned pods namespace pod phase ending owner mirror said
+  local begun=$SECONDS rest=$DRAIN_SECONDS try out cordoned pods namespace pod phase ending owner mirror said ends=
   is_present "$2" && ! is_away "$2" "$3" || return 0
   # What a person has cordoned stays so, what a try of ours has does not, though it was cut short.
   cordoned=$(ask get node "$2" -o 'jsonpath={.spec.unschedulable}' 2>&1) || { hold "$2" '' "$cordoned"; return; }
@@ -103,7 +103,7 @@ empty() { # HOST NODE reached|unreached
   # kubectl tries an eviction again where a budget or a webhook says 429, and gives up at any other answer.
   for try in 1 2 3 4 5; do
     out=$(kubectl drain "$2" "${options[@]}" --timeout="${rest}s" 2>&1) && return 0
-    rest=$((deadline - SECONDS - 2))
+    rest=$((begun + DRAIN_SECONDS - SECONDS - 2))
     [ "$rest" -gt 0 ] && [ "$try" != 5 ] || break
     sleep 2
   done
@@ -116,15 +116,20 @@ empty() { # HOST NODE reached|unreached
   while IFS='|' read -r namespace pod phase ending owner mirror; do
     [ -n "$pod" ] && [ -z "$mirror" ] && [ "$owner" != DaemonSet ] || continue
     case $phase in Succeeded | Failed) continue ;; esac
-    if [ -n "$ending" ]; then
-      # The reset of a host ends what has not ended in time; one that SSH does not reach goes on running it.
-      [ "$3" = reached ] || hold "$2" "$namespace/$pod" "is told to end and still runs after $DRAIN_SECONDS s, and SSH does not reach its host to end it"
-      continue
-    fi
+    [ -z "$ending" ] || { ends="$ends$namespace/$pod "; continue; }
     said=$(said_of "$namespace" "$pod" "$out")
     case $said in *'disruption budget'*) said="$said (held by disruption budget $(budgets "$namespace"))" ;; esac
     hold "$2" "$namespace/$pod" "${said:-$(reason_in "$out")}"
   done <<< "$pods"
+  # The reset of a host ends what has not ended in time; one that SSH does not reach goes on running it, unless it is dead,
+  # which the cluster finds within a minute.
+  if [ "$3" = unreached ] && [ -n "$ends" ]; then
+    until [ -e "$notes/held.$2" ] || [ $((SECONDS - begun)) -ge "${FOUND_AWAY_WITHIN:-75}" ]; do
+      ! is_away "$2" "$3" || return 0
+      sleep 2
+    done
+    for pod in $ends; do hold "$2" "$pod" "is told to end and still runs after $DRAIN_SECONDS s, and SSH does not reach its host to end it"; done
+  fi
   [ -e "$notes/held.$2" ] || echo "$2 was not drained within $DRAIN_SECONDS s, and only pods that are terminating are left: $(reason_in "$out")"
 }
 
@@ -179,11 +184,16 @@ while read -r host _; do [ -z "$host" ] || did left "$host"; done <<< "$own"
 # Not before: a kubelet that may not say that a pod has ended never lets it go.
 names=$(awk -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" 'NF { printf "%s\"%s\":\"%s\"", comma, $2, now; comma = "," }' <<< "$own")
 denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-removed-nodes","namespace":"kube-system"},"data":{'$names'}}'
-{
+deny() {
   # Added to those of earlier operations, never in their place.
   kubectl -n kube-system patch configmap matryoshka-removed-nodes --type merge -p "{\"data\":{$names}}" > /dev/null 2>&1 ||
-    kubectl create --validate=false -f - > /dev/null <<< "$denied"
-} && kubectl apply --validate=false --server-side --field-manager=matryoshka --force-conflicts -f - > /dev/null <<< "$DENY" ||
-  fail 'nodes that leave cannot be kept from coming back; none was removed'
+    kubectl create --validate=false -f - > /dev/null <<< "$denied" || return 1
+  kubectl apply --validate=false --server-side --field-manager=matryoshka --force-conflicts -f - > /dev/null <<< "$DENY"
+}
+for try in 1 2 3 4 5; do
+  said=$(deny 2>&1) && break
+  [ "$try" != 5 ] || fail "nodes that leave cannot be kept from coming back, and none was removed: $(tail -1 <<< "$said")"
+  sleep 1
+done
 
 side_by_side leave
