@@ -62,22 +62,24 @@ with_fields() {
   local text=${1//use --force to override/set spec.cluster.drain.force to true to delete them}
   echo "${text//use --delete-emptydir-data to override/set spec.cluster.drain.deleteEmptyDirData to true to delete their data}"
 }
-# Why kubectl has failed: every refusal, or the last line.
+# Why kubectl has failed: every refusal, a line each, or the last line.
+refusals_in() { sed -n 's/^\(error: \)\{0,1\}\(cannot delete .*\)/\2/p' <<< "$1" | sort -u; } # OUTPUT
 reason_in() { # OUTPUT
-  local refusals; refusals=$(grep '^\(error: \)\?cannot delete ' <<< "$1" | sed 's/^error: //' | sort -u)
-  with_fields "$(if [ -n "$refusals" ]; then paste -sd ';' <<< "$refusals" | sed 's/;/; /g'; else sed '/^$/d; s/^error: //' <<< "$1" | tail -1; fi)"
+  local why; why=$(refusals_in "$1" | head -1)
+  with_fields "${why:-$(sed '/^$/d; s/^error: //' <<< "$1" | tail -1)}"
 }
 
 # What kubectl refuses to delete is found before any pod is evicted.
 check() { # HOST NODE reached|unreached
-  local try out
+  local try out refusals refusal
   is_present "$2" && ! is_away "$2" "$3" || return 0
   for try in 1 2 3 4 5; do
     out=$(kubectl drain "$2" "${options[@]}" --dry-run=client 2>&1) && return 0
     case $out in *'cannot delete '*) break ;; esac
     [ "$try" = 5 ] || sleep 1
   done
-  hold "$2" '' "$(reason_in "$out")"
+  refusals=$(refusals_in "$out")
+  while read -r refusal; do hold "$2" '' "$(with_fields "$refusal")"; done <<< "${refusals:-$(reason_in "$out")}"
 }
 
 # What the API said last of the eviction of a pod, in the output of kubectl; nothing where it said nothing.
