@@ -35,4 +35,11 @@ export const ofMachines: readonly Mutant[] = [
     to: 'if (network !== "") return [];',
     witness: unit('src/operations/validate-addresses.test.ts', ' as a host'),
   },
+  {
+    name: 'an address that nobody got in to stays held',
+    file: 'src/controller/cluster/decide/settle.ts',
+    from: 'if (strangers.length > 0)',
+    to: 'if (strangers.length < 0)',
+    witness: unit('src/controller/cluster/decide/settle.test.ts', 'gives back hosts that nobody got in to'),
+  },
 ];

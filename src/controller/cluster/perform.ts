@@ -14,6 +14,7 @@ import { withoutCredentials } from '#operations/spec-hash.ts';
 import { isForbidden, isNotFound } from '#runtime/wire/api-error.ts';
 import { refuseUnagreed } from './decide/agreed.ts';
 import type { Effect } from './decide/outcome.ts';
+import { Refusal } from './decide/refusal.ts';
 import type { Snapshot } from './decide/snapshot.ts';
 import type { Learned, Perform, Performers } from './performers.ts';
 import { startHook, startLook, startRun } from './start-run.ts';
@@ -98,7 +99,7 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     });
     // For people: runs take the keys of the records as well, so a namespace that takes no Secret ends nothing.
     await keepKnownHosts(client, cluster, pinnedKeysOf(shown)).catch((error: unknown) => {
-      if (!isForbidden(error)) throw error;
+      if (!isForbidden(error) && !(error instanceof Refusal)) throw error;
       log.warn({ error: messageOf(error) }, 'the host keys could not be written');
     });
   },

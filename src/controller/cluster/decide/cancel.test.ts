@@ -32,7 +32,7 @@ const report: Report = {
   hosts: [
     { ip: '10.0.0.1', ok: true, did: ['taken', 'prepared', 'joined'] },
     { ip: '10.0.0.2', ok: false, did: ['taken', 'prepared'] },
-    { ip: '10.0.0.3', ok: false, did: [] },
+    { ip: '10.0.0.3', ok: false, did: [], machineId: 'm3' },
   ],
 };
 const stopped: AttemptState = { kind: 'failed', reason: 'Cancelled', message: report.message, report };

@@ -104,13 +104,14 @@ it('remembers of a failed run who joined, what each host showed, and what it sai
       machineId: 'm1',
       hostKeys: ['ssh-ed25519 A'],
     },
-    { ip: second ?? '', ok: false, did: [], message: 'cannot be reached' },
+    { ip: second ?? '', ok: false, did: [], message: 'too small', machineId: 'm2' },
   ];
   const report = { success: false, message: 'x', hosts };
   const given = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: held };
   expect(outcome({ ...given, attempt: { kind: 'failed', reason: 'X', message: 'x', report } })).toMatchObject(
     {
       effects: [
+        { kind: 'keep-host-keys', hosts: [{ ip: first }] },
         {
           kind: 'note',
           hosts: [
@@ -118,13 +119,53 @@ it('remembers of a failed run who joined, what each host showed, and what it sai
               ip: first,
               status: { state: 'Joined', touched: true, machineId: 'm1', hostKeys: ['ssh-ed25519 A'] },
             },
-            { ip: second, status: { state: 'Held', lastRun: { ok: false, message: 'cannot be reached' } } },
+            {
+              ip: second,
+              status: { state: 'Held', machineId: 'm2', lastRun: { ok: false, message: 'too small' } },
+            },
           ],
         },
-        { kind: 'keep-host-keys', hosts: [{ ip: first }] },
       ],
     },
   );
+});
+
+it('gives back hosts that nobody got in to, whose addresses are then free for others', () => {
+  const [first, second, third] = held.map(({ spec }) => spec.ip);
+  const no = { ok: false, did: [], message: 'refuses the key' };
+  const hosts = [
+    { ip: first ?? '', ...no, machineId: 'm1' },
+    { ip: second ?? '', ...no },
+    { ip: third ?? '', ...no },
+  ];
+  const report = { success: false, message: 'x', hosts };
+  const attempt = { kind: 'failed' as const, reason: 'X', message: 'x', report };
+  const given = { ...creating, operation: { ...operation, step: 'precheck' } };
+  // One of them carries something of ours, whatever it says now.
+  const [a, b, c] = held.map((record, index) =>
+    index === 2 ? { ...record, status: { ...record.status, touched: true } } : record,
+  );
+  const records = [a, b, c].flatMap((record) => record ?? []);
+  const noted = outcome({ ...given, hosts: records, attempt });
+  expect(noted).toMatchObject({ effects: [{ kind: 'note', hosts: [{ ip: first }, { ip: third }] }] });
+  const lastRun = { operation: 'create', sequence: 1, attempt: 1, did: [], ok: false, message: no.message };
+  const settled = records.map((record, index) =>
+    index === 1
+      ? record
+      : {
+          ...record,
+          status: {
+            ...record.status,
+            ...(index === 0 ? { machineId: 'm1' } : {}),
+            lastRun: { ...lastRun, at: operation.startedAt },
+          },
+        },
+  );
+  expect(outcome({ ...given, hosts: settled, attempt })).toMatchObject({
+    effects: [{ kind: 'release', hosts: [second] }],
+  });
+  const rest = settled.filter((record) => record.spec.ip !== second);
+  expect(outcome({ ...given, hosts: rest, attempt })).toMatchObject({ kind: 'end', result: 'failed' });
 });
 
 it('a deletion writes no host keys: their Secret goes with the cluster, and its namespace may take none', () => {

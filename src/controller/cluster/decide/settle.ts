@@ -118,11 +118,11 @@ export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | unde
   if (toRewrite.length > 0)
     return { kind: 'act', effects: [{ kind: 'rewrite', members: toRewrite.map(({ member }) => member) }] };
   const effects: Effect[] = [];
-  if (fresh.length > 0) effects.push({ kind: 'note', hosts: fresh });
-  if (released.length > 0) effects.push({ kind: 'release', hosts: released });
-  // After the records, which have the keys too: a namespace that goes, or a policy, may deny a Secret.
+  // Of a deletion nobody needs them: their Secret goes with the cluster, and its namespace may take none.
   const keys = task.name === 'delete' || fresh.length === 0 ? [] : keysIn(report);
   if (keys.length > 0) effects.push({ kind: 'keep-host-keys', hosts: keys });
+  if (fresh.length > 0) effects.push({ kind: 'note', hosts: fresh });
+  if (released.length > 0) effects.push({ kind: 'release', hosts: released });
   // Last, so that one that cannot be had keeps nothing of the others from being written down.
   const again = heldAgain(snapshot);
   if (effects.length === 0 && again) effects.push(again);
@@ -183,15 +183,27 @@ function leftBehind(
 const wasTouched = ({ status }: HostRecord): boolean =>
   status?.touched === true || (status?.state !== undefined && status.state !== 'Held');
 
+/** Whether nothing was ever done on a host, and nobody got in: only a machine that answers a login says its machine-id. */
+const wasNeverEntered = (record: HostRecord, host: HostReport): boolean =>
+  !wasTouched(record) &&
+  record.status?.machineId === undefined &&
+  !host.ok &&
+  host.did.length === 0 &&
+  host.machineId === undefined;
+
 /** What a failed run is to be remembered by: who joined all the same, and what each host showed and said. */
 export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | undefined {
   const { attempt, hosts, plan } = snapshot;
   if (attempt.kind !== 'failed') return undefined;
   const planned = new Map(plan?.hosts.map((host) => [host.member.ip, host]));
   const records = new Map(hosts.map((record) => [record.spec.ip, record]));
+  const strangers = (attempt.report?.hosts ?? []).filter((host) => {
+    const record = records.get(host.ip);
+    return planned.get(host.ip)?.action === 'join' && record !== undefined && wasNeverEntered(record, host);
+  });
   const notes = (attempt.report?.hosts ?? []).flatMap((host): Note[] => {
     const [of, record] = [planned.get(host.ip), records.get(host.ip)];
-    if (!of || !record || of.action === 'stay') return [];
+    if (!of || !record || of.action === 'stay' || strangers.includes(host)) return [];
     const isJoined =
       (of.action === 'join' && host.ok) ||
       (attempt.report && wasLeftAsItWas(task, snapshot.operation, record, host, attempt.report));
@@ -206,6 +218,9 @@ export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | und
     return differs(record, status) ? [{ ip: host.ip, status }] : [];
   });
   if (notes.length === 0) {
+    // Nobody's address is kept by whoever only names it; the message of the operation says what was wrong there.
+    if (strangers.length > 0)
+      return { kind: 'act', effects: [{ kind: 'release', hosts: strangers.map(({ ip }) => ip) }] };
     const made = new Set(attempt.report?.hosts.flatMap(({ ip, did }) => (did.length > 0 ? [ip] : [])));
     const again = heldAgain(snapshot, (ip) => made.has(ip));
     const [first, ...others] = attempt.report ? (again ? [again] : []) : touchedBy(snapshot);
@@ -215,6 +230,6 @@ export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | und
   const note: Effect = { kind: 'note', hosts: notes };
   return {
     kind: 'act',
-    effects: keys.length > 0 ? [note, { kind: 'keep-host-keys', hosts: keys }] : [note],
+    effects: keys.length > 0 ? [{ kind: 'keep-host-keys', hosts: keys }, note] : [note],
   };
 }
