@@ -55,6 +55,8 @@ export interface SmallHostScript {
   /** What stands on the host before: shell. */
   before?: string;
   programs?: Readonly<Record<string, string>>;
+  /** It is run with room alone. */
+  roomy?: boolean;
 }
 
 export interface Ran {
@@ -107,7 +109,8 @@ files() {
 fresh; echo "run before 0 0 "; files
 reference=$(run reference 9999); echo "$reference"; files
 case $reference in 'run reference '*' 0 '*) ;; *) exit ;; esac
-for pages in $(seq 0 "$most"); do
+for pages in $(seq 0 8) $(seq 10 2 60); do
+  [ "$pages" -le "$most" ] || break
   fresh; fill "$pages"
   first=$(run first "$pages"); echo "$first"; files
   rm -f "$small/filler"
@@ -122,6 +125,7 @@ export async function onSmallDisk({
   command = 'bash -s',
   before = '',
   programs = {},
+  roomy = false,
 }: SmallHostScript): Promise<Trial> {
   const folder = await mkdtemp(join(tmpdir(), 'small-host-'));
   try {
@@ -148,7 +152,7 @@ export async function onSmallDisk({
         'small-host',
         `${folder}/host`,
         command,
-        `${MOST_PAGES}`,
+        `${roomy ? -1 : MOST_PAGES}`,
       ],
       { reject: false, maxBuffer: 512 * 1024 * 1024 },
     );

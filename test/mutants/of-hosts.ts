@@ -27,6 +27,13 @@ export const ofHosts: readonly Mutant[] = [
     witness: { project: 'unit', file: 'lab/manifest.test.ts', test: 'never takes what is behind a link' },
   },
   {
+    name: 'lines of /etc/hosts that are no text are lost',
+    file: 'ansible/roles/host/files/endpoint.sh',
+    from: 'grep -av \'# matryoshka \' "$1"',
+    to: 'grep -v \'# matryoshka \' "$1"',
+    witness: { project: 'unit', file: 'lab/hosts-file.test.ts', test: 'of /etc/hosts every byte' },
+  },
+  {
     name: 'what the shell of a host says is part of the answer',
     file: 'src/ssh/framed.ts',
     from: 'const rest = text.slice(start + mark.length + 1);',
