@@ -29,6 +29,7 @@ const parts: readonly Part[] = [
   { name: 'format and lint', command: ['biome', 'check', '.'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
   { name: 'unused code', command: ['knip'] },
+  { name: 'shell scripts', command: ['node', 'test/shell-lint.ts'] },
   vitest('unit'),
   vitest('api'),
   vitest('faults'),

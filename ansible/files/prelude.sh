@@ -202,8 +202,7 @@ unmake() {
       unit) disable_unit "$thing"; systemctl reset-failed "$thing" 2>/dev/null ;;
       sysctl) sysctl -q -w "$thing" 2>/dev/null ;;
       link) ! ip link show "$thing" > /dev/null 2>&1 || { ip link delete "$thing" && changed "$thing"; } ;;
-      # shellcheck disable=SC2086
-      table) ! nft list table $thing > /dev/null 2>&1 || { nft delete table $thing && changed "rules of ${thing#* }"; } ;;
+      table) ! nft list table "${thing% *}" "${thing#* }" > /dev/null 2>&1 || { nft delete table "${thing% *}" "${thing#* }" && changed "rules of ${thing#* }"; } ;;
     esac
   done < <(made_lines | grep "^$ROLE " | tac)
   return $stayed
@@ -254,7 +253,7 @@ fetch() {
   [ "${sum%% *}" = "$3" ] || { rm -f "$file"; fail "$2 does not have the sum $3"; }
 }
 # unfinished PATH SAID GARBAGE…: ends the script after a write that failed.
-unfinished() { rm -rf "${@:3}"; unwritten "$1" "$2"; exit 1; }
+unfinished() { [ $# -lt 3 ] || rm -rf "${@:3}"; unwritten "$1" "$2"; exit 1; }
 
 # unpack NAME IMAGE: the files of an image of containerd, in $work/NAME. Answers 1 when they were there.
 unpack() {
@@ -296,5 +295,5 @@ archive() {
   mapfile -t files < <(find "$unpacked" -type f -printf "$4/%f\n")
   own file "${files[@]}"
   said=$({ find "$unpacked" -type f -exec mv -f -t "$4" {} + && sync "$4"; } 2>&1) || unfinished "$4 ($1)" "$said"
-  rm -rf "$work/$1" "$unpacked"; mark "$1" "$3"; changed "$1"
+  rm -rf "${work:?}/${1:?}" "$unpacked"; mark "$1" "$3"; changed "$1"
 }

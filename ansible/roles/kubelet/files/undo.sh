@@ -11,7 +11,7 @@ if is_made unit kubelet.service; then
     kill -KILL $left 2>/dev/null
     sleep 0.1
   done
-  [ -z "$(processes)" ] || abort "processes of pods do not end: $(echo $(processes))"
+  [ -z "$(processes)" ] || abort "processes of pods do not end: $(processes | paste -sd' ')"
   # Network namespaces that pods of ours had, by what runtime and plugins have written down.
   for netns in $(cat /run/containerd/io.containerd.runtime.v2.task/k8s.io/*/config.json /var/lib/cni/results/* 2>/dev/null |
       grep -oE '/run/netns/cni-[0-9a-f-]+' | sort -u); do
@@ -19,7 +19,7 @@ if is_made unit kubelet.service; then
   done
   rmdir /run/netns 2>/dev/null
   release_mounts '^/var/lib/kubelet/(pods|plugins|plugins_registry)/'
-  for root in $(find /sys/fs/cgroup -type d -name 'kubepods*' -prune 2>/dev/null); do
+  find /sys/fs/cgroup -type d -name 'kubepods*' -prune 2>/dev/null | while read -r root; do
     find "$root" -depth -type d -exec rmdir {} + 2>/dev/null
   done
   changed 'kubelet and pods ended'

@@ -74,7 +74,7 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
     unfinished "$of_pod" "$said" "$new"
   keep_replaced $of_pod
   # Protected: whatever becomes of this run, the pod gets its manifest back.
-  R=$R "$R/usr/local/sbin/matryoshka-fence" protect "repair-$pod" bash -c "$(declare -f runs exchange); exchange $pod '$new'" ||
+  "$R/usr/local/sbin/matryoshka-fence" protect "repair-$pod" bash -c "R='$R'; $(declare -f runs exchange); exchange $pod '$new'" ||
     fail "$of_pod cannot be put back"
   for try in $(seq 360); do is_back "$pod" && break; sleep 0.5; done
   is_back "$pod" || fail "$pod does not run with $of_pod as it was made"
