@@ -278,28 +278,6 @@ describe('sets of addresses', () => {
   });
 });
 
-it('rules of kube-router’s go from chains of everybody, those of others stay', async () => {
-  await put('/etc/matryoshka/made', 'cluster mine\nrole chains KUBE\n');
-  const rules = [
-    '-N KUBE-ROUTER-FORWARD',
-    '-A FORWARD -m comment --comment "kube-router netpol - ABC" -j KUBE-ROUTER-FORWARD',
-    '-A FORWARD -m comment --comment "KUBE-ROUTER rule to explicitly ACCEPT" -m mark --mark 0x20000/0x20000 -j ACCEPT',
-    '-A FORWARD -s 192.0.2.9/32 -m comment --comment "not KUBE-ROUTER" -j DROP',
-  ];
-  const iptables = `iptables() { case "$*" in '-t filter -S') cat <<'R'
-${rules.join('\n')}
-R
-;; *-D*) echo "deleted $*" ;; esac; }\n`;
-  const quiet = 'ip() { :; }; nft() { return 1; }; ip6tables() { :; }\n';
-  const undo = readFileSync(join(ansible, 'roles/network/files/undo.sh'), 'utf8');
-  const { exitCode, stdout } = await run(`${quiet}${iptables}${undo}`);
-  expect(exitCode).toBe(0);
-  expect(stdout.split('\n').filter((line) => line.startsWith('deleted'))).toEqual([
-    expect.stringContaining('-j KUBE-ROUTER-FORWARD'),
-    expect.stringContaining('explicitly ACCEPT'),
-  ]);
-});
-
 it('every role’s scripts are shell that bash can read', () => {
   const scripts = readdirSync(join(ansible, 'roles'), { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.sh'),

@@ -188,7 +188,7 @@ export const ofItsEdges: readonly Mutant[] = [
     file: 'ansible/roles/network/files/undo.sh',
     from: '|--comment \\"($ours)-ROUTER rule ',
     to: '',
-    witness: unit('lab/manifest.test.ts', 'rules of kube-router'),
+    witness: unit('lab/packet-rules.test.ts', 'rules of kube-router'),
   },
   {
     name: 'a reset takes sets of addresses of others',

@@ -9,8 +9,31 @@ tool() { if command -v "$1" > /dev/null; then "$@"; else chroot "$work/network-p
 has_tool() { command -v "$1" > /dev/null || [ -d "$work/network-policies" ]; }
 listed() { made_of "$1" | paste -sd'|'; }
 ours=$(listed chains)
+# by_nft FAMILY: what iptables has made are tables of nftables, if it was not the legacy one. One transaction each.
+by_nft() {
+  local table commands
+  for table in mangle nat filter raw; do
+    commands=$(nft -a list table "$1" "$table" 2>/dev/null | awk -v at="$1 $table" -v ours="($ours)-" '
+      $1 == "chain" { chain = $2; if (chain ~ "^" ours) { flush = flush "flush chain " at " " chain "\n"; gone = gone "delete chain " at " " chain "\n" } next }
+      chain !~ "^" ours && ($0 ~ "(jump|goto) " ours || $0 ~ "comment \"" ours "ROUTER rule ") && /# handle [0-9]+$/ { rules = rules "delete rule " at " " chain " handle " $NF "\n" }
+      END { printf "%s%s%s", flush, rules, gone }')
+    [ -n "$commands" ] || continue
+    nft -f <(printf '%s\n' "$commands") && changed "nft $1 $table" || { echo "packet rules of ours are left in table $1 $table" >&2; stayed=1; }
+  done
+}
 for command in iptables ip6tables; do
-  [ -n "$ours" ] && has_tool $command || continue
+  [ -n "$ours" ] || continue
+  if ! has_tool $command; then
+    names=$R/proc/net/ip_tables_names family=ip
+    [ $command = iptables ] || names=$R/proc/net/ip6_tables_names family=ip6
+    if ! command -v nft > /dev/null; then
+      echo "whether chains ($ours)-… of $command are left cannot be told: install iptables or nftables, and ask again" >&2; stayed=1
+    else
+      by_nft $family
+      [ ! -s "$names" ] || { echo "whether chains ($ours)-… are left in tables of $command-legacy ($(paste -sd' ' "$names")) cannot be told: install iptables, and ask again" >&2; stayed=1; }
+    fi
+    continue
+  fi
   for table in mangle nat filter raw; do
     chains=$(tool $command -t $table -S 2>/dev/null | sed -nE "s/^-N (($ours)-[^ ]*)\$/\1/p")
     [ -n "$chains" ] || continue
@@ -21,6 +44,8 @@ for command in iptables ip6tables; do
     done
     for chain in $chains; do tool $command -t $table -X "$chain" 2>/dev/null; done
     changed "$command $table"
+    left=$(tool $command -t $table -S 2>/dev/null | sed -nE "s/^-N (($ours)-[^ ]*)\$/\1/p" | paste -sd' ')
+    [ -z "$left" ] || { echo "chains of ours are left in table $table of $command: $left" >&2; stayed=1; }
   done
 done
 sets=$(listed sets) left=

@@ -1,0 +1,98 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { read } from './small-host.fixture.ts';
+
+/** Packet rules that a reset removes, on a directory that stands for a host. */
+const [prelude, undo] = await Promise.all(['files/prelude.sh', 'roles/network/files/undo.sh'].map(read));
+let root = '';
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'packet-rules-'));
+  await mkdir(join(root, 'var/lib/matryoshka'), { recursive: true });
+});
+afterEach(() => rm(root, { recursive: true }));
+async function put(path: string, text: string): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeFile(join(root, path), text);
+}
+const run = (script: string) =>
+  execa('/bin/bash', ['-s'], {
+    input: `main() {\n${prelude}\nROLE=role\n${script}\n}\nmain </dev/null\n`,
+    env: { MATRYOSHKA_ROOT: root },
+    reject: false,
+  });
+
+it('rules of kube-router’s go from chains of everybody, those of others stay', async () => {
+  await put('/etc/matryoshka/made', 'cluster mine\nrole chains KUBE\n');
+  const rules = [
+    '-N KUBE-ROUTER-FORWARD',
+    '-A FORWARD -m comment --comment "kube-router netpol - ABC" -j KUBE-ROUTER-FORWARD',
+    '-A FORWARD -m comment --comment "KUBE-ROUTER rule to explicitly ACCEPT" -m mark --mark 0x20000/0x20000 -j ACCEPT',
+    '-A FORWARD -s 192.0.2.9/32 -m comment --comment "not KUBE-ROUTER" -j DROP',
+  ];
+  const iptables = `iptables() { case "$*" in '-t filter -S') [ -e "$R/gone" ] || cat <<'R'
+${rules.join('\n')}
+R
+;; *-D*) echo "deleted $*" ;; *-X*) : > "$R/gone" ;; esac; }\n`;
+  const quiet = 'ip() { :; }; nft() { return 1; }; ip6tables() { :; }\n';
+  const { exitCode, stdout } = await run(`${quiet}${iptables}${undo}`);
+  expect(exitCode).toBe(0);
+  expect(stdout.split('\n').filter((line) => line.startsWith('deleted'))).toEqual([
+    expect.stringContaining('-j KUBE-ROUTER-FORWARD'),
+    expect.stringContaining('explicitly ACCEPT'),
+  ]);
+});
+
+describe('packet rules on a host without iptables', () => {
+  // Tools are these functions, and no others.
+  const only = (...names: string[]) =>
+    `command() { case " ${names.join(' ')} " in *" $2 "*) return 0 ;; esac; return 1; }; ip() { :; }\n`;
+
+  it('go by nft, those of others stay', async () => {
+    await put('/etc/matryoshka/made', 'cluster mine\nrole chains KUBE\n');
+    const table = `table ip filter {
+ chain KUBE-FORWARD { # handle 3
+  accept # handle 4
+ }
+ chain FORWARD { # handle 1
+  counter packets 0 bytes 0 jump KUBE-FORWARD # handle 5
+  ip saddr 192.0.2.9 drop comment "not KUBE-ROUTER" # handle 6
+  accept comment "KUBE-ROUTER rule to explicitly ACCEPT" # handle 7
+ }
+}`;
+    const nft = `nft() { case "$*" in '-a list table ip filter') cat <<'T'\n${table}\nT\n;; '-f '*) cat "$2" >> "$R/done" ;; *) return 1 ;; esac; }\n`;
+    expect(await run(`${only('nft')}${nft}${undo}`)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect((await readFile(join(root, 'done'), 'utf8')).trim().split('\n')).toEqual([
+      'flush chain ip filter KUBE-FORWARD',
+      'delete rule ip filter FORWARD handle 5',
+      'delete rule ip filter FORWARD handle 7',
+      'delete chain ip filter KUBE-FORWARD',
+    ]);
+  });
+
+  it.each([
+    [
+      'nothing can look at them',
+      only(),
+      '',
+      /chains \(KUBE\)-… of iptables are left cannot be told: install iptables or nftables/,
+    ],
+    [
+      'they may be of the legacy one',
+      only('nft'),
+      'nat\n',
+      /tables of iptables-legacy \(nat\) cannot be told/,
+    ],
+    ['nft refuses', only('nft'), '', /packet rules of ours are left in table ip filter/],
+  ])('are said to be left where %s, and the host is not clean', async (_what, tools, legacy, message) => {
+    await put('/etc/matryoshka/made', 'cluster mine\nrole chains KUBE\n');
+    await put('/proc/net/ip_tables_names', legacy);
+    const nft = `nft() { case "$*" in '-a list table ip filter') printf ' chain KUBE-A {\\n' ;; '-f '*) [ -s "$R/proc/net/ip_tables_names" ] ;; *) return 1 ;; esac; }\n`;
+    expect(await run(`${tools}${nft}${undo}`)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(message),
+    });
+  });
+});
