@@ -231,6 +231,35 @@ describe('undoing', () => {
   });
 });
 
+describe('large trees', () => {
+  const BACKGROUND = `systemd-run() { echo "background: \${*: -1}"; }\n`;
+
+  it.each([
+    ['tree', '/var/lib/.containerd.matryoshka-removed'],
+    ['content', '/var/lib/containerd/.matryoshka-removed'],
+  ])('are gone at once, and deleted behind the reset where that takes long: %s', async (kind, aside) => {
+    await put('/var/lib/containerd/store/image');
+    await put('/etc/matryoshka/made', `cluster mine\nrole ${kind} /var/lib/containerd\n`);
+    const slow = await run(`${BACKGROUND}timeout() { return 124; }\nunmake`);
+    expect([slow.exitCode, slow.stderr]).toEqual([0, '']);
+    expect(slow.stdout).toContain(`background: ${root}${aside}`);
+    expect([has('/var/lib/containerd/store'), has(aside)]).toEqual([false, true]);
+    // A power cut has ended that: the next reset, or the next cluster, goes on with it, and takes it for nothing of others.
+    expect((await run('is_empty "$R/var/lib/containerd" && delete_asides')).exitCode).toBe(0);
+    expect(has(aside)).toBe(false);
+  });
+
+  it('that cannot be deleted keep the host from being called clean', async () => {
+    await put('/var/lib/kubelet/pods/volume');
+    await put('/etc/matryoshka/made', 'cluster mine\nrole tree /var/lib/kubelet\n');
+    const answer = await run('timeout() { return 1; }\nunmake');
+    expect([answer.exitCode, answer.stderr]).toEqual([
+      1,
+      expect.stringContaining('.kubelet.matryoshka-removed'),
+    ]);
+  });
+});
+
 describe('sets of addresses', () => {
   const script = (name: string) => readFileSync(join(ansible, 'roles/network/files', name), 'utf8');
   const quiet = 'ip() { :; }; nft() { return 1; }; iptables() { :; }; ip6tables() { :; }; sleep() { :; }\n';

@@ -109,7 +109,7 @@ is_system_path() { # PATH
   esac
 }
 # Of a link, what it leads to counts.
-is_empty() { [ -z "$(find -H "$1" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null | head -1)" ]; }
+is_empty() { [ -z "$(find -H "$1" -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .matryoshka-removed 2>/dev/null | head -1)" ]; }
 
 # own KIND THING… [KIND THING…]…: lists what is going to be made, all by one write that reaches the disk. While images
 # come that takes long, so a role says at once what it makes. What is there already and not listed is not ours: a folder of many
@@ -169,6 +169,39 @@ remove_tree() { # PATH ARGUMENT-OF-FIND…
   [ -z "$left" ] || { echo "not removed: ${left//$'\n'/, }; of $named" >&2; return 1; }
 }
 
+# Image stores and volumes may take longer than a reset has: they go under another name in the same file system, and are deleted
+# from there, behind a reset if need be. Names of these are the same on every host, since a power cut leaves them, and no list.
+asides=(/var/lib/.containerd.matryoshka-removed /var/lib/.kubelet.matryoshka-removed /var/lib/containerd/.matryoshka-removed /var/lib/kubelet/.matryoshka-removed)
+remove_large() { # tree | content PATH
+  local path=$R$2 aside=$R$2/.matryoshka-removed to
+  [ "$1" = content ] || aside=$R${2%/*}/.${2##*/}.matryoshka-removed
+  if [ -d "$path" ] && [ ! -L "$path" ] && ! is_system_path "$2" && [ -z "$(mounts_under "$path")" ]; then
+    # Keys of the node at once.
+    rm -rf --one-file-system "${path:?}/pki"
+    # Without room for a folder it is removed where it is.
+    if mkdir -p "$aside" 2>/dev/null && chmod 700 "$aside" && to=$(mktemp -d "$aside/XXXXXX" 2>/dev/null); then
+      if [ "$1" = tree ]; then mv -T "$path" "$to/removed"
+      else find "$path" -xdev -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .matryoshka-removed -exec mv -t "$to" {} +; fi
+    fi
+  fi
+  delete_asides
+}
+# Answers 1 where one stays and nothing deletes it.
+delete_asides() {
+  local aside there=()
+  for aside in "${asides[@]}"; do [ ! -d "$R$aside" ] || there+=("$R$aside"); done
+  [ ${#there[@]} != 0 ] || return 0
+  timeout "${REMOVE_SECONDS:-20}" rm -rf --one-file-system "${there[@]}"
+  case $? in
+    0) return ;;
+    124) ;;
+    *) echo "not removed: ${there[*]}" >&2; return 1 ;;
+  esac
+  systemd-run --quiet --collect --unit="matryoshka-removal-$$-$RANDOM" --nice=19 --property=IOSchedulingClass=idle --property=RuntimeMaxSec=21600 \
+    rm -rf --one-file-system "${there[@]}" || { echo "not removed: ${there[*]}" >&2; return 1; }
+  echo "changed: what was in ${there[*]} is deleted in the background"
+}
+
 # Units of ours are wanted by multi-user.target alone. These do what `systemctl enable` and `disable --now` would do of them,
 # for which the manager reads every unit file that there is, a sixth of a second each time (systemd.unit, WantedBy=).
 enable_unit() { # UNIT, whose file may have changed
@@ -195,10 +228,15 @@ unmake() {
     case $kind in
       file) rm -f "$R$thing" "$R${thing%/*}/.${thing##*/}.matryoshka-new" || stayed=1 ;;
       dir) [ ! -d "$R$thing" ] || rmdir "$R$thing" 2>/dev/null ;;
-      content) remove_tree "$thing" -mindepth 1 -maxdepth 1 ! -name lost+found || stayed=1 ;;
+      content)
+        case $thing in /var/lib/containerd | /var/lib/kubelet) remove_large content "$thing" || stayed=1 ;; esac
+        remove_tree "$thing" -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .matryoshka-removed || stayed=1 ;;
       tree)
         if is_mount "$R$thing"; then echo "not removed, because something that is not ours is mounted there: $thing" >&2; stayed=1
-        else remove_tree "$thing" -maxdepth 0 || stayed=1; fi ;;
+        else
+          case $thing in /var/lib/containerd | /var/lib/kubelet) remove_large tree "$thing" || stayed=1 ;; esac
+          remove_tree "$thing" -maxdepth 0 || stayed=1
+        fi ;;
       unit) disable_unit "$thing"; systemctl reset-failed "$thing" 2>/dev/null ;;
       sysctl) sysctl -q -w "$thing" 2>/dev/null ;;
       link) ! ip link show "$thing" > /dev/null 2>&1 || { ip link delete "$thing" && changed "$thing"; } ;;

@@ -58,7 +58,7 @@ for folder in ${FOLDERS.join(' ')}; do
   named=0
   for entry in "$R$folder"/* "$R$folder"/.[!.]*; do
     entry=\${entry#"$R"}
-    there "$entry" && [ "$entry" != $folder/lost+found ] || continue
+    there "$entry" && [ "$entry" != $folder/lost+found ] && [ "$entry" != $folder/.matryoshka-removed ] || continue
     found "$entry" "$entry" || named=$((named + 1))
     [ $named -lt ${NAMED} ] || break
   done

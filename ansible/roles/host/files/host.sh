@@ -6,6 +6,8 @@ mkdir -p "$installed" || exit 1
 # Only ever ours, whatever is there: downloads, and the artifacts of the meta cluster's host.
 is_made tree /var/lib/matryoshka || add_made "$ROLE tree /var/lib/matryoshka"
 mkdir -p "$work" || exit 1
+# What a reset was deleting when the host went down.
+delete_asides || exit 1
 
 if [ -z "$(made_of before)" ]; then
   settings=()

@@ -5,3 +5,5 @@ if [ -n "$ONLY_RECLAIMED" ]; then
 fi
 [ -z "$by" ] || [ "$by" = "$CLUSTER_ID" ] || [ "$by" = "$RECLAIM" ] ||
   abort "HostConflict: $manifest lists what cluster $by has made here; it is left as it is"
+# What an earlier reset was deleting when the host went down.
+delete_asides || exit 1
