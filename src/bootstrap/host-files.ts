@@ -39,10 +39,12 @@ export async function copyArtifacts(
     const damaged = again.stdout.trim();
     if (damaged !== '') throw new Error(`artifacts arrived damaged: ${damaged.replaceAll('\n', ', ')}`);
   }
-  await connection.run(`cat >${HOST_ARTIFACTS}/${SUMS_FILE}`, {
-    input: formatSums(wanted),
-    timeoutMs: 30_000,
-  });
+  const sums = `${HOST_ARTIFACTS}/${SUMS_FILE}`;
+  const written = await connection.run(
+    `umask 022; cat >${sums}.part && sync ${sums}.part && mv -f ${sums}.part ${sums}`,
+    { input: formatSums(wanted), timeoutMs: 30_000 },
+  );
+  if (written.code !== 0) throw new Error(`${sums} cannot be written: ${written.stderr.trim()}`);
   return missing.length;
 }
 
@@ -87,7 +89,7 @@ export async function sendImage(
   progress(`copying image ${tagged} to the host`);
   await execa('docker', ['tag', image, tagged]);
   const save = execa('docker', ['save', tagged], { encoding: 'buffer', buffer: false });
-  const keep = `umask 022; mkdir -p ${dirname(archive)} && cat >${archive}.part && mv -f ${archive}.part ${archive}`;
+  const keep = `umask 022; mkdir -p ${dirname(archive)} && cat >${archive}.part && sync ${archive}.part && mv -f ${archive}.part ${archive}`;
   const [{ code, stderr }] = await Promise.all([
     connection.run(keep, { input: save.readable(), timeoutMs: COPY_TIMEOUT_MS }),
     save,
