@@ -181,7 +181,7 @@ async function putOperatorIn(
 }
 
 /** Where no host of a cluster can be: the meta cluster's host, its pods and its Services. */
-export const reservedNetworks = ({
+const reservedNetworks = ({
   host,
   podCidr,
   serviceCidr,
