@@ -9,7 +9,7 @@ import { breakdown } from './breakdown.ts';
 import { byHand } from './by-hand.ts';
 import { type Figure, median, readBaseline, row, spread, worsened, writeBaseline } from './figures.ts';
 import { freshHosts, HOSTS } from './hosts.ts';
-import { residentMiB, secondsToListen } from './operator.ts';
+import { bundledOperator, residentMiB, secondsToListen } from './operator.ts';
 import { ours, removeOurs } from './ours.ts';
 import type { Run } from './run.ts';
 
@@ -31,7 +31,7 @@ function wantedRuns(): number {
   return Number(text);
 }
 
-async function measure(meta: Meta, runs: number): Promise<Measured> {
+async function measure(meta: Meta, runs: number, dist: string): Promise<Measured> {
   const measured: Measured = { ours: [], byHand: [], resident: [], listening: [] };
   for (let run = 1; run <= runs; run += 1) {
     say(`-- run ${run} of ${runs}`);
@@ -51,7 +51,12 @@ async function measure(meta: Meta, runs: number): Promise<Measured> {
   await freshHosts(say);
   await sleep(SETTLE_MS);
   await announced(say, 'the operator listens', async () => {
-    for (let start = 0; start < STARTS; start += 1) measured.listening.push(await secondsToListen(meta));
+    for (let start = 0; start < STARTS; start += 1)
+      measured.listening.push(await secondsToListen(meta, dist));
+  }).catch((error: unknown) => {
+    // What was measured before is told all the same; a figure without a value is short.
+    say(`the operator did not start: ${messageOf(error)}`);
+    measured.listening.push(Number.NaN);
   });
   return measured;
 }
@@ -64,7 +69,7 @@ async function tell({ ours: made, byHand: typed, resident, listening }: Measured
       name: 'create 1+2 (s)',
       ours: median(secondsOf(made)),
       peer: median(secondsOf(typed)),
-      bound: 1.15,
+      bound: 1.1,
       runs,
     },
     { name: 'operator listening (s)', ours: median(listening), bound: 1 },
@@ -90,10 +95,12 @@ async function tell({ ours: made, byHand: typed, resident, listening }: Measured
 
 async function main(): Promise<void> {
   const runs = wantedRuns();
+  // First: what cannot be bundled is not measured for half an hour.
+  await using operator = await bundledOperator();
   try {
     const meta = await metaUp(HOSTS, say);
     try {
-      await tell(await measure(meta, runs));
+      await tell(await measure(meta, runs, operator.dist));
     } finally {
       await meta.close();
     }

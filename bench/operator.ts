@@ -10,9 +10,18 @@ import { artifactsDir } from '#lab/artifacts/places.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 
-const dist = join(import.meta.dirname, '../dist');
+const BUNDLE_TIMEOUT_MS = 120_000;
 const LISTEN_MS = 20_000;
 const LOOK_MS = 5;
+
+/** Bundles the operator as its image has it, into a folder that goes with the answer. */
+export async function bundledOperator(): Promise<{ dist: string } & AsyncDisposable> {
+  const folder = await mkdtemp(join(tmpdir(), 'matryoshka-bench-'));
+  const dist = join(folder, 'dist');
+  const bundle = join(import.meta.dirname, '../deploy/bundle.ts');
+  await execa(process.execPath, [bundle, dist], { timeout: BUNDLE_TIMEOUT_MS, stdin: 'ignore' });
+  return { dist, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
 
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -30,10 +39,10 @@ const answers = async (url: string): Promise<boolean> =>
   );
 
 /**
- * Seconds from the start of a controller's process to its /healthz answering. Its namespace does not exist, so that
+ * Seconds from the start of the process of a controller that `dist` holds to its /healthz answering. Its namespace does not exist, so that
  * it never holds the lease of the one in the meta cluster.
  */
-export async function secondsToListen({ kubeconfigPath, artifactsUrl }: Meta): Promise<number> {
+export async function secondsToListen({ kubeconfigPath, artifactsUrl }: Meta, dist: string): Promise<number> {
   const siteDir = await mkdtemp(join(tmpdir(), 'matryoshka-bench-'));
   const sums = await readFile(join(artifactsDir, SUMS_FILE), 'utf8');
   await writeFile(join(siteDir, 'artifacts.json'), JSON.stringify(siteArtifacts(artifactsUrl, sums)));
