@@ -37,6 +37,8 @@ const common = {
   logLevel: 'warning',
   // Native parts: cpu-features is optional to ssh2; koffi stands beside the bundle.
   external: ['cpu-features', 'koffi', '*.node'],
+  // Its CommonJS form asks for its parts by a `require` that no bundler sees.
+  alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') },
   plugins: [protosBeside],
 } as const;
 await build({ ...common, entryPoints: [join(root, 'src/main.ts')], outfile: join(dist, 'matryoshka.js') });
