@@ -50,7 +50,7 @@ function restarts({
     }
     ${read('roles/control-plane/files/back-off.sh')}
     cat ${root}/restarted 2> /dev/null; true`;
-  const { status, stdout } = spawnSync('bash', ['-c', script], {
+  const { status, stdout } = spawnSync('bash', ['--norc', '-c', script], {
     encoding: 'utf8',
     env: { ...process.env, MATRYOSHKA_ROOT: root },
   });

@@ -102,6 +102,10 @@ export const rows: Readonly<Record<string, Row>> = {
     before: `{ printf '127.0.0.1 caf\\351\\r\\n'; head -c 4050 /dev/zero | tr '\\0' '#'; printf '\\nlast without an end'; } > /mnt/hosts
 mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '127.0.0.1 localhost\\n10.9.9.9 api.demo # matryoshka mine\\n' > /var/lib/kubelet/pods/p/etc-hosts`,
   },
+  'host/keep-endpoint.sh': {
+    vars: 'CLUSTER_ID=mine ENDPOINT_NAME=api.demo ENDPOINT_ADDRESSES=10.0.0.1\n',
+    before: "printf '127.0.0.1 localhost\\n10.0.0.1 api.demo # matryoshka mine\\n' > /etc/hosts",
+  },
   'host/undo.sh': {
     before: `printf '127.0.0.1 localhost\\n10.0.0.1 api.demo # matryoshka mine\\n' > /etc/hosts; printf 'host line /etc/hosts\\n' >> /etc/matryoshka/made`,
   },
@@ -186,7 +190,7 @@ mount --bind /mnt/hosts /etc/hosts; mkdir -p /var/lib/kubelet/pods/p; printf '12
 cp /bin/bash /usr/local/sbin/kube-apiserver
 /usr/local/sbin/kube-apiserver -c '/bin/sleep 60; :' x --advertise-address=10.0.0.5 --etcd-servers=https://10.0.0.6:2379 --etcd-servers=https://127.0.0.1:2379 < /dev/null > /dev/null 2>&1 &`,
   },
-  'etcd/joined.sh': { vars: 'CLUSTER_ID=mine\n' },
+  'etcd/joined.sh': { vars: 'CLUSTER_ID=mine NAME=n IP=10.0.0.5\n' },
   'etcd/kubeadm-config.sh': {
     vars: `ETCD_STANZA='{"etcd": {"external": {}}}'\n`,
     programs: {
@@ -245,7 +249,9 @@ cp /bin/bash /usr/local/sbin/kube-apiserver
     library: REPAIR,
     before: sealed({ '/etc/containerd/config.toml': 'config' }, ['/etc/containerd/config.toml']),
   },
-  'fence/take.sh': { vars: `FENCE=${quoted(fence.trimEnd())} RUN='mine 1 1 p' OPTIONS=\n` },
+  'fence/take.sh': {
+    vars: `FENCE=${quoted(fence.trimEnd())} RUN='mine 1 1 p' OPTIONS= NAME=n IP=10.0.0.5\n`,
+  },
   'the fence: take': fenced('take mine 1 1 p'),
   'the fence: take by a later run': fenced('take mine 2 1 p', OWNED),
   'the fence: release': { ...fenced('release mine 1 1 p', OWNED), once: true },

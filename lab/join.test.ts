@@ -60,7 +60,7 @@ function runWhere({ isStuck = false, member = 'announced' }: Where, ...says: str
     state=${root} WAS_REMOVED= PKI=x DISCOVERY=x KUBEADM_CONFIG=x CLUSTER_ID=c SECRET=s3cret
     work=${root} ETCD_ENDPOINTS= ETCD_IMAGE=etcd FIRST_MEMBER=https://first:2379
     ${text.replaceAll('/etc/matryoshka', root).replaceAll('/etc/kubernetes', root)}`;
-  const { status, stdout, stderr } = spawnSync('bash', ['-c', stubs], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-c', stubs], { encoding: 'utf8' });
   const calls = readFileSync(join(root, 'calls'), 'utf8').trim().split('\n');
   return { ok: status === 0, did: stdout.trim(), said: stderr, calls };
 }

@@ -56,7 +56,7 @@ function run(
     IP=${own} ETCD_ENDPOINTS=${endpoints} ETCD_IMAGE=etcd JOINING_ETCD= ETCD_ANSWERS_WITHIN=0
     LEAVING='${leaving}' JOINING= BEGINNING= ONLY_DEAD= STAYING= COMPONENTS_WITHIN=2
     ${text}`;
-  const { status, stdout, stderr } = spawnSync('bash', ['-c', script], {
+  const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-c', script], {
     encoding: 'utf8',
     env: { ...process.env, MATRYOSHKA_ROOT: root },
   });

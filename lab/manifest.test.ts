@@ -27,7 +27,7 @@ const has = (path: string) => existsSync(join(root, path));
 const manifest = async () =>
   (await readFile(join(root, 'etc/matryoshka/made'), 'utf8')).trim().split('\n').slice(1);
 const run = (script: string) =>
-  execa('/bin/bash', ['-s'], {
+  execa('/bin/bash', ['--norc', '-s'], {
     input: `main() {\n${prelude}\nROLE=role\n${script}\n}\nmain </dev/null\n`,
     env: { MATRYOSHKA_ROOT: root },
     reject: false,

@@ -18,7 +18,7 @@ async function put(path: string, text: string): Promise<void> {
   await writeFile(join(root, path), text);
 }
 const run = (script: string) =>
-  execa('/bin/bash', ['-s'], {
+  execa('/bin/bash', ['--norc', '-s'], {
     input: `main() {\n${prelude}\nROLE=role\n${script}\n}\nmain </dev/null\n`,
     env: { MATRYOSHKA_ROOT: root },
     reject: false,

@@ -64,7 +64,7 @@ function ready(
     curl() { return 1; }
     NETWORK=${network} NODES='${joins}' CHANGED='${changed}' LABELS= UNTAINT= WAIT_SECONDS=1
     ${read('roles/readiness/files/ready.sh')}`;
-  const { status, stderr } = spawnSync('bash', ['-c', script], {
+  const { status, stderr } = spawnSync('bash', ['--norc', '-c', script], {
     encoding: 'utf8',
     env: { ...process.env, MATRYOSHKA_ROOT: root },
   });

@@ -27,7 +27,7 @@ export async function runRoleScript(
   const read = (path: string) => readFile(join(ansible, path), 'utf8');
   const text = `${await read('files/prelude.sh')}\nROLE=${role}\nip() { ${answers}\n}\n`;
   const own = `sysctl() { echo "sysctl $*"; }; modprobe() { :; }; sync() { :; }\n`;
-  return execa('/bin/bash', ['-s'], {
+  return execa('/bin/bash', ['--norc', '-s'], {
     input: `main() {\n${text}${own}${await read(`roles/${role}/files/${script}`)}\n}\nmain </dev/null\n`,
     env: { MATRYOSHKA_ROOT: root, ...env },
     reject: false,

@@ -41,6 +41,7 @@ const archive = () =>
   execa(
     'bash',
     [
+      '--norc',
       '-c',
       'd=$(mktemp -d); mkdir $d/bin; for f in containerd containerd-shim-runc-v2 ctr loopback flannel-amd64; do echo $f > $d/bin/$f; done; tar -C $d --sort=name --mtime=@0 -czf - bin | base64 -w0; rm -r $d',
     ],
@@ -147,6 +148,7 @@ export async function onSmallDisk({
         '--kill-child',
         '--mount-proc',
         'bash',
+        '--norc',
         '-c',
         HARNESS,
         'small-host',

@@ -31,7 +31,7 @@ async function sources(variables: Record<string, string>) {
     NO_PROXY_LIST: '',
     ...variables,
   };
-  const { stdout } = await execa('/bin/bash', ['-s'], {
+  const { stdout } = await execa('/bin/bash', ['--norc', '-s'], {
     input: `main() {\n${text}\n}\nmain </dev/null\n`,
     env,
   });

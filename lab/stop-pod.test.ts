@@ -35,7 +35,7 @@ async function stop(seen: readonly string[]) {
     }
     sleep() { :; }
     ${read('roles/etcd/files/stop-pod.sh')}`;
-  const { exitCode, stderr } = await execa('/bin/bash', ['-c', script], {
+  const { exitCode, stderr } = await execa('/bin/bash', ['--norc', '-c', script], {
     env: { MATRYOSHKA_ROOT: root },
     reject: false,
   });

@@ -71,7 +71,7 @@ export function watchedHost() {
 
   /** What a program prints that runs as on that host. */
   async function bash(args: readonly string[], input?: string): Promise<string> {
-    const { stdout, stderr } = await execa('/bin/bash', args, {
+    const { stdout, stderr } = await execa('/bin/bash', ['--norc', ...args], {
       ...(input === undefined ? {} : { input }),
       env: {
         MATRYOSHKA_ROOT: root,

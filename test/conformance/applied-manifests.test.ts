@@ -67,7 +67,11 @@ async function apply(...files: [name: string, text: string][]) {
   ].join('\n');
   const lines = files.map(([name, text]) => `${name} ${gzipSync(text).toString('base64')}\n`);
   const env = { MANIFESTS: lines.join(''), MATRYOSHKA_ROOT: dir };
-  return execa('bash', ['-s'], { input: `main() {\n${script}\n}\nmain </dev/null\n`, env, reject: false });
+  return execa('bash', ['--norc', '-s'], {
+    input: `main() {\n${script}\n}\nmain </dev/null\n`,
+    env,
+    reject: false,
+  });
 }
 
 it('applies objects whose definition and namespace come with them, and changes nothing when it is done', async () => {

@@ -128,7 +128,7 @@ async function drained(
     : undefined;
   if (proxy && rules) proxy.setRules(rules);
   const to = proxy ? `--server=${proxy.url} --insecure-skip-tls-verify` : '';
-  const { exitCode, stdout, stderr } = await execa('bash', ['-s'], {
+  const { exitCode, stdout, stderr } = await execa('bash', ['--norc', '-s'], {
     input: [
       await text('files/prelude.sh'),
       `export KUBECONFIG=${inject('kubeconfigPath')} PATH=${binaries}:$PATH KUBECACHEDIR=$(mktemp -d)`,

@@ -28,7 +28,7 @@ it('removes a node only where it has the address of the host that leaves', async
     `export KUBECONFIG=${kubeconfig} PATH=${binaries}:$PATH KUBECACHEDIR=$(mktemp -d)`,
     await text('roles/drain/files/drain.sh'),
   ].join('\n');
-  const { stdout } = await execa('bash', ['-s'], {
+  const { stdout } = await execa('bash', ['--norc', '-s'], {
     input: script,
     env: {
       DENY: await text('roles/drain/files/deny.yaml'),

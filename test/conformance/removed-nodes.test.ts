@@ -37,7 +37,7 @@ async function left(data: Record<string, string>, reset: string, flags: string):
   await writeFile(join(root, 'etc/kubernetes/manifests/kube-controller-manager.yaml'), `    - ${flags}\n`);
   const list: ConfigMap = { metadata: LIST, data };
   await client.apply(CONFIG_MAPS, list, { fieldManager: 'forget', force: true });
-  await execa('bash', ['-s'], {
+  await execa('bash', ['--norc', '-s'], {
     input: [
       await text('files/prelude.sh'),
       `export KUBECONFIG=${inject('kubeconfigPath')} PATH=${binaries}:$PATH KUBECACHEDIR=$(mktemp -d)`,

@@ -47,7 +47,7 @@ async function makeShared(variables: Record<string, string>, calls = 'make_share
     `ROLE=control-plane; umask 077; ${calls}`,
   ].join('\n');
   const env = { MATRYOSHKA_ROOT: join(dir, 'host'), ...variables };
-  await execa('/bin/bash', ['-s'], { input: `main() {\n${script}\n}\nmain </dev/null\n`, env });
+  await execa('/bin/bash', ['--norc', '-s'], { input: `main() {\n${script}\n}\nmain </dev/null\n`, env });
 }
 
 beforeAll(async () => {

@@ -2,7 +2,8 @@
 # it is called from where it was put, and a host that is somebody's keeps what it has.
 fence=/usr/local/sbin/matryoshka-fence
 # Before it is taken: a machine that joined this cluster as another host is left as it is.
-read -r joined_id joined_name joined_ip < "$R/etc/matryoshka/joined" 2>/dev/null || joined_id=
+joined_id=
+[ ! -s "$R/etc/matryoshka/joined" ] || read -r joined_id joined_name joined_ip < "$R/etc/matryoshka/joined"
 if [ "$joined_id" = "${RUN%% *}" ] && [ -n "$joined_ip" ] && [ "$joined_name $joined_ip" != "$NAME $IP" ]; then
   fail "HostConflict: /etc/matryoshka/joined says that this machine is node $joined_name at $joined_ip of this cluster; the operation takes it for node $NAME at $IP. Name it as it joined, or take it out first"
 fi
