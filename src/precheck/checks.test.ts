@@ -118,6 +118,23 @@ describe('precheck', () => {
     expect(errorsOf(hostWith([owner('mine'), `@joined ${text}`], { role: 'present' }))).toEqual(names);
   });
 
+  it.each<[string, string, Partial<CheckedHost>, string[]]>([
+    ['of its own', '10.0.0.1', {}, []],
+    ['of another interface of its own', '192.0.2.7', {}, []],
+    ['that is translated on its way', '203.0.113.9', {}, ['address']],
+    ['that is translated, where etcd alone is to be', '203.0.113.9', { role: 'etcd' }, ['address']],
+    ['that is translated, of a host that leaves', '203.0.113.9', { role: 'leaving' }, []],
+  ])('looks at a host with an address %s', (_what, ip, more, names) => {
+    const addresses = [
+      '@address lo 127.0.0.1/8 scope host lo\\       valid_lft forever',
+      '@address eth0 10.0.0.1/24 brd 10.0.0.255 scope global eth0\\       valid_lft forever',
+      '@address eth1 192.0.2.7/24 brd 192.0.2.255 scope global eth1\\       valid_lft forever',
+    ];
+    const host = hostWith(addresses, { ip, ...more });
+    expect(errorsOf(host)).toEqual(names);
+    if (names.length > 0) expect(messageOf(host)).toContain('own: 10.0.0.1 (eth0), 192.0.2.7 (eth1)');
+  });
+
   it('finds hosts that were cloned', () => {
     const twin = hostWith([], { ip: '10.0.0.2', name: 'b' });
     expect(errorsOf(hostWith([]), [twin])).toEqual(['machine-id']);

@@ -1,4 +1,5 @@
 import type { Check } from './check.ts';
+import { address } from './checks/address.ts';
 import { artifacts } from './checks/artifacts.ts';
 import { clock } from './checks/clock.ts';
 import { cpu } from './checks/cpu.ts';
@@ -33,6 +34,7 @@ export const checks: readonly Check[] = [
   ports,
   clock,
   hostname,
+  address,
   ipv6,
   machineId,
   artifacts,

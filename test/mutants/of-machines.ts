@@ -42,4 +42,11 @@ export const ofMachines: readonly Mutant[] = [
     to: 'if (strangers.length < 0)',
     witness: unit('src/controller/cluster/decide/settle.test.ts', 'gives back hosts that nobody got in to'),
   },
+  {
+    name: 'a host is named by an address that is translated on its way',
+    file: 'src/precheck/checks/address.ts',
+    from: 'all.some(({ ip }) => ip === host.ip)',
+    to: 'all.some(({ ip }) => ip !== "")',
+    witness: unit('src/precheck/checks.test.ts', 'that is translated on its way'),
+  },
 ];
