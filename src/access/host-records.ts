@@ -1,4 +1,5 @@
 import { keyOf, textOf } from '#api/cluster-facts.ts';
+import { DNS_LABEL } from '#api/host.ts';
 import { HOSTS, type HostRecord, hostRecordName, isOf, remainsAt } from '#api/host-record.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
@@ -12,7 +13,8 @@ export async function hostRecordsOf(
   cluster: KubernetesCluster,
 ): Promise<HostRecord[]> {
   const id = cluster.metadata.annotations?.[annotations.clusterId];
-  if (id === undefined) return [];
+  // One that is no label value was written by nobody of ours.
+  if (id === undefined || !DNS_LABEL.test(id)) return [];
   const labelSelector = `${labels.clusterId}=${id}`;
   const { items } = await client.list<HostRecord>(HOSTS, { namespace, labelSelector });
   return items.filter((record) => isOf(record, textOf(keyOf(cluster))));

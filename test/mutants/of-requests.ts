@@ -46,4 +46,15 @@ export const ofRequests: readonly Mutant[] = [
       test: 'is packed once its Job has reported',
     },
   },
+  {
+    name: 'the record of a cluster is forged while it is being deleted',
+    file: 'src/webhook/admit/kubernetes-cluster.ts',
+    from: 'const wrong = [...forged, ...',
+    to: 'const wrong = [...forged.slice(0, 0), ...',
+    witness: {
+      project: 'api',
+      file: 'src/webhook/deletion.api.test.ts',
+      test: 'guards the record of a cluster while it is being deleted',
+    },
+  },
 ];

@@ -10,7 +10,7 @@ import { type Admission, type AdmissionRequest, type Judgement, refused } from '
 import type { WebhookDeps } from '../deps.ts';
 import { cancelProblems } from '../validate/cancel.ts';
 import { hooksUsedAnew } from '../validate/hook-use.ts';
-import { type Change, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
+import { type Change, guarded, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
 import { manifestsUsedAnew } from '../validate/manifest-use.ts';
 import { usesSecretAnew } from '../validate/secret-use.ts';
 
@@ -48,13 +48,14 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
       problems.length > 0 ? problems : [{ field: 'spec', reason: 'is not a KubernetesCluster' }],
     );
   }
-  // What is being deleted must be able to end, whatever rules came since it was let in.
-  if (old && next.metadata.deletionTimestamp && withoutPause(old) === withoutPause(next)) {
-    const cancelling = cancelProblems({ old, next });
-    return cancelling.length > 0 ? refused(cancelling) : { allowed: true };
-  }
   const { controllerUser, serverUser, offer } = deps;
   const { username: user } = userInfo;
+  // What is being deleted must be able to end, whatever rules came since it was let in.
+  if (old && next.metadata.deletionTimestamp && withoutPause(old) === withoutPause(next)) {
+    const forged = user === controllerUser ? [] : guarded({ old, next });
+    const wrong = [...forged, ...cancelProblems({ old, next })];
+    return wrong.length > 0 ? refused(wrong) : { allowed: true };
+  }
   const hosts = await deps.hostsOf(old ?? next);
   const problems = validateKubernetesCluster({ old, next, user, controllerUser, offer, hosts });
   if (problems.length > 0) return refused(problems);

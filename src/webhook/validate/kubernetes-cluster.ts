@@ -31,7 +31,8 @@ const at = (annotation: string): string => `metadata.annotations[${annotation}]`
 const mark = (cluster: KubernetesCluster | undefined, name: string): string | undefined =>
   cluster?.metadata.annotations?.[name];
 const differs = (a: unknown, b: unknown): boolean => canonicalJson([a]) !== canonicalJson([b]);
-const same = ({ old, next }: Change, name: string): boolean => mark(old, name) === mark(next, name);
+const same = ({ old, next }: Pick<Change, 'old' | 'next'>, name: string): boolean =>
+  mark(old, name) === mark(next, name);
 
 /**
  * Everything that forbids a change, with the field's path. Only what changes is judged, so that an object that was
@@ -79,10 +80,10 @@ function nameProblems({ metadata: { name = '' } }: KubernetesCluster): Problem[]
 }
 
 /**
- * What only the controller writes. An object that is created with a cluster-id is a restored one, or a copy: it brings
- * its record with it, and the controller checks whose id that is.
+ * What only the controller writes, also while the object is being deleted. An object that is created with a cluster-id is a
+ * restored one, or a copy: it brings its record with it, and the controller checks whose id that is.
  */
-function guarded(change: Change): Problem[] {
+export function guarded(change: Pick<Change, 'old' | 'next'>): Problem[] {
   const { old, next } = change;
   const problems: Problem[] = [];
   const word = mark(next, annotations.operation);
@@ -93,6 +94,12 @@ function guarded(change: Change): Problem[] {
       value: word,
       reason: 'is the result of an operation; only the controller may write it',
     });
+  }
+  const id = mark(next, annotations.clusterId);
+  if (id !== undefined && !same(change, annotations.clusterId) && !DNS_LABEL.test(id)) {
+    const reason =
+      'is no cluster-id, which is letters, digits and "-"; leave it out, or restore the whole object';
+    problems.push({ field: at(annotations.clusterId), value: id.slice(0, 100), reason });
   }
   for (const name of [
     annotations.clusterId,
