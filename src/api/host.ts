@@ -73,8 +73,11 @@ export const hostSchema = z
     port: z.int().min(1).max(65535).optional().meta({ description: 'SSH port; default 22.' }),
     user: z
       .string()
-      .max(32)
-      .regex(/^[a-z_][a-z0-9_-]*$/, { error: 'is not a Linux user name' })
+      .max(64)
+      // Directories have names with dots, capitals and a domain: jay.wren, CORP\ops.
+      .regex(/^[A-Za-z0-9_][A-Za-z0-9._\\@-]*$/, {
+        error: 'is not a user name; write it like ops or CORP\\ops',
+      })
       .optional()
       .meta({
         description: 'SSH user, root or one who may sudo; default: the one of the credentials, else root.',

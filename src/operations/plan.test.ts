@@ -126,6 +126,8 @@ it.each<[string, Partial<Spec['cluster']>, string]>([
   ['a podCIDR too small', { podCIDR: '10.244.0.0/24' }, 'is too small: each host needs a /24'],
   ['IPv6 hosts in an IPv4 cluster', { nodeList: [{ ip: 'fd00::2' }] }, 'is IPv6, and podCIDR is IPv4'],
   ['a balancer with a port', { externalLoadBalancer: 'lb.example.com:6443' }, 'without a port'],
+  ['a balancer in capitals', { externalLoadBalancer: 'internal-ELB.example.com' }, 'in lower-case letters'],
+  ['a balancer with an empty label', { externalLoadBalancer: 'a..b' }, 'single dots'],
   ['two families for pods and one for Services', { podCIDR: BOTH }, 'is IPv4, and podCIDR is IPv4 and IPv6'],
 ])('refuses %s', (_what, change, why) => {
   const wanted = { cluster: { ...spec({ ip: '10.0.0.2' }).cluster, ...change } };

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { type Cidr, contains, overlaps, partsOf } from '#api/cidr.ts';
-import { canonicalIp, LISTS } from '#api/host.ts';
+import { canonicalIp, isDnsName, LISTS } from '#api/host.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
@@ -129,7 +129,9 @@ function families(spec: Spec, pods: readonly Net[], services: readonly Net[]): P
 }
 
 function endpoint({ cluster: { externalLoadBalancer: balancer } }: Spec): Problem[] {
-  if (balancer === undefined || !balancer.includes(':') || canonicalIp(balancer) !== undefined) return [];
-  const reason = 'must be a host name or an IP address without a port; the API is served at port 6443';
+  if (balancer === undefined || canonicalIp(balancer) !== undefined || isDnsName(balancer)) return [];
+  const reason = balancer.includes(':')
+    ? 'must be a host name or an IP address without a port; the API is served at port 6443'
+    : 'is no name that kubeadm takes; write it in lower-case letters, digits, "-" and single dots (RFC 1123)';
   return [{ field: at('externalLoadBalancer'), value: balancer, reason }];
 }
