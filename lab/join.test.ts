@@ -57,7 +57,7 @@ function runWhere({ isStuck = false, member = 'announced' }: Where, ...says: str
       for line in $(seq 20); do printf '[%s] kubeadm says what it does by lines as long as this one, and many of them\\n' "$line"; done
       printf '%s\\nTo see the stack trace of this error execute with --v=5 or higher\\n' "$why"; return 1
     }
-    state=${root} WAS_REMOVED= PKI=x DISCOVERY=x KUBEADM_CONFIG=x CLUSTER_ID=c SECRET=s3cret
+    state=${root} WAS_REMOVED= PKI=x DISCOVERY=x KUBEADM_CONFIG=x CLUSTER_ID=c NAME=n IP=10.0.0.5 SECRET=s3cret
     work=${root} ETCD_ENDPOINTS= ETCD_IMAGE=etcd FIRST_MEMBER=https://first:2379
     ${text.replaceAll('/etc/matryoshka', root).replaceAll('/etc/kubernetes', root)}`;
   const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-c', stubs], { encoding: 'utf8' });
@@ -71,7 +71,7 @@ it('joins once', () => {
     did: 'did joined',
     calls: [expect.anything(), 'kubeadm after 0 looks'],
   });
-  expect(readFileSync(join(root, 'joined'), 'utf8')).toBe('c\n');
+  expect(readFileSync(join(root, 'joined'), 'utf8')).toBe('c n 10.0.0.5\n');
 });
 
 const UNHEARD = ended('etcdserver: can only promote a learner member');
@@ -89,7 +89,7 @@ it.each([
   );
   // Its own API server, which is asked by then, knows the token only once it is ready.
   expect(calls.slice(3)).toEqual(['kubeadm after 3 looks']);
-  expect(readFileSync(join(root, 'joined'), 'utf8')).toBe('c\n');
+  expect(readFileSync(join(root, 'joined'), 'utf8')).toBe('c n 10.0.0.5\n');
 });
 
 it('says that its API server does not become ready, within a bound', () => {

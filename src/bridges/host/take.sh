@@ -15,7 +15,7 @@ mkdir -p "${fence%/*}" || exit 1
 new=$(mktemp "${fence%/*}/.matryoshka-fence.XXXXXX") || exit 1
 trap 'rm -f "$new"' EXIT
 # Without the prelude's write_file: there may be no bash to read it.
-said=$({ printf '%s\n' "$FENCE" | tee "$new" > /dev/null && [ "$(cat "$new")" = "$FENCE" ] && chmod 755 "$new" && sync "$new"; } 2>&1) ||
+said=$({ printf '%s\n' "$FENCE" | tee "$new" > /dev/null && printf '%s\n' "$FENCE" | cmp -s - "$new" && chmod 755 "$new" && sync "$new"; } 2>&1) ||
   { said=${said##*: }; echo "$fence cannot be written: ${said:-it reads other than it was written}" >&2; exit 1; }
 # shellcheck disable=SC2086
 "$new" take $RUN; code=$?
