@@ -1,12 +1,19 @@
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import { withoutCredentials } from './spec-hash.ts';
 
+/** A network in which no host of a cluster can be. */
+export interface ReservedNetwork {
+  cidr: string;
+  /** What is wrong with an address of it: `is a loopback address`. */
+  why: string;
+}
+
 /** The source of defaults of a spec. */
 export interface Offer {
   /** Kubernetes versions that can be installed, newest first. */
   versions: readonly string[];
-  /** Networks (CIDR) of the meta cluster itself, in which no host of a cluster can be. */
-  reservedNetworks?: readonly string[];
+  /** Where no host of a cluster can be. */
+  reservedNetworks?: readonly ReservedNetwork[];
   /** Whether playbooks of users are run (--allow-hooks). */
   hooks?: boolean;
 }

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { addressProblems } from './validate-addresses.ts';
+import { addressProblems, NO_HOSTS, ownNetworks } from './validate-addresses.ts';
 
-const offer = { versions: [], reservedNetworks: ['192.0.2.10/32', '10.245.0.0/16', 'fd00:10:245::/56'] };
+const own = ['192.0.2.10/32', '10.245.0.0/16', 'fd00:10:245::/56'];
+const offer = { versions: [], reservedNetworks: [...NO_HOSTS, ...ownNetworks(own)] };
 const problems = (...ips: string[]) =>
   addressProblems({ cluster: { nodeList: ips.map((ip) => ({ ip })) } }, offer).map(
     ({ field, value, reason }) => `${field} ${String(value)} ${reason}`,

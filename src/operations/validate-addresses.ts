@@ -3,18 +3,26 @@ import { contains, parseCidr } from '#api/cidr.ts';
 import { canonicalIp, LISTS } from '#api/host.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
-import type { Offer } from './resolve.ts';
+import type { Offer, ReservedNetwork } from './resolve.ts';
 
-/** Addresses that stand for no single host that somebody else can reach (RFC 6890). */
-const NO_HOST: Readonly<Record<string, string>> = {
-  unspecified: 'stands for no host',
-  loopback: 'is a loopback address, which every machine has',
-  linkLocal: 'is a link-local address, which only neighbours on its link reach',
-  multicast: 'is a multicast address',
-  broadcast: 'is a broadcast address',
-};
+/** Addresses that stand for no single host that somebody else can reach (RFC 6890, RFC 4291). */
+export const NO_HOSTS: readonly ReservedNetwork[] = [
+  { cidr: '0.0.0.0/8', why: 'stands for no host' },
+  { cidr: '127.0.0.0/8', why: 'is a loopback address, which every machine has' },
+  { cidr: '169.254.0.0/16', why: 'is a link-local address, which only neighbours on its link reach' },
+  { cidr: '224.0.0.0/4', why: 'is a multicast address' },
+  { cidr: '255.255.255.255/32', why: 'is a broadcast address' },
+  { cidr: '::/128', why: 'stands for no host' },
+  { cidr: '::1/128', why: 'is a loopback address, which every machine has' },
+  { cidr: 'fe80::/10', why: 'is a link-local address, which only neighbours on its link reach' },
+  { cidr: 'ff00::/8', why: 'is a multicast address' },
+];
 
-/** Problems of host addresses, of spares too: those that stand for no host, and those of the meta cluster itself. */
+/** Returns the networks of the meta cluster itself as reserved ones. */
+export const ownNetworks = (cidrs: readonly string[]): ReservedNetwork[] =>
+  cidrs.map((cidr) => ({ cidr, why: `lies in ${cidr}, which the meta cluster itself uses` }));
+
+/** Returns the problems of host addresses, of spares too, that lie where no host of a cluster can be. */
 export function addressProblems({ cluster, policy }: Spec, { reservedNetworks = [] }: Offer): Problem[] {
   const entries = [
     ...LISTS.flatMap((list) =>
@@ -30,13 +38,10 @@ export function addressProblems({ cluster, policy }: Spec, { reservedNetworks = 
     if (text === undefined) return [];
     // An IPv4 address written as an IPv6 one (RFC 4291, section 2.5.5.2) is that IPv4 address.
     const address = ipaddr.process(text);
-    const reason = NO_HOST[address.range()];
-    if (reason !== undefined) return [{ field, value: ip, reason: `${reason}; name the address of a host` }];
-    const network = reservedNetworks.find((one) => {
-      const cidr = parseCidr(one);
-      return cidr !== undefined && contains(cidr, address);
+    const network = reservedNetworks.find(({ cidr }) => {
+      const parsed = parseCidr(cidr);
+      return parsed !== undefined && contains(parsed, address);
     });
-    if (network === undefined) return [];
-    return [{ field, value: ip, reason: `lies in ${network}, which the meta cluster itself uses` }];
+    return network ? [{ field, value: ip, reason: `${network.why}; name the address of a host` }] : [];
   });
 }

@@ -1,4 +1,3 @@
-import { offerOf } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { createControllerHost } from '#controller/host.ts';
@@ -14,6 +13,7 @@ import { createManager, type Manager } from '#runtime/process/manager.ts';
 import { createMetrics } from '#runtime/process/metrics.ts';
 import { createProbes } from '#runtime/process/probes.ts';
 import type { ControllerConfig } from '../config.ts';
+import { offerFrom } from './offer.ts';
 
 /** Made clusters that are looked at at once: one that hangs holds a place for as long as a look may last. */
 const LOOKS_AT_ONCE = 8;
@@ -60,7 +60,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
     ...{ client: leading, namespace, clock, log, recorder, workers, metrics, term },
   });
   const controllers = modulesOf(config.controllers, () => ({
-    offer: { ...offerOf(config.siteDir), hooks: config.allowHooks },
+    offer: offerFrom(config),
     health: healthOf(config),
     maxOperations: config.maxOperations,
     installer: (of) =>

@@ -1,4 +1,3 @@
-import { offerOf } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { createClient } from '#runtime/client/client.ts';
@@ -9,6 +8,7 @@ import { createProbes } from '#runtime/process/probes.ts';
 import { restApp } from '#server/app.ts';
 import type { ServerConfig } from '../config.ts';
 import { httpsService, isListening, readTls } from './https-service.ts';
+import { offerFrom } from './offer.ts';
 
 const CALLS_PER_SECOND = 200;
 
@@ -22,7 +22,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     qps: CALLS_PER_SECOND,
     observe: metrics.client(new URL(endpoint.url).host),
   });
-  const offer = { ...offerOf(config.siteDir), hooks: config.allowHooks };
+  const offer = offerFrom(config);
   const rest = await restApp({
     client,
     clock: systemClock,

@@ -1,6 +1,5 @@
 import { accessBy } from '#access/access.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
-import { offerOf } from '#artifacts/site.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { createClient } from '#runtime/client/client.ts';
@@ -11,6 +10,7 @@ import { createProbes } from '#runtime/process/probes.ts';
 import { webhookApp } from '#webhook/app.ts';
 import type { WebhookConfig } from '../config.ts';
 import { httpsService, isListening, readTls } from './https-service.ts';
+import { offerFrom } from './offer.ts';
 
 const CALLS_PER_SECOND = 200;
 
@@ -29,7 +29,7 @@ export async function webhookProgram(config: WebhookConfig, log: Logger): Promis
   });
   const app = await webhookApp({
     log,
-    offer: { ...offerOf(config.siteDir), hooks: config.allowHooks },
+    offer: offerFrom(config),
     controllerUser,
     serverUser,
     hostsOf: (cluster) => hostRecordsOf(client, namespace, cluster),

@@ -31,8 +31,8 @@ export const ofMachines: readonly Mutant[] = [
   {
     name: 'the host of the meta cluster may be named',
     file: 'src/operations/validate-addresses.ts',
-    from: 'if (network === undefined) return [];',
-    to: 'if (network !== "") return [];',
+    from: 'return network ? [',
+    to: 'return network === null ? [',
     witness: unit('src/operations/validate-addresses.test.ts', ' as a host'),
   },
   {
