@@ -30,7 +30,7 @@ async function stop(seen: readonly string[]) {
       case "$*" in
         *'tasks ls') [[ $now != *c* ]] || echo 'member 1 RUNNING'; [[ $now != *s* ]] || echo 'pause 2 RUNNING' ;;
         *'containers ls'*container.name*) echo member ;;
-        *'containers ls'*component*) echo pause; echo $((at + 1)) > "$R/looks" ;;
+        *'containers ls'*component*) echo pause; echo $((at + 1)) > "$R/looks.new"; mv "$R/looks.new" "$R/looks" ;;
       esac
     }
     sleep() { :; }
