@@ -13,6 +13,9 @@ export interface Backend {
 /** Source: KEP-3726, standard application protocols; `grpc` is the IANA name that its servers are given. */
 const H2C = new Set(['kubernetes.io/h2c', 'grpc']);
 
+/** Protocols over TLS. Sources: KEP-3726; IANA service names. */
+const TLS = new Set(['https', 'HTTPS', 'kubernetes.io/wss', 'wss', 'tls', 'ssl', 'grpcs']);
+
 export interface Endpoints {
   service(namespace: string, name: string): Service | undefined;
   slices(namespace: string, service: string): readonly EndpointSlice[];
@@ -38,14 +41,22 @@ export function backendOf(
   if (there.spec?.type === 'ExternalName')
     return not(`Service "${service.name}" is of type ExternalName, which is not served`);
   const { name, number } = service.port ?? {};
-  const port = there.spec?.ports?.find((one) =>
+  const named = `port ${name === undefined ? number : `"${name}"`}`;
+  const ports = (there.spec?.ports ?? []).filter((one) =>
     name === undefined ? one.port === number : one.name === name,
   );
-  if (!port)
-    return {
-      reason: 'BackendNotFound',
-      message: `Service "${service.name}" has no port ${name === undefined ? number : `"${name}"`}`,
-    };
+  // One number may be a TCP port and a UDP port, in any order.
+  const port = ports.find(({ protocol = 'TCP' }) => protocol === 'TCP');
+  if (!port) {
+    const [other] = ports;
+    return other
+      ? not(`${named} of Service "${service.name}" has protocol ${other.protocol}; only TCP is served`)
+      : { reason: 'BackendNotFound', message: `Service "${service.name}" has no ${named}` };
+  }
+  if (TLS.has(port.appProtocol ?? ''))
+    return not(
+      `${named} of Service "${service.name}" has appProtocol ${port.appProtocol}; TLS to backends is not served`,
+    );
   const slices = found.slices(namespace, service.name);
   return {
     protocol: H2C.has(port.appProtocol ?? '') ? 'h2c' : 'http1',

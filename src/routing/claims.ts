@@ -9,6 +9,7 @@ export interface Refusal {
     | 'PathTaken'
     | 'DefaultBackendTaken'
     | 'PathTooLong'
+    | 'PathUnsafe'
     | 'BackendNotFound'
     | 'BackendNotServed';
   message: string;

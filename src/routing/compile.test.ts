@@ -26,6 +26,17 @@ function ingress(name: string, spec: Ingress['spec'], { namespace = 'a', age = 0
 const services: Service[] = [
   { metadata: { name: 'web' }, spec: { ports: [{ port: 80, name: 'http' }] } },
   { metadata: { name: 'grpc' }, spec: { ports: [{ port: 80, appProtocol: 'kubernetes.io/h2c' }] } },
+  {
+    metadata: { name: 'both' },
+    spec: {
+      ports: [
+        { port: 80, name: 'quic', protocol: 'UDP' },
+        { port: 80, name: 'http', protocol: 'TCP' },
+      ],
+    },
+  },
+  { metadata: { name: 'udp' }, spec: { ports: [{ port: 80, protocol: 'UDP' }] } },
+  { metadata: { name: 'tls' }, spec: { ports: [{ port: 80, appProtocol: 'https' }] } },
   { metadata: { name: 'out' }, spec: { type: 'ExternalName', ports: [{ port: 80 }] } },
 ];
 const slice = (conditions: object[], more: Partial<EndpointSlice> = {}): EndpointSlice => ({
@@ -154,6 +165,30 @@ describe('a host', () => {
       'the default backend of hosts that no Ingress names is that of an older Ingress, which is served',
     ]);
   });
+  it.each([
+    ['/ü', '/%c3%bc', '/%C3%BC'],
+    ['/%C3%BC', '/%c3%bc', '/%C3%BC'],
+    ['/~me', '/%7Eme', '/~me'],
+    ['/%7eme', '/%7Eme', '/~me'],
+    ['/a b', '/a%20b', '/a%20b'],
+    ['/%61', '/a', '/%61'],
+    ['/100%', '/100%', '/100%25'],
+  ])('matches path %s in each spelling of it', (path, ...asked) => {
+    const { find } = compiled([ingress('i', { rules: [rule('h', 'web', path)] })]);
+    expect(asked.map((one) => find('h', one))).toEqual(asked.map(() => 'a/web:80'));
+  });
+  it('does not take an encoded slash for a separator', () => {
+    const { find } = compiled([ingress('i', { rules: [rule('h', 'web', '/a/b')] })]);
+    expect(find('h', '/a%2Fb')).toBeUndefined();
+  });
+  it('has one of two paths that differ in spelling alone', () => {
+    const one = ingress('i', { rules: [rule('h', 'web', '/~a'), rule('h', 'grpc', '/%7ea')] });
+    expect(compiled([one]).told).toEqual(['i PathTaken']);
+  });
+  it.each(['/a/%2e%2e/b', '/a\\b', '/%2E'])('says that path %s is in no request that is served', (path) => {
+    const one = ingress('i', { rules: [rule('h', 'web', path, 'ImplementationSpecific')] });
+    expect(compiled([one]).told).toEqual(['i PathUnsafe']);
+  });
   it.each(['/a'.repeat(65), `/${'a'.repeat(4_096)}`])(
     'has no path that costs more than it is worth',
     (path) => {
@@ -190,12 +225,17 @@ describe('a backend', () => {
     const found = endpoints([slice([{}]), six, name], to('web', { name: 'http' }));
     expect(found).toEqual({ protocol: 'http1', endpoints: ['10.0.0.1:8080', '[fd00::1]:8080'] });
   });
+  it('is the TCP port where a UDP port has the same number', () => {
+    expect(endpoints([slice([{}])], to('both'))?.endpoints).toEqual(['10.0.0.1:8080']);
+  });
   it('speaks HTTP/2 where its port says so', () => {
     expect(endpoints([slice([{}], { ports: [{ name: '', port: 9 }] })], to('grpc'))?.protocol).toBe('h2c');
   });
   it.each<[string, Ingress['spec'], string]>([
     ['no Service', { defaultBackend: to('none') }, 'BackendNotFound'],
     ['no such port', { defaultBackend: to('web', { number: 81 }) }, 'BackendNotFound'],
+    ['a UDP port', { defaultBackend: to('udp') }, 'BackendNotServed'],
+    ['a port for TLS', { defaultBackend: to('tls') }, 'BackendNotServed'],
     ['a name outside', { defaultBackend: to('out') }, 'BackendNotServed'],
     ['a resource', { defaultBackend: { resource: { kind: 'Bucket', name: 'b' } } }, 'BackendNotServed'],
   ])('that is %s is told, and has no endpoints', (_what, spec, reason) => {

@@ -3,6 +3,7 @@ import { type Backend, backendId, backendOf, type Endpoints } from './backends.t
 import { byAge, claimHosts, type Holder, hostsOf, type Refusal } from './claims.ts';
 import { isOursBy } from './classes.ts';
 import { ANY_HOST, hostOf, wildcardOf } from './hosts.ts';
+import { isUnsafePath, normalizedPath } from './paths.ts';
 
 /** A path of a host. `prefix` matches by elements; the name of a backend is its key in `backends`. */
 export interface PathRule {
@@ -86,8 +87,14 @@ export function compileRoutes(world: RoutingWorld): Compiled {
           refuse('PathTooLong', message);
           continue;
         }
+        const compared = normalizedPath(path);
+        if (isUnsafePath(compared)) {
+          const message = `path "${path}" of host "${host}" has a "." or ".." element, a backslash or a NUL; requests with one are refused`;
+          refuse('PathUnsafe', message);
+          continue;
+        }
         const match = pathType === 'Exact' ? 'exact' : 'prefix';
-        const key = `${match} ${match === 'prefix' ? withoutSlash(path) : path}`;
+        const key = `${match} ${match === 'prefix' ? withoutSlash(compared) : compared}`;
         if (there.paths.has(key))
           refuse('PathTaken', `path "${path}" of host "${host}" is in an older rule, which is served`);
         else there.paths.set(key, { path, match, backend: backend(asked) });

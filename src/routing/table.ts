@@ -1,6 +1,7 @@
 import type { Backend } from './backends.ts';
 import type { HostRules, PathRule, Routes } from './compile.ts';
 import { byHost } from './hosts.ts';
+import { normalizedPath } from './paths.ts';
 
 /** One element of paths, and what follows it. */
 interface PathNode {
@@ -23,7 +24,7 @@ export interface Route {
 
 /** Never changed: another takes its place. A look costs as many steps as the path that it finds has elements. */
 export interface RouteTable {
-  /** `host` as hostOf makes it, `path` without its query; undefined: no rule matches. */
+  /** `host` as hostOf makes it, `path` without its query, in any spelling; undefined: no rule matches. */
   find(host: string, path: string): Route | undefined;
   hasBackend(name: string): boolean;
 }
@@ -35,7 +36,8 @@ const node = (): PathNode => ({
   prefix: undefined,
 });
 
-function add(root: PathNode, { path, match, backend }: PathRule): void {
+function add(root: PathNode, { path: written, match, backend }: PathRule): void {
+  const path = normalizedPath(written);
   const hasSlash = path.endsWith('/');
   const elements = path === '/' ? [] : (hasSlash ? path.slice(1, -1) : path.slice(1)).split('/');
   let at = root;
@@ -84,7 +86,7 @@ export function tableOf(
     find(host, path) {
       const there = byHost(hosts, host);
       if (!there) return undefined;
-      const name = match(there.root, path) ?? there.otherwise;
+      const name = match(there.root, normalizedPath(path)) ?? there.otherwise;
       const backend = name === undefined ? undefined : backends.get(name);
       return name === undefined || !backend ? undefined : { name, backend };
     },

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { isUnsafePath } from '#routing/paths.ts';
 import type { Limits } from '../limits.ts';
 import { checkClean, type Fields, type Framing, fieldsOf, framingOf, MessageError, TOKEN } from './fields.ts';
 
@@ -34,8 +35,6 @@ export interface RequestHead {
 const AUTHORITY = /^(\[[0-9a-fA-F:.]{2,45}\]|[0-9A-Za-z._~-]{1,255})(:[0-9]{0,5})?$/;
 const ABSOLUTE = /^https?:\/\/([^/?]*)(.*)$/i;
 const TARGET = /^\/[\x21\x22\x24-\x7e]*$/;
-/** `.` and `..` as elements of a path, written plainly or not: a backend may take them away after we have looked. */
-const DOTS = /(\/|%2f)(\.|%2e){1,2}(?=[/;]|%2f|$)|\\|%5c|%00/i;
 
 /** What a request asks for, whatever brought it. Throws MessageError. */
 export function checkTarget(method: string, target: string): { target: string; path: string } {
@@ -45,7 +44,7 @@ export function checkTarget(method: string, target: string): { target: string; p
   if (!TARGET.test(target)) throw new MessageError(400, 'the target is no path');
   const query = target.indexOf('?');
   const path = query === -1 ? target : target.slice(0, query);
-  if (DOTS.test(path)) throw new MessageError(400, 'the path has "." or ".." elements, or a backslash');
+  if (isUnsafePath(path)) throw new MessageError(400, 'the path has "." or ".." elements, or a backslash');
   return { target, path };
 }
 
