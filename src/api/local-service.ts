@@ -20,6 +20,9 @@ export const OWNER_LABEL = 'owner';
 /** Longest name of a LocalService: with a node's, or a part of it and a hash, it must fit into a DNS label. */
 const MAX_NAME = 50;
 
+/** Nodes that a cluster may have. Source: kubernetes.io, Considerations for large clusters. */
+export const MAX_SHORTENED = 5_000;
+
 const label = z.string().max(317);
 const labelMap = z.record(label, z.string().max(63));
 
@@ -126,6 +129,14 @@ const localServiceStatusSchema = z.object({
   observedGeneration: z.int().optional(),
   nodes: z.int().optional().meta({ description: 'Nodes that match nodeSelector.' }),
   services: z.int().optional().meta({ description: 'Services that are there and as they should be.' }),
+  shortened: z
+    .array(z.object({ node: label, service: z.string().max(63) }))
+    .max(MAX_SHORTENED)
+    .meta({
+      listMapKeys: ['node'],
+      description: 'Services that have another name than <name>-<node>, by node.',
+    })
+    .optional(),
   conditions: z
     .array(conditionSchema)
     .max(10)

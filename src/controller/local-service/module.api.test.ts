@@ -143,6 +143,24 @@ describe('a LocalService', () => {
     await remove('taken');
   });
 
+  it('calls the Service of a node with dots by the name with dashes, and keeps that', async () => {
+    const label = { kind: 'dotted' };
+    const dotted = await node('d.example.com', label);
+    await make('dots', { nodeSelector: { ...label, test: test.namespace } });
+    const dashed = `dots-${nodeName('d-example-com')}`;
+    await until(() => namesOf('dots')).toEqual([dashed]);
+    await until(async () =>
+      findCondition((await get('dots')).status?.conditions, 'PlainNames'),
+    ).toMatchObject({
+      status: 'True',
+    });
+    await node('d-example-com', label);
+    await until(() => namesOf('dots')).toHaveLength(2);
+    const [first] = (await servicesOf('dots')).filter(({ metadata }) => metadata.name === dashed);
+    expect(first?.spec?.selector?.[RACK_LABEL]).toBe(dotted);
+    await remove('dots');
+  });
+
   it('keeps apart from another whose Services would have the same name', async () => {
     const label = { kind: 'ambiguous' };
     const long = await node('x', label);
@@ -166,7 +184,16 @@ describe('a LocalService', () => {
       status: 'False',
       reason: 'Shortened',
     });
+    expect(status?.shortened?.map(({ service }) => service)).toEqual(short);
+    // The plain name is free again: clients know the other one by now.
+    const given = await namesOf(whole);
     await remove('two');
+    await until(() => namesOf('two')).toEqual([]);
+    await change(whole, { ports: [{ port: 9090 }] });
+    await until(async () => (await servicesOf(whole)).map(({ spec }) => spec?.ports?.[0]?.port)).toEqual(
+      given.map(() => 9090),
+    );
+    expect(await namesOf(whole)).toEqual(given);
     await remove(whole);
   });
 });

@@ -1,6 +1,6 @@
 import type { Node, Service } from '#api/core.ts';
 import type { LocalService, LocalServiceSpec } from '#api/local-service.ts';
-import { isServiceName, plainName, shortName } from './names.ts';
+import { plainName, serviceNames } from './names.ts';
 import { isAsWanted, mustBeMadeAnew, wantedService } from './service.ts';
 
 /** What is to be written so that each node has its Service, and what keeps some from having one. */
@@ -14,7 +14,7 @@ export interface ServicePlan {
   anew: number;
   /** Names that somebody else's Services have, by node. */
   taken: readonly { node: string; service: string }[];
-  /** Nodes whose Service has a short form for a name. */
+  /** Nodes whose Service has a name with a hash. */
   shortened: readonly { node: string; service: string }[];
 }
 
@@ -41,16 +41,6 @@ function isRight(local: LocalService, node: string, there: Service): boolean {
   return isSo;
 }
 
-/** Plain where it can be: another LocalService's Service of that name came first, and keeps it. */
-function nameFor(local: LocalService, node: string, { serviceNamed }: Seen): string {
-  const { name = '' } = local.metadata;
-  const plain = plainName(name, node);
-  if (!isServiceName(plain)) return shortName(name, node);
-  const there = serviceNamed(plain);
-  const isAnothers = there && !isOf(there, local) && controllerOf(there)?.kind === local.kind;
-  return isAnothers ? shortName(name, node) : plain;
-}
-
 /** One Service for each node that matches; those of others are gone past. Pure. */
 export function planServices(local: LocalService, seen: Seen): ServicePlan {
   const plan = {
@@ -62,13 +52,20 @@ export function planServices(local: LocalService, seen: Seen): ServicePlan {
     served: 0,
     anew: 0,
   };
+  const { name = '' } = local.metadata;
+  const names = serviceNames(name, {
+    nodes: seen.nodes,
+    mine: seen.mine,
+    isAnothers(service) {
+      const there = seen.serviceNamed(service);
+      return there !== undefined && !isOf(there, local) && controllerOf(there)?.kind === local.kind;
+    },
+  });
   const kept = new Set<string>();
-  for (const { metadata } of seen.nodes) {
-    const node = metadata.name ?? '';
-    const service = nameFor(local, node, seen);
+  for (const [node, service] of names) {
     const there = seen.serviceNamed(service);
     kept.add(service);
-    if (service !== plainName(local.metadata.name ?? '', node)) plan.shortened.push({ node, service });
+    if (service !== plainName(name, node)) plan.shortened.push({ node, service });
     if (there && isOf(there, local) && isRight(local, node, there)) {
       plan.served += 1;
       continue;

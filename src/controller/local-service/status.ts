@@ -1,5 +1,5 @@
 import { findCondition, type Stated, withCondition } from '#api/conditions.ts';
-import type { LocalService, LocalServiceStatus } from '#api/local-service.ts';
+import { type LocalService, type LocalServiceStatus, MAX_SHORTENED } from '#api/local-service.ts';
 import type { ServicePlan } from './plan.ts';
 
 /** Names in a message; how many more stand behind them. */
@@ -51,13 +51,19 @@ function readiness({ plan: { taken }, refused }: Done, nodes: number): Stated {
   };
 }
 
-/** Whether Services are called `<name>-<node>`, and how those are called that are not. */
+/** Whether Services are called `<name>-<node>`; the first of those that are not. */
 function naming({ shortened }: ServicePlan): Stated {
   const names = some(shortened.map(({ node, service }) => `${service} for ${node}`));
   return shortened.length === 0
     ? { type: 'PlainNames', status: 'True', reason: 'Plain', message: 'Services are called <name>-<node>' }
     : { type: 'PlainNames', status: 'False', reason: 'Shortened', message: names };
 }
+
+const shortenedOf = ({ shortened }: ServicePlan) =>
+  shortened
+    .toSorted((a, b) => (a.node < b.node ? -1 : 1))
+    .slice(0, MAX_SHORTENED)
+    .map(({ node, service }) => ({ node, service }));
 
 /** The status after a reconcile, and the Events of what it did or found anew. */
 export function outcomeOf(
@@ -86,6 +92,7 @@ export function outcomeOf(
       ...(generation === undefined ? {} : { observedGeneration: generation }),
       nodes,
       services: plan.served + made + changed,
+      ...(plan.shortened.length === 0 ? {} : { shortened: shortenedOf(plan) }),
       conditions,
     },
     tellings,
