@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SERVICES, type Service } from '#api/core.ts';
+import { EVENTS, type Event, SERVICES, type Service } from '#api/core.ts';
 import { INGRESS_CLASSES, INGRESSES, type Ingress, type IngressClass } from '#api/networking.ts';
 import { ingress } from '#controller/ingress/module.ts';
 import { namespaceOf, serverNameOf } from '#controller/installation.ts';
@@ -87,4 +87,29 @@ it('of two controllers one writes status, and when it dies the other goes on', a
   await write('after');
   await until(() => addresses('after')).toEqual(ADDRESS);
   expect([await leader(), await addresses('before')]).toEqual([second, ADDRESS]);
+}, 90_000);
+
+// The object of the article, which names no class.
+it('an Ingress without a class gets an Event, and is served once a class is the default', async () => {
+  const name = 'testingress';
+  const backend = { service: { name: 'nginx', port: { number: 80 } } };
+  const paths = [{ path: '/', pathType: 'Prefix', backend }];
+  await test.client.create<Ingress>(INGRESSES, {
+    metadata: test.key(name),
+    spec: { rules: [{ host: 'main.jiaozi.com', http: { paths } }] },
+  });
+  const reasons = async () => {
+    const { items } = await test.client.list<Event>(EVENTS, { namespace: test.namespace });
+    return items.map(({ reason }) => reason);
+  };
+  await until(reasons).toEqual(['ClassMissing']);
+  expect(await addresses(name)).toBeUndefined();
+  const annotations = { 'ingressclass.kubernetes.io/is-default-class': 'true' };
+  await test.client.patch(
+    INGRESS_CLASSES,
+    { namespace: '', name: 'matryoshka' },
+    { metadata: { annotations } },
+    { type: 'merge' },
+  );
+  await until(() => addresses(name)).toEqual(ADDRESS);
 }, 90_000);

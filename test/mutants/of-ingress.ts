@@ -52,8 +52,8 @@ export const ofIngress: readonly Mutant[] = [
   {
     name: 'dots in paths are passed on',
     file: `${PROXY}/http1/heads.ts`,
-    from: 'if (DOTS.test(path))',
-    to: 'if (DOTS.test(method))',
+    from: 'if (isUnsafePath(path))',
+    to: 'if (isUnsafePath(method))',
     witness: smuggled('".." in the path'),
   },
   {

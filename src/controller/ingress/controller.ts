@@ -3,6 +3,7 @@ import type { ObjectKey } from '#api/meta.ts';
 import { INGRESSES, type Ingress, type IngressClass } from '#api/networking.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { hostsOf } from '#routing/claims.ts';
+import { lacksClass } from '#routing/classes.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import { keyOf } from '#runtime/cache/object-key.ts';
 import { scopedClient } from '#runtime/client/scoped-client.ts';
@@ -11,7 +12,7 @@ import { watching } from '#runtime/controller/sources.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
 import type { ControllerHost } from '../host.ts';
 import { addressesOf, presentOf } from './addresses.ts';
-import { problemsOf } from './problems.ts';
+import { NO_CLASS, problemsOf } from './problems.ts';
 import { createTeller } from './teller.ts';
 import { uidOf, verdictsBy } from './verdicts.ts';
 
@@ -62,8 +63,14 @@ export function ingressController(deps: IngressDeps): Controller {
     async reconcile(key, context) {
       const ingress = ingresses.get(key);
       const { served, refusals, holds } = look();
-      // What another controller serves is his to write; what is deleted takes its status with it.
-      if (!ingress || ingress.metadata.deletionTimestamp || !served.has(uidOf(ingress))) return;
+      // A deleted Ingress takes its status with it.
+      if (!ingress || ingress.metadata.deletionTimestamp) return;
+      if (!served.has(uidOf(ingress))) {
+        // A controller that serves Ingresses without a class writes their status.
+        const isUnserved = lacksClass(classes.list(), ingress) && presentOf(ingress).length === 0;
+        tell(ingress, isUnserved ? [NO_CLASS] : []);
+        return;
+      }
       const held = hostsOf(ingress).filter((host) => holds(ingress, host));
       const wanted = held.length > 0 ? addressesOf(services.get(proxy)) : [];
       const uid = uidOf(ingress);

@@ -4,9 +4,15 @@ import { secretFor } from '#routing/compile.ts';
 
 /** A Warning about an Ingress. */
 export interface Telling {
-  reason: Refusal['reason'] | 'CertificateMissing' | 'CertificateInvalid';
+  reason: Refusal['reason'] | 'CertificateMissing' | 'CertificateInvalid' | 'ClassMissing';
   message: string;
 }
+
+export const NO_CLASS: Telling = {
+  reason: 'ClassMissing',
+  message:
+    'it names no IngressClass, and no IngressClass is the default, so it is not served; set spec.ingressClassName to "matryoshka", or annotate that IngressClass with ingressclass.kubernetes.io/is-default-class=true',
+};
 
 const INSTEAD = 'its hosts are shown another certificate of this namespace, else the proxy’s own';
 
