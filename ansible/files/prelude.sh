@@ -215,6 +215,14 @@ disable_unit() { # UNIT; its end as well
   find "$R/etc/systemd/system" -mindepth 2 -maxdepth 2 -type l -name "$1" -delete 2>/dev/null
 }
 
+restore_sysctl() { # NAME=VALUE, as it was before us
+  case $1 in net/ipv4/conf/*/forwarding=0)
+    # Others made a router of the host since, or the link is gone.
+    [ "$(cat /proc/sys/net/ipv4/ip_forward)" = 0 ] && [ -e "/proc/sys/${1%=*}" ] || return 0 ;;
+  esac
+  sysctl -q -w "$1"
+}
+
 # unmake: undoes the lines of this role, the last first. Answers 1 when something stayed.
 unmake() {
   local kind thing stayed=0
@@ -238,7 +246,7 @@ unmake() {
           remove_tree "$thing" -maxdepth 0 || stayed=1
         fi ;;
       unit) disable_unit "$thing"; systemctl reset-failed "$thing" 2>/dev/null ;;
-      sysctl) sysctl -q -w "$thing" 2>/dev/null ;;
+      sysctl) restore_sysctl "$thing" 2>/dev/null ;;
       link) ! ip link show "$thing" > /dev/null 2>&1 || { ip link delete "$thing" && changed "$thing"; } ;;
       table) ! nft list table "${thing% *}" "${thing#* }" > /dev/null 2>&1 || { nft delete table "${thing% *}" "${thing#* }" && changed "rules of ${thing#* }"; } ;;
     esac

@@ -25,7 +25,7 @@ let mine: Provider;
 let untouched = '';
 const everything = () =>
   host.sh(
-    'ip -o -4 addr show; ip link show type bridge; ip route show; nft list ruleset; sysctl net.ipv4.ip_forward net.ipv4.conf.all.accept_redirects',
+    'ip -o -4 addr show; ip link show type bridge; ip route show; nft list ruleset; sysctl net.ipv4.ip_forward net.ipv4.conf.all.accept_redirects; sysctl -ar "ipv4.conf.*[.]forwarding"',
   );
 const ofProcess = (term: number, owner = 'networks-a') =>
   sshProvider({
@@ -57,7 +57,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect((await look()).bridges).toEqual([WHOLE]);
     expect(await host.sh('ip route get 10.9.0.1')).toMatch(/^local 10\.9\.0\.1/);
     expect(await host.sh(`nft list table ip ${NAME}`)).toContain('10.9.0.0/24');
-    expect(await host.sh('sysctl -n net.ipv4.ip_forward')).toBe('1');
+    expect(await host.sh(`sysctl -n net.ipv4.ip_forward net.ipv4.conf.${NAME}.forwarding`)).toBe('0\n1');
     const made = await everything();
     await put(BRIDGE);
     expect(await everything()).toBe(made);
@@ -75,6 +75,26 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(await host.sh('ls $MATRYOSHKA_ROOT/usr/local/sbin $MATRYOSHKA_ROOT/run')).not.toContain(
       'matryoshka',
     );
+  });
+
+  it('make no router of the host but for what is plugged in, and leave others theirs', async () => {
+    const left = await host.plug('left', '198.51.100.1/24', '198.51.100.2/24');
+    const right = await host.plug('right', '203.0.113.1/24', '203.0.113.2/24');
+    await put(BRIDGE);
+    const inside = await host.plug('inside', NAME, '10.9.0.2/24');
+    expect(await inside.reaches('203.0.113.2')).toBe(true);
+    expect(await left.reaches('203.0.113.2')).toBe(false);
+    expect(await left.reaches('10.9.0.2')).toBe(true);
+
+    // As Docker does, for instance.
+    await host.sh('sysctl -qw net.ipv4.ip_forward=1');
+    expect((await look()).bridges).toMatchObject([{ whole: false }]);
+    await put(BRIDGE);
+    expect((await look()).bridges).toEqual([WHOLE]);
+    expect(await left.reaches('203.0.113.2')).toBe(true);
+    await remove(NAME);
+    expect(await right.reaches('198.51.100.2')).toBe(true);
+    expect(await host.sh('sysctl -n net.ipv4.ip_forward')).toBe('1');
   });
 
   it('take on another address without losing what is plugged in', async () => {
@@ -99,7 +119,9 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
       [`ip link set ${NAME} down`, { whole: false }],
       [`nft delete table ip ${NAME}`, { whole: false }],
       [`nft flush chain ip ${NAME} postrouting`, { whole: false }],
-      ['sysctl -qw net.ipv4.ip_forward=0', { whole: false }],
+      ['for on in 1 0; do sysctl -qw net.ipv4.ip_forward=$on; done', { whole: false }],
+      ['sysctl -qw net.ipv4.conf.uplink.forwarding=0', { whole: false }],
+      [`nft delete chain ip ${NAME} forward`, { whole: false }],
     ] as const) {
       await host.sh(command);
       await by(mine, async ({ seen, put: again }) => {

@@ -112,8 +112,15 @@ export const ofNetworks: readonly Mutant[] = [
   {
     name: 'the forwarding that a Network switched on stays on',
     file: 'src/bridges/host/bridges.sh',
-    from: 'sysctl -q -w "$value" || exit 1',
+    from: 'restore_sysctl "$value" || exit 1',
     to: ':',
     witness: onHosts('leave no trace'),
+  },
+  {
+    name: 'a Network makes a router of its host',
+    file: 'src/bridges/host/bridges.sh',
+    from: 'oifname != \\"mxn-*\\" drop',
+    to: 'oifname != \\"mxn-*\\" accept',
+    witness: onHosts('make no router of the host'),
   },
 ];

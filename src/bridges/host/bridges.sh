@@ -3,9 +3,7 @@
 # Ours is a bridge or table that the manifest lists; the bridge's alias must be empty, or `matryoshka:` and the Network's uid.
 # Everything else is somebody's, whatever its name is.
 ROLE=network
-owner=${RUN%% *} sums=$state/network forwarding=net.ipv4.ip_forward
-# The kernel changes it with forwarding, either way.
-redirects=net.ipv4.conf.all.accept_redirects
+owner=${RUN%% *} sums=$state/network
 
 is_there() { ip link show dev "$1" > /dev/null 2>&1; }
 alias_of() { ip link show dev "$1" 2>/dev/null | sed -n 's/^ *alias //p'; }
@@ -13,6 +11,23 @@ has_table() { nft list table ip "$1" > /dev/null 2>&1; }
 sum_of() { nft list table ip "$1" 2>/dev/null | sha256sum; }
 addresses_of() { ip -o -4 addr show dev "$1" 2>/dev/null | awk '{ print $4 }'; }
 made_links() { made_of link; }
+# Links of the host that have an IPv4 address.
+links() {
+  local link
+  ip -o -4 addr show | awk '{ print $2 }' | sort -u | while read -r link; do [ "$link" = lo ] || is_ours "$link" || echo "$link"; done
+}
+# The kernel forwards a packet if the link that it came in by forwards.
+forwards() { [ "$(cat "/proc/sys/net/ipv4/conf/$1/forwarding" 2>/dev/null)" = 1 ]; }
+is_router() { forwards all; }
+all_forward() {
+  local link
+  is_router || for link in $(links); do forwards "$link" || return 1; done
+}
+# Links that forward because of us.
+turned_on() { made_of sysctl | sed -n 's|^net/ipv4/conf/\(.*\)/forwarding=0$|\1|p' | sort -u; }
+# The links by which nothing may come in but for our bridges; none where the host is a router for others too.
+confined() { is_router || turned_on | paste -sd, -; }
+state_of() { printf '%s\n%s' "$(sum_of "$1")" "$(confined)"; }
 is_ours() {
   is_made link "$1" && ip -o link show dev "$1" type bridge 2>/dev/null | grep -q . || return 1
   case $(alias_of "$1") in '' | matryoshka:*) ;; *) return 1 ;; esac
@@ -35,7 +50,7 @@ look() {
   for bridge in $(made_links); do
     whole=no
     is_ours "$bridge" && [ -n "$(alias_of "$bridge")" ] && ip -o link show dev "$bridge" | grep -q '[<,]UP[,>]' &&
-      [ "$(sysctl -n $forwarding)" = 1 ] && [ "$(cat "$sums/$bridge" 2>/dev/null)" = "$(sum_of "$bridge")" ] && whole=yes
+      forwards "$bridge" && all_forward && [ "$(cat "$sums/$bridge" 2>/dev/null)" = "$(state_of "$bridge")" ] && whole=yes
     printf 'bridge\t%s\t%s\t%s\n' "$bridge" "$(addresses_of "$bridge" | paste -sd, -)" "$whole"
   done
   ip -o -4 addr show | while read -r _ link _ address _; do is_ours "$link" || printf 'foreign\t%s\t%s\n' "$link" "$address"; done
@@ -58,9 +73,9 @@ visitors() {
 # Makes the bridge, or what of it is missing or another. Ports that somebody has put into it stay.
 put_bridge() {
   only_ours; free "$BRIDGE" "$ID"
-  local address was; was=$(sysctl -n $forwarding) || exit 1
+  local address link only uplinks; uplinks=$(links)
   [ -n "$(made_by)" ] || write_file "$manifest" 644 "cluster $owner"$'\n' || exit 1
-  made_of sysctl | grep -q "^$forwarding=" || [ "$was" = 1 ] || own sysctl "$redirects=$(sysctl -n $redirects)" "$forwarding=$was"
+  is_router || for link in $uplinks; do forwards "$link" || own sysctl "net/ipv4/conf/$link/forwarding=0"; done
   own link "$BRIDGE" table "ip $BRIDGE"
   is_there "$BRIDGE" || ip link add name "$BRIDGE" type bridge || exit 1
   [ -n "$(alias_of "$BRIDGE")" ] || ip link set dev "$BRIDGE" alias "matryoshka:$ID" || exit 1
@@ -70,7 +85,7 @@ put_bridge() {
   done
   addresses_of "$BRIDGE" | grep -qxF "$ADDRESS" || ip addr add "$ADDRESS" dev "$BRIDGE" || exit 1
   ip link set dev "$BRIDGE" up || exit 1
-  [ "$was" = 1 ] || sysctl -q -w $forwarding=1 || exit 1
+  only=$(confined)
   # One transaction: at no moment are there no rules.
   nft -f - <<RULES || exit 1
 table ip $BRIDGE
@@ -80,9 +95,15 @@ table ip $BRIDGE {
     type nat hook postrouting priority 100; policy accept;
     ip saddr $CIDR oifname != "$BRIDGE" masquerade
   }
+  ${only:+chain forward {
+    type filter hook forward priority 0; policy accept;
+    iifname { \"${only//,/\", \"}\" \} oifname != \"mxn-*\" drop
+  \}}
 }
 RULES
-  write_file "$sums/$BRIDGE" 600 "$(sum_of "$BRIDGE")" || exit 1
+  # After the rules: at no moment is the host a router between its own networks.
+  is_router || for link in $BRIDGE $uplinks; do forwards "$link" || echo 1 > "/proc/sys/net/ipv4/conf/$link/forwarding" || exit 1; done
+  write_file "$sums/$BRIDGE" 600 "$(state_of "$BRIDGE")" || exit 1
 }
 
 remove_bridge() {
@@ -97,7 +118,7 @@ remove_bridge() {
 leave() {
   only_ours
   [ -z "$(made_links)" ] || exit 0
-  made_of sysctl | tac | while read -r value; do sysctl -q -w "$value" || exit 1; done || exit 1
+  made_of sysctl | tac | while read -r value; do restore_sysctl "$value" || exit 1; done || exit 1
   rm -f "$manifest"
   # shellcheck disable=SC2086
   "$R/usr/local/sbin/matryoshka-fence" release $RUN > /dev/null || exit 1

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,10 +11,20 @@ export interface BridgeHost extends AsyncDisposable {
   readonly place: Place;
   /** Runs a command line there; answers its output. */
   sh(command: string): Promise<string>;
+  /**
+   * Another machine, by a cable to the host: to a link of its own, which gets the host's address, or to a bridge. Its way to
+   * everywhere leads through the host.
+   */
+  plug(name: string, hostAddressOrBridge: string, address: string): Promise<Plugged>;
   /** A file of the host. */
   text(path: string): Promise<string>;
   /** Ends every connection to it. */
   hangUp(): Promise<void>;
+}
+
+export interface Plugged {
+  /** Whether a packet comes to an address and an answer back: a machine refuses a port that nothing listens on. */
+  reaches(address: string): Promise<boolean>;
 }
 
 /** Why this machine can have no such host; undefined where it can. */
@@ -25,6 +35,12 @@ export async function lackOfHosts(): Promise<string | undefined> {
   const found = await execa('sh', ['-c', tools], { reject: false });
   return found.exitCode === 0 ? undefined : 'network namespaces, ip and nft, as root';
 }
+
+/** A command line in the network of a process. */
+const within = (pid: number | undefined, command: string): readonly [string, string[]] => [
+  'nsenter',
+  [`--net=/proc/${pid}/ns/net`, '/bin/sh', '-c', command],
+];
 
 /**
  * A host with a network of its own: a network namespace of the kernel's, a folder for its files, an SSH server into both.
@@ -40,10 +56,7 @@ export async function bridgeHost(): Promise<BridgeHost> {
   await once(holder.stdout, 'data');
   const roots = { MATRYOSHKA_ROOT: root, MATRYOSHKA_FENCE_ROOT: root };
   const env = { ...process.env, ...roots };
-  const inside = (command: string): readonly [string, string[]] => [
-    'nsenter',
-    [`--net=/proc/${holder.pid}/ns/net`, '/bin/sh', '-c', command],
-  ];
+  const inside = (command: string) => within(holder.pid, command);
   // A command has none of its host's environment; what makes a folder a host stands in it all the same.
   const kept = Object.entries(roots).map(([name, value]) => `${name}=${value}`);
   const ssh = await sshHost('grants', (command) =>
@@ -54,14 +67,38 @@ export async function bridgeHost(): Promise<BridgeHost> {
     'ip link set lo up; ip link add uplink type veth peer name beyond; ip link set beyond up; ip link set uplink up; ' +
       'ip addr add 192.0.2.10/24 dev uplink; sysctl -qw net.ipv4.ip_forward=0',
   );
+  const plugged: ChildProcess[] = [];
+  async function plug(name: string, to: string, address: string): Promise<Plugged> {
+    const machine = spawn('unshare', ['--net', 'sh', '-c', 'echo; exec cat'], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    await once(machine.stdout, 'data');
+    plugged.push(machine);
+    await sh(`ip link add ${name} type veth peer name eth0 netns ${machine.pid}; ip link set ${name} up`);
+    const isLink = to.includes('/');
+    await sh(isLink ? `ip addr add ${to} dev ${name}` : `ip link set ${name} master ${to}`);
+    const gateway = isLink ? to : await sh(`ip -o -4 addr show dev ${to} | awk '{ print $4 }'`);
+    const there = (command: string) => execa(...within(machine.pid, command), { reject: false });
+    await there(
+      `ip link set lo up; ip link set eth0 up; ip addr add ${address} dev eth0; ip route add default via ${gateway.split('/')[0]}`,
+    );
+    return {
+      async reaches(target) {
+        const { stderr } = await there(`timeout 2 bash -c '</dev/tcp/${target}/9'`);
+        return stderr.includes('Connection refused');
+      },
+    };
+  }
   const { host: ip, port, user, password, knownHosts } = ssh.target('root', 'x');
   return {
     place: { ip, port, user, password, knownHosts },
     sh,
+    plug,
     hangUp: ssh.hangUp,
     text: (path) => readFile(join(root, path), 'utf8'),
     async [Symbol.asyncDispose]() {
       await ssh[Symbol.asyncDispose]();
+      for (const { stdin } of plugged) stdin?.end();
       holder.stdin.end();
       await rm(root, { recursive: true, force: true });
     },

@@ -4,7 +4,7 @@ import { flawOf, type Network, networkAround } from '#api/network.ts';
 
 /** Why a Network is made on no host now. */
 export interface Hindrance {
-  reason: 'InvalidSpec' | 'NoHosts' | 'CidrOverlap';
+  reason: 'InvalidSpec' | 'CidrOverlap';
   message: string;
 }
 
@@ -51,8 +51,6 @@ const isOlder = (one: Network, other: Network): boolean => {
 export function hindranceOf(network: Network, all: readonly Network[]): Hindrance | undefined {
   const flaw = flawOf(network.spec);
   if (flaw !== undefined) return { reason: 'InvalidSpec', message: flaw };
-  if (hostsOf(network).length === 0)
-    return { reason: 'NoHosts', message: 'spec.hosts names no host, so it is made nowhere' };
   for (const other of all) {
     if (other.metadata.uid === network.metadata.uid) continue;
     // What it has already, the other one's older wish does not take away.

@@ -103,9 +103,12 @@ describe('a Network', () => {
     await until(() => find('drift')).toBeUndefined();
   });
 
-  it('without hosts is made nowhere, says so, and goes at once', async () => {
-    await make('nowhere', 31, { hosts: [] });
-    await until(() => ready('nowhere')).toMatchObject({ status: 'False', reason: 'NoHosts' });
+  it('of cidr and gateway alone, as in the article, is synced, says so, and goes at once', async () => {
+    await make('nowhere', 31, { hosts: undefined });
+    await until(() => ready('nowhere')).toMatchObject({ status: 'True', reason: 'Synced' });
+    await until(() => test.told()).toContainEqual(
+      expect.stringMatching(/^Normal Synced: spec.hosts names no host/),
+    );
     await remove('nowhere');
     await until(() => find('nowhere')).toBeUndefined();
   });

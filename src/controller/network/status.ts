@@ -17,14 +17,16 @@ function readiness(
   });
   const troubles = settled.flatMap(({ trouble }) => trouble ?? []);
   const [first] = troubles;
-  if (hindrance && hindrance.reason !== 'NoHosts') return no(hindrance.reason, hindrance.message);
+  if (hindrance) return no(hindrance.reason, hindrance.message);
   if (first) {
     const messages = [...new Set(troubles.map(({ message }) => message))];
     const more = messages.length > NAMED ? [`and ${messages.length - NAMED} more`] : [];
     return no(first.reason, [...messages.slice(0, NAMED), ...more].join('; '));
   }
-  if (hindrance) return no(hindrance.reason, hindrance.message);
-  const message = `bridge ${bridge} is on ${count} ${count === 1 ? 'host' : 'hosts'}`;
+  const message =
+    count === 0
+      ? 'spec.hosts names no host, so there is no bridge to make'
+      : `bridge ${bridge} is on ${count} ${count === 1 ? 'host' : 'hosts'}`;
   return { type: 'Ready', status: 'True', reason: 'Synced', message };
 }
 
