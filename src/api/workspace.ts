@@ -51,6 +51,10 @@ export const workspaceNameSchema = z
   .regex(DNS_LABEL, 'must have lower-case letters, digits and "-" only, and begin and end with no "-"');
 
 const bytes = z.string().max(32).regex(BYTES, 'must be a size such as 512Mi or 10Gi');
+const amounts = z.object({
+  cpu: z.string().max(16).regex(CPU, 'must be a number of cores such as 500m or 1.5').optional(),
+  memory: bytes.optional(),
+});
 
 export const workspaceSpecSchema = z
   .object({
@@ -66,14 +70,25 @@ export const workspaceSpecSchema = z
       .meta({ description: 'Port at which the editor listens; it counts as running once it does.' }),
     resources: z
       .object({
-        limits: z
-          .object({
-            cpu: z.string().max(16).regex(CPU, 'must be a number of cores such as 500m or 1.5').optional(),
-            memory: bytes.optional(),
-          })
-          .optional(),
+        limits: amounts.optional(),
+        requests: amounts.optional().meta({
+          description: 'What the node must have free; absent: the same as limits.',
+        }),
       })
-      .optional(),
+      .optional()
+      .meta({
+        validations: (['cpu', 'memory'] as const).map((name) => ({
+          rule: `!has(self.limits) || !has(self.limits.${name}) || !has(self.requests) || !has(self.requests.${name}) || !isQuantity(self.limits.${name}) || !isQuantity(self.requests.${name}) || quantity(self.requests.${name}).compareTo(quantity(self.limits.${name})) <= 0`,
+          message: `must be at most limits.${name}`,
+          fieldPath: `.requests.${name}`,
+        })),
+      }),
+    runAsUser: z
+      .int()
+      .min(1, 'must be 1 to 65535: no Workspace runs as root')
+      .max(65_535, 'must be 1 to 65535')
+      .optional()
+      .meta({ crdDefault: 1000, description: 'User and group of the editor, and group of the volume.' }),
     storage: z
       .object({
         size: bytes,

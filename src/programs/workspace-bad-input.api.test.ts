@@ -61,5 +61,5 @@ it.each<[string, number, () => Promise<number | undefined>]>([
   expect(await act()).toBe(code);
   expect(await test.client.find(WORKSPACES, test.key('bad'))).toBeUndefined();
   const query = { name: 'bad', namespace: test.namespace };
-  expect((await test.call('getPodSpaceStatus', query)).code).toBe('OK');
+  expect((await test.call('getPodSpaceStatus', query)).code).toBe('NOT_FOUND');
 });

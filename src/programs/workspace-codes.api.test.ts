@@ -229,6 +229,7 @@ describe('a start that comes to nothing', () => {
 
   it('has no workspace', async () => {
     expect((await test.call(START, query('nowhere'))).code).toBe('NOT_FOUND');
+    expect((await test.call('getPodSpaceStatus', query('nowhere'))).code).toBe('NOT_FOUND');
     expect((await test.call('stopSpace', query('nowhere'))).code).toBe('NOT_FOUND');
     expect((await test.call('keepSpace', query('nowhere'))).code).toBe('NOT_FOUND');
   });
@@ -237,8 +238,5 @@ describe('a start that comes to nothing', () => {
 it('passes over fields that it does not know', async () => {
   // Field 99, a number.
   const more = Buffer.of(0x98, 0x06, 0x01);
-  expect(await test.call('getPodSpaceStatus', query('nothing'), { more })).toMatchObject({
-    code: 'OK',
-    value: { status: 0, message: 'NotExist' },
-  });
+  expect(await test.call('deleteSpace', query('nothing'), { more })).toMatchObject({ code: 'NOT_FOUND' });
 });

@@ -85,7 +85,7 @@ describe('a Python client, generated from the .proto file,', () => {
       expect.objectContaining({ code: 'ALREADY_EXISTS' }),
       [1, 'Running'],
       [200, 'success'],
-      [0, 'NotExist'],
+      expect.objectContaining({ code: 'NOT_FOUND' }),
       expect.objectContaining({ code: 'UNAUTHENTICATED' }),
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     ]);

@@ -63,6 +63,18 @@ describe('a Workspace', () => {
     await remove(name);
   });
 
+  it('runs as its user, and asks the node for its requests', async () => {
+    const resources = { limits: { cpu: '2', memory: '4Gi' }, requests: { cpu: '100m' } };
+    await make('small', { runAsUser: 1234, resources });
+    await until(() => podOf('small')).toMatchObject({
+      spec: {
+        securityContext: { runAsUser: 1234, runAsGroup: 1234, fsGroup: 1234 },
+        containers: [{ resources: { ...resources, requests: { cpu: '100m', memory: '4Gi' } } }],
+      },
+    });
+    await remove('small');
+  });
+
   it('is removed with pod and volume when its time is over, though nothing else happens, and no other is', async () => {
     aheadMs = 28_000;
     await make('lasting', { storage: { size: '1Gi' } });
@@ -227,6 +239,12 @@ describe('a Workspace that cannot be', () => {
     ['a port that is none', { port: 0 }, /spec\.port/],
     ['a size that is none', { storage: { size: '0' } }, /spec\.storage\.size/],
     ['cores that are none', { resources: { limits: { cpu: '0.000' } } }, /spec\.resources\.limits\.cpu/],
+    [
+      'requests beyond limits',
+      { resources: { limits: { memory: '1Gi' }, requests: { memory: '1025Mi' } } },
+      /spec\.resources\.requests\.memory: .*must be at most limits\.memory/,
+    ],
+    ['root', { runAsUser: 0 }, /spec\.runAsUser.*1/],
     ['a path that is none', { mountPath: 'home' }, /spec\.mountPath/],
     ['no time', { ttlMinutes: 0 }, /spec\.ttlMinutes/],
   ])('is refused with its field: %s', async (_what, more, says) => {

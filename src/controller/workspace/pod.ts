@@ -45,7 +45,7 @@ export function claimOf(workspace: Workspace): (KubeObject & { spec: object }) |
 
 /** One container that may do no more than Pod Security Standard "restricted" lets it, and has no token. */
 export function podOf(workspace: Workspace): WorkspacePod {
-  const { image, port, resources, mountPath = MOUNT_PATH } = workspace.spec;
+  const { image, port, resources, mountPath = MOUNT_PATH, runAsUser = USER } = workspace.spec;
   const { name = '' } = workspace.metadata;
   const container = {
     name: 'workspace',
@@ -64,9 +64,9 @@ export function podOf(workspace: Workspace): WorkspacePod {
     enableServiceLinks: false,
     securityContext: {
       runAsNonRoot: true,
-      runAsUser: USER,
-      runAsGroup: USER,
-      fsGroup: USER,
+      runAsUser,
+      runAsGroup: runAsUser,
+      fsGroup: runAsUser,
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },

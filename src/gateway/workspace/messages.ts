@@ -20,7 +20,6 @@ export interface Told {
 }
 
 export const SUCCESS: Told = { status: 200, message: 'success' };
-export const NOT_EXIST: Told = { status: 0, message: 'NotExist' };
 const EXISTS = 1;
 
 const namespace = z

@@ -5,7 +5,7 @@ import { isAlreadyExists, isConflict, isUncertain } from '#runtime/wire/api-erro
 import { AGAIN_MS, type AwaitedDeps, awaited, isAwaited, NOT_AWAITED } from './awaited.ts';
 import type { Call } from './call.ts';
 import { CallError } from './call-error.ts';
-import { infoOf, keyFrom, NOT_EXIST, SUCCESS, toldOf, workspaceFrom } from './messages.ts';
+import { infoOf, keyFrom, SUCCESS, toldOf, workspaceFrom } from './messages.ts';
 
 export type Methods = Readonly<Record<string, (call: Call) => Promise<unknown>>>;
 
@@ -134,8 +134,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
     async getPodSpaceStatus({ message, signal, allow }) {
       const key = keyFrom(message);
       await allow('get', key);
-      const found = await client.find<Workspace>(WORKSPACES, key, { signal });
-      return found ? toldOf(found) : NOT_EXIST;
+      return toldOf(await get(key, signal));
     },
 
     async getPodSpaceInfo({ message, signal, allow }) {
