@@ -16,3 +16,20 @@ it.each(['', '-oProxyCommand=x', 'a b', 'a\n', 'a;b', '$(id)', 'a"b', 'a'.repeat
     expect(isTaken(user)).toBe(false);
   },
 );
+
+const isNamed = (name: string): boolean => hostSchema.safeParse({ ip: '192.0.2.1', name }).success;
+
+it.each(['lab-1', 'server01.local1', 'ip-10-0-0-1.eu.internal', 'a'.repeat(63)])(
+  'takes node name %s',
+  (name) => {
+    expect(isNamed(name)).toBe(true);
+  },
+);
+
+// Longer than 63 characters it could not be the label kubernetes.io/hostname.
+it.each(['', 'A', 'a.', '.a', 'a..b', 'a.-b', 'a_b', `${'a'.repeat(60)}.com`])(
+  'refuses node name %j',
+  (name) => {
+    expect(isNamed(name)).toBe(false);
+  },
+);

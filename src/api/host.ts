@@ -67,9 +67,15 @@ export const hostSchema = z
     name: z
       .string()
       .max(63)
-      .regex(DNS_LABEL, { error: 'is not a DNS label; use lower-case letters, digits and "-"' })
+      .regex(DNS_SUBDOMAIN, {
+        error:
+          'is not a DNS name; use lower-case letters, digits, "-" and ".", and a letter or digit at each end of a label',
+      })
       .optional()
-      .meta({ description: 'Host and node name; it does not change. Default: host-<ip with dashes>.' }),
+      .meta({
+        description:
+          'Host and node name, of at most 63 characters as the label kubernetes.io/hostname; it does not change. Default: host-<ip with dashes>.',
+      }),
     port: z.int().min(1).max(65535).optional().meta({ description: 'SSH port; default 22.' }),
     user: z
       .string()

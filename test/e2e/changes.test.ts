@@ -154,7 +154,7 @@ describe('a cluster that is changed by apply', () => {
     // Nobody got in: the address is free for whoever has the host.
     expect(await shell.records()).not.toHaveProperty([wrong.ip]);
     expect((await shell.get())?.status?.message).toContain(wrong.ip);
-    const both = [...workers, at(2, { name: 'w2' }), at(3, { name: 'w3' })];
+    const both = [...workers, at(2, { name: 'w2' }), at(3, { name: 'w3.example.com' })];
     await changed(() => shell.apply({ masters: [at(0)], workers: both }), true);
     expect(await shell.records()).not.toHaveProperty([wrong.ip]);
     const fewer = { masters: [at(0)], workers: both.slice(0, 2) };
@@ -163,16 +163,16 @@ describe('a cluster that is changed by apply', () => {
   });
 
   it('takes a worker back that was removed', async () => {
-    const workers = [at(1, W1), at(2, { name: 'w2' }), at(3, { name: 'w3' })];
+    const workers = [at(1, W1), at(2, { name: 'w2' }), at(3, { name: 'w3.example.com' })];
     await changed(() => shell.apply({ masters: [at(0)], workers }));
-    expect(await inside('get', 'nodes', '-o', 'name')).toContain('node/w3');
+    expect(await inside('get', 'nodes', '-o', 'name')).toContain('node/w3.example.com');
   });
 
   it('does not take a worker again by a second address of it', async () => {
     const second = host(1).ip.replace(/\d+$/, '98');
     const alias = (verb: string) =>
       docker(['exec', host(1).name, 'ip', 'address', verb, `${second}/24`, 'dev', 'eth0']);
-    const workers = [at(1, W1), at(2, { name: 'w2' }), at(3, { name: 'w3' })];
+    const workers = [at(1, W1), at(2, { name: 'w2' }), at(3, { name: 'w3.example.com' })];
     const before = (await node('w1')).metadata.uid;
     await alias('add');
     try {

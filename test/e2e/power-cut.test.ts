@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nodeNameOf } from '#api/host.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilDone } from '#lab/meta/cluster.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
@@ -27,6 +28,10 @@ beforeAll(async () => {
 afterAll(() => meta.close());
 
 const { host, entries, nodes, sh } = byNumber(() => meta);
+/** As clouds name their hosts. */
+const DOMAIN = 'eu.example.com';
+const named = (...indexes: number[]) =>
+  entries(...indexes).map((entry) => ({ ...entry, name: `${nodeNameOf(entry)}.${DOMAIN}` }));
 const linesOn = (index: number) => sh(index, 'grep "# matryoshka " /etc/hosts; true');
 
 /** Nodes whose kubelet has renewed its lease since then, by the API server that the cluster's kubeconfig names. */
@@ -47,7 +52,7 @@ describe('a cluster whose hosts all lose their power at once', () => {
   const before = new Map<number, string>();
 
   it('is made of three control planes and a worker', async () => {
-    const lists = { masterList: entries(0, 1, 2), nodeList: entries(3) };
+    const lists = { masterList: named(0, 1, 2), nodeList: named(3) };
     const body = { name: NAME, ...lists, kubeadm: QUICK_KEYS, privateSSHKey: meta.privateKey };
     expect(await meta.rest.raw('POST', PATH, body)).toMatchObject({ status: 200 });
     await untilDone(meta, NAME, OPERATION_MS);
@@ -60,7 +65,9 @@ describe('a cluster whose hosts all lose their power at once', () => {
     await Promise.all(ALL.map((index) => faults.powerOff(host(index))));
     const since = Date.now();
     await Promise.all(ALL.map((index) => faults.powerOn(host(index))));
-    const all = nodes(...ALL).join();
+    const all = nodes(...ALL)
+      .map((node) => `${node}.${DOMAIN}`)
+      .join();
     const isBack = async () => (await renewedSince(since).catch(() => [])).join() === all;
     await seen('every kubelet at work again', isBack, { boundMs: 300_000 });
     await seen('every node Ready', async () => (await readyNodesOf(meta, NAME)).join() === all);
