@@ -60,6 +60,10 @@ export const operationAsked = (word: string | undefined): OperationName | undefi
 export const isResultWord = (word: string | undefined): boolean =>
   word !== undefined && RESULT_WORDS.has(word);
 
+/** The word in the annotation, unless it is a result or nothing. */
+export const askedWord = (word: string | undefined): string | undefined =>
+  word === undefined || word === '' || isResultWord(word) ? undefined : word;
+
 export const ALL_WORDS: readonly string[] = [...ASKED.keys(), ...RESULT_WORDS];
 
 export const PHASES = [

@@ -9,7 +9,7 @@ import {
 } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
-import { operationAsked } from '#api/words.ts';
+import { askedWord, operationAsked } from '#api/words.ts';
 import { shortHash } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Problem } from '#base/errors.ts';
@@ -24,7 +24,7 @@ import { joins } from '#protocol/order.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { type DueHook, dueHook } from './decide/due-hook.ts';
 import { FETCH } from './decide/fetch.ts';
-import { askedWord, isAnswered } from './decide/signal.ts';
+import { isAnswered } from './decide/signal.ts';
 import {
   type Health,
   type Kubeconfig,

@@ -46,6 +46,8 @@ export type Effect =
     }
   /** A spare host in the place of a control plane, in the spec, with the word that asks for it. */
   | ({ kind: 'remedy'; requestId: string; message: string } & Remedy)
+  /** The word of an operation that the operator asks by itself, without an edit. */
+  | { kind: 'ask'; word: string; requestId: string; message: string }
   | { kind: 'answer'; word: string; applied: boolean }
   /** The cluster's count of operations, where hosts know a later one. */
   | { kind: 'raise-sequence'; to: number }

@@ -1,7 +1,7 @@
 import { appliedOperation, isCancelled, isDryRun } from '#api/cluster-facts.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
-import { isResultWord, type Phase, WORDS } from '#api/words.ts';
+import { type Phase, WORDS } from '#api/words.ts';
 import type { AttemptRef } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
@@ -11,6 +11,7 @@ import { isAgreed } from './agreed.ts';
 import { hookSignal } from './hook-signal.ts';
 import { duePointing } from './point-kubeconfig.ts';
 import { dueRemedy } from './remedy.ts';
+import { dueReset } from './reset-left.ts';
 import { inFlight, PRECHECK, type Request, type Snapshot } from './snapshot.ts';
 import { deadlineOf, isFirstToBegin, lostAt, stopBy } from './times.ts';
 
@@ -50,6 +51,8 @@ export type RestSignal =
   | 'keyless'
   /** A control plane has been away for so long that a spare host is to take its place. */
   | 'remedied'
+  /** A host that left without a reset is to be tried again. */
+  | 'unreset'
   | 'quiet';
 
 /** The same while an operation is under way. */
@@ -202,7 +205,8 @@ function spokenSignal(snapshot: Snapshot): RestSignal {
     return isHeld(cluster) ? 'paused' : 'declared';
   }
   if (kubeconfig.kind !== 'present' || duePointing(snapshot)) return 'keyless';
-  return dueRemedy(snapshot) ? 'remedied' : 'quiet';
+  if (dueRemedy(snapshot)) return 'remedied';
+  return dueReset(snapshot) ? 'unreset' : 'quiet';
 }
 
 /**
@@ -244,7 +248,3 @@ export const acceptedAs = ({ status }: Snapshot['cluster'], asked: Omit<Request,
 
 const isNew = ({ request, cluster }: Snapshot): boolean =>
   request !== undefined && acceptedAs(cluster, request) === undefined;
-
-/** The word in the annotation, unless it is a result or nothing. */
-export const askedWord = (word: string | undefined): string | undefined =>
-  word === undefined || word === '' || isResultWord(word) ? undefined : word;

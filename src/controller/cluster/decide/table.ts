@@ -6,6 +6,7 @@ import * as cancel from './cancel-rules.ts';
 import * as hooks from './hook-rules.ts';
 import type { Outcome } from './outcome.ts';
 import { applyRemedy } from './remedy.ts';
+import { askReset, restUntilReset } from './reset-left.ts';
 import * as rules from './rules.ts';
 import { type RestSignal, restSignalOf, type WorkSignal, workSignalOf } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -31,7 +32,8 @@ const atRest: Record<RestSignal, rules.Rule> = {
   invalid: rules.invalid,
   keyless: rules.mendKubeconfig,
   remedied: applyRemedy,
-  quiet: rules.rest,
+  unreset: askReset,
+  quiet: restUntilReset,
 };
 
 /** An operation is under way: only its attempt counts, and its hooks. */

@@ -3,13 +3,12 @@ import type { HostRecord, HostState } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
-import { type OperationName, operationAsked } from '#api/words.ts';
+import { askedWord, type OperationName, operationAsked } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
 import { planOf } from '#operations/plan.ts';
 import { resolveSpec } from '#operations/resolve.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { FrozenPlan } from '../frozen-plan.ts';
-import { askedWord } from '../signal.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { decide } from '../table.ts';
 
