@@ -45,6 +45,21 @@ R
   ]);
 });
 
+it('base chains of tables of others go when they were not there before and are empty', async () => {
+  await put(
+    '/etc/matryoshka/made',
+    'cluster mine\nrole shared ip nat PREROUTING\nrole shared ip nat INPUT\nrole shared ip filter\n',
+  );
+  const listed = (chain: string, rule: string) =>
+    `table ip nat {\n\tchain ${chain} {\n\t\ttype nat hook prerouting priority dstnat; policy accept;\n${rule}\t}\n}`;
+  const nft = `nft() { case "$*" in
+'list chain ip nat PREROUTING') cat <<'T'\n${listed('PREROUTING', '')}\nT\n;;
+'list chain ip nat INPUT') cat <<'T'\n${listed('INPUT', '\t\tip saddr 192.0.2.9 accept\n')}\nT\n;;
+delete*) echo "$*" ;; *) return 1 ;; esac; }\n`;
+  const { exitCode, stdout } = await run(`ip() { :; }\n${nft}${undo}`);
+  expect([exitCode, stdout]).toEqual([0, 'delete chain ip nat PREROUTING']);
+});
+
 describe('packet rules on a host without iptables', () => {
   // Tools are these functions, and no others.
   const only = (...names: string[]) =>

@@ -17,6 +17,11 @@ if grep -q ' /etc/hosts ' /proc/mounts; then
   cat /etc/hosts > /usr/libexec/lab/hosts && umount /etc/hosts
   grep -q . /etc/hosts 2>/dev/null || cat /usr/libexec/lab/hosts > /etc/hosts
 fi
+# Docker's name server is on loopback, which is no name server for pods: CoreDNS would ask itself.
+if grep -q ' /etc/resolv.conf ' /proc/mounts; then
+  umount /etc/resolv.conf
+  echo "nameserver $(ip -4 route show default | awk '{ print $3 }')" > /etc/resolv.conf
+fi
 # One identity a host, made at the first start and kept.
 [ -s /etc/machine-id ] || tr -d - < /proc/sys/kernel/random/uuid > /etc/machine-id
 [ -f /etc/ssh/ssh_host_ed25519_key ] || ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key

@@ -184,7 +184,7 @@ describe('a cluster that is made with settings of the user', () => {
   it.each([0, 1])('has the settings in the kubelet of host %i, over those of the site', async (index) => {
     const [node = ''] = nodes(index);
     const { kubeletconfig } = JSON.parse(await kubectl(`get --raw /api/v1/nodes/${node}/proxy/configz`));
-    expect(kubeletconfig).toMatchObject({ ...kubeadm.kubelet, cgroupDriver: 'cgroupfs', failSwapOn: false });
+    expect(kubeletconfig).toMatchObject({ ...kubeadm.kubelet, cgroupDriver: 'systemd', failCgroupV1: false });
   });
 
   it.each([0, 1])('asks our mirror, then the one of the user, on host %i', async (index) => {

@@ -314,6 +314,20 @@ export const ofTheController: readonly Mutant[] = [
     },
   },
   {
+    name: 'a host that left without a reset waits for a person',
+    file: `${CLUSTER}/decide/signal.ts`,
+    from: "return dueReset(snapshot) ? 'unreset' : 'quiet';",
+    to: "return 'quiet';",
+    witness: life('is reset again by a scale-down', 'reset-left'),
+  },
+  {
+    name: 'a host that is away is tried at the same pace for ever',
+    file: `${CLUSTER}/decide/reset-left.ts`,
+    from: '2 ** Math.min',
+    to: '1 ** Math.min',
+    witness: life('is tried again, after', 'reset-left'),
+  },
+  {
     name: 'a restored backup never catches up with its hosts',
     file: `${CLUSTER}/decide/work-rules.ts`,
     from: 'snapshot.sequence < hostsAt',

@@ -10,8 +10,13 @@ mkdir -p "$work" || exit 1
 delete_asides || exit 1
 
 if [ -z "$(made_of before)" ]; then
+  # Ours, those of the kubelet (setupKernelTunables in its container_manager_linux.go), those of kube-proxy (Conntrack in its
+  # server_linux.go; route_localnet in iptables mode).
   settings=()
-  for name in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables vm.overcommit_memory kernel.panic kernel.panic_on_oops; do
+  for name in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables \
+    vm.overcommit_memory vm.panic_on_oom kernel.panic kernel.panic_on_oops kernel.keys.root_maxkeys kernel.keys.root_maxbytes \
+    net.ipv4.conf.all.route_localnet net.netfilter.nf_conntrack_max net.netfilter.nf_conntrack_tcp_timeout_established \
+    net.netfilter.nf_conntrack_tcp_timeout_close_wait; do
     setting=$(sysctl -n "$name" 2>/dev/null) && settings+=("$name=$setting")
   done
   own sysctl "${settings[@]}" file /etc/modules-load.d/matryoshka.conf /etc/sysctl.d/99-matryoshka.conf \

@@ -19,6 +19,8 @@ if is_made unit kubelet.service; then
   done
   rmdir /run/netns 2>/dev/null
   release_mounts '^/var/lib/kubelet/(pods|plugins|plugins_registry)/'
+  # With the systemd cgroup driver each pod is a slice below this one; without it there is none.
+  systemctl stop kubepods.slice 2>/dev/null
   find /sys/fs/cgroup -type d -name 'kubepods*' -prune 2>/dev/null | while read -r root; do
     find "$root" -depth -type d -exec rmdir {} + 2>/dev/null
   done

@@ -8,9 +8,16 @@ if [ -z "$(made_of before)" ]; then
   for table in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6'; do
     printf '%s\n' "$tables" | grep -qxF "table $table" || mine+=(table "$table")
   done
-  # Tables of many users go only when they were not there before and are empty again.
+  # Tables of many users, and their base chains, go only when they were not there before and are empty again.
   for family in ip ip6; do
-    for table in mangle nat filter raw; do printf '%s\n' "$tables" | grep -qxF "table $family $table" || mine+=(shared "$family $table"); done
+    while read -r table hooks; do
+      if ! printf '%s\n' "$tables" | grep -qxF "table $family $table"; then mine+=(shared "$family $table"); continue; fi
+      chains=$(nft list table "$family" "$table" 2>/dev/null | sed -n 's/^\tchain \([^ ]*\) {.*/\1/p')
+      for chain in $hooks; do printf '%s\n' "$chains" | grep -qxF "$chain" || mine+=(shared "$family $table $chain"); done
+    done <<< 'mangle PREROUTING INPUT FORWARD OUTPUT POSTROUTING
+nat PREROUTING INPUT OUTPUT POSTROUTING
+filter INPUT FORWARD OUTPUT
+raw PREROUTING OUTPUT'
   done
   rules=$({ iptables-save; ip6tables-save; } 2>/dev/null)
   for prefix in KUBE CNI FLANNEL; do

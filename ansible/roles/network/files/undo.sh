@@ -60,9 +60,11 @@ elif [ -n "$sets" ]; then
   # Where something else stays, a later reset has no tools of the image any more; where a set does, it needs them.
   if [ -z "$left" ]; then write_file "$manifest" 644 "$(made_lines | grep -v "^$ROLE sets ")"$'\n' || stayed=1; else stayed=1; touch "$work/needed"; fi
 fi
-made_of shared | while read -r family table; do
-  nft list table "$family" "$table" > /dev/null 2>&1 || continue
-  nft list table "$family" "$table" | grep -qvE '^(table .*|\}|\s*(chain .*|\}|type .*|))$' || nft delete table "$family" "$table"
+made_of shared | while read -r family table chain; do
+  part=(table "$family" "$table")
+  [ -z "$chain" ] || part=(chain "$family" "$table" "$chain")
+  rules=$(nft list "${part[@]}" 2>/dev/null) || continue
+  grep -qvE '^(table .*|\}|\s*(chain .*|\}|type .*|))$' <<< "$rules" || nft delete "${part[@]}"
 done
 unmake || stayed=1
 exit $stayed
