@@ -1,25 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyPair } from '#base/testing/key-pair.ts';
 import { connect, type SshConnection } from '#ssh/connection.ts';
 import { POLLUTED } from '#ssh/testing/noisy-shell.ts';
+import { lacksSshd, type RealSshd, type RealSshdOptions, realSshd } from '#ssh/testing/real-sshd.ts';
 import { checks } from './index.ts';
+import { limitsOf } from './limits.ts';
+import { precheck } from './run.ts';
 import { said } from './said.ts';
 import { scriptOf } from './script.ts';
-
-/**
- * A real sshd, in a mount namespace with a home of root's whose shell says this and that, and with the environment that
- * /etc/environment gives.
- */
-const lacks = async () =>
-  (await execa('sh', ['-c', 'test -x /usr/sbin/sshd && unshare --mount true'], { reject: false }))
-    .exitCode !== 0;
 
 const BASHRC = `echo Welcome to this host
 printf 'prompt> '
@@ -29,71 +16,26 @@ alias ls='ls --color=always'
 trap 'echo Goodbye; echo Goodbye >&2' EXIT
 `;
 const timeoutMs = 20_000;
+const lacks = await lacksSshd();
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  if (typeof address !== 'object' || address === null) throw new Error('no port');
-  return address.port;
-}
-
-describe.skipIf(await lacks())('a host whose shell says this and that, in an environment of its own', () => {
-  let folder = '';
+describe.skipIf(lacks)('a host whose shell says this and that, in an environment of its own', () => {
+  let sshd: RealSshd;
   let connection: SshConnection;
-  let end = () => {};
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'real-host-'));
-    const home = join(folder, 'root');
-    const [user, host] = [keyPair(), keyPair()];
-    await mkdir(join(home, '.ssh'), { recursive: true, mode: 0o700 });
-    await writeFile(join(home, '.ssh/authorized_keys'), user.public, { mode: 0o600 });
-    await writeFile(join(home, '.bashrc'), BASHRC);
-    await writeFile(
-      join(folder, 'environment'),
-      'http_proxy=http://127.0.0.1:9\nexport no_proxy="10.0.0.1"\n',
-    );
-    await writeFile(join(folder, 'host-key'), host.private, { mode: 0o600 });
-    await chmod(home, 0o700);
-    const port = await freePort();
     const given = Object.entries(POLLUTED)
       .filter(([name]) => /^\w+$/.test(name))
       .map(([name, value]) => `"${name}=${value}"`);
-    await writeFile(
-      join(folder, 'config'),
-      `Port ${port}\nListenAddress 127.0.0.1\nHostKey ${folder}/host-key\nUsePAM no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv ${given.join(' ')}\n`,
-    );
-    const script = `mount --bind '${home}' /root; mount --bind '${folder}/environment' /etc/environment; mkdir -p /run/sshd; exec /usr/sbin/sshd -D -e -f '${folder}/config'`;
-    const child = spawn('unshare', ['--mount', 'sh', '-c', script], { stdio: ['ignore', 'ignore', 'pipe'] });
-    let log = '';
-    child.stderr.on('data', (chunk) => {
-      log += chunk;
+    sshd = await realSshd({
+      home: { '.bashrc': BASHRC },
+      files: { '/etc/environment': 'http_proxy=http://127.0.0.1:9\nexport no_proxy="10.0.0.1"\n' },
+      config: `UsePAM no\nSetEnv ${given.join(' ')}`,
     });
-    end = () => child.kill();
-    const target = {
-      host: '127.0.0.1',
-      port,
-      user: 'root',
-      privateKey: user.private,
-      knownHosts: '',
-      timeoutMs,
-    };
-    for (let tries = 0; ; tries += 1) {
-      try {
-        connection = await connect(target);
-        break;
-      } catch (error) {
-        if (tries === 50) throw new Error(`${error}: ${log}`);
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    }
+    connection = await connect(sshd.target);
   });
   afterAll(async () => {
     connection?.close();
-    end();
-    await rm(folder, { recursive: true, force: true });
+    await sshd?.[Symbol.asyncDispose]();
   });
   const run = (command: string, input = '') => connection.run(command, { input, timeoutMs });
 
@@ -149,5 +91,48 @@ describe.skipIf(await lacks())('a host whose shell says this and that, in an env
     });
     expect(found?.errors).toEqual([]);
     expect(found?.warnings.join()).toContain('/etc/environment sets http_proxy, no_proxy');
+  });
+});
+
+describe.skipIf(lacks)('a host that lets us in and runs no command', () => {
+  const PAM = 'auth required pam_permit.so\naccount required pam_unix.so\nsession required pam_permit.so\n';
+  const withoutShell = 'root:x:0:0:root:/root:/usr/sbin/nologin\nnobody:x:65534:65534::/:/usr/sbin/nologin\n';
+  const sshdNeeds = 'sshd:x:104:65534::/run/sshd:/usr/sbin/nologin\n';
+
+  it.each<[string, RealSshdOptions, RegExp]>([
+    [
+      'has no login shell',
+      { files: { '/etc/passwd': withoutShell + sshdNeeds }, config: 'UsePAM no' },
+      /said "This account is currently not available\." and ended with exit code 1: it has no login shell: set one with "usermod -s \/bin\/bash root"/,
+    ],
+    [
+      'has a command of its own for the key',
+      { keyOptions: 'command="printf \'Only backups\\033[2J here\'" ', config: 'UsePAM no' },
+      /said "Only backups \[2J here" and ended with exit code 0: .*no "command=" before the key in authorized_keys/,
+    ],
+    [
+      'wants a new password first',
+      {
+        // As `chage -d 0 root` writes it.
+        files: { '/etc/shadow': 'root:*:0:0:99999:7:::\n', '/etc/pam.d/sshd': PAM },
+        config: 'UsePAM yes',
+      },
+      /said "[^"]*password[^"]*" and ended with exit code 1: its password has expired: set a new one with "passwd root"/i,
+    ],
+  ])('says one thing where it %s', async (_what, options, message) => {
+    await using sshd = await realSshd(options);
+    const host = { name: 'a', ip: '127.0.0.1', role: 'worker', clusterId: 'mine' } as const;
+    const { problems, said: answers } = await precheck([{ ...host, target: sshd.target }], checks, {
+      limits: limitsOf(checks, {}),
+    });
+    expect(problems).toEqual([
+      {
+        ip: '127.0.0.1',
+        check: 'AnswerIncomplete',
+        severity: 'error',
+        message: expect.stringMatching(message),
+      },
+    ]);
+    expect(answers.size).toBe(0);
   });
 });

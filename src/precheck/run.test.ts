@@ -6,7 +6,7 @@ import { precheck } from './run.ts';
 /** Answers by whom it is asked. */
 const who: Check = { name: 'who', script: () => 'say who "$HOME"', good: '', check: () => fine };
 
-async function look(user: string, sudo: Sudo, password?: string) {
+async function look(user: string, sudo: Sudo, password?: string, checks: readonly Check[] = [who]) {
   await using host = await sshHost(sudo);
   const hosts = [
     {
@@ -17,7 +17,7 @@ async function look(user: string, sudo: Sudo, password?: string) {
       target: host.target(user, password),
     } as const,
   ];
-  return await precheck(hosts, [who], { limits: {} });
+  return await precheck(hosts, checks, { limits: {} });
 }
 
 it('asks a host as root where the user may only sudo', async () => {
@@ -47,4 +47,17 @@ it.each<[string, Sudo, string[]]>([
   const { sudoAsks, problems } = await look('ops', sudo, 'yes');
   expect([...sudoAsks]).toEqual(expected);
   expect(problems).toEqual([]);
+});
+
+it('says one thing of a host that kills the script halfway, and judges nothing by the rest', async () => {
+  const killed: Check = { ...who, script: () => 'kill -9 $$' };
+  const judge: Check = { ...who, check: () => ({ warnings: [], errors: ['has NaN CPU'] }) };
+  const { problems, said } = await look('root', 'grants', undefined, [who, killed, judge]);
+  expect(problems).toEqual([
+    expect.objectContaining({
+      check: 'AnswerIncomplete',
+      message: expect.stringContaining('exit code 137: signal 9 ended the command'),
+    }),
+  ]);
+  expect(said.size).toBe(0);
 });

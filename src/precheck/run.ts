@@ -1,4 +1,5 @@
 import { messageOf } from '#base/errors.ts';
+import { answerIncomplete } from '#ssh/answer-incomplete.ts';
 import { connect, type SshConnection, type SshTarget } from '#ssh/connection.ts';
 import { SshError } from '#ssh/ssh-error.ts';
 import type { Check, CheckedHost, Limits, ScriptInput } from './check.ts';
@@ -69,7 +70,9 @@ export async function precheck(
     try {
       connection = await connect(target);
       const askedAtMs = Date.now();
-      const { stdout } = await connection.run('/bin/sh -s', { input: script, timeoutMs: ANSWER_TIMEOUT_MS });
+      const answer = await connection.run('/bin/sh -s', { input: script, timeoutMs: ANSWER_TIMEOUT_MS });
+      // The script ends with 0, whatever the host lacks; a killed one leaves answers out, and checks would misjudge them.
+      if (answer.code !== 0) throw answerIncomplete(target, answer);
       const answeredAtMs = Date.now();
       const { hostKeyLine } = connection;
       if (await connection.sudoAsks()) sudoAsks.add(host.ip);
@@ -77,7 +80,7 @@ export async function precheck(
         connections.set(host.ip, connection);
         connection = undefined;
       }
-      return { host: { ...host, said: said(stdout) }, askedAtMs, answeredAtMs, hostKeyLine };
+      return { host: { ...host, said: said(answer.stdout) }, askedAtMs, answeredAtMs, hostKeyLine };
     } catch (error) {
       const check = error instanceof SshError ? error.reason : 'Unreachable';
       problems.push({ ip: host.ip, check, severity: 'error', message: messageOf(error) });

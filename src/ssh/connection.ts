@@ -9,6 +9,7 @@ import {
   type ServerHostKeyAlgorithm,
 } from 'ssh2';
 import { messageOf } from '#base/errors.ts';
+import { answerIncomplete } from './answer-incomplete.ts';
 import { framed } from './framed.ts';
 import { gate } from './gate.ts';
 import { keyTypeOf, knownHostLine, type Pins, pinsOf } from './known-hosts.ts';
@@ -45,7 +46,8 @@ export interface SshConnection {
   readonly hostKeyLine: string;
   /**
    * Runs a command line as root, in an environment of ours: where the user is another, through sudo. What the host's shell
-   * says before or after it is left out. Rejects when the time is over, the connection breaks, or sudo refuses.
+   * says before or after it is left out. Rejects when the time is over, the connection breaks, sudo refuses, or the answer
+   * has not arrived as a whole.
    */
   run(command: string, options: RunOptions): Promise<RunResult>;
   /** Whether commands need the password there; known once one has run. */
@@ -152,7 +154,7 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
     client.once('ready', () => {
       const ask: RunLine = (command, options) => run(client, where, command, options);
       const root =
-        user === 'root' ? { run: byRoot(ask), asks: async () => false } : byUserWhoSudos(target, ask);
+        user === 'root' ? { run: byRoot(target, ask), asks: async () => false } : byUserWhoSudos(target, ask);
       resolve({
         hostKeyLine,
         run: root.run,
@@ -169,10 +171,12 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
 }
 
 const byRoot =
-  (ask: RunLine): RunLine =>
+  (target: SshTarget, ask: RunLine): RunLine =>
   async (command, options) => {
-    const { line, read } = framed(command);
-    return read(await ask(line, options));
+    const { line, whole, read } = framed(command);
+    const result = await ask(line, options);
+    if (!whole(result)) throw answerIncomplete(target, read(result));
+    return read(result);
   };
 
 function readPins({ knownHosts, host, port }: SshTarget): Pins {

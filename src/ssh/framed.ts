@@ -15,6 +15,8 @@ interface Framed {
   line: string;
   /** Whether the command began: a login shell, or sudo, may have ended before it. */
   began(result: RunResult): boolean;
+  /** Whether the command began and ended, and its whole standard output arrived. */
+  whole(result: RunResult): boolean;
   /** What the command itself said; all that was said, where it did not begin. */
   read(result: RunResult): RunResult;
 }
@@ -26,6 +28,7 @@ export function framed(command: string): Framed {
   return {
     line: `${CLEAN}/bin/sh -c ${quoted(BETWEEN_MARKS)} sh ${mark} ${quoted(command)}`,
     began,
+    whole: ({ stdout }) => new RegExp(`${mark}\\n[^]*${mark} \\d+\\n`).test(stdout),
     read(result) {
       if (!began(result)) return result;
       const code = new RegExp(`${mark} (\\d+)\\n`).exec(result.stdout)?.[1];

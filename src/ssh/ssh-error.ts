@@ -4,6 +4,7 @@ export type SshFailure =
   | 'PinsUnreadable'
   | 'AuthenticationFailed'
   | 'SudoRefused'
+  | 'AnswerIncomplete'
   | 'KeyInvalid';
 
 /** A connection that failed, typed by what a person should do about it. */

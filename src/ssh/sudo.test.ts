@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
@@ -66,6 +67,32 @@ describe('a user who is not root', () => {
     expect('error' in result && result.error.message.length).toBeLessThan(500);
   });
 });
+
+it.each([undefined, 'secret'])(
+  'says of a user whose shell runs nothing that the shell is at fault, not sudo (password: %s)',
+  async (password) => {
+    const fed: string[] = [];
+    const nologin = () => {
+      const child = spawn('/bin/sh', [
+        '-c',
+        'echo This account is currently not available.; cat >&2; exit 1',
+      ]);
+      child.stdin.on('pipe', (from) => from.on('data', (chunk) => fed.push(String(chunk))));
+      return child;
+    };
+    await using host = await sshHost('grants', nologin);
+    const connection = await connect(host.target('ops', password));
+    const failure = await connection
+      .run('exit 0', { timeoutMs: TIMEOUT_MS })
+      .catch((error: unknown) => error);
+    connection.close();
+    expect(failure).toMatchObject({
+      reason: 'AnswerIncomplete',
+      message: expect.stringContaining('set one with "usermod -s /bin/bash ops"'),
+    });
+    expect(fed.join('')).not.toContain('secret');
+  },
+);
 
 describe('a user who is not root, with a password', () => {
   const password = `it's "p w" %s \\n`;

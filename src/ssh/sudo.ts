@@ -1,3 +1,4 @@
+import { answerIncomplete } from './answer-incomplete.ts';
 import type { RunOptions, RunResult, SshTarget } from './connection.ts';
 import { framed } from './framed.ts';
 import { quoted } from './quoted.ts';
@@ -5,6 +6,10 @@ import { SshError } from './ssh-error.ts';
 
 /** Longer answers of sudo say nothing more. */
 const MAX_WORD = 200;
+
+/** Tells a user's shell that runs nothing from a sudo that refuses: the shell says the mark, sudo decides on the exit code. */
+const SHELL_MARK = 'matryoshka: shell';
+const AFTER_SHELL_MARK = `/bin/sh -c 'echo "${SHELL_MARK}"; exec "$@"' sh`;
 
 const ROOT = '-H -u root --';
 /** `-k`: neither does what the host remembers count, which may end in a minute, nor is anything remembered. */
@@ -55,9 +60,12 @@ export type RunLine = (command: string, options: RunOptions & { before?: string 
  * asked for a shell that does nothing. Where there is a password it is asked so before the first too, without it and then,
  * if need be, with it. The time holds for all together, but sudo always has a second to say its word.
  */
-export function byUserWhoSudos({ user, host, password }: SshTarget, run: RunLine) {
+export function byUserWhoSudos(target: SshTarget, run: RunLine) {
+  const { user, host, password } = target;
   const refusalBy = async (line: string, input: string, timeoutMs: number) => {
-    const { code, stderr } = await run(`${line} /bin/sh -c :`, { input, timeoutMs });
+    const result = await run(`${AFTER_SHELL_MARK} ${line} /bin/sh -c :`, { input, timeoutMs });
+    if (!result.stdout.includes(`${SHELL_MARK}\n`)) throw answerIncomplete(target, result);
+    const { code, stderr } = result;
     return code === 0 ? undefined : new SshError('SudoRefused', refusalOfSudo(user, host, code, stderr));
   };
   const silent = (timeoutMs: number) => refusalBy(SILENT, '', timeoutMs);
@@ -80,6 +88,7 @@ export function byUserWhoSudos({ user, host, password }: SshTarget, run: RunLine
       const result = await run(bySudo(frame.line, withPassword), { before, input, timeoutMs: left() });
       const refusal = frame.began(result) ? undefined : await (withPassword ? asking : silent)(left());
       if (refusal) throw refusal;
+      if (!frame.whole(result)) throw answerIncomplete(target, frame.read(result));
       return frame.read(result);
     }) satisfies RunLine,
     /** Whether sudo asks; known once a command ran. */

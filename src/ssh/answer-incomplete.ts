@@ -1,0 +1,40 @@
+import type { RunResult, SshTarget } from './connection.ts';
+import { SshError } from './ssh-error.ts';
+
+/** Longer words of a host say nothing more. */
+const MAX_WORD = 200;
+
+/** What the host said, on one line, without characters that control a terminal. */
+const wordOf = (text: string): string =>
+  text
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_WORD);
+
+/** How a person lets `user` run commands, by what the host said. */
+function remedyFor(user: string, code: number, word: string): string {
+  if (/expired|(change|new) .*password|password change/i.test(word))
+    return `its password has expired: set a new one with "passwd ${user}", or let it not expire with "chage -M -1 -d $(date +%F) ${user}"`;
+  if (/not available|nologin|no login/i.test(word))
+    return `it has no login shell: set one with "usermod -s /bin/bash ${user}", or name another user`;
+  if (code > 128 && code < 255)
+    return `signal ${code - 128} ended the command: look for it in the host's log ("journalctl -k"), then try again`;
+  return (
+    `see that ${user} has a login shell, a password that has not expired, and no "command=" before the key in ` +
+    'authorized_keys nor ForceCommand in sshd_config'
+  );
+}
+
+/** An answer without its marks: the login succeeded, and the command did not run, or was cut short. */
+export function answerIncomplete(
+  { user, host, port }: Pick<SshTarget, 'user' | 'host' | 'port'>,
+  { code, stdout, stderr }: RunResult,
+): SshError {
+  const word = wordOf(`${stderr}\n${stdout}`);
+  const said = word === '' ? 'nothing' : `"${word}"`;
+  return new SshError(
+    'AnswerIncomplete',
+    `${user}@${host}:${port} takes the login, but does not run our command to its end; it said ${said} and ended with ` +
+      `exit code ${code}: ${remedyFor(user, code, word)}`,
+  );
+}
