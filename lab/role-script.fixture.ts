@@ -11,22 +11,26 @@ export async function hostFolder(): Promise<string> {
   await mkdir(join(root, 'var/lib/matryoshka'), { recursive: true });
   await mkdir(join(root, 'etc/matryoshka'), { recursive: true });
   await writeFile(join(root, 'etc/matryoshka/made'), 'cluster mine\n');
+  // What its kernel has.
+  await mkdir(join(root, 'proc/sys/net/bridge'), { recursive: true });
+  await writeFile(join(root, 'proc/filesystems'), 'nodev\toverlay\n');
   return root;
 }
 
-/** Runs a script of a role there. `ip` answers as bash in `answers` says; `sysctl` only says that it was called. */
+/** Runs a script of a role there. `ip` answers as bash in `answers` says, and `modprobe` likewise; `sysctl` only says that it was called. */
 export async function runRoleScript(
   root: string,
   {
     role,
     script,
     answers = ':',
+    modprobe = ':',
     env,
-  }: { role: string; script: string; answers?: string; env: Record<string, string> },
+  }: { role: string; script: string; answers?: string; modprobe?: string; env: Record<string, string> },
 ) {
   const read = (path: string) => readFile(join(ansible, path), 'utf8');
   const text = `${await read('files/prelude.sh')}\nROLE=${role}\nip() { ${answers}\n}\n`;
-  const own = `sysctl() { echo "sysctl $*"; }; modprobe() { :; }; sync() { :; }\n`;
+  const own = `sysctl() { echo "sysctl $*"; }; modprobe() { ${modprobe}; }; sync() { :; }\n`;
   return execa('/bin/bash', ['--norc', '-s'], {
     input: `main() {\n${text}${own}${await read(`roles/${role}/files/${script}`)}\n}\nmain </dev/null\n`,
     env: { MATRYOSHKA_ROOT: root, ...env },

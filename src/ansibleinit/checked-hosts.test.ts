@@ -38,3 +38,16 @@ it('says before the first look how many hosts are looked at, and how long it may
   );
   expect(announcement(order, [...hosts, ...hosts])).toContain('looking at 2 hosts;');
 });
+
+it.each([
+  ['kubeadm makes the members on control planes', [], [true, false]],
+  [
+    'a unit of ours does where one is on a host of its own',
+    [host('10.0.0.3', ['etcd'], 'stay')],
+    [false, false, false],
+  ],
+])('says whether %s', (_what, more, expected) => {
+  const hosts = [...order.hosts, ...more];
+  const checked = checkedHosts({ order: { ...order, hosts, steps: [] }, access: { knownHosts: '' } });
+  expect(checked.map(({ kubeadmMakesEtcd }) => kubeadmMakesEtcd)).toEqual(expected);
+});

@@ -19,14 +19,17 @@ function workedOn({ hosts, steps }: RunOrder): readonly PlannedHost[] {
 }
 
 /** The hosts of the order that are looked at, each with what it is to be and how to get there. */
-export const checkedHosts = ({ order, access }: Pick<Settings, 'order' | 'access'>): PrecheckHost[] =>
-  workedOn(order).map((host) => {
+export function checkedHosts({ order, access }: Pick<Settings, 'order' | 'access'>): PrecheckHost[] {
+  const stacked = order.hosts.every(({ member }) => !hasEtcd(member) || isMaster(member));
+  return workedOn(order).map((host) => {
     const { ip, name, port = 22, user = order.username } = host.member;
     return {
       name,
       ip,
       role: roleOf(host),
       withEtcd: hasEtcd(host.member),
+      // The same rule as `etcd_apart` in ansible/roles/settings: else etcd is a unit of ours.
+      kubeadmMakesEtcd: stacked && hasEtcd(host.member),
       clusterId: order.cluster.id,
       reclaim: host.reclaim,
       target: {
@@ -40,6 +43,7 @@ export const checkedHosts = ({ order, access }: Pick<Settings, 'order' | 'access
       },
     };
   });
+}
 
 const seconds = (ms: number): string => `${ms / 1000} s`;
 

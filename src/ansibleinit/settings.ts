@@ -14,7 +14,11 @@ const artifactsSchema = z.object({
 export type SiteArtifacts = z.infer<typeof artifactsSchema>;
 
 const siteVarsSchema = z.record(z.string(), z.unknown());
-const kubeletSchema = z.object({ evictionHard: z.record(z.string(), z.string()).optional() });
+const kubeletSchema = z.object({
+  evictionHard: z.record(z.string(), z.string()).optional(),
+  resolvConf: z.string().optional(),
+  failSwapOn: z.boolean().optional(),
+});
 
 /** Settings of the program. The work is in the order; the environment only says where things are. */
 const environmentSchema = z.object({
@@ -93,11 +97,13 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     artifacts: artifactsSchema.parse(JSON.parse(readOptional(join(etc, 'site/artifacts.json')) ?? '{}')),
     siteVars: roleVars,
     limits: limitsOf(checks, {
+      ...swapIn(roleVars),
       ...z
         .object({})
         .loose()
         .parse(limits ?? {}),
       ...thresholdsIn(roleVars),
+      ...nameServersIn(roleVars),
     }),
     access: readAccess(etc),
     caFile: join(etc, 'ca/ca.crt'),
@@ -109,3 +115,18 @@ const thresholdsIn = ({ kubelet_config }: Record<string, unknown>) => {
   const { evictionHard } = kubeletSchema.parse(kubelet_config ?? {});
   return evictionHard === undefined ? {} : { evictionHard };
 };
+
+/** Whether pods get name servers of the site's choice: those of a host do not count then. */
+const nameServersIn = ({
+  kubelet_config,
+  kubelet_resolv_conf_nameservers: servers,
+}: Record<string, unknown>) => {
+  const { resolvConf } = kubeletSchema.parse(kubelet_config ?? {});
+  return resolvConf !== undefined || (Array.isArray(servers) && servers.length > 0)
+    ? { ownNameServers: true }
+    : {};
+};
+
+/** Whether the site's kubelets start with swap on. */
+const swapIn = ({ kubelet_config }: Record<string, unknown>) =>
+  kubeletSchema.parse(kubelet_config ?? {}).failSwapOn === false ? { swap: true } : {};

@@ -12,6 +12,8 @@ export interface CheckedHost {
   role: HostRole;
   /** Whether a member of etcd is to run there, whatever else it is. */
   withEtcd?: boolean;
+  /** Whether kubeadm makes that member, and refuses a folder of data that is not empty. */
+  kubeadmMakesEtcd?: boolean;
   said: Said;
   /** The operation's cluster. */
   clusterId: string;

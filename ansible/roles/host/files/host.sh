@@ -22,7 +22,18 @@ if [ -z "$(made_of before)" ]; then
   own sysctl "${settings[@]}" file /etc/modules-load.d/matryoshka.conf /etc/sysctl.d/99-matryoshka.conf \
     before 'kernel settings looked at'
 fi
-put /etc/modules-load.d/matryoshka.conf 644 $'overlay\nbr_netfilter' && modprobe -a overlay br_netfilter 2>/dev/null
+put /etc/modules-load.d/matryoshka.conf 644 $'overlay\nbr_netfilter'
+# A kernel may have them built in, or loaded where no file of theirs is (a container).
+kernel_has() {
+  case $1 in
+    overlay) grep -qw overlay "$R/proc/filesystems" ;;
+    br_netfilter) [ -d "$R/proc/sys/net/bridge" ] ;;
+  esac
+}
+for module in overlay br_netfilter; do
+  kernel_has $module || said=$(modprobe $module 2>&1) && kernel_has $module ||
+    fail "the kernel module $module cannot be loaded: ${said#modprobe: FATAL: }; restart the host if its kernel was updated, or install the modules of kernel $(uname -r)"
+done
 put /etc/sysctl.d/99-matryoshka.conf 644 'net.ipv4.ip_forward = 1
 -net.bridge.bridge-nf-call-iptables = 1
 -net.bridge.bridge-nf-call-ip6tables = 1' && sysctl -q -p /etc/sysctl.d/99-matryoshka.conf 2>/dev/null

@@ -33,8 +33,8 @@ while IFS=$'\t' read -r kind thing how; do
     */*) forget "$thing" ;;
     sysctl)
       value=$(awk -F'\t' -v name="$thing" '$1 == "sysctl" && $2 == name { print $3 }' "$seal")
-      [ -e "$R/proc/sys/${thing//.//}" ] || modprobe -a overlay br_netfilter 2>/dev/null
-      printf '%s\n' "$value" > "$R/proc/sys/${thing//.//}" || fail "$thing cannot be set to $value"
+      said=; [ -e "$R/proc/sys/${thing//.//}" ] || said=$(modprobe -a overlay br_netfilter 2>&1)
+      printf '%s\n' "$value" > "$R/proc/sys/${thing//.//}" || fail "$thing cannot be set to $value${said:+: $said}"
       changed "$thing is $value" ;;
     swap) swapoff -a || fail 'swap cannot be turned off'; changed 'swap is off; take it out of /etc/fstab, or a start turns it on' ;;
     unit)

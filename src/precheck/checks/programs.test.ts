@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { hostWith, messageOf, warningsOf } from '../testing/good-host.ts';
+
+it('names what is missing, with the packages that bring it', () => {
+  const host = hostWith(['@missing ss', '@missing modprobe']);
+  expect(messageOf(host)).toBe(
+    'ss, modprobe is not installed; the roles need it (Debian: apt-get install iproute2 kmod)',
+  );
+});
+
+it('warns where something works without a program', () => {
+  expect(warningsOf(hostWith(['@missing openssl']))).toEqual(['programs']);
+  expect(warningsOf(hostWith(['@missing nft']))).toEqual([]);
+  expect(warningsOf(hostWith(['@missing nft', '@missing iptables-save']))).toEqual(['programs']);
+});

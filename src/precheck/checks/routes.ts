@@ -1,0 +1,67 @@
+import ipaddr from 'ipaddr.js';
+import { type Cidr, contains, overlaps, parseCidr } from '#api/cidr.ts';
+import { type Check, type CheckContext, type Findings, joins } from '../check.ts';
+import { addressesIn } from './address.ts';
+
+/** Interfaces of a cluster's own network, which earlier runs may have left; the check of foreign things finds others'. */
+const OURS = /^(cni\d+|flannel[.-].*|kube-ipvs0|kube-bridge|lo)$/;
+
+/** A network of the host, and what makes it one. */
+interface Near {
+  cidr: Cidr;
+  text: string;
+  link: string;
+}
+
+/** A route's destination or an address as a network: a bare address is one of its own. */
+function networkOf(text: string): Cidr | undefined {
+  if (text.includes('/')) return parseCidr(text);
+  if (!ipaddr.isValid(text)) return undefined;
+  const address = ipaddr.parse(text);
+  return [address, address.kind() === 'ipv6' ? 128 : 32];
+}
+
+function routesOf({ host }: CheckContext): Near[] {
+  const routes = host.said.all('route').flatMap((line) => {
+    const [destination = ''] = line.split(' ');
+    const link = /\bdev (\S+)/.exec(line)?.[1] ?? '';
+    const cidr = networkOf(destination);
+    return cidr ? [{ cidr, text: `the route to ${destination} (${link || 'no interface'})`, link }] : [];
+  });
+  const addresses = addressesIn(host.said.all('address')).flatMap(({ ip, link }) => {
+    const cidr = networkOf(ip);
+    return cidr ? [{ cidr, text: `the address ${ip} (${link})`, link }] : [];
+  });
+  return [...addresses, ...routes].filter(({ link, cidr }) => !OURS.test(link) && cidr[1] > 0);
+}
+
+/**
+ * Addresses and routes of the host among those of pods and Services: what pods send there leaves the cluster. A route to a
+ * wider network loses to the pods' own routes; its hosts with such addresses can then not be reached.
+ */
+export const routes: Check = {
+  name: 'routes',
+  script: () =>
+    `{ ip -o -4 route show; ip -o -6 route show; } | while read -r route; do say route "$route"; done`,
+  good: '@route default via 10.0.0.254 dev eth0',
+  check(context) {
+    const findings: Findings = { warnings: [], errors: [] };
+    if (!joins(context) || context.host.role === 'etcd') return findings;
+    const near = routesOf(context);
+    for (const text of context.networks) {
+      const cidr = parseCidr(text);
+      if (!cidr) continue;
+      const inside = near.find((one) => contains(cidr, one.cidr[0]) && one.cidr[1] >= cidr[1]);
+      const around = near.find((one) => overlaps(one.cidr, cidr) && one.cidr[1] < cidr[1]);
+      if (inside)
+        findings.errors.push(
+          `${inside.text} lies in ${text}, which is for pods or Services; choose another podCIDR or serviceCIDR, or remove it`,
+        );
+      else if (around)
+        findings.warnings.push(
+          `${around.text} covers ${text}, which is for pods or Services: hosts there with such addresses cannot be reached from this one`,
+        );
+    }
+    return findings;
+  },
+};

@@ -1,0 +1,45 @@
+import { type Check, error, fine, joins } from '../check.ts';
+import { swapLimits } from './swap.ts';
+
+/** What turns swap on when the host starts: fstab, units, a GPT partition, zram by its generator or by a service. */
+const script = `R=\${MATRYOSHKA_ROOT:-}
+masked() { [ "$(readlink "$R/etc/systemd/system/$1")" = /dev/null ]; }
+awk '$1 !~ /^#/ && $3 == "swap" && $4 !~ /(^|,)noauto(,|$)/ { print $1 }' "$R/etc/fstab" | while read -r what; do say swapAtBoot "/etc/fstab $what"; done
+for unit in "$R"/etc/systemd/system/*.wants/*.swap "$R"/etc/systemd/system/*.requires/*.swap "$R"/run/systemd/generator.late/*.swap; do
+  [ -e "$unit" ] || [ -L "$unit" ] || continue
+  unit=\${unit##*/}
+  masked "$unit" || say swapAtBoot "unit $unit"
+done
+for service in zramswap.service zram-config.service dphys-swapfile.service; do
+  for wants in "$R"/etc/systemd/system/*.wants/$service; do [ ! -L "$wants" ] || say swapAtBoot "unit $service"; done
+done
+for file in "$R"/etc/systemd/zram-generator.conf "$R"/etc/systemd/zram-generator.conf.d/*.conf "$R"/usr/lib/systemd/zram-generator.conf "$R"/usr/lib/systemd/zram-generator.conf.d/*.conf; do
+  [ -f "$file" ] || continue
+  # An empty file of /etc takes the place of the distribution's.
+  [ ! -e "$R/etc/systemd/zram-generator.conf" ] || [ "\${file#"$R"}" != /usr/lib/systemd/zram-generator.conf ] || continue
+  ! grep -q '^\\[zram' "$file" || grep -q '^mount-point' "$file" || say swapAtBoot "zram \${file#"$R"}"
+done`;
+
+/** What a person does about each source. */
+function remedyFor(line: string): string {
+  const [kind, name = ''] = line.split(' ');
+  if (kind === '/etc/fstab') return `remove the line of ${name} from /etc/fstab`;
+  if (kind === 'zram') return `remove ${name}, or its [zram] sections`;
+  return `run "systemctl mask ${name}"`;
+}
+
+/** Swap that a start of the host turns on: the kubelet would not start then. What is on now is the check of swap's. */
+export const swapAtBoot: Check = {
+  name: 'swap-at-boot',
+  script: () => script,
+  good: '',
+  check(context) {
+    const found = [...new Set(context.host.said.all('swapAtBoot'))];
+    if (!joins(context) || context.host.role === 'etcd' || swapLimits.parse(context.limits).swap) return fine;
+    return found.length === 0
+      ? fine
+      : error(
+          `swap comes back when the host starts, and the kubelet will not start then: ${found.map(remedyFor).join('; ')}`,
+        );
+  },
+};
