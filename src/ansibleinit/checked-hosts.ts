@@ -27,6 +27,7 @@ export function checkedHosts({ order, access }: Pick<Settings, 'order' | 'access
       name,
       ip,
       role: roleOf(host),
+      isMaster: isMaster(host.member),
       withEtcd: hasEtcd(host.member),
       // The same rule as `etcd_apart` in ansible/roles/settings: else etcd is a unit of ours.
       kubeadmMakesEtcd: stacked && hasEtcd(host.member),

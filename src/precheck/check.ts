@@ -14,12 +14,17 @@ export interface CheckedHost {
   withEtcd?: boolean;
   /** Whether kubeadm makes that member, and refuses a folder of data that is not empty. */
   kubeadmMakesEtcd?: boolean;
+  /** Whether it is a control plane, whatever its role in this operation. */
+  isMaster?: boolean;
   said: Said;
   /** The operation's cluster. */
   clusterId: string;
   /** The cluster whose remains may be wiped here. */
   reclaim?: string | undefined;
 }
+
+/** A host before it is asked. */
+export type AskedHost = Omit<CheckedHost, 'said'>;
 
 export interface CheckContext {
   host: CheckedHost;
@@ -50,6 +55,8 @@ export interface Check {
   name: string;
   /** POSIX shell that changes nothing and answers by `say KEY VALUE`; run with those of all checks, in one command. */
   script?: (input: ScriptInput) => string;
+  /** Variables that its script finds on a host, by name; every host of the operation is given. */
+  variables?: (host: AskedHost, all: readonly AskedHost[]) => Readonly<Record<string, string>>;
   /** Its part of `precheck_limits`, with defaults. */
   limits?: z.ZodObject;
   /** The answer of a host without problems. */

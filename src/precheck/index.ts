@@ -6,6 +6,7 @@ import { cpu } from './checks/cpu.ts';
 import { disk } from './checks/disk.ts';
 import { environment } from './checks/environment.ts';
 import { etcdFolder } from './checks/etcd-folder.ts';
+import { firewall } from './checks/firewall.ts';
 import { foreign } from './checks/foreign.ts';
 import { hostname } from './checks/hostname.ts';
 import { ipv6 } from './checks/ipv6.ts';
@@ -52,6 +53,7 @@ export const checks: readonly Check[] = [
   ipv6,
   routes,
   nameServers,
+  firewall,
   machineId,
   artifacts,
 ];

@@ -2,9 +2,9 @@ import { messageOf } from '#base/errors.ts';
 import { answerIncomplete } from '#ssh/answer-incomplete.ts';
 import { connect, type SshConnection, type SshTarget } from '#ssh/connection.ts';
 import { SshError } from '#ssh/ssh-error.ts';
-import type { Check, CheckedHost, Limits, ScriptInput } from './check.ts';
+import type { AskedHost, Check, CheckedHost, Limits, ScriptInput } from './check.ts';
 import { type Said, said } from './said.ts';
-import { scriptOf } from './script.ts';
+import { scriptOf, variablesOf } from './script.ts';
 
 /** For the answer of a host that one is connected with. */
 export const ANSWER_TIMEOUT_MS = 30_000;
@@ -12,7 +12,7 @@ export const ANSWER_TIMEOUT_MS = 30_000;
 const AT_ONCE = 256;
 
 /** A host to look at, and how to get there. */
-export interface PrecheckHost extends Omit<CheckedHost, 'said'> {
+export interface PrecheckHost extends AskedHost {
   target: SshTarget;
 }
 
@@ -70,7 +70,8 @@ export async function precheck(
     try {
       connection = await connect(target);
       const askedAtMs = Date.now();
-      const answer = await connection.run('/bin/sh -s', { input: script, timeoutMs: ANSWER_TIMEOUT_MS });
+      const input = variablesOf(checks, host, hosts) + script;
+      const answer = await connection.run('/bin/sh -s', { input, timeoutMs: ANSWER_TIMEOUT_MS });
       // The script ends with 0, whatever the host lacks; a killed one leaves answers out, and checks would misjudge them.
       if (answer.code !== 0) throw answerIncomplete(target, answer);
       const answeredAtMs = Date.now();

@@ -1,4 +1,5 @@
-import type { Check, ScriptInput } from './check.ts';
+import { quoted } from '#ssh/quoted.ts';
+import type { AskedHost, Check, ScriptInput } from './check.ts';
 
 /**
  * The POSIX shell script that asks a host for all checks at once, so that a check costs no round trip. Each part stands
@@ -11,3 +12,10 @@ export const scriptOf = (checks: readonly Check[], input: ScriptInput): string =
     ...checks.flatMap(({ script }) => (script ? [`( ${script(input).trim() || ':'}\n) 2>/dev/null`] : [])),
     'exit 0\n',
   ].join('\n');
+
+/** What stands before the script on one host: the variables of the checks. */
+export const variablesOf = (checks: readonly Check[], host: AskedHost, all: readonly AskedHost[]): string =>
+  checks
+    .flatMap(({ variables }) => Object.entries(variables?.(host, all) ?? {}))
+    .map(([name, value]) => `${name}=${quoted(value)}\n`)
+    .join('');
