@@ -32,6 +32,7 @@ export function checkedHosts({ order, access }: Pick<Settings, 'order' | 'access
       // The same rule as `etcd_apart` in ansible/roles/settings: else etcd is a unit of ours.
       kubeadmMakesEtcd: stacked && hasEtcd(host.member),
       clusterId: order.cluster.id,
+      ownClusters: order.ownClusters,
       reclaim: host.reclaim,
       target: {
         host: ip,

@@ -19,6 +19,8 @@ export interface CheckedHost {
   said: Said;
   /** The operation's cluster. */
   clusterId: string;
+  /** Ids of clusters that whoever asks for this one may know: those of its namespace. */
+  ownClusters?: readonly string[] | undefined;
   /** The cluster whose remains may be wiped here. */
   reclaim?: string | undefined;
 }

@@ -204,7 +204,37 @@ describe('a host that carries something', () => {
     expect(messageOf(hostWith(['@foreign /var/lib/etcd/default', '@foreign process etcd (pid 7)']))).toMatch(
       /\/var\/lib\/etcd\/default, process etcd \(pid 7\); nothing of it was touched. Remove it yourself/,
     );
-    expect(messageOf(hostWith([owner('old')], { reclaim: 'x' }))).toMatch(/belongs to cluster old, not to x/);
+  });
+
+  it.each<[string, Partial<CheckedHost>, RegExp]>([
+    [
+      'of the namespace by its id',
+      { ownClusters: ['old'] },
+      /belongs to cluster old; to wipe that, set "reclaim: old"/,
+    ],
+    [
+      'of the namespace, with another id',
+      { ownClusters: ['old'], reclaim: 'x' },
+      /to cluster old, not to x, which/,
+    ],
+    ['of another namespace', { ownClusters: ['x'] }, /belongs to another cluster;.*have the administrator/],
+    ['that nobody has on record', {}, /belongs to another cluster;/],
+    [
+      'of another namespace, with another id',
+      { reclaim: 'x' },
+      /belongs to another cluster, not to x, which "recl/,
+    ],
+  ])('is told as that of a cluster %s', (_what, more, message) => {
+    const text = messageOf(hostWith([owner('old')], more));
+    expect(text).toMatch(message);
+    // Who knows an id may have its hosts wiped.
+    expect(/\bold\b/.test(text)).toBe(more.ownClusters?.includes('old') ?? false);
+  });
+
+  it('is told how to mend an owner file that cannot be read, and gives no way to wipe the host', () => {
+    const text = messageOf(hostWith(['@owner {broken']));
+    expect(text).toMatch(/A damaged owner file/);
+    expect(text).not.toMatch(/reclaim/);
   });
 
   it('says that a reclaim of what belongs to nobody has no effect', () => {

@@ -3,7 +3,7 @@ import type { Perform } from './performers.ts';
 import { readHooks } from './stores/hooks.ts';
 import { pinnedKeysOf } from './stores/hosts.ts';
 import { mergeKnownHosts } from './stores/known-hosts.ts';
-import { knownMachines } from './stores/known-machines.ts';
+import { knownMachines, ownClusters } from './stores/known-machines.ts';
 import { manifestVars } from './stores/manifests.ts';
 
 /** Starts the Job that only looks at hosts, with the credentials as they are now. */
@@ -25,6 +25,7 @@ export const startLook: Perform<'look'> = async (
     vars,
     username,
     knownMachines: knownMachines(attempt.order, records()),
+    ownClusters: ownClusters(attempt.order, records()),
   };
   await installer.start({ ...attempt, order, access: { ...access, knownHosts } });
 };
@@ -52,6 +53,7 @@ export const startRun: Perform<'start'> = async (
       hosts,
       username: access.username,
       knownMachines: knownMachines(order, records()),
+      ownClusters: ownClusters(order, records()),
     },
     access: { ...access, knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)) },
   });

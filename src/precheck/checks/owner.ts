@@ -41,6 +41,22 @@ export const isOpen = ({ host }: CheckContext): boolean => {
   );
 };
 
+/**
+ * Why the host may not be taken. The id of a cluster is what opens its hosts to `reclaim`: it is told for clusters of the
+ * same namespace alone.
+ */
+function refusalOf({ host }: CheckContext, clusterId: string): string {
+  if (clusterId === UNREADABLE)
+    return 'HostConflict: /etc/matryoshka/owner.json cannot be read, so the owner of this host is unknown; see docs/operations.md, A damaged owner file';
+  const says = 'HostConflict: /etc/matryoshka/owner.json says that it belongs to';
+  const named = host.reclaim === undefined ? '' : `, not to ${host.reclaim}, which "reclaim" names`;
+  if (!host.ownClusters?.includes(clusterId))
+    return `${says} another cluster${named}; that cluster is not of this namespace: choose another host, or have the administrator of that cluster release it`;
+  return named === ''
+    ? `${says} cluster ${clusterId}; to wipe that, set "reclaim: ${clusterId}" in the host's entry`
+    : `${says} cluster ${clusterId}${named}`;
+}
+
 /** Who the host belongs to, in its own words. */
 export const owner: Check = {
   name: 'owner',
@@ -51,16 +67,9 @@ export const owner: Check = {
     // A host that leaves and is another's is left alone, not complained of.
     if (host.role === 'leaving' || isOpen(context)) return fine;
     const found = ownerOf(host.said);
-    if (found && !found.released) {
-      const says = `HostConflict: /etc/matryoshka/owner.json says that it belongs to cluster ${found.clusterId}`;
-      return error(
-        host.reclaim === undefined
-          ? `${says}; to wipe that, set "reclaim: ${found.clusterId}" in the host's entry`
-          : `${says}, not to ${host.reclaim}, which "reclaim" names`,
-      );
-    }
+    if (found && !found.released) return error(refusalOf(context, found.clusterId));
     if (!joins(context) || host.reclaim === undefined) return fine;
-    const says = found ? `was released by cluster ${found.clusterId}` : 'has no owner file';
+    const says = found ? 'was released by its cluster' : 'has no owner file';
     return warning(`"reclaim: ${host.reclaim}" has no effect: the host ${says}, so nothing on it is wiped`);
   },
 };

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
 import { type Action, machineSeen, type PlannedHost } from '#protocol/order.ts';
-import { knownMachines } from './known-machines.ts';
+import { knownMachines, ownClusters } from './known-machines.ts';
 
 const planned = (ip: string, action: Action): PlannedHost => ({
   member: { ip, name: ip, duties: ['worker'] },
@@ -43,4 +43,19 @@ it('leaves out what joins at its own address, what was given up, and what was ne
 it('is empty where nothing joins', () => {
   const joined = record('10.0.0.3', 'a/other', { state: 'Joined', machineId: 'm2' });
   expect(machines([planned('10.0.0.2', 'leave')], joined)).toEqual({});
+});
+
+it('names the clusters of the namespace by id, and of no other, not even one whose name begins alike', () => {
+  const joined = { state: 'Joined' } as const;
+  const records = [
+    record('10.0.0.2', 'a/demo', joined),
+    record('10.0.0.3', 'a/demo', joined),
+    record('10.0.0.4', 'a/old', { state: 'Unclean' }),
+    record('10.0.0.5', 'ab/secret', joined),
+    record('10.0.0.6', 'b/a', joined),
+  ];
+  expect(ownClusters({ cluster: { namespace: 'a', name: 'demo' } }, records)).toEqual([
+    'id-a/demo',
+    'id-a/old',
+  ]);
 });

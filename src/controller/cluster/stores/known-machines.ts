@@ -29,3 +29,13 @@ const ownerFor = (
   if (clusterId === id) return ip;
   return cluster.startsWith(`${namespace}/`) ? cluster : '';
 };
+
+/** Returns the ids of the clusters of this one's namespace that have Host records: their users may know them. */
+export const ownClusters = (
+  { cluster }: { cluster: ObjectKey },
+  records: readonly HostRecord[],
+): string[] => [
+  ...new Set(
+    records.flatMap(({ spec }) => (spec.cluster.startsWith(`${cluster.namespace}/`) ? [spec.clusterId] : [])),
+  ),
+];
