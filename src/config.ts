@@ -1,7 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { SWITCH } from './options.ts';
+import { SHORT, SWITCH } from './options.ts';
 
 /**
  * Every setting of every program: a flag `--kebab-case`, or an environment variable `MATRYOSHKA_UPPER_SNAKE`. Nothing
@@ -174,6 +174,24 @@ export const checkConfig = z.object({
     .string({ error: 'is missing; name a directory or the URL of a mirror' })
     .describe('Directory or URL of a mirror, with SHA256SUMS'),
   kubeVersion,
+});
+
+export const precheckConfig = z.object({
+  inventory: z.string().optional().describe('YAML file with the hosts (docs/precheck.md)'),
+  fromCluster: z.string().optional().describe('Name of a KubernetesCluster, whose hosts are checked'),
+  namespace: z
+    .string()
+    .default('default')
+    .describe('Namespace of that cluster')
+    .register(SHORT, { letter: 'n' }),
+  kubeconfig: z.string().optional().describe('Path of your kubeconfig; default: ~/.kube/config'),
+  knownHosts: z.string().optional().describe('known_hosts of the hosts; default: keys are taken and shown'),
+  artifactsUrl: z.string().optional().describe('URL that hosts must reach, such as that of the artifacts'),
+  output: z
+    .enum(['table', 'json', 'junit'], { error: 'is none of table, json and junit' })
+    .default('table')
+    .describe('Form of the result: table, json or junit')
+    .register(SHORT, { letter: 'o' }),
 });
 
 const home = (name: string): string => join(homedir(), '.matryoshka', name);

@@ -10,6 +10,7 @@ import {
   controllerConfig,
   ingressProxyConfig,
   listConfig,
+  precheckConfig,
   pullConfig,
   serverConfig,
   webhookConfig,
@@ -134,6 +135,36 @@ once(
   },
 );
 
+/** Nothing was checked: the hosts are not named, or not as they must be. */
+const WRONG_USE = 2;
+const precheck = new Command('precheck')
+  .description('Check hosts as a creation would, and change nothing on them')
+  .addHelpText(
+    'after',
+    `
+Exit codes: 0: no errors; 1: errors were found; 2: wrong use, or a wrong inventory.
+
+Examples:
+  matryoshka precheck --inventory hosts.yaml
+  matryoshka precheck --from-cluster demo -n default --kubeconfig admin.conf -o junit
+
+hosts.yaml:
+  username: root
+  sshKeyFile: ~/.ssh/id_ed25519
+  masterList: [{ip: 10.0.0.1}]
+  nodeList: [{ip: 10.0.0.2}, {ip: 10.0.0.3}]`,
+  )
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_USE));
+for (const option of optionsOf(precheckConfig)) precheck.addOption(option);
+precheck.action(async (options) => {
+  process.exitCode = WRONG_USE;
+  const config = configFrom(precheckConfig, options);
+  const { precheckCommand } = await import('./programs/precheck.ts');
+  const errors = await precheckCommand(config, (line) => process.stdout.write(`${line}\n`));
+  process.exitCode = errors > 0 ? 1 : 0;
+});
+program.addCommand(precheck);
+
 try {
   await program.parseAsync();
   process.exit();
@@ -141,5 +172,5 @@ try {
   process.stderr.write(
     `${error instanceof UsageError ? error.message : `matryoshka: ${messageOf(error)}`}\n`,
   );
-  process.exit(1);
+  process.exit(process.exitCode ?? 1);
 }

@@ -7,6 +7,9 @@ export const SWITCH = z.union([z.boolean(), z.enum(['true', 'false']).transform(
   error: 'is neither true nor false',
 });
 
+/** Letters of options that have one, such as `-o`. */
+export const SHORT = z.registry<{ letter: string }>();
+
 const kebab = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** The flags of a program, from its schema. */
@@ -17,7 +20,9 @@ export function optionsOf(schema: z.ZodObject): Option[] {
     const initial =
       field instanceof z.ZodDefault ? ` (default: ${JSON.stringify(field.def.defaultValue)})` : '';
     const isSwitch = field instanceof z.ZodDefault && field.def.innerType === SWITCH;
-    const option = new Option(`--${flag} ${isSwitch ? '[value]' : '<value>'}`, description + initial);
+    const short = field instanceof z.ZodType ? SHORT.get(field) : undefined;
+    const flags = `${short === undefined ? '' : `-${short.letter}, `}--${flag}`;
+    const option = new Option(`${flags} ${isSwitch ? '[value]' : '<value>'}`, description + initial);
     return option.env(`MATRYOSHKA_${flag.replaceAll('-', '_').toUpperCase()}`);
   });
 }

@@ -1,13 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { checks } from '#precheck/index.ts';
+import { limitsOf } from '#precheck/limits.ts';
+import { precheckConfig } from '../../src/config.ts';
+import { inventorySchema } from '../../src/programs/precheck-inventory.ts';
 
 /** What a document promises is where it says. */
 const root = join(import.meta.dirname, '../..');
 
 describe.each([
   ['docs/reliability.md', 62],
-  ['docs/security.md', 57],
+  ['docs/security.md', 58],
 ])('%s', (document, count) => {
   const text = readFileSync(join(root, document), 'utf8');
   const rows = text.split('\n').filter((line) => /^\| \d+ \|/.test(line));
@@ -51,5 +55,36 @@ describe('docs/operations.md', () => {
     const steps = [...text.matchAll(/^- name: (.*)$/gm)].map(([, name]) => name);
     const section = sections.find((one) => one.startsWith(`${title}\n`))?.replaceAll('\n', ' ');
     expect(section).toContain(` Steps: ${steps.filter((name) => name !== 'Complete').join('; ')}.`);
+  });
+});
+
+describe('docs/precheck.md', () => {
+  const text = readFileSync(join(root, 'docs/precheck.md'), 'utf8');
+  /** What the first cells of the tables of a section name. */
+  const namedIn = (title: string): string[] =>
+    (text.split('\n## ').find((one) => one.startsWith(`${title}\n`)) ?? '')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .flatMap((line) =>
+        [...(line.split(' | ')[0] ?? '').matchAll(/`([^`\s]+)[^`]*`/g)].map(([, name]) => name ?? ''),
+      );
+
+  it('has a row for each check', () => {
+    expect(namedIn('Checks').toSorted()).toEqual(checks.map(({ name }) => name).toSorted());
+  });
+
+  it('has a row for each limit and each field of the inventory', () => {
+    const limits = Object.keys(limitsOf(checks, {}));
+    expect(namedIn('Limits').toSorted()).toEqual(limits.toSorted());
+    expect(namedIn('hosts.yaml').toSorted()).toEqual(Object.keys(inventorySchema.shape).toSorted());
+  });
+
+  it('has each option', () => {
+    const kebab = (name: string) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const short: Readonly<Record<string, string>> = { '--namespace': '-n', '--output': '-o' };
+    const options = Object.keys(precheckConfig.shape)
+      .map(kebab)
+      .map((flag) => short[flag] ?? flag);
+    expect([...new Set(namedIn('Check hosts by hand'))].toSorted()).toEqual(options.toSorted());
   });
 });

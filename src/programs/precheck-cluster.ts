@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { SECRETS, type Secret, secretPassword, secretText } from '#api/core.ts';
+import { DEFAULTS, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations, credentialsSecretName, knownHostsSecretName } from '#api/names.ts';
+import { messageOf, UsageError } from '#base/errors.ts';
+import { type Client, createClient } from '#runtime/client/client.ts';
+import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
+import { type PrecheckRequest, precheckHosts } from './precheck-hosts.ts';
+
+export interface ClusterOptions {
+  name: string;
+  namespace: string;
+  kubeconfig: string | undefined;
+  knownHosts: string | undefined;
+}
+
+const MOST_MS = 30_000;
+
+/** Reads an object with the caller's own rights, and says which one cannot be read. */
+async function told<T>(what: string, read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    throw new UsageError(`${what} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** Reads the hosts of a KubernetesCluster and its SSH Secret. Throws UsageError where one of them is not to be had. */
+export async function readCluster(options: ClusterOptions): Promise<PrecheckRequest> {
+  const { name, namespace } = options;
+  const endpoint = await loadEndpoint({ kubeconfig: options.kubeconfig });
+  const client: Client = createClient(endpoint, { userAgent: 'matryoshka-precheck' });
+  const signal = AbortSignal.timeout(MOST_MS);
+  const what = `KubernetesCluster ${namespace}/${name}`;
+  const cluster = await told(
+    what,
+    client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name }, { signal }),
+  );
+  if (!cluster) throw new UsageError(`${what} is not there; name one of "kubectl -n ${namespace} get ecsc"`);
+  const { cluster: spec } = cluster.spec;
+  const secretName = spec.credentialsSecret ?? credentialsSecretName(name);
+  const find = (secret: string) =>
+    told(
+      `Secret ${namespace}/${secret}`,
+      client.find<Secret>(SECRETS, { namespace, name: secret }, { signal }),
+    );
+  const secret = await find(secretName);
+  if (!secret)
+    throw new UsageError(
+      `Secret ${namespace}/${secretName}, which has the SSH key of the hosts, is not there`,
+    );
+  const [privateKey, password] = [secretText(secret, 'ssh-privatekey') || undefined, secretPassword(secret)];
+  if (privateKey === undefined && password === undefined)
+    throw new UsageError(`Secret ${namespace}/${secretName} has neither ssh-privatekey nor password`);
+  let knownHosts: string;
+  if (options.knownHosts === undefined) {
+    const pinned = await find(knownHostsSecretName(name));
+    knownHosts = [secretText(secret, 'known_hosts') ?? '', secretText(pinned, 'known_hosts') ?? ''].join(
+      '\n',
+    );
+  } else {
+    knownHosts = await told(`--known-hosts: ${options.knownHosts}`, readFile(options.knownHosts, 'utf8'));
+  }
+  const login = { username: secretText(secret, 'username') ?? 'root', privateKey, password, knownHosts };
+  const hosts = precheckHosts(spec, login, cluster.metadata.annotations?.[annotations.clusterId] ?? '');
+  if (hosts.length === 0) throw new UsageError(`${what} has no hosts in its spec`);
+  const networks = [spec.podCIDR ?? DEFAULTS.podCIDR, spec.serviceCIDR ?? DEFAULTS.serviceCIDR];
+  return { hosts, networks, limits: undefined };
+}
