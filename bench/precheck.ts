@@ -30,7 +30,10 @@ const answerOf = (index: number): string =>
   checks
     .flatMap(({ good }) => good.split('\n'))
     .map((line) =>
-      line.replace('@machineId id-a', `@machineId id-${index}`).replace(/^@time .*/, `@time ${Date.now()}`),
+      line
+        .replace('@machineId id-a', `@machineId id-${index}`)
+        .replace('10.0.0.1/24', `${address(index)}/24`)
+        .replace(/^@time .*/, `@time ${Date.now()}`),
     )
     .join('\n');
 
