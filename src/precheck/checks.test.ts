@@ -57,6 +57,17 @@ describe('precheck', () => {
     expect(errorsOf(hostWith([line]))).toEqual([name]);
   });
 
+  it.each([
+    ['@cpus', 'cpu', 'nproc'],
+    ['@memoryKiB', 'memory', '/proc/meminfo'],
+    ['@disk', 'disk', 'df -Pk /var/lib'],
+    ['@time', 'clock', 'date +%s%3N'],
+  ])('names what answers %s on a host that does not say it', (line, name, source) => {
+    expect(errorsOf(hostWith([line]))).toEqual([name]);
+    expect(messageOf(hostWith([line]))).toMatch(/^does not /);
+    expect(messageOf(hostWith([line]))).toContain(source);
+  });
+
   it('tells all problems of a host at once', () => {
     expect(errorsOf(hostWith(['@cpus 1', '@swapKiB 1', '@port 10250']))).toEqual(['cpu', 'swap', 'ports']);
   });

@@ -61,3 +61,18 @@ it('says one thing of a host that kills the script halfway, and judges nothing b
   ]);
   expect(said.size).toBe(0);
 });
+
+it('quotes a host that says much in a message of bounded length, without characters that control a terminal', async () => {
+  const script = () =>
+    `i=0; while [ $i -lt 300 ]; do say thing "$(printf 'a\\033[2Jb\\302\\233c %s' $i)"; i=$((i + 1)); done`;
+  const quotes: Check = {
+    name: 'quotes',
+    script,
+    good: '',
+    check: ({ host }) => ({ warnings: [], errors: [host.said.all('thing').join(', ')] }),
+  };
+  const { problems } = await look('root', 'grants', undefined, [quotes]);
+  const [message = ''] = problems.map((problem) => problem.message);
+  expect([message.startsWith('a [2Jb c 0, a [2Jb c 1'), message.length]).toEqual([true, 2_002]);
+  expect(message).not.toMatch(/\p{Cc}/u);
+});

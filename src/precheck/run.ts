@@ -11,6 +11,11 @@ export const ANSWER_TIMEOUT_MS = 30_000;
 /** Hosts looked at together, those that are away included; handshakes have a bound of their own. */
 const AT_ONCE = 256;
 
+/** Messages quote what a host said, and that may be long. */
+const MAX_MESSAGE = 2_000;
+const bounded = (message: string): string =>
+  message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)} …` : message;
+
 /** A host to look at, and how to get there. */
 export interface PrecheckHost extends AskedHost {
   target: SshTarget;
@@ -105,7 +110,7 @@ export async function precheck(
     for (const { name, check } of checks) {
       const { warnings, errors } = check({ host, all, limits: options.limits, networks, ...asked });
       const tell = (severity: PrecheckProblem['severity']) => (message: string) =>
-        problems.push({ ip: host.ip, check: name, severity, message });
+        problems.push({ ip: host.ip, check: name, severity, message: bounded(message) });
       warnings.forEach(tell('warning'));
       errors.forEach(tell('error'));
     }

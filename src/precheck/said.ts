@@ -8,12 +8,21 @@ export interface Said {
   has(key: string): boolean;
 }
 
+/** A host may say anything: what is longer, or more often said, is no answer to a check. */
+const MAX_VALUE = 2_000;
+const MAX_VALUES = 5_000;
+
 /** Reads what the script printed; lines that are none of its own (a banner, a profile's output) are passed over. */
 export function said(output: string): Said {
   const values = new Map<string, string[]>();
   for (const line of output.split('\n')) {
     const match = /^@([A-Za-z]+) ?(.*)$/.exec(line.trimEnd());
-    if (match?.[1] !== undefined) values.set(match[1], [...(values.get(match[1]) ?? []), match[2] ?? '']);
+    if (match?.[1] === undefined) continue;
+    const known = values.get(match[1]) ?? [];
+    // Messages quote values, and stand in logs and on terminals.
+    if (known.length < MAX_VALUES)
+      known.push((match[2] ?? '').slice(0, MAX_VALUE).replaceAll(/\p{C}/gu, ' '));
+    values.set(match[1], known);
   }
   const text = (key: string): string => values.get(key)?.[0]?.trim() ?? '';
   return {

@@ -13,6 +13,8 @@ export const clock: Check = {
     const time = host.said.number('time');
     const skewSeconds = Math.max(0, askedAtMs - time, time - answeredAtMs) / 1000;
     if (host.role === 'leaving' || skewSeconds <= limits.parse(given).clockSkewSeconds) return fine;
+    if (Number.isNaN(skewSeconds))
+      return error('does not tell its time; see what "date +%s%3N" prints there');
     return error(`its clock is ${Math.round(skewSeconds)} s off ours; set up time synchronisation`);
   },
 };

@@ -12,6 +12,11 @@ export const cpu: Check = {
   check(context) {
     const { cpus } = limits.parse(context.limits);
     const has = context.host.said.number('cpus');
-    return !joins(context) || has >= cpus ? fine : error(`has ${has} CPU; at least ${cpus} are needed`);
+    if (!joins(context) || has >= cpus) return fine;
+    return error(
+      Number.isNaN(has)
+        ? 'does not say how many CPUs it has; see what "nproc" prints there'
+        : `has ${has} CPU; at least ${cpus} are needed`,
+    );
   },
 };

@@ -42,6 +42,8 @@ export const disk: Check = {
       .text('disk')
       .split(' ')
       .map((text) => Number(text || Number.NaN));
+    if (Number.isNaN(freeKiB))
+      return error('does not say how much room it has; see what "df -Pk /var/lib" prints there');
     const kept = Object.entries(evictionHard)
       .filter(([signal]) => signal in DEFAULTS)
       .map(([signal, text]) => ({ signal, text, kib: inKiB(text, sizeKiB) }))

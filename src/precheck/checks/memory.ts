@@ -12,8 +12,11 @@ export const memory: Check = {
   check(context) {
     const { memoryMiB } = limits.parse(context.limits);
     const has = Math.floor(context.host.said.number('memoryKiB') / 1024);
-    return !joins(context) || has >= memoryMiB
-      ? fine
-      : error(`has ${has} MiB of memory; at least ${memoryMiB} are needed`);
+    if (!joins(context) || has >= memoryMiB) return fine;
+    return error(
+      Number.isNaN(has)
+        ? 'does not say how much memory it has; see MemTotal in /proc/meminfo there'
+        : `has ${has} MiB of memory; at least ${memoryMiB} are needed`,
+    );
   },
 };
