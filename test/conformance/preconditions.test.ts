@@ -8,6 +8,7 @@ import type { KubeObject } from '#api/meta.ts';
 import { anchorName, annotations } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { writeStatus } from '#controller/cluster/finish.ts';
 import { observe } from '#controller/cluster/observe.ts';
 import { perform } from '#controller/cluster/perform.ts';
@@ -31,6 +32,7 @@ const noPlan = (sequence: number) => ({
   hooks: [],
   refusals: [],
 });
+const KEY = `${keyPair().private.trim()}\n`;
 let ground: Ground;
 let client: Client;
 
@@ -40,7 +42,7 @@ beforeAll(async () => {
   await client.create(NAMESPACES, { metadata: { name: namespace } });
   await client.create(SECRETS, {
     metadata: { namespace, name: 'keys' },
-    data: secretData({ username: 'root', 'ssh-privatekey': 'key' }),
+    data: secretData({ username: 'root', 'ssh-privatekey': KEY }),
   } satisfies KubeObject & { data: Record<string, string> });
 });
 afterAll(async () => {
@@ -235,7 +237,7 @@ it('an anchor forgets a password that was taken out of the Secret, but not for a
     return anchors.accessOf('id-forgetful');
   };
   await give(secretData({ username: 'ops', password: ' open sesame\n' }));
-  expect(await after(cluster)).toMatchObject({ username: 'ops', privateKey: 'key', password: 'open sesame' });
+  expect(await after(cluster)).toMatchObject({ username: 'ops', privateKey: KEY, password: 'open sesame' });
   const taken = { data: { username: null, password: null } };
   await client.patch(SECRETS, { namespace, name: 'keys' }, taken, { type: 'merge' });
   const going = {
@@ -246,12 +248,12 @@ it('an anchor forgets a password that was taken out of the Secret, but not for a
   expect(await after(going)).toHaveProperty('username', 'root');
   expect(await after(cluster)).not.toHaveProperty('password');
   await give(secretData({ username: 'other', 'ssh-privatekey': '' }));
-  expect(await after(going)).toMatchObject({ username: 'root', privateKey: 'key' });
+  expect(await after(going)).toMatchObject({ username: 'root', privateKey: KEY });
   await expect(after(cluster)).rejects.toMatchObject({
     reason: 'CredentialsMissing',
     message: expect.stringMatching(/^Secret keys .* has neither ssh-privatekey nor password$/),
   });
-  await give(secretData({ 'ssh-privatekey': 'key' }));
+  await give(secretData({ 'ssh-privatekey': KEY }));
 });
 
 it('a sequence is taken from what the cache has, and from the server where that is behind', async () => {

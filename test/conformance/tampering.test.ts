@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, inject, it } from 'vitest';
 import { CONFIG_MAPS, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, attemptSecretName, labels } from '#api/names.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
@@ -27,7 +28,10 @@ it('an attempt goes on with what it began with, whatever becomes of keys and rec
   let used: Secret | undefined;
   script = async (job) => {
     if (used) return success;
-    const rotated = { ...before, data: secretData({ username: 'root', 'ssh-privatekey': 'another' }) };
+    const rotated = {
+      ...before,
+      data: secretData({ username: 'root', 'ssh-privatekey': keyPair().private }),
+    };
     await operator.client.update(SECRETS, rotated);
     const records = { namespace, labelSelector: `${labels.purpose}=record` };
     for (const { metadata } of (await operator.client.list(CONFIG_MAPS, records)).items)

@@ -7,6 +7,7 @@ import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { randomFrom } from '#base/testing/random.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
@@ -43,7 +44,7 @@ export async function liveThroughKills(
   for (const name of [namespace, operatorNamespace]) await client.create(NAMESPACES, { metadata: { name } });
   await client.create(SECRETS, {
     metadata: { namespace, name: 'keys' },
-    data: secretData({ username: 'root', 'ssh-privatekey': 'key' }),
+    data: secretData({ username: 'root', 'ssh-privatekey': keyPair().private }),
   } satisfies KubeObject & { data: Record<string, string> });
   const site = await mkdtemp(join(dir, 'site-'));
   await writeFile(

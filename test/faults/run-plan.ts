@@ -3,6 +3,7 @@ import { JOBS, type Job, SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { createLogger } from '#base/log.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { clusterModule } from '#controller/cluster/module.ts';
 import { quietHost } from '#controller/testing/quiet-host.fixture.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
@@ -43,7 +44,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
   for (const name of [namespace, operatorNamespace]) await client.create(NAMESPACES, { metadata: { name } });
   await client.create(SECRETS, {
     metadata: { namespace, name: 'keys' },
-    data: secretData({ username: 'root', 'ssh-privatekey': 'key' }),
+    data: secretData({ username: 'root', 'ssh-privatekey': keyPair().private }),
   } satisfies KubeObject & { data: Record<string, string> });
 
   const problems: string[] = [];

@@ -1,10 +1,11 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { PODS, type Pod, SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import type { HealthSettings } from '#controller/cluster/health/observer.ts';
 import { modulesOf } from '#controller/index.ts';
 import { quietHost } from '#controller/testing/quiet-host.fixture.ts';
@@ -92,11 +93,9 @@ export async function startOperator(
   const [namespace, operatorNamespace] = [`user-${id}`, `operator-${id}`];
   await installCrds(client);
   for (const name of [namespace, operatorNamespace]) await ensure(client, NAMESPACES, { metadata: { name } });
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   await client.create(SECRETS, {
     metadata: { namespace, name: 'keys' },
-    data: secretData({ username: 'root', 'ssh-privatekey': pem }),
+    data: secretData({ username: 'root', 'ssh-privatekey': keyPair().private }),
   } satisfies KubeObject & { data: Record<string, string> });
 
   for (const name of ['runner', 'hook'])

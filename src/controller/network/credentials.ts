@@ -1,6 +1,7 @@
-import { SECRETS, type Secret, secretPassword, secretText } from '#api/core.ts';
+import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import { credentialsSecretName } from '#api/names.ts';
 import type { Network, NetworkHost } from '#api/network.ts';
+import { sshLoginIn } from '#api/ssh-login.ts';
 import type { Place } from '#bridges/provider.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -29,10 +30,12 @@ async function read(client: Client, { metadata, spec }: Network): Promise<Creden
   try {
     const found = await client.find<Secret>(SECRETS, { namespace, name: secret });
     if (!found) return lack(`there is no Secret "${secret}" in namespace "${namespace}"`);
-    const [privateKey, password] = [secretText(found, 'ssh-privatekey'), secretPassword(found)];
+    const login = sshLoginIn(found);
+    if ('reason' in login) return lack(`Secret "${secret}": ${login.reason}`);
+    const { username: user, privateKey, password } = login;
     if (!privateKey && !password) return lack(`Secret "${secret}" has neither ssh-privatekey nor password`);
     return {
-      user: secretText(found, 'username') || 'root',
+      user,
       ...(privateKey ? { privateKey } : {}),
       ...(password ? { password } : {}),
       knownHosts: secretText(found, 'known_hosts') ?? '',

@@ -1,6 +1,7 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { NETWORKS, type Network, type NetworkSpec } from '#api/network.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import type { Ground, Provider } from '#bridges/provider.ts';
 import { memoryProvider } from '#bridges/testing/memory-provider.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -28,7 +29,7 @@ beforeAll(async () => {
   await serve(test);
   await test.client.create<Secret>(SECRETS, {
     metadata: test.key('key'),
-    data: secretData({ 'ssh-privatekey': 'K' }),
+    data: secretData({ 'ssh-privatekey': keyPair().private }),
   });
   client = await test.clientAs('matryoshka-network');
   return () => client.close();

@@ -2,12 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { ABANDON, NETWORKS, type Network, type NetworkSpec } from '#api/network.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { bridgeNameOf } from '#bridges/bridge-name.ts';
 import { serve, useNetworks } from './network-world.fixture.ts';
 
 const { test, provider } = useNetworks();
 
-const ssh = (name: string, texts: Record<string, string> = { 'ssh-privatekey': 'K' }) =>
+const ssh = (name: string, texts: Record<string, string> = { 'ssh-privatekey': keyPair().private }) =>
   test.client.create<Secret>(SECRETS, { metadata: test.key(name), data: secretData(texts) });
 /** A Network of its own addresses and host, which `n` tells from those of other tests. */
 const make = (name: string, n: number, more: Partial<NetworkSpec> = {}): Promise<Network> =>

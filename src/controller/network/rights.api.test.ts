@@ -3,6 +3,7 @@ import { findCondition } from '#api/conditions.ts';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { NETWORKS, type Network, type NetworkSpec } from '#api/network.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { serve, useNetworks } from './network-world.fixture.ts';
@@ -61,7 +62,7 @@ describe('the Secret of a Network', () => {
     bob = await somebody('bob', [networking]);
     await test.client.create<Secret>(SECRETS, {
       metadata: test.key('key'),
-      data: secretData({ 'ssh-privatekey': 'K' }),
+      data: secretData({ 'ssh-privatekey': keyPair().private }),
     });
     // Policies are in force some moments after they are there.
     const tried: Network = { metadata: test.key('tried'), spec: { ...SPEC, credentialsSecret: 'key' } };

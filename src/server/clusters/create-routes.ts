@@ -135,9 +135,11 @@ function again(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
     const { plan } = wanted;
     if (plan !== undefined)
       refuseOtherPlan(plan, createOperation, await planFor(deps, spec, cluster), cluster);
-    if (privateKey !== undefined)
-      await keepCredentials(client, cluster, credentialsFor({ ...cluster, spec }, privateKey));
-    return { word: WORDS.create.asked, person, change: spec.cluster, plan };
+    const prepare =
+      privateKey === undefined
+        ? undefined
+        : () => keepCredentials(client, cluster, credentialsFor({ ...cluster, spec }, privateKey));
+    return { word: WORDS.create.asked, person, change: spec.cluster, plan, prepare };
   };
   return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);
 }

@@ -1,11 +1,11 @@
 import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { credentialsSecretName } from '#api/names.ts';
+import { readPrivateKey } from '#api/ssh-key.ts';
 import type { Problem } from '#base/errors.ts';
 import { mergeLists } from '#operations/merge-host-lists.ts';
 import type { CreateBody } from '#rest/asking.ts';
 import { unprocessable } from '../http/errors.ts';
-import { readPrivateKey } from './ssh-key.ts';
 
 /** The fields of `spec.cluster` that a body says; what it leaves out is not there. */
 function clusterFrom(body: CreateBody, lists: Partial<ClusterSpec>): Partial<ClusterSpec> {

@@ -4,7 +4,7 @@ import type { ObjectKey, OwnerReference } from '#api/meta.ts';
 import { credentialsSecretName } from '#api/names.ts';
 import { markOf, ownershipOf } from '#api/own-secret.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { isAlreadyExists } from '#runtime/wire/api-error.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '#runtime/wire/api-error.ts';
 import { apiVersionOf } from '#runtime/wire/resource-path.ts';
 import { conflict } from '../http/errors.ts';
 
@@ -36,15 +36,18 @@ export async function takenSecret(
   return found && isForeign(found, cluster) ? takenReason(name) : undefined;
 }
 
+/** Puts back what a write replaced, unless the Secret has changed since. */
+export type Undo = () => Promise<void>;
+
 /**
- * Keeps the key that came by REST in the cluster's Secret, owned by the cluster, so that both go together. A Secret of
- * that name that somebody else made is never overwritten: throws HttpError 409.
+ * Stores the key of a REST request in the Secret of the cluster. The cluster owns the Secret, so both are deleted together.
+ * Throws HttpError 409 if the Secret of that name belongs to something else.
  */
 export async function keepCredentials(
   client: Client,
   cluster: KubernetesCluster,
   { username, privateKey }: Credentials,
-): Promise<void> {
+): Promise<Undo> {
   const { namespace = '' } = cluster.metadata;
   const owner = ownerOf(cluster);
   const name = credentialsSecretName(owner.name);
@@ -59,15 +62,32 @@ export async function keepCredentials(
     data: secretData({ username, 'ssh-privatekey': privateKey }),
   };
   try {
-    await client.create(SECRETS, secret);
+    const { metadata } = await client.create<Secret>(SECRETS, secret);
+    const { uid, resourceVersion } = metadata;
+    return () =>
+      unlessChanged(client.delete(SECRETS, { namespace, name }, { preconditions: { uid, resourceVersion } }));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const found = await client.get<Secret>(SECRETS, { namespace, name });
     if (isForeign(found, owner.name)) throw conflict(takenReason(name));
     const { uid, resourceVersion } = found.metadata;
-    await client.update(SECRETS, {
+    const written = await client.update<Secret>(SECRETS, {
       ...secret,
       metadata: { ...secret.metadata, ...(uid && resourceVersion ? { uid, resourceVersion } : {}) },
     });
+    const back = {
+      ...found,
+      metadata: { ...found.metadata, resourceVersion: written.metadata.resourceVersion ?? '' },
+    };
+    return () => unlessChanged(client.update(SECRETS, back));
+  }
+}
+
+/** A Secret that was changed or deleted since is no longer the one to put back. */
+async function unlessChanged(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!isConflict(error) && !isNotFound(error)) throw error;
   }
 }

@@ -7,7 +7,7 @@ import { annotations } from '#api/names.ts';
 import { operationAsked } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { isConflict } from '#runtime/wire/api-error.ts';
+import { isConflict, isUncertain } from '#runtime/wire/api-error.ts';
 import { conflict, notFound } from '../http/errors.ts';
 
 /** The region of an object that names none. */
@@ -74,6 +74,8 @@ export interface Asked {
   change?: Partial<ClusterSpec> | undefined;
   /** Hash of the plan that is agreed to. */
   plan?: string | undefined;
+  /** Writes what the request needs beside the object; returns what takes that back if the request is refused. */
+  prepare?: (() => Promise<() => Promise<void>>) | undefined;
 }
 
 /** Word, new request-id and what it changes of the spec, in one write to this very object. */
@@ -81,7 +83,7 @@ export function ask(
   client: Client,
   cluster: KubernetesCluster,
   { word, person, change, plan }: Asked,
-  resourceVersion?: string | undefined,
+  { resourceVersion, dryRun }: { resourceVersion?: string | undefined; dryRun?: boolean } = {},
 ): Promise<KubernetesCluster> {
   const { uid } = cluster.metadata;
   const patch = {
@@ -99,7 +101,7 @@ export function ask(
     },
     ...(change === undefined ? {} : { spec: { cluster: change } }),
   };
-  return client.patch(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge' });
+  return client.patch(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge', dryRun });
 }
 
 const TRIES = 5;
@@ -117,10 +119,24 @@ export async function judgeAndAsk(
     const cluster = await find();
     const asked = await judge(cluster);
     try {
-      await ask(client, cluster, asked, cluster.metadata.resourceVersion);
+      await prepareAndAsk(client, cluster, asked);
       return;
     } catch (error) {
       if (!isConflict(error) || tried >= TRIES) throw error;
     }
+  }
+}
+
+/** Admission decides on a dry run first, so that a refused request has prepared nothing. */
+async function prepareAndAsk(client: Client, cluster: KubernetesCluster, asked: Asked): Promise<void> {
+  const { resourceVersion } = cluster.metadata;
+  if (asked.prepare) await ask(client, cluster, asked, { resourceVersion, dryRun: true });
+  const undo = await asked.prepare?.();
+  try {
+    await ask(client, cluster, asked, { resourceVersion });
+  } catch (error) {
+    // A write whose answer was lost may have been accepted: it needs what was prepared.
+    if (!isUncertain(error)) await undo?.();
+    throw error;
   }
 }

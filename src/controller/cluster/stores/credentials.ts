@@ -1,8 +1,9 @@
 import { keyOf as keyOfCluster } from '#api/cluster-facts.ts';
-import { SECRETS, type Secret, secretPassword, secretText } from '#api/core.ts';
+import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { credentialsSecretName, knownHostsSecretName } from '#api/names.ts';
 import { ownershipOf } from '#api/own-secret.ts';
+import { type SshLogin, sshLoginIn } from '#api/ssh-login.ts';
 import type { Access } from '#installer/installer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isForbidden } from '#runtime/wire/api-error.ts';
@@ -37,6 +38,8 @@ export function accessFrom({
   };
 }
 
+const NO_LOGIN: SshLogin = { username: 'root', privateKey: undefined, password: undefined };
+
 /** What the cluster's own Secrets say now; absent texts leave what the anchor has. */
 export async function credentialsOf(client: Client, cluster: KubernetesCluster): Promise<Credentials> {
   const { namespace, name } = keyOfCluster(cluster);
@@ -66,8 +69,14 @@ export async function credentialsOf(client: Client, cluster: KubernetesCluster):
     throw new Refusal('SecretConflict', secretIsForeign(knownHostsSecretName(name)));
   // What is taken out of the Secret, but that a deletion may need.
   const forgotten = deleting ? undefined : '';
-  const privateKey = secretText(secret, 'ssh-privatekey') || undefined;
-  const password = secretPassword(secret);
+  const login = sshLoginIn(secret);
+  // A deletion may still reach the hosts with what the anchor has.
+  if ('reason' in login && !deleting)
+    throw new Refusal(
+      'CredentialsInvalid',
+      `Secret ${secretName} (spec.cluster.credentialsSecret): ${login.reason}`,
+    );
+  const { username, privateKey, password } = 'reason' in login ? NO_LOGIN : login;
   const isEmpty = privateKey === undefined && password === undefined;
   if (isEmpty && !deleting)
     throw new Refusal(
@@ -75,8 +84,7 @@ export async function credentialsOf(client: Client, cluster: KubernetesCluster):
       `Secret ${secretName} (spec.cluster.credentialsSecret) has neither ssh-privatekey nor password`,
     );
   return {
-    // A key or password without a name is root's, never of the user whom an earlier Secret named; nor has that another name.
-    username: isEmpty ? undefined : (secretText(secret, 'username') ?? 'root'),
+    username: isEmpty ? undefined : username,
     'ssh-privatekey': privateKey ?? forgotten,
     password: password ?? forgotten,
     known_hosts: mergeKnownHosts(

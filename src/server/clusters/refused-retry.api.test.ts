@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { secretText } from '#api/core.ts';
+import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import type { Resource } from '#api/meta.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
+import { asksOfAlice } from '../testing/asks-of-alice.ts';
+import { eventually } from '../testing/eventually.ts';
+import { type RestWorld, restWorld } from '../testing/rest-world.ts';
+
+let world: RestWorld;
+beforeAll(async () => {
+  world = await restWorld();
+});
+afterAll(() => world.stop());
+
+const { alice, path, create, secretOf } = asksOfAlice(() => world);
+const admissionregistration = (kind: string, plural: string): Resource => ({
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind,
+  plural,
+  namespaced: false,
+});
+
+/** Refuses every update of the cluster of that name, as an admission webhook may. */
+async function refuseUpdates(name: string): Promise<void> {
+  const policyName = `refuse-${name}`;
+  await world.admin.create(
+    admissionregistration('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
+    {
+      metadata: { name: policyName },
+      spec: {
+        failurePolicy: 'Fail',
+        matchConstraints: {
+          resourceRules: [
+            {
+              apiGroups: [KUBERNETES_CLUSTERS.group],
+              apiVersions: ['*'],
+              operations: ['UPDATE'],
+              resources: [KUBERNETES_CLUSTERS.plural],
+              resourceNames: [name],
+            },
+          ],
+        },
+        validations: [{ expression: 'false', message: 'not today' }],
+      },
+    },
+  );
+  await world.admin.create(
+    admissionregistration('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
+    { metadata: { name: policyName }, spec: { policyName, validationActions: ['Deny'] } },
+  );
+  const label = { metadata: { labels: { tried: 'true' } } };
+  const key = { namespace: world.namespace, name };
+  await eventually(() =>
+    world.admin
+      .patch(KUBERNETES_CLUSTERS, key, label, { type: 'merge', dryRun: true })
+      .then(() => undefined)
+      .catch(() => true),
+  );
+}
+
+const retry = (name: string, privateSSHKey: string) =>
+  world.call(alice(), 'POST', path(name), { retry: true, privateSSHKey });
+
+it('keeps the SSH key that was there when admission refuses a retry', async () => {
+  expect((await create('kept')).status).toBe(200);
+  const before = await secretOf('kept');
+  await refuseUpdates('kept');
+  expect((await retry('kept', keyPair().private)).status).toBeGreaterThanOrEqual(400);
+  expect(await secretOf('kept')).toEqual(before);
+});
+
+it('stores the new key of a retry that is accepted', async () => {
+  expect((await create('renewed')).status).toBe(200);
+  const { private: key } = keyPair();
+  expect((await retry('renewed', key)).status).toBe(200);
+  expect(secretText(await secretOf('renewed'), 'ssh-privatekey')).toBe(`${key.trim()}\n`);
+});
