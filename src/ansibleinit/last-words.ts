@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { plainText } from '#base/plain-text.ts';
 
 /** What of a line of a playbook's output is printed, and of what it said last is told: plain text without keys. */
 
@@ -11,7 +12,6 @@ const LAST = 3;
 const TELLING = 12;
 
 const ERROR = /^(fatal|ERROR!|\[ERROR\]|failed: \[)/;
-const CONTROL = /(?!\t)\p{Cc}/gu;
 
 export interface LastWords {
   /** The line as it may be shown. */
@@ -29,7 +29,7 @@ export function lastWords(secrets: readonly (string | undefined)[]): LastWords {
     hear(line) {
       const plain = hidden.reduce(
         (text, secret) => text.replaceAll(secret, '***'),
-        stripVTControlCharacters(line).replaceAll(CONTROL, '').trimEnd(),
+        plainText(stripVTControlCharacters(line)).trimEnd(),
       );
       const told = plain.slice(0, MAX_TOLD_LINE);
       if (ERROR.test(plain) && errors.length < LAST) errors.push(told);

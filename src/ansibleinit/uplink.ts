@@ -9,6 +9,7 @@ import {
   LONGEST_FLUSH_MS,
   logAnswerSchema,
 } from '#protocol/log.ts';
+import { logText } from '#protocol/log-text.ts';
 import { postUntilAnswered, type Way } from './server-client.ts';
 
 const TICK_MS = 300;
@@ -59,6 +60,7 @@ const lineOf = ({ time, event, play, task, host, seconds, message }: RunEvent): 
     message ?? '',
   ]
     .filter((part) => part !== '')
+    .map(logText)
     .join('  ');
 
 /** Said by another event as well, which tells more. */

@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import { follow, NotFollowed } from './follow.ts';
-import { BROKEN_OFF } from './looking.ts';
+import { BROKEN_OFF, type LogEnd } from './looking.ts';
 
 const cut = () => Promise.reject(new Error('other side closed'));
 
 /** What is told of a log that each try reads as far as given. */
-async function toldOf(...tries: { lines: string[]; end?: () => Promise<void> }[]): Promise<string[]> {
+async function toldOf(
+  ...tries: { lines: string[]; end?: () => Promise<LogEnd | undefined> }[]
+): Promise<string[]> {
   const told: string[] = [];
   const left = [...tries];
   await follow(
@@ -13,7 +15,7 @@ async function toldOf(...tries: { lines: string[]; end?: () => Promise<void> }[]
       const next = left.shift();
       if (!next) throw new NotFollowed('no more tries');
       next.lines.forEach(onLine);
-      await next.end?.();
+      return next.end?.();
     },
     (line) => told.push(line),
     new AbortController().signal,
@@ -40,4 +42,17 @@ it('is told whole where it is the log of another operation by now', async () => 
 it('is not asked for again where it never began, or where the answer is no', async () => {
   await expect(toldOf({ lines: [], end: cut })).rejects.toThrow('other side closed');
   await expect(toldOf({ lines: ['head'], end: cut })).rejects.toThrow('no more tries');
+});
+
+it('is told to its end, whatever a host prints', async () => {
+  const lines = ['head', BROKEN_OFF, 'b', BROKEN_OFF];
+  expect(await toldOf({ lines, end: async () => 'complete' })).toEqual(lines);
+});
+
+it('goes on where the server says outside the text that it breaks off', async () => {
+  const told = await toldOf(
+    { lines: ['head', 'a'], end: async () => 'broken-off' },
+    { lines: ['head', 'a', 'end'] },
+  );
+  expect(told).toEqual(['head', 'a', 'end']);
 });

@@ -1,5 +1,5 @@
 import { sleep } from '#base/clock.ts';
-import { BROKEN_OFF } from './looking.ts';
+import { BROKEN_OFF, type LogEnd } from './looking.ts';
 
 const PAUSE_MS = 1_000;
 /** Tries in a row that bring nothing new. */
@@ -9,12 +9,13 @@ const TRIES = 60;
 export class NotFollowed extends Error {}
 
 /**
- * Follows a log through restarts of those that serve it. `read` tells it once, from its beginning; what was told before
+ * Follows a log through restarts of those that serve it. `read` tells it once, from its beginning, and returns its end if
+ * the server said so outside the text; what was told before
  * is passed over, unless it is the log of another operation by now. Rejects when the log cannot be had, or `signal`
  * aborts.
  */
 export async function follow(
-  read: (onLine: (line: string) => void) => Promise<void>,
+  read: (onLine: (line: string) => void) => Promise<LogEnd | undefined>,
   onLine: (line: string) => void,
   signal: AbortSignal,
   pauseMs = PAUSE_MS,
@@ -23,21 +24,28 @@ export async function follow(
   let tries = 0;
   for (;;) {
     let at = 0;
+    let last: string | undefined;
     let why: unknown;
+    const tell = (line: string): void => {
+      if (told[at] !== line) {
+        told.splice(at, told.length, line);
+        tries = 0;
+        onLine(line);
+      }
+      at += 1;
+    };
     try {
-      await read((line) => {
-        if (line === BROKEN_OFF) {
-          why = new Error('the log breaks off');
-          return;
-        }
-        if (told[at] !== line) {
-          told.splice(at, told.length, line);
-          tries = 0;
-          onLine(line);
-        }
-        at += 1;
+      const end = await read((line) => {
+        if (last !== undefined) tell(last);
+        last = undefined;
+        // Only as the last line it can say that the log breaks off.
+        if (line === BROKEN_OFF) last = line;
+        else tell(line);
       });
-      if (why === undefined) return;
+      const isBroken = end === undefined ? last === BROKEN_OFF : end === 'broken-off';
+      if (!isBroken && last !== undefined) tell(last);
+      if (!isBroken) return;
+      why = new Error('the log breaks off');
     } catch (error) {
       why = error;
     }

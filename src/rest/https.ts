@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici';
 import type { Send } from './client.ts';
 import { follow, NotFollowed } from './follow.ts';
+import { LOG_END_TRAILER, type LogEnd } from './looking.ts';
 
 const TIMEOUT_MS = 30_000;
 
@@ -28,8 +29,8 @@ export function overHttps(url: string, ca: string): Https {
       return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
     },
     lines(path, token, onLine, signal) {
-      async function read(tell: (line: string) => void): Promise<void> {
-        const { statusCode, body } = await request(`${url}/api/v1${path}`, {
+      async function read(tell: (line: string) => void): Promise<LogEnd | undefined> {
+        const { statusCode, body, trailers } = await request(`${url}/api/v1${path}`, {
           dispatcher,
           headers: { authorization: `Bearer ${token}`, accept: 'text/plain' },
           headersTimeout: TIMEOUT_MS,
@@ -45,6 +46,8 @@ export function overHttps(url: string, ca: string): Https {
           rest = lines.pop() ?? '';
           lines.forEach(tell);
         }
+        const end = trailers[LOG_END_TRAILER];
+        return end === 'complete' || end === 'broken-off' ? end : undefined;
       }
       return follow(read, onLine, signal);
     },

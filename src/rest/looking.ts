@@ -61,13 +61,17 @@ export const listClusters = route({
 /** The last line of a followed log that its server cannot tell on, as when it is replaced. */
 export const BROKEN_OFF = '--- the log breaks off here; ask again';
 
+/** The trailer of a followed log, which no line of a host can imitate. */
+export const LOG_END_TRAILER = 'matryoshka-log-end';
+export type LogEnd = 'complete' | 'broken-off';
+
 export const getLogs = route({
   operationId: 'getLogs',
   method: 'GET',
   path: `${CLUSTER_PATH}/logs`,
   summary: 'The log of the present or last operation',
   description:
-    'In the envelope, its last MiB; with `follow=true` or `Accept: text/plain` as plain text, whole, and live until the operation ends. A last line `--- the log breaks off here; ask again` says that it has not. 429 when too many logs are followed.',
+    'In the envelope, its last MiB; with `follow=true` or `Accept: text/plain` as plain text, whole, and live until the operation ends. A last line `--- the log breaks off here; ask again` says that it has not, as does the trailer `Matryoshka-Log-End: broken-off` (else `complete`). 429 when too many logs are followed.',
   params: clusterPath,
   query: z.object({
     namespace: namespaceSchema.optional(),

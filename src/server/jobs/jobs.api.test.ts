@@ -386,5 +386,6 @@ describe('GET logs', () => {
     });
     await world.app.close();
     expect(await text(following.stream())).toBe(`--- ${namespace}/${name}\n${BROKEN_OFF}\n`);
+    expect(following.trailers['matryoshka-log-end']).toBe('broken-off');
   });
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CONTINUED, logText } from '#protocol/log-text.ts';
 
 /** An event of a run, as ansibleinit sends it; more fields may come with newer runners. */
 const eventSchema = z.object({
@@ -13,11 +14,6 @@ const eventSchema = z.object({
 
 const SPACE = '  ';
 
-/** Control characters would let a host's output move the cursor of whoever reads the log. */
-const plain = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '').trimEnd();
-
 /**
  * One line of NDJSON as people read it: time, host, task, result, seconds, message.
  * @example lineFrom('{"time":"2026-01-01T10:00:00Z","event":"ok","host":"a","task":"Join","seconds":1.24}')
@@ -28,9 +24,9 @@ export function lineFrom(json: string): string {
   try {
     parsed = eventSchema.safeParse(JSON.parse(json));
   } catch {
-    // A line that was cut, or that never was JSON: shown as it stands.
+    // A line that was cut, or that never was JSON, is shown as text of a host.
   }
-  if (!parsed?.success) return plain(json);
+  if (!parsed?.success) return `${CONTINUED}${logText(json)}`;
   const { time, event, play, task, host, seconds, message } = parsed.data;
   const what = event === 'play' ? `PLAY ${play ?? ''}` : (task ?? '');
   return [
@@ -42,7 +38,7 @@ export function lineFrom(json: string): string {
     message ?? '',
   ]
     .filter((part) => part !== '')
-    .map(plain)
+    .map(logText)
     .join(SPACE);
 }
 

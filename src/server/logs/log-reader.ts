@@ -10,6 +10,7 @@ import { operationAsked } from '#api/words.ts';
 import { type Clock, sleep } from '#base/clock.ts';
 import { ttlCache } from '#base/ttl-cache.ts';
 import { findOperation } from '#operations/index.ts';
+import { logText } from '#protocol/log-text.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { textFrom } from './log-lines.ts';
 import { type LogPiece, type LogPosition, type LogSource, START } from './log-source.ts';
@@ -147,12 +148,12 @@ function lastWords(cluster: KubernetesCluster): string | undefined {
     return stalled &&
       stalled.observedGeneration === cluster.metadata.generation &&
       !OF_THE_LAST.includes(stalled.reason)
-      ? `${stalled.reason}: ${stalled.message}`
+      ? logText(`${stalled.reason}: ${stalled.message}`)
       : undefined;
   }
   if (!operation) return 'no operation has run yet';
   const why = operation.result !== 'finished' && reason ? `: ${reason}: ${message ?? ''}` : '';
-  return `${operation.name} ${operation.result}${why}`;
+  return logText(`${operation.name} ${operation.result}${why}`);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { onClusters } from '#access/deeds.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { ok } from '#rest/answers.ts';
-import { BROKEN_OFF, getLogs } from '#rest/looking.ts';
+import { BROKEN_OFF, getLogs, LOG_END_TRAILER, type LogEnd } from '#rest/looking.ts';
 import type { PeopleDeps } from '../auth/route-deps.ts';
 import { clusterIn, keyOf } from '../clusters/requests.ts';
 import { addressOf } from '../http/address.ts';
@@ -19,11 +19,12 @@ const LONGEST_MS = 2 * 3_600_000;
 async function* until(
   gone: AbortSignal,
   texts: AsyncIterable<string>,
-  leave: () => void,
+  { leave, breakOff }: { leave(): void; breakOff(): void },
 ): AsyncGenerator<string> {
   try {
     yield* texts;
   } catch {
+    breakOff();
     if (!gone.aborted) yield `${BROKEN_OFF}\n`;
   } finally {
     leave();
@@ -56,7 +57,13 @@ export const logRoutes = (app: FastifyInstance, deps: LogDeps): void => {
     });
     const signal = AbortSignal.any([gone.signal, closing, AbortSignal.timeout(LONGEST_MS)]);
     const live = liveLog({ clock, logs, shared }, keyOf(cluster), cluster.metadata.uid, signal);
+    let end: LogEnd = 'complete';
+    const breakOff = () => {
+      end = 'broken-off';
+    };
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
-    return reply.type('text/plain; charset=utf-8').send(Readable.from(until(gone.signal, live, leave)));
+    reply.trailer(LOG_END_TRAILER, async () => end);
+    const text = Readable.from(until(gone.signal, live, { leave, breakOff }));
+    return reply.type('text/plain; charset=utf-8').send(text);
   });
 };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BROKEN_OFF } from '#rest/looking.ts';
 import { fitting } from './log-chunk.ts';
 import { lineFrom, textFrom } from './log-lines.ts';
 import { gathered } from './log-pack.ts';
@@ -39,14 +40,29 @@ describe('lines of a log', () => {
     ],
     [{ time, event: 'info', message: 'a\u001b[31mb' }, '10:11:12  a[31mb'],
     [{ time, event: 'new-kind', more: 1 }, '10:11:12  new-kind'],
-    ['no json', 'no json'],
-    ['{"time":7}', '{"time":7}'],
+    ['no json', '    | no json'],
+    ['{"time":7}', '    | {"time":7}'],
+    // A host's standard error says what it likes.
+    [
+      {
+        time,
+        event: 'failed',
+        host: 'a',
+        task: 'Join',
+        message: `no\n10:11:13  b  Join  ok\r\n${BROKEN_OFF}\n`,
+      },
+      `10:11:12  a  Join  failed  no\n    | 10:11:13  b  Join  ok\n    | ${BROKEN_OFF}`,
+    ],
+    [
+      { time, event: 'info', message: 'a\u202eb\u2066c\u200bd\u0085e\u2028f' },
+      '10:11:12  abcd\n    | e\n    | f',
+    ],
   ])('%j', (event, line) => {
     expect(lineFrom(typeof event === 'string' ? event : JSON.stringify(event))).toBe(line);
   });
 
   it('keep the beginning of a line until its end comes', () => {
-    expect(textFrom('one\ntw')).toEqual({ text: 'one\n', rest: 'tw' });
+    expect(textFrom('one\ntw')).toEqual({ text: '    | one\n', rest: 'tw' });
     expect(textFrom('')).toEqual({ text: '', rest: '' });
   });
 });
