@@ -5,7 +5,7 @@ import { CALLBACK_AUDIENCE, credentialsSecretName } from '#api/names.ts';
 import { ownershipOf } from '#api/own-secret.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { ttlCache } from '#base/ttl-cache.ts';
+import { recentMap } from '#base/recent-map.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isForbidden } from '#runtime/wire/api-error.ts';
 import { type Deed, onCredentials, onSecrets, refusalOf, type User } from './deeds.ts';
@@ -14,6 +14,38 @@ import { type Reviews, reviewsBy } from './reviews.ts';
 /** The time for which a withdrawn token may still be accepted. */
 const REMEMBER_MS = 10_000;
 const REMEMBERED = 1000;
+
+/** Of whom a token is. Tokens that are nobody's are remembered apart: they push no valid one out. */
+function remembering(clock: Clock, ask: (token: string) => Promise<User | undefined>) {
+  const people = recentMap<{ person: User; untilMs: number }>(REMEMBERED);
+  const strangers = recentMap<number>(REMEMBERED);
+  const asked = new Map<string, Promise<User | undefined>>();
+
+  async function review(token: string, fingerprint: string): Promise<User | undefined> {
+    try {
+      const person = await ask(token);
+      const untilMs = clock.monotonicMs() + REMEMBER_MS;
+      if (person) people.set(fingerprint, { person, untilMs });
+      else strangers.set(fingerprint, untilMs);
+      return person;
+    } finally {
+      asked.delete(fingerprint);
+    }
+  }
+
+  return async (token: string): Promise<User | undefined> => {
+    const fingerprint = fingerprintOf(token);
+    const now = clock.monotonicMs();
+    const known = people.get(fingerprint);
+    if (known && known.untilMs > now) return known.person;
+    if ((strangers.get(fingerprint) ?? 0) > now) return undefined;
+    const under = asked.get(fingerprint);
+    if (under) return under;
+    const answer = review(token, fingerprint);
+    asked.set(fingerprint, answer);
+    return answer;
+  };
+}
 
 /** A Secret that somebody makes the operator reach a cluster's hosts with. */
 export interface SecretUse {
@@ -64,7 +96,6 @@ export function accessBy(
   { client, clock, log, audiences }: AccessDeps,
   reviews: Reviews = reviewsBy(client, log),
 ): Access {
-  const people = ttlCache<User | undefined>({ clock, forMs: REMEMBER_MS, size: REMEMBERED });
   // The callback's audience opens the callback and nothing else, whatever the settings say.
   const others = audiences.filter((audience) => audience !== CALLBACK_AUDIENCE);
 
@@ -80,13 +111,12 @@ export function accessBy(
   }
 
   return {
-    personOf: (token) =>
-      people.get(
-        fingerprintOf(token),
-        async () =>
-          (await reviews.userOf(token)) ??
-          (others.length === 0 ? undefined : await reviews.userOf(token, others)),
-      ),
+    personOf: remembering(
+      clock,
+      async (token) =>
+        (await reviews.userOf(token)) ??
+        (others.length === 0 ? undefined : await reviews.userOf(token, others)),
+    ),
     refusal: async (user, deed) => ((await reviews.may(user, deed)) ? undefined : refusalOf(user, deed)),
     async secretRefusal(user, use) {
       const { namespace, cluster, secret } = use;

@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts';
+import { recentMap } from '#base/recent-map.ts';
 
 /** Answers that are remembered for a short while, by a key that is no secret; at most `size` of them. */
 export interface TtlCache<T> {
@@ -20,21 +21,17 @@ export function ttlCache<T>({
   forMs: number;
   size: number;
 }): TtlCache<T> {
-  const kept = new Map<string, { untilMs: number; answer: Promise<T> }>();
+  const kept = recentMap<{ untilMs: number; answer: Promise<T> }>(size);
   return {
     get(key, ask) {
       const now = clock.monotonicMs();
       const known = kept.get(key);
       if (known && known.untilMs > now) return known.answer;
       const answer = ask();
-      kept.delete(key);
       kept.set(key, { untilMs: now + forMs, answer });
       answer.catch(() => {
         if (kept.get(key)?.answer === answer) kept.delete(key);
       });
-      // Maps keep the order of insertion: the first is the oldest.
-      const oldest = kept.size > size ? kept.keys().next() : undefined;
-      if (oldest && !oldest.done) kept.delete(oldest.value);
       return answer;
     },
   };

@@ -11,20 +11,20 @@ import { httpsService, isListening, readTls } from './https-service.ts';
 import { offerFrom } from './offer.ts';
 
 const CALLS_PER_SECOND = 200;
+const REVIEWS_PER_SECOND = 100;
 
 /** Wires the REST API: config → client → app → manager. Every replica serves; none leads. */
 export async function serverProgram(config: ServerConfig, log: Logger): Promise<Manager> {
   const { namespace, certDir, audiences, runnerServiceAccount } = config;
   const metrics = createMetrics();
   const endpoint = await loadEndpoint({ kubeconfig: config.kubeconfig });
-  const client = createClient(endpoint, {
-    userAgent: 'matryoshka-server',
-    qps: CALLS_PER_SECOND,
-    observe: metrics.client(new URL(endpoint.url).host),
-  });
+  const observe = metrics.client(new URL(endpoint.url).host);
+  const client = (qps: number) => createClient(endpoint, { userAgent: 'matryoshka-server', qps, observe });
   const offer = offerFrom(config);
   const rest = await restApp({
-    client,
+    client: client(CALLS_PER_SECOND),
+    tokenClient: client(REVIEWS_PER_SECOND),
+    jobClient: client(CALLS_PER_SECOND),
     clock: systemClock,
     log,
     namespace,

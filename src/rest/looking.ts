@@ -81,7 +81,7 @@ export const getLogs = route({
   answer: okSchema,
   text: 'text/plain',
   lenient: true,
-  errors: [404, 429],
+  errors: [404],
   example: { params, answer: { code: 'OK', message: '10:00:00  node-1  Join  ok  1.2 s\n' } },
 });
 

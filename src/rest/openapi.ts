@@ -17,6 +17,10 @@ function override({ zodSchema, jsonSchema: made }: { zodSchema: unknown; jsonSch
   delete made['preserveUnknown'];
 }
 
+/** A response with its meaning. */
+type Described = { description: string; headers: Headers; content: Record<string, { schema: object }> };
+type Headers = Record<string, { description: string; schema: { type: 'string' } }>;
+
 /** An OpenAPI 3.1 document, as far as others look into it. */
 interface OpenApi {
   openapi: string;
@@ -25,6 +29,7 @@ interface OpenApi {
   paths: Record<string, object>;
   components: {
     schemas: Record<string, object>;
+    responses: Record<string, Described>;
     securitySchemes: { token: { type: 'http'; scheme: string } };
   };
   security: Record<string, string[]>[];
@@ -61,14 +66,15 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
     }));
   }
 
-  const error = (description: string): Json => ({
-    description,
+  const error = (status: number): Described => ({
+    description: WHEN[status] ?? 'Refused',
+    headers: headersOf(HEADERS[status] ?? []),
     content: { 'application/json': { schema: schemaOf(errorSchema, 'output') } },
   });
 
   function operationOf(it: Route): Json {
     const hasBody = takesBody(it.body);
-    const errors = [400, 401, 403, 422, 431, 503, ...it.errors].sort();
+    const errors = [...OF_ALL, ...it.errors].sort();
     return {
       operationId: it.operationId,
       summary: it.summary,
@@ -91,12 +97,13 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
       responses: {
         [it.status ?? 200]: {
           description: 'Success',
+          headers: headersOf(it.method === 'GET' ? [] : ['Location', 'Warning']),
           content: {
             'application/json': { schema: schemaOf(it.answer, 'output'), example: it.example.answer },
             ...(it.text ? { [it.text]: { schema: { type: 'string' } } } : {}),
           },
         },
-        ...Object.fromEntries(errors.map((status) => [status, error(WHEN[status] ?? 'Refused')])),
+        ...Object.fromEntries(errors.map((status) => [status, error(status)])),
       },
     };
   }
@@ -111,26 +118,64 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
     info: { title: 'Matryoshka', version: 'v1', description: 'Kubernetes clusters on hosts, over SSH' },
     tags: [{ name: 'clusters', description: 'Clusters, for people' }],
     paths,
-    components: { schemas, securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+    components: {
+      schemas,
+      // Of paths, not of operations: a method that a path lacks, and routes that are not implemented yet.
+      responses: { MethodNotAllowed: error(405), NotImplemented: error(501) },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+    },
     security: [{ token: [] }],
   };
 }
+
+const DESCRIBED = {
+  'X-Request-Id': 'Id of the request, as the audit line of the server has it',
+  'Retry-After': 'Seconds after which to try again',
+  'WWW-Authenticate': 'Bearer',
+  Allow: 'Methods of the path',
+  Location: 'Path of the cluster',
+  Warning: 'Names fields that were ignored',
+} as const;
+type Header = keyof typeof DESCRIBED;
+
+/** Headers of some answers, beside that of all. */
+const HEADERS: Readonly<Record<number, readonly Header[]>> = {
+  401: ['WWW-Authenticate'],
+  405: ['Allow'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+const headersOf = (names: readonly Header[]): Headers =>
+  Object.fromEntries(
+    (['X-Request-Id', ...names] as const).map((name) => [
+      name,
+      { description: DESCRIBED[name], schema: { type: 'string' } },
+    ]),
+  );
 
 const unwrapped = (schema: z.ZodType): z.ZodType => {
   const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
   return inner instanceof z.ZodType ? inner : schema;
 };
 
+/** Errors that every route answers. */
+const OF_ALL = [400, 401, 403, 408, 422, 429, 431, 500, 503];
+
 const WHEN: Readonly<Record<number, string>> = {
   400: 'No JSON, or a wrong type',
   401: 'No token, or one that is not valid here',
   403: 'Not allowed, whether or not the object exists',
   404: 'No such cluster in that namespace and region',
+  405: 'The path has no such method; see Allow',
+  408: 'The request did not come within 30 s',
   409: 'The state of the cluster forbids it',
   410: 'The value of the last page is too old; begin again without it',
   413: 'A body over 1 MiB',
   422: 'A value that cannot be',
   429: 'Too many; try again after Retry-After',
   431: 'Path and headers are longer than 16 KiB',
+  500: 'The server failed; its log says why',
+  501: 'The route is not implemented yet',
   503: 'The Kubernetes API does not answer; try again after Retry-After',
 };

@@ -26,8 +26,8 @@ export interface Route<
   text?: 'text/plain' | 'application/yaml';
   /** Whether the body is read as the original did: unknown fields are ignored, `""` and null are absent. */
   lenient: boolean;
-  /** Statuses of errors that this route answers, besides 400, 401, 403, 422, 431 and 503. */
-  errors: readonly (404 | 409 | 410 | 413 | 429)[];
+  /** Statuses of errors that this route answers, besides those that all answer. */
+  errors: readonly (404 | 409 | 410 | 413)[];
   /** The body is checked against its schema by the test of the OpenAPI document. */
   example: { params: z.input<P>; body?: unknown; answer: z.input<A> };
 }

@@ -7,6 +7,8 @@ import { reviewsBy } from '#access/reviews.ts';
 import { authBy } from './auth/auth.ts';
 import { jobCallersBy } from './auth/job-caller.ts';
 import type { JobApp } from './auth/route-deps.ts';
+import { strangersBy } from './auth/strangers.ts';
+import { auditRequests } from './http/audit.ts';
 import type { ServerDeps } from './http/deps.ts';
 import { serveDocs } from './http/docs.ts';
 import { handleErrors } from './http/errors.ts';
@@ -28,7 +30,7 @@ const HEADERS_MS = 10_000;
  * await app.listen({ host: '::', port: 8443 });
  */
 export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
-  const { client, clock, log, reportsNamespace, tls } = deps;
+  const { client, jobClient, tokenClient, clock, log, reportsNamespace, tls } = deps;
   const options = {
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_MS,
@@ -64,19 +66,31 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
   await serveDocs(app);
   app.get('/healthz', async () => 'ok');
 
-  const auth = authBy(accessBy(deps));
+  // Tokens are reviewed over a client of their own: invented ones delay no request whose token is known.
+  const reviews = { ...reviewsBy(client, log), userOf: reviewsBy(tokenClient, log).userOf };
+  const auth = authBy(accessBy(deps, reviews));
+  // Jobs have a client of their own: requests of people do not keep them waiting.
+  const callers = jobCallersBy({ ...deps, client: jobClient, reviews: reviewsBy(jobClient, log) });
   const logs = logStoreIn(client, reportsNamespace, clock);
-  // Of their own: tokens that strangers make up do not keep Jobs waiting.
-  const callers = jobCallersBy({ ...deps, reviews: reviewsBy(client, log) });
   const ofPeople = { ...deps, auth, logs, closing: closing.signal };
-  const ofJobs = { ...deps, logs, callers };
+  const ofJobs = {
+    ...deps,
+    client: jobClient,
+    logs: logStoreIn(jobClient, reportsNamespace, clock),
+    callers,
+  };
+  const [strangers, otherPods] = [strangersBy(clock), strangersBy(clock)];
 
   await app.register(
     async (api) => {
       await api.register(async (people) => {
         people.decorateRequest('person');
+        auditRequests(people, log);
         people.addHook('onRequest', async (request) => {
-          request.person = await auth.personOf(request.headers.authorization);
+          const { authorization } = request.headers;
+          strangers.admit(request.ip, authorization);
+          request.person = await auth.personOf(authorization);
+          strangers.isValid(request.ip, authorization);
         });
         takeAnyContentType(people);
         for (const add of routes) add(people, ofPeople);
@@ -85,7 +99,10 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
         jobs.decorateRequest('job');
         // Before a body is read: whoever has no token of a Job's pod makes the server parse nothing.
         jobs.addHook('onRequest', async (request) => {
-          request.job = await callers.recentCallerOf(request.headers.authorization);
+          const { authorization } = request.headers;
+          otherPods.admit(request.ip, authorization);
+          request.job = await callers.recentCallerOf(authorization);
+          otherPods.isValid(request.ip, authorization);
         });
         await jobs.register(async (scope) => {
           takeAnyContentType(scope);

@@ -52,6 +52,8 @@ beforeEach(async () => {
   const { client, namespace, operatorNamespace } = operator;
   app = await restApp({
     client,
+    tokenClient: client,
+    jobClient: client,
     clock: systemClock,
     log: createLogger('silent'),
     namespace: operatorNamespace,

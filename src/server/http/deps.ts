@@ -7,6 +7,9 @@ import type { Client } from '#runtime/client/client.ts';
 /** Dependencies of the REST API; it reads nothing from the environment. */
 export interface ServerDeps {
   client: Client;
+  /** For reviews of tokens, and for what Jobs send: calls of each have a limit of their own. */
+  tokenClient: Client;
+  jobClient: Client;
   clock: Clock;
   log: Logger;
   /** The operator's namespace: where Jobs are. */

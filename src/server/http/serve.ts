@@ -34,6 +34,7 @@ export function serve<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodT
 ): void {
   app.route({
     method: route.method,
+    config: { operationId: route.operationId },
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     handler: async (request, reply) => {
       const { person, headers, raw } = request;

@@ -7,7 +7,7 @@ import { CONFIG_MAPS, JOBS, SECRETS } from '#api/core.ts';
 import { HOSTS } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { systemClock } from '#base/clock.ts';
-import { createLogger } from '#base/log.ts';
+import { createLogger, type Logger } from '#base/log.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
@@ -64,7 +64,7 @@ export interface RestWorld {
 }
 
 /** The API server is its own: on the run's, the controllers of other tests would take up clusters that are made here. */
-export async function restWorld(): Promise<RestWorld> {
+export async function restWorld(log: Logger = createLogger('error')): Promise<RestWorld> {
   const apiServer = await startApiServer({ controllerManager: true });
   const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
   const admin = createClient(endpoint, { userAgent: 'matryoshka-test' });
@@ -105,8 +105,10 @@ export async function restWorld(): Promise<RestWorld> {
   const client = clientWith(endpoint, serverToken);
   const app = await restApp({
     client,
+    tokenClient: client,
+    jobClient: client,
     clock: systemClock,
-    log: createLogger('error'),
+    log,
     namespace: operatorNamespace,
     reportsNamespace,
     offer: { versions: ['v1.34.4', 'v1.33.8'], hooks: true },

@@ -1,0 +1,68 @@
+import ipaddr from 'ipaddr.js';
+import { fingerprintOf } from '#access/access.ts';
+import type { Clock } from '#base/clock.ts';
+import { recentMap } from '#base/recent-map.ts';
+import { HttpError } from '../http/errors.ts';
+
+/** Requests of one address whose token is not known to be valid: at once, and for each second after that. */
+const BURST = 100;
+const PER_SECOND = 20;
+/** Addresses and tokens that are remembered; the oldest are forgotten first. */
+const ADDRESSES = 10_000;
+const TOKENS = 10_000;
+/** Clients often share an address (NAT, a node): one whose token was valid lately does not wait for others. */
+const VALID_MS = 10 * 60_000;
+
+/** Limits requests without a valid token, by client address. */
+export interface Strangers {
+  /** Counts a request unless its token was valid lately. Throws HttpError 429 if the address has made too many. */
+  admit(ip: string, authorization: string | undefined): void;
+  /** Takes a request back whose token turned out to be valid, and remembers the token by its hash. */
+  isValid(ip: string, authorization: string | undefined): void;
+}
+
+/** An address of IPv6 counts by its /64, which one client has for itself. */
+export function networkOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  if (address.kind() === 'ipv4') return address.toString();
+  return ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString();
+}
+
+export function strangersBy(clock: Clock): Strangers {
+  const left = recentMap<{ requests: number; atMs: number }>(ADDRESSES);
+  const valid = recentMap<number>(TOKENS);
+
+  function bucketOf(ip: string): { requests: number; atMs: number } {
+    const now = clock.monotonicMs();
+    const network = networkOf(ip);
+    const { requests, atMs } = left.get(network) ?? { requests: BURST, atMs: now };
+    const bucket = { requests: Math.min(BURST, requests + ((now - atMs) * PER_SECOND) / 1000), atMs: now };
+    left.set(network, bucket);
+    return bucket;
+  }
+
+  return {
+    admit(ip, authorization) {
+      if (authorization !== undefined) {
+        const untilMs = valid.get(fingerprintOf(authorization));
+        if (untilMs !== undefined && untilMs > clock.monotonicMs()) return;
+      }
+      const bucket = bucketOf(ip);
+      if (bucket.requests < 1)
+        throw new HttpError(
+          429,
+          'too many requests without a valid token come from your address; try again later',
+        );
+      bucket.requests -= 1;
+    },
+    isValid(ip, authorization) {
+      if (authorization === undefined) return;
+      const fingerprint = fingerprintOf(authorization);
+      const known = valid.get(fingerprint);
+      const now = clock.monotonicMs();
+      valid.set(fingerprint, now + VALID_MS);
+      if (known === undefined || known <= now) bucketOf(ip).requests += 1;
+    },
+  };
+}

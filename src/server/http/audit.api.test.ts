@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Fields, Logger } from '#base/log.ts';
+import { asksOfAlice } from '../testing/asks-of-alice.ts';
+import { type RestWorld, restWorld } from '../testing/rest-world.ts';
+
+let world: RestWorld;
+const lines: Fields[] = [];
+const nothing = (): void => {};
+const log: Logger = {
+  debug: nothing,
+  warn: nothing,
+  error: nothing,
+  info: (fields, message) => void (message === 'audit' && lines.push(fields)),
+  child: () => log,
+};
+beforeAll(async () => {
+  world = await restWorld(log);
+});
+afterAll(() => world.stop());
+
+const { key, alice, path, create } = asksOfAlice(() => world);
+/** The line of an answer, by the id that the answer has. */
+const lineOf = ({ headers }: { headers: Record<string, unknown> }) =>
+  lines.filter(({ request }) => request === headers['x-request-id']);
+
+it('names who asked what of which object, in one line for each request, kubeconfigs among them', async () => {
+  const { namespace } = world;
+  const user = `system:serviceaccount:${namespace}:alice`;
+  const object = { kind: 'KubernetesCluster', namespace, name: 'told' };
+  expect(lineOf(await create('told'))).toEqual([
+    expect.objectContaining({ user, verb: 'createCluster', ...object, status: 200 }),
+  ]);
+  const kubeconfig = await world.call(alice(), 'GET', path('told', '/kubeconfig'));
+  expect(lineOf(kubeconfig)).toEqual([
+    expect.objectContaining({ user, verb: 'getKubeconfig', ...object, status: 409 }),
+  ]);
+  const denied = await world.call(world.tokens.mallory, 'GET', path('told', '/kubeconfig'));
+  expect(lineOf(denied)).toEqual([
+    expect.objectContaining({ user: user.replace('alice', 'mallory'), verb: 'getKubeconfig', status: 403 }),
+  ]);
+  const unknown = await world.call('junk', 'DELETE', path('told'));
+  expect(lineOf(unknown)).toEqual([
+    expect.objectContaining({ verb: 'deleteCluster', ...object, status: 401 }),
+  ]);
+  expect(JSON.stringify(lines)).not.toContain(key.slice(50, 90));
+});
+
+it('writes no control or format characters of a request', async () => {
+  const name = `a%1b%5b31m%e2%80%ae${'b'.repeat(300)}`;
+  const [line] = lineOf(await world.call(alice(), 'GET', `/region/north/cluster/${name}`));
+  expect(line).toMatchObject({ name: `a[31m${'b'.repeat(248)}`, status: 422 });
+});
+
+it('refuses invented tokens of an address that sends too many, and still answers those that are valid', async () => {
+  expect((await world.call(alice(), 'GET', path('told'))).status).toBe(200);
+  const flood = await Promise.all(
+    Array.from({ length: 300 }, (_, made) => world.call(`junk-${made}`, 'GET', path('told'))),
+  );
+  const refused = flood.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(100);
+  expect(refused[0]?.headers['retry-after']).toBe('5');
+  expect(refused.flatMap(lineOf)).toEqual([]);
+  expect((await world.call(alice(), 'GET', path('told'))).status).toBe(200);
+});

@@ -1,0 +1,54 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Logger } from '#base/log.ts';
+import { plainText } from '#base/plain-text.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Operation of a route, as the OpenAPI document names it. */
+    operationId?: string;
+  }
+  interface FastifyRequest {
+    /** Set once the line of the request is written. */
+    isAudited: boolean;
+  }
+}
+
+/** Names of objects and users have at most 253 characters. */
+const LONGEST = 253;
+const text = z
+  .string()
+  .transform((value) => plainText(value).slice(0, LONGEST))
+  .optional()
+  .catch(undefined);
+const fields = z.looseObject({ name: text, namespace: text, dryRun: text }).catch({});
+
+/** The object of a request, from path, query and body, checked or not. */
+function objectOf({ params, query, body }: FastifyRequest) {
+  const [path, asked, said] = [fields.parse(params), fields.parse(query), fields.parse(body)];
+  const { name } = path;
+  const namespace = said.namespace ?? asked.namespace ?? (name === undefined ? undefined : 'default');
+  return {
+    ...(name === undefined ? {} : { kind: 'KubernetesCluster' }),
+    namespace,
+    name,
+    ...(asked.dryRun === undefined ? {} : { dryRun: asked.dryRun }),
+  };
+}
+
+/**
+ * Writes one log line for each request of a person: who asked what of which object, and the status. A line has no body, no
+ * token and nothing else that is secret. It is written before the answer is sent, so a kubeconfig never leaves without
+ * one. A request that the limit of its address refuses has none: a flood must not fill the log.
+ */
+export function auditRequests(app: FastifyInstance, log: Logger): void {
+  app.decorateRequest('isAudited', false);
+  app.addHook('onSend', async (request, reply) => {
+    const { person, routeOptions, method, id, ip } = request;
+    if (request.isAudited || (person === undefined && reply.statusCode === 429)) return;
+    request.isAudited = true;
+    const verb = routeOptions.config.operationId ?? method;
+    const user = person === undefined ? undefined : plainText(person.username).slice(0, LONGEST);
+    log.info({ request: id, user, verb, ...objectOf(request), status: reply.statusCode, ip }, 'audit');
+  });
+}
