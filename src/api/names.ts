@@ -15,6 +15,10 @@ export const annotations = {
   cancel: `${GROUP}/cancel`,
   /** Who cancelled; written as `requestedBy` is. */
   cancelledBy: `${GROUP}/cancelled-by`,
+  /** Who changed `spec.paused` last; written as `requestedBy` is. */
+  pausedBy: `${GROUP}/paused-by`,
+  /** `<time> <user>` of a DELETE by REST, which alone writes it; see `deleterOf`. */
+  deletedBy: `${GROUP}/deleted-by`,
   clusterId: `${GROUP}/cluster-id`,
   /** The operation that was applied last and its spec, as JSON, without credentials and without hosts. */
   applied: `${GROUP}/applied`,

@@ -288,8 +288,8 @@ describe('the webhook, called by the API server', () => {
   it('writes who asked, whatever he says', async () => {
     const { alice, bob, carol } = clients;
     await created('traced', 2);
-    const named = async () =>
-      (await admin.get(KUBERNETES_CLUSTERS, key('traced'))).metadata.annotations?.[annotations.requestedBy];
+    const named = async (by: string = annotations.requestedBy) =>
+      (await admin.get(KUBERNETES_CLUSTERS, key('traced'))).metadata.annotations?.[by];
     await patch(carol, 'traced', marked(annotations.requestedBy, 'nobody'));
     expect(await named()).toBeUndefined();
     await patch(alice, 'traced', {
@@ -300,7 +300,8 @@ describe('the webhook, called by the API server', () => {
     for (const value of ['nobody', null]) await patch(bob, 'traced', marked(annotations.requestedBy, value));
     expect(await named()).toBe(world.user('alice'));
     await patch(bob, 'traced', { spec: { paused: true } });
-    expect(await named()).toBe(world.user('bob'));
+    expect(await named()).toBe(world.user('alice'));
+    expect(await named(annotations.pausedBy)).toBe(world.user('bob'));
     // A deletion is asked again by an annotation.
     await patch(alice, 'traced', { metadata: { finalizers: ['kubernetescluster.ecs.yun.com/traced'] } });
     await alice.delete(KUBERNETES_CLUSTERS, key('traced'));

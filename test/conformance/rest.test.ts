@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SECRETS } from '#api/core.ts';
 import { HOSTS, type HostRecord, stateOf } from '#api/host-record.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
@@ -33,7 +34,7 @@ function routeOf(operationId: string) {
   return found.route;
 }
 
-let script: (job: string) => Ending;
+let script: (job: string) => Ending | Promise<Ending>;
 let operator: TestOperator;
 let apiServer: ApiServer;
 let app: FastifyInstance;
@@ -182,4 +183,22 @@ it('a creation that failed is asked again with what was wrong put right', async 
   expect(await joined()).toEqual([host(1).ip, host(7).ip]);
   const secrets = await operator.client.list(SECRETS, { namespace: operator.namespace });
   expect(secrets.items.map(({ metadata }) => metadata.name)).toContain('demo-kubeconfig');
+});
+
+it('a deletion is put down to the caller of REST, and to nobody if kubectl sent it', async () => {
+  const { client, namespace } = operator;
+  const key = { namespace, name: 'demo' };
+  const by: (string | undefined)[] = [];
+  script = async (job) => {
+    const found = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
+    if (job.startsWith('delete-')) by.push(found?.status?.operation?.requestedBy);
+    return { kind: 'report', success: true, kubeconfig: KUBECONFIG };
+  };
+  for (const remove of [() => client.delete(KUBERNETES_CLUSTERS, key), () => call(deleteCluster)]) {
+    expect(await call(createCluster, creation())).toBe(200);
+    await word('create-finished');
+    await remove();
+    await operator.until('demo', (now) => now === undefined);
+  }
+  expect(by).toEqual([undefined, `system:serviceaccount:${namespace}:alice`]);
 });

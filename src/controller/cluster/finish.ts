@@ -1,4 +1,5 @@
 import { keyOf, operationIdOf, withoutHosts } from '#api/cluster-facts.ts';
+import { deleterOf } from '#api/deleter.ts';
 import type { ClusterStatus, KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -31,7 +32,8 @@ export async function acceptedOperation(
     await manifestVars(client, cluster, plan.target, plan.steps);
     await readHooks(client, cluster, plan.hooks);
   }
-  const { [annotations.plan]: agreed, [annotations.requestedBy]: by } = cluster.metadata.annotations ?? {};
+  const { [annotations.plan]: agreed, [annotations.requestedBy]: asker } = cluster.metadata.annotations ?? {};
+  const by = outcome.operation === 'delete' ? deleterOf(cluster) : asker;
   const sequence = await anchors.takeSequence(clusterId, cluster, (taken) => ({
     sequence: taken,
     hosts: [...plan.hosts],

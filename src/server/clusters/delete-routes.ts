@@ -1,15 +1,17 @@
 import { onClusters } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
 import { operationUnderWay, presentSpec } from '#api/cluster-facts.ts';
+import { deletedByOf } from '#api/deleter.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
-import type { Problem } from '#base/errors.ts';
+import { messageOf, type Problem } from '#base/errors.ts';
 import { remove } from '#operations/delete.ts';
 import { planOf } from '#operations/plan.ts';
 import { resolveSpec } from '#operations/resolve.ts';
 import { ok } from '#rest/answers.ts';
 import { deleteCluster } from '#rest/asking.ts';
-import { isConflict, isNotFound } from '#runtime/wire/api-error.ts';
+import { isConflict, isNotFound, isUncertain } from '#runtime/wire/api-error.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict, notFound } from '../http/errors.ts';
@@ -24,7 +26,28 @@ function runningRefusals(cluster: KubernetesCluster): Problem[] {
   return running ? [{ field: 'retry', value: true, reason: `is too early: ${running.word} is running` }] : [];
 }
 
-export const deleteRoutes: PeopleRoutes = (app, { client, auth, namespace: own, offer }) => {
+export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, namespace: own, offer }) => {
+  /** Notes who deletes, then deletes; the controller takes no note of a DELETE that did not come. */
+  async function deleteFor(user: string, { metadata }: KubernetesCluster): Promise<void> {
+    const { namespace = '', name = '', uid } = metadata;
+    const note = (text: string | null) => {
+      const patch = { metadata: { uid, annotations: { [annotations.deletedBy]: text } } };
+      return client
+        .patch(KUBERNETES_CLUSTERS, { namespace, name }, patch, { type: 'merge' })
+        .catch((error) => {
+          // A deletion takes no webhook: it must not depend on one that is away.
+          log.warn({ namespace, name, error: messageOf(error) }, 'the user of a deletion is not recorded');
+        });
+    };
+    await note(deletedByOf(user, clock.now()));
+    try {
+      await client.delete(KUBERNETES_CLUSTERS, { namespace, name }, { preconditions: { uid } });
+    } catch (error) {
+      if (!isUncertain(error) && !isNotFound(error)) await note(null);
+      throw error;
+    }
+  }
+
   serve(app, deleteCluster, async ({ params, query, body = {}, person }, reply) => {
     const { region, ...key } = addressOf({ params, query, body });
     await auth.allow(person, onClusters('delete', key.namespace, key.name));
@@ -35,7 +58,7 @@ export const deleteRoutes: PeopleRoutes = (app, { client, auth, namespace: own, 
       const spec = resolveSpec(cluster.spec, offer, version, presentSpec(cluster, hosts));
       return planOf(remove, { spec, applied: undefined, hosts, offer, version });
     };
-    const { uid, deletionTimestamp } = cluster.metadata;
+    const { deletionTimestamp } = cluster.metadata;
     if (query.dryRun) {
       const plan = await planned();
       const more = [
@@ -49,7 +72,7 @@ export const deleteRoutes: PeopleRoutes = (app, { client, auth, namespace: own, 
     if (body.plan !== undefined) refuseOtherPlan(body.plan, remove, await planned(), cluster);
     if (!deletionTimestamp) {
       try {
-        await client.delete(KUBERNETES_CLUSTERS, key, { preconditions: { uid } });
+        await deleteFor(person.username, cluster);
       } catch (error) {
         if (isNotFound(error)) throw notFound(`cluster "${key.name}" is gone`);
         if (isConflict(error)) throw conflict(`cluster "${key.name}" was made anew meanwhile`);

@@ -69,7 +69,10 @@ export const steeringRoutes: PeopleRoutes = (app, { client, auth }) => {
       const { region, ...key } = addressOf({ params, query, body });
       const cluster = await found(person, region, key);
       if (!query.dryRun && (cluster.spec.paused ?? false) !== paused)
-        await patch(client, cluster, { spec: { paused } });
+        await patch(client, cluster, {
+          metadata: { annotations: { [annotations.pausedBy]: person.username } },
+          spec: { paused },
+        });
       return { ...ok(), paused };
     });
   }

@@ -89,7 +89,7 @@ describe('POST …/cancel', () => {
 });
 
 describe('POST …/pause and …/resume', () => {
-  it('set spec.paused, change nothing else, and do nothing twice', async () => {
+  it('set spec.paused and who did, change nothing else, and do nothing twice', async () => {
     const name = await given();
     const before = await world.cluster(name);
     for (const [verb, paused] of [
@@ -101,7 +101,8 @@ describe('POST …/pause and …/resume', () => {
       expect(await post(name, verb)).toMatchObject({ status: 200, body: { code: 'OK', paused } });
       const now = await world.cluster(name);
       expect(now?.spec).toEqual({ ...before?.spec, paused });
-      expect(now?.metadata.annotations).toEqual(before?.metadata.annotations);
+      const by = { [annotations.pausedBy]: `system:serviceaccount:${world.namespace}:alice` };
+      expect(now?.metadata.annotations).toEqual({ ...before?.metadata.annotations, ...by });
       expect((await post(name, verb)).status).toBe(200);
       expect((await world.cluster(name))?.metadata.resourceVersion).toBe(now?.metadata.resourceVersion);
     }

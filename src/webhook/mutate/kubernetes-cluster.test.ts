@@ -22,6 +22,7 @@ const patch = (old: unknown, next: unknown, username = 'alice') =>
     { serverUser: 'server' },
   );
 const path = '/metadata/annotations/ecs.yun.com~1requested-by';
+const pausedBy = '/metadata/annotations/ecs.yun.com~1paused-by';
 const cancelledBy = '/metadata/annotations/ecs.yun.com~1cancelled-by';
 const cancelled = { [annotations.cancel]: 'bcdfghjklm', [annotations.cancelledBy]: 'carol' };
 const alice = [{ op: 'add', path, value: 'alice' }];
@@ -58,6 +59,18 @@ it.each<[string, unknown, unknown, object[]]>([
     cluster(by('bob')),
     cluster({ ...by('bob'), [annotations.cancelledBy]: 'carol' }),
     [{ op: 'remove', path: cancelledBy }],
+  ],
+  [
+    'a pause, which asks for no operation',
+    cluster(by('bob')),
+    { ...cluster(by('bob')), spec: { ...cluster().spec, paused: true } },
+    [{ op: 'add', path: pausedBy, value: 'alice' }],
+  ],
+  [
+    'a deletion in another name',
+    cluster(by('bob')),
+    cluster({ ...by('bob'), [annotations.deletedBy]: '2026-01-01T10:00:00Z carol' }),
+    [{ op: 'remove', path: '/metadata/annotations/ecs.yun.com~1deleted-by' }],
   ],
   ['what is no object', cluster({}), 'x', []],
 ])('%s', (_what, old, next, expected) => {

@@ -12,6 +12,16 @@ type Cluster = z.infer<typeof clusterSchema>;
 const mark = (cluster: Cluster | undefined, name: string): string | undefined =>
   cluster?.metadata.annotations?.[name];
 
+const specSchema = z.looseObject({ paused: z.unknown().optional() });
+
+/** Pausing asks for no operation. */
+const requestedSpec = ({ spec }: Cluster): unknown => {
+  const { paused: _paused, ...rest } = specSchema.safeParse(spec).data ?? { paused: undefined, spec };
+  return rest;
+};
+const isPaused = (cluster: Cluster | undefined): boolean =>
+  specSchema.safeParse(cluster?.spec).data?.paused === true;
+
 /** Everything that makes a request: who changes one of these has asked. */
 const requestIn = (cluster: Cluster): string =>
   canonicalJson([
@@ -19,19 +29,22 @@ const requestIn = (cluster: Cluster): string =>
     mark(cluster, annotations.requestId),
     mark(cluster, annotations.dryRun),
     mark(cluster, annotations.plan),
-    cluster.spec,
+    requestedSpec(cluster),
   ]);
 const cancelIn = (cluster: Cluster | undefined): string => mark(cluster, annotations.cancel) ?? '';
 
 /** Annotations that name who did something, and whether a write does it. */
 const NAMED: Readonly<Record<string, (old: Cluster | undefined, next: Cluster) => boolean>> = {
   [annotations.requestedBy]: (old, next) => !old || requestIn(old) !== requestIn(next),
+  [annotations.pausedBy]: (old, next) => isPaused(old) !== isPaused(next),
+  // The REST server alone says who deletes.
+  [annotations.deletedBy]: () => false,
   [annotations.cancelledBy]: (old, next) => cancelIn(next) !== '' && cancelIn(old) !== cancelIn(next),
 };
 
 /**
- * Writes who asked, and who cancelled: the user of whatever request changes word, request-id, dry-run, plan or spec, or the id
- * that is cancelled, and nobody else. The REST server asks in its callers' names, so what it writes stays.
+ * Writes who asked, who paused and who cancelled: the user of the request that changes word, request-id, dry-run, plan or
+ * spec, `spec.paused`, or the id that is cancelled. The REST server asks in its callers' names, so what it writes stays.
  */
 export const kubernetesClusterMutation: Mutation = ({ object, oldObject, userInfo }, { serverUser }) => {
   const next = clusterSchema.safeParse(object).data;

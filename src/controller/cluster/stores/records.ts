@@ -43,7 +43,7 @@ export async function writeRecord(
     data: {
       'job-name': jobName(prefix, operation),
       operation: operation.name,
-      'requested-by': operation.requestedBy ?? 'annotation',
+      'requested-by': operation.requestedBy ?? (operation.name === 'delete' ? 'unknown' : 'annotation'),
       'request-id': operation.requestId,
       'started-at': operation.startedAt,
       attempt: String(operation.attempt),
