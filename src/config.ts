@@ -80,6 +80,12 @@ export const controllerConfig = z.object({
   maxOperations: whole(1, 100_000, 50).describe(
     'Operations that run at once over all clusters; others wait, fairly across namespaces',
   ),
+  maxOperationsPerNamespace: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('Operations of one namespace that run at once; default: half of --max-operations'),
   healthIntervalSeconds: z.coerce
     .number()
     .min(0)

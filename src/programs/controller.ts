@@ -63,6 +63,7 @@ export async function controllerProgram(config: ControllerConfig, log: Logger): 
     offer: offerFrom(config),
     health: healthOf(config),
     maxOperations: config.maxOperations,
+    maxOperationsPerNamespace: config.maxOperationsPerNamespace,
     installer: (of) =>
       jobInstallerModule(of, {
         namespace,

@@ -133,6 +133,8 @@ export async function startOperator(
       offer: { versions, hooks: allowHooks },
       health,
       maxOperations,
+      // One world, one namespace.
+      maxOperationsPerNamespace: maxOperations,
       installer: (of) => jobInstallerModule(of, jobSettings(operatorNamespace)),
     })).flatMap((module) => module(host));
     const manager = createManager({ caches: host.informers, controllers, log });

@@ -18,6 +18,8 @@ export interface ClusterModuleSettings {
   health?: HealthSettings | undefined;
   /** How many operations run at once over all clusters. */
   maxOperations: number;
+  /** Default: half of them, rounded up. */
+  maxOperationsPerNamespace?: number | undefined;
 }
 
 /** Kept of an anchor: its metadata, and what is no secret: the sequence that was taken last, and the plan under it. */
@@ -52,9 +54,16 @@ const byMark = ({ metadata }: KubeObject): string[] => {
 
 /** The cluster controller, with caches of clusters everywhere and of what is ours in the operator's namespace. */
 export const clusterModule =
-  ({ offer, installer, health, maxOperations }: ClusterModuleSettings): ControllerModule =>
+  ({
+    offer,
+    installer,
+    health,
+    maxOperations: most,
+    maxOperationsPerNamespace,
+  }: ClusterModuleSettings): ControllerModule =>
   (host) => {
     const { namespace, recorder, workers, metrics, clock } = host;
+    const mostOfOne = maxOperationsPerNamespace ?? Math.ceil(most / 2);
     const wake = (key: ObjectKey) => controller.enqueue(key);
     const clusters = host.informer<KubernetesCluster>(KUBERNETES_CLUSTERS, { resyncMs: 600_000 });
     const hosts = host.informer<HostRecord>(HOSTS, {
@@ -81,7 +90,7 @@ export const clusterModule =
       ...host,
       healthOf: (cluster) => observer?.of(cluster) ?? { kind: 'off' },
       offer,
-      queue: fleetQueue({ clusters, clock, most: maxOperations, wake }),
+      queue: fleetQueue({ clusters, clock, most, mostOfOne, wake }),
       installer: installer(host),
       clusters,
       hosts,

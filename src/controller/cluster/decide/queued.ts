@@ -5,7 +5,9 @@ import type { Turn } from './snapshot.ts';
 
 const QUEUED = 'Queued';
 
-function textOf({ before, most }: Extract<Turn, { kind: 'waits' }>): string {
+function textOf({ before, most, mostOfOne }: Extract<Turn, { kind: 'waits' }>): string {
+  if (mostOfOne !== undefined)
+    return `waits for its namespace; at most ${mostOfOne} of one namespace run at once`;
   const atMost = `at most ${most} run at once`;
   if (before === undefined) return `waits for its turn; ${atMost}`;
   if (before === 0) return `is the next to begin; ${atMost}`;
@@ -23,7 +25,8 @@ export function queued(outcome: Outcome, conditions: readonly Condition[] | unde
   if (outcome.kind !== 'rest' || !outcome.turn) return undefined;
   const { turn } = outcome;
   // A place that is not known yet is no news for whoever was told one before.
-  const message = turn.before === undefined ? queuedIn(conditions)?.message : undefined;
+  const message =
+    turn.before === undefined && turn.mostOfOne === undefined ? queuedIn(conditions)?.message : undefined;
   return { type: 'Reconciling', status: 'True', reason: QUEUED, message: message ?? textOf(turn) };
 }
 

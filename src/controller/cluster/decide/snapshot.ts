@@ -53,8 +53,11 @@ export type Health =
 /** Whether an accepted operation may begin, among all that run at once. */
 export type Turn =
   | { kind: 'now' }
-  /** `before`: how many begin before it, rounded; undefined while nobody has counted. `most`: how many run at once. */
-  | { kind: 'waits'; before: number | undefined; most: number };
+  /**
+   * `before`: how many begin before it, rounded; undefined while nobody has counted. `most`: how many run at once.
+   * `mostOfOne`: how many of one namespace, if these run.
+   */
+  | { kind: 'waits'; before: number | undefined; most: number; mostOfOne?: number };
 
 /** Everything that one reconcile knows; read once, then frozen. */
 export interface Snapshot {

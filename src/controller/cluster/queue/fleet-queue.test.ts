@@ -7,7 +7,7 @@ import type { Handler } from '#runtime/cache/informer.ts';
 import { fleetQueue } from './fleet-queue.ts';
 
 /** Clusters as a cache shows them, and whom the queue woke. */
-function fleet(most: number) {
+function fleet(most: number, mostOfOne = most) {
   const clock = createManualClock();
   const objects = new Map<string, KubernetesCluster>();
   let handler: Handler<KubernetesCluster> | undefined;
@@ -24,6 +24,7 @@ function fleet(most: number) {
       },
       clock,
       most,
+      mostOfOne,
       wake: ({ namespace, name }) => woken.push(`${namespace}/${name}`),
     });
   };
@@ -86,6 +87,7 @@ function fleet(most: number) {
     },
     ask(cluster: string, begun = false): string {
       const turn = queue.turnOf(get(cluster), begun);
+      if (turn.kind === 'waits' && turn.mostOfOne !== undefined) return `waits for one of ${turn.mostOfOne}`;
       return turn.kind === 'now' ? 'now' : `waits for ${turn.before ?? '?'} of ${turn.most}`;
     },
     release: (cluster: string, heldMs?: number) => queue.release(get(cluster), heldMs),
@@ -248,6 +250,25 @@ describe('the queue of operations', () => {
     expect([ask('a/1'), ask('a/2')]).toEqual([expect.stringMatching(/^waits/), 'now']);
     ends('a/2');
     expect(ask('a/1')).toBe('now');
+  });
+
+  it('gives one namespace no more than its share, deletions included, whatever is free', async () => {
+    const { accept, ask, runs, ends, news } = fleet(4, 2);
+    for (const cluster of ['a/1', 'a/2', 'a/3']) await accept(cluster);
+    await accept('a/4', 'delete');
+    expect(['a/1', 'a/2', 'a/3', 'a/4'].map((cluster) => ask(cluster))).toEqual([
+      'now',
+      'waits for one of 2',
+      'waits for one of 2',
+      'now',
+    ]);
+    await accept('b/1');
+    expect(ask('b/1')).toBe('now');
+    runs('a/1');
+    news();
+    ends('a/1');
+    expect(news()).toBe('a/2');
+    expect([ask('a/2'), ask('a/3')]).toEqual(['now', 'waits for one of 2']);
   });
 
   it('forgets who is gone', async () => {

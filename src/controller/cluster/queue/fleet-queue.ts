@@ -12,6 +12,8 @@ export interface FleetQueueDeps {
   clock: Clock;
   /** How many operations run at once over all clusters. */
   most: number;
+  /** How many of them may be of one namespace. */
+  mostOfOne: number;
   /** Called when a cluster that was told to wait may begin, or has another place. */
   wake(key: ObjectKey): void;
 }
@@ -46,13 +48,34 @@ const PLACES_MS = 1_000;
 /** How many are woken at once because their place moved: each writes a status. The next of them follow later. */
 const MOST_MOVED = 200;
 
+/** How many operations of each namespace hold a place, and how many are ready. */
+function namespaceCounts() {
+  const [held, ready] = [new Map<string, number>(), new Map<string, number>()];
+  const bump = (counts: Map<string, number>, namespace: string, by: number): void => {
+    const count = (counts.get(namespace) ?? 0) + by;
+    if (count === 0) counts.delete(namespace);
+    else counts.set(namespace, count);
+  };
+  return {
+    add(entry: Entry, by: 1 | -1): void {
+      if (holdsPlace(entry)) bump(held, entry.namespace, by);
+      if (isReady(entry)) bump(ready, entry.namespace, by);
+    },
+    running: (): ReadonlyMap<string, number> => held,
+    /** Whether one is ready whose namespace may have another. */
+    isAnyReady: (most: number): boolean =>
+      [...ready.keys()].some((namespace) => (held.get(namespace) ?? 0) < most),
+  };
+}
+
 const isReady = (entry: Entry): boolean => entry.state === 'waiting' && !entry.paused;
 const holdsPlace = (entry: Entry): boolean => entry.state === 'let' || entry.state === 'running';
 
 /** The queue of operations; it looks at clusters from the first question on, which only a leader asks. */
-export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): FleetQueue {
+export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueueDeps): FleetQueue {
   const entries = new Map<string, Entry>();
   const counts = { held: 0, ready: 0 };
+  const ofNamespaces = namespaceCounts();
   let follows = false;
   let isMoved = false;
   let placedMs = Number.NEGATIVE_INFINITY;
@@ -62,6 +85,8 @@ export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): Fle
     const old = entries.get(cluster);
     if (entry) entries.set(cluster, entry);
     else entries.delete(cluster);
+    if (old) ofNamespaces.add(old, -1);
+    if (entry) ofNamespaces.add(entry, 1);
     const held = Number(entry ? holdsPlace(entry) : false) - Number(old ? holdsPlace(old) : false);
     const ready = Number(entry ? isReady(entry) : false) - Number(old ? isReady(old) : false);
     counts.held += held;
@@ -99,13 +124,26 @@ export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): Fle
     });
   }
 
-  function runningByNamespace(): Map<string, number> {
-    const running = new Map<string, number>();
-    for (const entry of entries.values())
-      if (holdsPlace(entry)) running.set(entry.namespace, (running.get(entry.namespace) ?? 0) + 1);
-    return running;
-  }
   const ready = () => [...entries.values()].filter(isReady);
+
+  /** The next to begin: at most `free`, and of no namespace more than may run. */
+  function chosen(free: number): Waiting[] {
+    if (!ofNamespaces.isAnyReady(mostOfOne)) return [];
+    const running = ofNamespaces.running();
+    const hasRoom = ({ namespace }: Waiting) => (running.get(namespace) ?? 0) < mostOfOne;
+    const candidates = ready().filter(hasRoom);
+    if (free === 1) {
+      const one = nextOf(candidates, running);
+      return one ? [one] : [];
+    }
+    const then = new Map(running);
+    const fits = ({ namespace }: Waiting): boolean => {
+      const count = then.get(namespace) ?? 0;
+      then.set(namespace, count + 1);
+      return count < mostOfOne;
+    };
+    return inOrder(candidates, running).filter(fits).slice(0, free);
+  }
 
   function letBegin(entry: Entry): void {
     put(entry.cluster, { ...entry, state: 'let', letMs: clock.monotonicMs() });
@@ -116,10 +154,7 @@ export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): Fle
   function dispatch(): void {
     const free = most - counts.held;
     if (free > 0 && counts.ready > 0) {
-      const running = runningByNamespace();
-      const one = free === 1 ? nextOf(ready(), running) : undefined;
-      const chosen = one ? [one] : inOrder(ready(), running).slice(0, free);
-      for (const { cluster } of chosen) {
+      for (const { cluster } of chosen(free)) {
         const entry = entries.get(cluster);
         if (entry) letBegin(entry);
       }
@@ -142,7 +177,7 @@ export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): Fle
     placedMs = clock.monotonicMs();
     isMoved = false;
     let woken = 0;
-    for (const [place, { cluster }] of inOrder(ready(), runningByNamespace()).entries()) {
+    for (const [place, { cluster }] of inOrder(ready(), ofNamespaces.running()).entries()) {
       const entry = entries.get(cluster);
       if (!entry) continue;
       entry.place = place;
@@ -190,7 +225,8 @@ export function fleetQueue({ clusters, clock, most, wake }: FleetQueueDeps): Fle
       if (!now || holdsPlace(now)) return { kind: 'now' };
       const before = now.place === undefined ? undefined : rounded(now.place);
       now.told = before ?? null;
-      return { kind: 'waits', before, most };
+      const isFull = counts.held < most && (ofNamespaces.running().get(now.namespace) ?? 0) >= mostOfOne;
+      return { kind: 'waits', before, most, ...(isFull ? { mostOfOne } : {}) };
     },
     release(cluster, heldMs = 0) {
       const text = textOf(keyOf(cluster));
