@@ -35,6 +35,10 @@ const reportsNamespace = z
   .string()
   .default('matryoshka-reports')
   .describe('Namespace of reports and logs of Jobs, apart from other Secrets and ConfigMaps');
+const limitsDir = z
+  .string()
+  .default('/etc/matryoshka/limits')
+  .describe('Directory with limits.yaml, which limits what the clusters of a namespace may have');
 const certDir = z.string().default('/etc/matryoshka/tls').describe('Directory with tls.crt and tls.key');
 
 const whole = (least: number, most: number, initial: number) =>
@@ -105,6 +109,7 @@ export const serverConfig = z.object({
   reportsNamespace,
   port: port.default(8443).describe('Port of the REST API'),
   certDir,
+  limitsDir,
   audiences: list
     .default([])
     .describe('Audiences of tokens that REST takes besides the API server’s own, comma-separated'),
@@ -118,6 +123,7 @@ export const webhookConfig = z.object({
   ...inCluster,
   port: port.default(9443).describe('Port of the admission webhook'),
   certDir,
+  limitsDir,
   controllerUser: z
     .string()
     .default('system:serviceaccount:matryoshka-system:matryoshka-controller')

@@ -8,6 +8,7 @@ import { createProbes } from '#runtime/process/probes.ts';
 import { restApp } from '#server/app.ts';
 import type { ServerConfig } from '../config.ts';
 import { httpsService, isListening, readTls } from './https-service.ts';
+import { limitsIn } from './limits-file.ts';
 import { offerFrom } from './offer.ts';
 
 const CALLS_PER_SECOND = 200;
@@ -30,6 +31,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     namespace,
     reportsNamespace: config.reportsNamespace,
     offer,
+    limits: limitsIn(config.limitsDir, systemClock),
     audiences,
     runnerServiceAccount,
     tls: readTls(certDir),

@@ -1,5 +1,6 @@
 import { accessBy } from '#access/access.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
+import { clustersOf } from '#access/namespace-clusters.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { createClient } from '#runtime/client/client.ts';
@@ -10,6 +11,7 @@ import { createProbes } from '#runtime/process/probes.ts';
 import { webhookApp } from '#webhook/app.ts';
 import type { WebhookConfig } from '../config.ts';
 import { httpsService, isListening, readTls } from './https-service.ts';
+import { limitsIn } from './limits-file.ts';
 import { offerFrom } from './offer.ts';
 
 const CALLS_PER_SECOND = 200;
@@ -33,6 +35,8 @@ export async function webhookProgram(config: WebhookConfig, log: Logger): Promis
     controllerUser,
     serverUser,
     hostsOf: (cluster) => hostRecordsOf(client, namespace, cluster),
+    limits: limitsIn(config.limitsDir, systemClock),
+    clustersIn: (of) => clustersOf(client, of),
     access: accessBy({ client, clock: systemClock, log, audiences: [] }),
     tls: readTls(certDir),
   });

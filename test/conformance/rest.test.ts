@@ -12,6 +12,7 @@ import { createLogger } from '#base/log.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
+import { parseLimits } from '#operations/limits.ts';
 import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
 import { restClient } from '#rest/client.ts';
 import { getLogs } from '#rest/looking.ts';
@@ -59,6 +60,7 @@ beforeEach(async () => {
     log: createLogger('silent'),
     namespace: operatorNamespace,
     reportsNamespace: operatorNamespace,
+    limits: () => parseLimits(undefined),
     offer: { versions: ['v1.34.4'] },
     audiences: [],
     runnerServiceAccount: 'runner',

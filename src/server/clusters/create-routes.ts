@@ -23,6 +23,7 @@ import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { type Wanted, wantedBy } from './creation.ts';
 import { type Credentials, keepCredentials, takenSecret } from './credentials.ts';
+import { limitRefusals, refuseBeyondLimits } from './limits.ts';
 import { heldByOthers, planAnswer } from './plan-answer.ts';
 import {
   ask,
@@ -98,6 +99,11 @@ async function make(deps: PeopleDeps, person: User, wanted: Wanted): Promise<voi
     throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
   }
   validate(cluster.spec, deps, wanted.placed);
+  await refuseBeyondLimits(
+    deps,
+    { ...wanted, old: undefined, next: cluster },
+    spelledFor(cluster.spec, wanted.placed),
+  );
   const { plan } = wanted;
   if (plan !== undefined)
     refuseOtherPlan(plan, createOperation, await planFor(deps, cluster.spec, undefined), undefined);
@@ -132,6 +138,11 @@ function again(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
     if (appliedOperation(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
     refuseBusy(cluster, true);
     validate(spec, deps, wanted.placed);
+    await refuseBeyondLimits(
+      deps,
+      { ...wanted, old: cluster, next: { spec } },
+      spelledFor(spec, wanted.placed),
+    );
     const { plan } = wanted;
     if (plan !== undefined)
       refuseOtherPlan(plan, createOperation, await planFor(deps, spec, cluster), cluster);
@@ -184,6 +195,7 @@ async function planned(
     ...(taken === undefined ? [] : [{ field: 'privateSSHKey', reason: `cannot be kept: ${taken}` }]),
     ...otherPlanRefusals(wanted.plan, createOperation, plan, found),
     ...(await heldByOthers(client, own, plan, id)),
+    ...(await limitRefusals(deps, { namespace, name, old: found, next: { spec } })),
   ];
   const spelled = spelledFor(spec, wanted.placed);
   return planAnswer(createOperation, plan, { more, spelled, after: lastSequence(found) });

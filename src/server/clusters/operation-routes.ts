@@ -17,6 +17,7 @@ import { addressOf } from '../http/address.ts';
 import { unprocessable } from '../http/errors.ts';
 import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
+import { limitRefusals, refuseBeyondLimits } from './limits.ts';
 import { heldByOthers, planAnswer } from './plan-answer.ts';
 import { busyRefusals, clusterIn, judgeAndAsk, locationOf, refuseBusy } from './requests.ts';
 import { spelledFor } from './spelling.ts';
@@ -56,7 +57,7 @@ async function judged(
   const plan = { ...made, target: resolveSpec(made.target, offer, version, applied) };
   const spelled = spelledFor(spec, placed);
   if (problems.length > 0) throw unprocessable(problems.map(spelled));
-  return { change, plan, spelled };
+  return { change, plan, spelled, next: { spec } };
 }
 
 /** The routes of operations, each made of what the operation says of itself. */
@@ -75,12 +76,13 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
       };
       if (query.dryRun) {
         const cluster = await clusterIn(client, region, key);
-        const { plan, spelled } = await judge(cluster);
+        const { plan, spelled, next } = await judge(cluster);
         const id = cluster.metadata.annotations?.[annotations.clusterId];
         const more = [
           ...busyRefusals(cluster, body.retry ?? false),
           ...otherPlanRefusals(body.plan, operation, plan, cluster),
           ...(await heldByOthers(client, own, plan, id)),
+          ...(await limitRefusals(deps, { ...key, old: cluster, next })),
         ];
         const after = lastSequence(cluster);
         return { ...ok(), plan: planAnswer(operation, plan, { more, spelled, after }) };
@@ -89,9 +91,10 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         client,
         () => clusterIn(client, region, key),
         async (cluster) => {
-          const { change, plan, spelled } = await judge(cluster);
+          const { change, plan, spelled, next } = await judge(cluster);
           refuseBusy(cluster, body.retry ?? false);
           if (plan.refusals.length > 0) throw unprocessable(plan.refusals.map(spelled));
+          await refuseBeyondLimits(deps, { ...key, old: cluster, next }, spelled);
           refuseOtherPlan(body.plan, operation, plan, cluster);
           return { word: operation.words.asked, person, change, plan: body.plan };
         },

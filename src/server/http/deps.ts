@@ -1,6 +1,7 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import type { LimitsRead } from '#operations/limits.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { Client } from '#runtime/client/client.ts';
 
@@ -17,6 +18,8 @@ export interface ServerDeps {
   /** Where reports and logs are: apart from every other Secret and ConfigMap of the operator. */
   reportsNamespace: string;
   offer: Offer;
+  /** The limits of the site; the webhook holds every write to them. */
+  limits(): LimitsRead;
   /** Audiences of tokens of people, besides the API server's own. */
   audiences: readonly string[];
   /** Name of the Jobs' ServiceAccount, in the operator's namespace. */

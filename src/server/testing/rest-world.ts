@@ -11,6 +11,7 @@ import { createLogger, type Logger } from '#base/log.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
+import { type LimitsRead, parseLimits } from '#operations/limits.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { restApp } from '../app.ts';
@@ -29,6 +30,8 @@ export interface RestWorld {
   reportsNamespace: string;
   /** The server's own. */
   client: Client;
+  /** Of the site, to be changed. */
+  limits: { now: LimitsRead };
   serverUser: string;
   /** A kubeconfig of the server's account. */
   serverKubeconfig: string;
@@ -103,6 +106,7 @@ export async function restWorld(log: Logger = createLogger('error')): Promise<Re
 
   const serverToken = await tokenOf(admin, server);
   const client = clientWith(endpoint, serverToken);
+  const limits: RestWorld['limits'] = { now: parseLimits(undefined) };
   const app = await restApp({
     client,
     tokenClient: client,
@@ -111,6 +115,7 @@ export async function restWorld(log: Logger = createLogger('error')): Promise<Re
     log,
     namespace: operatorNamespace,
     reportsNamespace,
+    limits: () => limits.now,
     offer: { versions: ['v1.34.4', 'v1.33.8'], hooks: true },
     audiences: ['matryoshka'],
     runnerServiceAccount: 'runner',
@@ -129,6 +134,7 @@ export async function restWorld(log: Logger = createLogger('error')): Promise<Re
     operatorNamespace,
     reportsNamespace,
     client,
+    limits,
     clientOf: (token) => clientWith(endpoint, token),
     serverKubeconfig: apiServer.kubeconfig.replaceAll(apiServer.token, serverToken),
     serverUser: `system:serviceaccount:${server.namespace}:${server.name}`,

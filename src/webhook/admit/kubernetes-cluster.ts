@@ -6,6 +6,8 @@ import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
+import type { Problem } from '#base/errors.ts';
+import { limitProblems } from '#operations/limits.ts';
 import { type Admission, type AdmissionRequest, type Judgement, refused } from '../admission.ts';
 import type { WebhookDeps } from '../deps.ts';
 import { cancelProblems } from '../validate/cancel.ts';
@@ -59,9 +61,23 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
   const hosts = await deps.hostsOf(old ?? next);
   const problems = validateKubernetesCluster({ old, next, user, controllerUser, offer, hosts });
   if (problems.length > 0) return refused(problems);
+  const beyond = await beyondLimits({ old, next }, request, deps);
+  if (beyond.length > 0) return refused(beyond);
   if (user === serverUser || user === controllerUser) return { allowed: true };
   return (await missingRight({ old, next, hosts }, request, deps)) ?? { allowed: true };
 };
+
+/** The controller moves spares that were counted when they were named; it adds nothing. */
+async function beyondLimits(
+  { old, next }: Pick<Change, 'old' | 'next'>,
+  { namespace, userInfo }: AdmissionRequest,
+  { controllerUser, limits, clustersIn }: WebhookDeps,
+): Promise<Problem[]> {
+  if (userInfo.username === controllerUser) return [];
+  if (old && canonicalJson(old.spec) === canonicalJson(next.spec)) return [];
+  const { name = '' } = next.metadata;
+  return limitProblems({ old, next, namespace, name }, limits, clustersIn);
+}
 
 /** The refusal of a requester who lacks a right for what the change makes the operator do. */
 async function missingRight(

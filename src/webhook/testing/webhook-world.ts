@@ -4,6 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { accessBy } from '#access/access.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
+import { clustersOf } from '#access/namespace-clusters.ts';
 import { bindRole, clientWith, makeRole, ROLES, tokenOf } from '#access/testing/accounts.ts';
 import { shipRights } from '#access/testing/shipped-rights.ts';
 import type { Resource } from '#api/meta.ts';
@@ -13,6 +14,7 @@ import { createServerCertificates } from '#lab/apiserver/certificates.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
+import { type LimitsRead, parseLimits } from '#operations/limits.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { webhookApp } from '../app.ts';
@@ -68,6 +70,8 @@ export interface WebhookWorld {
   /** Cluster admin. */
   admin: Client;
   app: FastifyInstance;
+  /** Of the site, to be changed. */
+  limits: { now: LimitsRead };
   offer: { versions: string[]; hooks: boolean };
   clients: Readonly<Record<Account, Client>>;
   /** The full name of an account. */
@@ -107,12 +111,15 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
   const own = clientWith(endpoint, await tokenOf(admin, account), 'webhook');
 
   const { ca, cert, key } = await createServerCertificates();
+  const limits: WebhookWorld['limits'] = { now: parseLimits(undefined) };
   const app = await webhookApp({
     log: createLogger('error'),
     offer,
     controllerUser: user('controller'),
     serverUser: user('server'),
     hostsOf: (cluster) => hostRecordsOf(own, namespace, cluster),
+    limits: () => limits.now,
+    clustersIn: (of) => clustersOf(own, of),
     access: accessBy({ client: own, clock: systemClock, log: createLogger('error'), audiences: [] }),
     tls: { cert, key },
   });
@@ -144,6 +151,7 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
   return {
     admin,
     app,
+    limits,
     offer,
     clients,
     user,

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '#base/clock.ts';
+import { messageOf } from '#base/errors.ts';
+import { LIMITS_KEY, type LimitsRead, parseLimits } from '#operations/limits.ts';
+
+/** A mounted ConfigMap follows its object within a minute or so; nothing is gained by more looks. */
+const REMEMBER_MS = 2_000;
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+/** Reads the limits of the site from a directory, again every two seconds; a missing file sets none. */
+export function limitsIn(directory: string, clock: Clock): () => LimitsRead {
+  let known: { untilMs: number; limits: LimitsRead } | undefined;
+  return () => {
+    const now = clock.monotonicMs();
+    if (!known || known.untilMs <= now) known = { untilMs: now + REMEMBER_MS, limits: read(directory) };
+    return known.limits;
+  };
+}
+
+function read(directory: string): LimitsRead {
+  try {
+    return parseLimits(readFileSync(join(directory, LIMITS_KEY), 'utf8'));
+  } catch (error) {
+    if (isMissing(error)) return parseLimits(undefined);
+    return { problem: `${join(directory, LIMITS_KEY)} cannot be read: ${messageOf(error)}` };
+  }
+}
