@@ -22,6 +22,7 @@ export async function hostRecordsOf(
 
 /** Above as many addresses, one list of all records costs less than a request for each. */
 const FEW = 10;
+const PAGE = 500;
 
 /** What stands at the addresses of a spec that are not on record as the cluster's own, for a plan. */
 export async function remainsFor(
@@ -41,8 +42,15 @@ export async function recordsAt(
   ips: ReadonlySet<string>,
 ): Promise<HostRecord[]> {
   if (ips.size > FEW) {
-    const { items } = await client.list<HostRecord>(HOSTS, { namespace });
-    return items.filter(({ spec }) => ips.has(spec.ip));
+    // Page by page: an installation may have many more hosts than are asked for.
+    const found: HostRecord[] = [];
+    let from: string | undefined;
+    do {
+      const page = await client.list<HostRecord>(HOSTS, { namespace, limit: PAGE, continue: from });
+      found.push(...page.items.filter(({ spec }) => ips.has(spec.ip)));
+      from = page.metadata.continue || undefined;
+    } while (from !== undefined);
+    return found;
   }
   const keys = [...ips].map((ip) => ({ namespace, name: hostRecordName(ip) }));
   const found = await Promise.all(keys.map((key) => client.find<HostRecord>(HOSTS, key)));

@@ -15,6 +15,7 @@ import { handleErrors } from './http/errors.ts';
 import { parseJsonBodies } from './http/json-body.ts';
 import { readBodiesLeniently, takeAnyContentType } from './http/lenient.ts';
 import { answerUnreadable } from './http/unreadable.ts';
+import { requestLimit } from './http/user-limit.ts';
 import { validatorCompiler } from './http/validation.ts';
 import { jobRoutes, lenientJobRoutes, routes } from './index.ts';
 import { logStoreIn } from './logs/log-store.ts';
@@ -79,6 +80,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
     logs: logStoreIn(jobClient, reportsNamespace, clock),
     callers,
   };
+  const atOnce = requestLimit();
   const [strangers, otherPods] = [strangersBy(clock), strangersBy(clock)];
 
   await app.register(
@@ -86,11 +88,12 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
       await api.register(async (people) => {
         people.decorateRequest('person');
         auditRequests(people, log);
-        people.addHook('onRequest', async (request) => {
+        people.addHook('onRequest', async (request, reply) => {
           const { authorization } = request.headers;
           strangers.admit(request.ip, authorization);
           request.person = await auth.personOf(authorization);
           strangers.isValid(request.ip, authorization);
+          reply.raw.once('close', atOnce.enter(request.person.username));
         });
         takeAnyContentType(people);
         for (const add of routes) add(people, ofPeople);

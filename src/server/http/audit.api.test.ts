@@ -62,3 +62,11 @@ it('refuses invented tokens of an address that sends too many, and still answers
   expect(refused.flatMap(lineOf)).toEqual([]);
   expect((await world.call(alice(), 'GET', path('told'))).status).toBe(200);
 });
+
+it('answers 64 requests of one user at once, and all of them one after another', async () => {
+  const look = () => world.call(alice(), 'GET', path('told'));
+  const statuses = (await Promise.all(Array.from({ length: 100 }, look))).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(64);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(36);
+  for (let asked = 0; asked < 70; asked += 1) expect((await look()).status).toBe(200);
+});

@@ -8,7 +8,7 @@ import type { PeopleDeps } from '../auth/route-deps.ts';
 import { clusterIn, keyOf } from '../clusters/requests.ts';
 import { addressOf } from '../http/address.ts';
 import { serve } from '../http/serve.ts';
-import { createFollowers } from './followers.ts';
+import { followLimit, logLimit } from '../http/user-limit.ts';
 import { endOfLog, liveLog, sharedReads } from './log-reader.ts';
 import type { LogStore } from './log-store.ts';
 
@@ -40,14 +40,15 @@ export interface LogDeps extends PeopleDeps {
 export const logRoutes = (app: FastifyInstance, deps: LogDeps): void => {
   const { client, clock, auth, logs, closing } = deps;
   const shared = sharedReads(client, logs, clock);
-  const followers = createFollowers();
+  const [followers, readers] = [followLimit(), logLimit()];
   serve(app, getLogs, async ({ params, query, headers, person, raw }, reply) => {
     const { region, ...key } = addressOf({ params, query });
     await auth.allow(person, onClusters('get', key.namespace, key.name));
     const cluster: KubernetesCluster = await clusterIn(client, region, key);
     const isPlain = query.follow === 'true' || /^text\/plain\b/.test(headers.accept ?? '');
     if (!isPlain) {
-      return ok(await endOfLog(logs, cluster));
+      const leave = readers.enter(person.username);
+      return ok(await endOfLog(logs, cluster).finally(leave));
     }
     const leave = followers.enter(person.username);
     const gone = new AbortController();

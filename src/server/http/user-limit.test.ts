@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createFollowers } from './followers.ts';
+import { followLimit } from './user-limit.ts';
 
 it('lets one user follow a few logs, all users many, and forgets who has gone', () => {
-  const followers = createFollowers();
+  const followers = followLimit();
   const out = Array.from({ length: 8 }, () => followers.enter('alice'));
   expect(() => followers.enter('alice')).toThrow(/you follow 8 logs/);
   followers.enter('bob');
