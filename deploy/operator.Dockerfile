@@ -9,5 +9,6 @@ COPY dist/host /opt/matryoshka/host
 USER 10001:10001
 # glibc keeps an arena a thread, and what start-up freed stays in them.
 ENV NODE_ENV=production MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072
+# Of the container's limit: the rest is for buffers, TLS and code, or the kernel would end the process first.
 # The young generation may grow to 48 MiB by default, and an operator makes little garbage.
-ENTRYPOINT ["/usr/local/bin/node", "--max-old-space-size=512", "--max-semi-space-size=4", "/opt/matryoshka/matryoshka.js"]
+ENTRYPOINT ["/usr/local/bin/node", "--max-old-space-size-percentage=65", "--max-semi-space-size=4", "/opt/matryoshka/matryoshka.js"]

@@ -8,7 +8,7 @@ const dist = join(import.meta.dirname, '../../dist');
 const SITE = JSON.stringify({ baseUrl: 'http://127.0.0.1', releases: { 'v1.34.4': {} } });
 const READY_MS = 120_000;
 /** As deploy/operator.Dockerfile starts it. */
-const FLAGS = ['--max-old-space-size=512', '--max-semi-space-size=4'];
+const FLAGS = ['--max-old-space-size=333', '--max-semi-space-size=4'];
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072', NODE_ENV: 'production' };
 const TICKS_PER_SECOND = 100;
 

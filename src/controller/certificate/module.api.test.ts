@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
-import { createLogger, type Logger } from '#base/log.ts';
+import { createLogger } from '#base/log.ts';
 import { createAuthority, createServerCertificate, type KeyPair } from '#certificates/certificates.ts';
+import type { Recorder } from '#runtime/events/recorder.ts';
 import { createManager } from '#runtime/process/manager.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { quietHost } from '../testing/quiet-host.fixture.ts';
@@ -15,12 +16,18 @@ const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs);
 let stop: (() => Promise<unknown>) | undefined;
 afterEach(() => stop?.());
 
-/** The controller at work; `warned` resolves when it says that something is wrong. */
+/** The controller at work; `warned` resolves at the Event that says that something is wrong. */
 function start(): { warned: Promise<void> } {
   const said = Promise.withResolvers<void>();
-  const log: Logger = Object.assign(createLogger('silent'), { warn: () => said.resolve() });
+  const log = createLogger('silent');
+  const recorder: Recorder = {
+    event: (_secret, type, reason) => {
+      if (type === 'Warning' && reason === 'CertificateNotRenewed') said.resolve();
+    },
+    stop: async () => {},
+  };
   const { client, namespace } = test;
-  const host = quietHost({ client, namespace, log });
+  const host = quietHost({ client, namespace, log, recorder });
   const controllers = certificateModule(host);
   const ending = new AbortController();
   const ended = createManager({ caches: host.informers, controllers, log }).run(ending.signal);

@@ -6,6 +6,8 @@ import type { ControllerHost, ControllerModule } from '../host.ts';
 
 const HOUR_MS = 3_600_000;
 const LOOK_MS = 12 * HOUR_MS;
+const NOT_RENEWED =
+  'the certificate nears its end and is not renewed: its authority is not ours, is gone, or ends too; run "matryoshka bootstrap" again';
 
 /** The cache needs to know until when a certificate lasts, and no key. */
 const withoutKey = ({ data, ...rest }: Secret): Secret => ({
@@ -24,7 +26,11 @@ export const certificateModule: ControllerModule = (host) => [
   renewing(host, 'webhook-certificate', WEBHOOK_CERTIFICATE_SECRET),
 ];
 
-function renewing({ client, clock, log, namespace, informer }: ControllerHost, name: string, secret: string) {
+function renewing(
+  { client, clock, log, namespace, informer, recorder }: ControllerHost,
+  name: string,
+  secret: string,
+) {
   const secrets = informer<Secret>(SECRETS, {
     selection: { namespace, fieldSelector: `metadata.name=${secret}` },
     transform: withoutKey,
@@ -49,10 +55,8 @@ function renewing({ client, clock, log, namespace, informer }: ControllerHost, n
           ? undefined
           : await renewed({ cert: caCert, key: caKey }, cert, now);
       if (!next) {
-        log.warn(
-          { secret: key.name },
-          'the certificate nears its end and is not renewed: its authority is not ours, is gone, or ends too; run "matryoshka bootstrap" again',
-        );
+        log.warn({ secret: key.name }, NOT_RENEWED);
+        recorder.event(present, 'Warning', 'CertificateNotRenewed', NOT_RENEWED);
         return { requeueAfterMs: LOOK_MS };
       }
       const { uid, resourceVersion } = present.metadata;

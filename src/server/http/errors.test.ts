@@ -4,6 +4,8 @@ import { ApiError } from '#runtime/wire/api-error.ts';
 import { answerTo, envelope, HttpError } from './errors.ts';
 import { asSpelledByRest, problemsFrom } from './problems.ts';
 
+const forbidden = (message: string) => new ApiError('Forbidden', message, { status: 403 });
+
 describe('answerTo', () => {
   const causes = [
     {
@@ -18,6 +20,14 @@ describe('answerTo', () => {
     ['a conflict', new ApiError('Conflict', 'x', { status: 409 }), 409],
     ['a name that is taken', new ApiError('AlreadyExists', 'x', { status: 409 }), 409],
     ['a page that is too old to go on from', new ApiError('Expired', 'x', { status: 410 }), 410],
+    [
+      'a right that the server lacks itself',
+      forbidden(
+        'secrets is forbidden: User "system:serviceaccount:m:server" cannot create resource "secrets" in the namespace "a"',
+      ),
+      503,
+    ],
+    ['a quota', forbidden('exceeded quota: clusters, requested: 1'), 403],
     ['an API server that is away', new ApiError('Connection', 'refused at 10.0.0.1', { status: 0 }), 503],
     ['a timeout', new ApiError('Timeout', 'x', { status: 0 }), 503],
     ['a bug', new TypeError('x is not a function'), undefined],
@@ -35,6 +45,12 @@ describe('answerTo', () => {
     );
     expect(asSpelledByRest({ field: 'spec.cluster.nodeList[0].ip', reason: '' }).field).toBe(
       'nodeList[0].ip',
+    );
+    const lack = answerTo(
+      forbidden('x is forbidden: User "system:serviceaccount:m:s" cannot get resource "x"'),
+    );
+    expect(lack?.message).toBe(
+      'the operator lacks a right: it cannot get resource "x"; ask an administrator to serve the namespace',
     );
     expect(envelope(422, 'x')).toEqual({ code: 'Unprocessable Entity', message: 'x' });
   });

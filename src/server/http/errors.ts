@@ -69,10 +69,20 @@ function fromApiError(error: ApiError): HttpError {
   if (error.reason === 'AlreadyExists') return conflict(error.message);
   if (error.reason === 'Conflict')
     return conflict('the cluster was changed meanwhile; look at it, then try again');
-  if (error.reason === 'Forbidden') return forbidden(error.message);
+  if (error.reason === 'Forbidden') return ownLack(error.message) ?? forbidden(error.message);
   if (error.reason === 'Expired') return tooOld();
   if (error.reason === 'RequestEntityTooLarge') return new HttpError(413, 'the object would be too large');
   return new HttpError(503, 'the Kubernetes API does not answer as it should; try again later');
+}
+
+/** A refusal of RBAC speaks of the server's account, since the caller's rights were asked before. */
+function ownLack(message: string): HttpError | undefined {
+  const what = /User "[^"]*" (cannot .*)$/s.exec(message)?.[1];
+  if (what === undefined) return undefined;
+  return new HttpError(
+    503,
+    `the operator lacks a right: it ${what}; ask an administrator to serve the namespace`,
+  );
 }
 
 /** A cause's message often repeats `Invalid value: "…": `; what matters stands behind it. */

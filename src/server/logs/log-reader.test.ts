@@ -41,9 +41,15 @@ it('reads once for everybody who follows, and to the end when it is over', async
   };
   const shared = sharedReads(client, logs, clock);
   const { signal } = new AbortController();
+  const authorize = async () => {};
   const told = Array.from({ length: 20 }, async () => {
     let all = '';
-    for await (const more of liveLog({ clock, logs, shared }, { namespace: 'a', name: 'demo' }, '1', signal))
+    for await (const more of liveLog(
+      { clock, logs, shared, authorize },
+      { namespace: 'a', name: 'demo' },
+      '1',
+      signal,
+    ))
       all += more;
     return all;
   });
@@ -80,4 +86,21 @@ it('keeps the end of a log that is too long for one answer, and says how to get 
   expect(text.split('\n')[1]).toMatch(/^10:00:00 {2}part 13/);
   expect(text).toContain('part 15');
   expect(text).not.toContain('part 1 ');
+});
+
+it('ends within half a minute for a follower whose right is withdrawn', async () => {
+  const clock = createManualClock();
+  const logs = { read: async () => undefined, follow: async () => {} };
+  const shared = { cluster: async () => cluster(), piece: logs.read };
+  const authorize = () => Promise.reject(new Error('withdrawn'));
+  const key = { namespace: 'a', name: 'demo' };
+  const { signal } = new AbortController();
+  const lines: string[] = [];
+  const follower = (async () => {
+    for await (const text of liveLog({ clock, logs, shared, authorize }, key, '1', signal)) lines.push(text);
+  })();
+  const refused = expect(follower).rejects.toThrow('withdrawn');
+  for (let look = 0; look < 60; look += 1) await clock.advance(500);
+  await refused;
+  expect(lines).toEqual(['--- a/demo\n']);
 });

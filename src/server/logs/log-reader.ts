@@ -21,10 +21,14 @@ export interface LogReaderDeps {
   logs: Pick<LogStore, 'read' | 'follow'>;
   /** What every follower looks at, read once for all of them. */
   shared: SharedReads;
+  /** Throws if the follower may not read the log any more. */
+  authorize(): Promise<void>;
 }
 
 /** The interval in which a live log looks for more. */
 const POLL_MS = 500;
+/** A follower whose token or right is withdrawn reads on for so long. */
+const AUTHORIZE_MS = 30_000;
 /** Less than the above, so that each look of a follower is a new one. */
 const SHARED_MS = 450;
 /** Pieces of logs that are remembered: 4 MiB each at most, mostly a few KiB. */
@@ -161,7 +165,7 @@ function lastWords(cluster: KubernetesCluster): string | undefined {
  * reads what is stored.
  */
 export async function* liveLog(
-  { clock, logs, shared }: LogReaderDeps,
+  { clock, logs, shared, authorize }: LogReaderDeps,
   key: ObjectKey,
   uid: string | undefined,
   signal: AbortSignal,
@@ -169,7 +173,12 @@ export async function* liveLog(
   const cursors = new Map<string, (read: ReadPiece) => AsyncGenerator<string>>();
   // Said at once, so that whoever listens sees that he is heard.
   yield `--- ${key.namespace}/${key.name}\n`;
+  let authorizedMs = clock.monotonicMs();
   for (;;) {
+    if (clock.monotonicMs() - authorizedMs >= AUTHORIZE_MS) {
+      await authorize();
+      authorizedMs = clock.monotonicMs();
+    }
     const cluster = await shared.cluster(key);
     signal.throwIfAborted();
     if (!cluster || cluster.metadata.uid !== uid) {

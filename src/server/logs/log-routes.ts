@@ -57,7 +57,11 @@ export const logRoutes = (app: FastifyInstance, deps: LogDeps): void => {
       leave();
     });
     const signal = AbortSignal.any([gone.signal, closing, AbortSignal.timeout(LONGEST_MS)]);
-    const live = liveLog({ clock, logs, shared }, keyOf(cluster), cluster.metadata.uid, signal);
+    const authorize = async () => {
+      const now = await auth.personOf(headers.authorization);
+      await auth.allow(now, onClusters('get', key.namespace, key.name));
+    };
+    const live = liveLog({ clock, logs, shared, authorize }, keyOf(cluster), cluster.metadata.uid, signal);
     let end: LogEnd = 'complete';
     const breakOff = () => {
       end = 'broken-off';
