@@ -5,6 +5,7 @@ import { execa } from 'execa';
 export interface OwnedProcess {
   /** Rejects with the end of the log as soon as the process ends by itself. */
   readonly ended: Promise<never>;
+  readonly pid: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -38,6 +39,7 @@ export async function startOwned(
   ended.catch(() => {});
   return {
     ended,
+    pid: child.pid,
     async stop() {
       stopping = true;
       child.kill('SIGTERM');

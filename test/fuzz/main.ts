@@ -3,18 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { restWorld } from '#server/testing/rest-world.ts';
 import { fuzzBodies } from './bodies.ts';
+import { flood } from './flood.ts';
 import { fuzzBySchema } from './schemathesis.ts';
 import { startServer } from './server-program.ts';
 
 /**
  * `make fuzz`: the REST API on a real API server, with the rights that its manifests give it: generated requests over
  * all routes, then the program itself over TLS, asked what schemathesis makes of its OpenAPI document. No 5xx, and nobody gets what his rights do
- * not give. SEED repeats a run; REQUESTS and EXAMPLES say how much of each.
+ * not give. SEED repeats a run; REQUESTS and EXAMPLES say how much of each. Before them
+ * FLOOD seconds (60) of 1,000 requests a second without a valid token, beside which the webhook must answer.
  */
 const number = (name: string, otherwise: number): number => Number(process.env[name] || otherwise);
 const seed = number('SEED', Math.floor(Math.random() * 2 ** 31));
 const count = number('REQUESTS', 100_000);
 const examples = number('EXAMPLES', 200);
+const floodSeconds = number('FLOOD', 60);
 const MOST_SHOWN = 20;
 
 process.stdout.write(`SEED=${seed} REQUESTS=${count} EXAMPLES=${examples}\n`);
@@ -23,7 +26,8 @@ const dir = await mkdtemp(join(tmpdir(), 'matryoshka-fuzz-'));
 const world = await restWorld();
 let isFine = false;
 try {
-  const found = await fuzzBodies(world, count, seed);
+  const found = floodSeconds > 0 ? await flood(world, dir, floodSeconds) : [];
+  found.push(...(await fuzzBodies(world, count, seed)));
   for (const line of found.slice(0, MOST_SHOWN)) process.stdout.write(`${line}\n`);
   await world.serve('default');
   await using server = await startServer(world, dir);

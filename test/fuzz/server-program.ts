@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep } from '#base/clock.ts';
 import { createServerCertificates } from '#lab/apiserver/certificates.ts';
@@ -9,11 +9,34 @@ import type { RestWorld } from '#server/testing/rest-world.ts';
 const READY_MS = 30_000;
 const main = join(import.meta.dirname, '../../src/main.ts');
 
-/** The server as it is started in a pod: a process of its own, over TLS, with the rights of its account. */
-export async function startServer(
-  { serverKubeconfig, operatorNamespace, reportsNamespace }: RestWorld,
-  dir: string,
-): Promise<{ url: string; caPath: string } & AsyncDisposable> {
+/** A program that serves, and its process. */
+export interface Served extends AsyncDisposable {
+  url: string;
+  caPath: string;
+  pid: number;
+  /** Rejects as soon as the process ends by itself. */
+  ended: Promise<never>;
+}
+
+/** The server, with the rights of its account. */
+export const startServer = (world: RestWorld, dir: string): Promise<Served> =>
+  startProgram('server', world, dir, {
+    'reports-namespace': world.reportsNamespace,
+    audiences: 'matryoshka',
+  });
+
+/** The webhook, with rights of the server's account, which are more than its own. */
+export const startWebhook = (world: RestWorld, dir: string): Promise<Served> =>
+  startProgram('webhook', world, dir, {});
+
+/** A program as it is started in a pod: a process of its own, over TLS. */
+async function startProgram(
+  name: 'server' | 'webhook',
+  { serverKubeconfig, operatorNamespace }: RestWorld,
+  parent: string,
+  more: Readonly<Record<string, string>>,
+): Promise<Served> {
+  const dir = await mkdtemp(join(parent, `${name}-`));
   const { ca, cert, key } = await createServerCertificates();
   const files = {
     'ca.crt': ca,
@@ -22,24 +45,29 @@ export async function startServer(
     kubeconfig: serverKubeconfig,
     'artifacts.json': JSON.stringify({ baseUrl: 'http://127.0.0.1', releases: { 'v1.34.4': {} } }),
   };
-  for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text, { mode: 0o600 });
+  for (const [file, text] of Object.entries(files)) await writeFile(join(dir, file), text, { mode: 0o600 });
   const [port = 0, probePort = 0] = await freePorts(2);
   const flags = {
     kubeconfig: join(dir, 'kubeconfig'),
     namespace: operatorNamespace,
-    'reports-namespace': reportsNamespace,
     'site-dir': dir,
     'cert-dir': dir,
-    audiences: 'matryoshka',
     port,
     'probe-port': probePort,
+    ...more,
   };
-  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-  const server = await startOwned(process.execPath, [main, 'server', ...args], join(dir, 'server.log'));
-  await Promise.race([server.ended, ready(`http://127.0.0.1:${probePort}/readyz`)]);
+  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
+  // The heap as a pod of 512 MiB has it.
+  const command = ['--max-old-space-size=333', main, name, ...args];
+  const server = await startOwned(process.execPath, command, join(dir, `${name}.log`));
+  const { pid, ended } = server;
+  if (pid === undefined) throw new Error(`${name} has no process`);
+  await Promise.race([ended, ready(`http://127.0.0.1:${probePort}/readyz`)]);
   return {
     url: `https://127.0.0.1:${port}`,
     caPath: join(dir, 'ca.crt'),
+    pid,
+    ended,
     [Symbol.asyncDispose]: () => server.stop(),
   };
 }
@@ -51,5 +79,5 @@ async function ready(url: string): Promise<void> {
     if (answer?.ok) return;
     await sleep(100);
   }
-  throw new Error(`the server is not ready within ${READY_MS / 1_000} s`);
+  throw new Error(`the program is not ready within ${READY_MS / 1_000} s`);
 }

@@ -124,6 +124,15 @@ export function answerTo(error: unknown): HttpError | undefined {
   return undefined;
 }
 
+/** A longer body of a caller without a valid token is not read to its end: its connection is closed instead. */
+const DRAINED_BYTES = 64 * 1024;
+
+/** What a request says of the length of its body; a chunked one may be of any. */
+function bodyBytesOf({ headers }: FastifyRequest): number {
+  if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY;
+  return Number(headers['content-length'] ?? 0);
+}
+
 /** Makes every error of `app` an envelope, and logs those that are ours. Comes before any route is registered. */
 export function handleErrors(app: FastifyInstance, log: Logger): void {
   const table = routeTableOf(app);
@@ -151,6 +160,8 @@ export function handleErrors(app: FastifyInstance, log: Logger): void {
     }
     const { statusCode, message, problems } = answer ?? new HttpError(500, 'the server failed; see its log');
     if (statusCode === 401) reply.header('www-authenticate', 'Bearer');
+    if ((statusCode === 401 || statusCode === 429) && bodyBytesOf(request) > DRAINED_BYTES)
+      reply.header('connection', 'close');
     if (statusCode === 503 || statusCode === 429) reply.header('retry-after', '5');
     reply
       .code(statusCode)

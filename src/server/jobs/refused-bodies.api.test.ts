@@ -39,6 +39,8 @@ it.each([
   });
   socket.destroy();
   expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /);
+  // What was not read is not read later either.
+  expect(String(answer)).toMatch(/^connection: close\r$/im);
 });
 
 let url: Promise<string> | undefined;
