@@ -95,7 +95,7 @@ export const createCluster = route({
   summary: 'Make a cluster',
   description: `Asks for a cluster on these hosts. 404 with "retry": true and no such cluster; 409 without it and one that exists. ${DRY_RUN}`,
   body: createBody,
-  errors: [404, 409, 413],
+  errors: [404, 409, 412, 413],
   example: { ...example, body: { masterList: [one], nodeList: [two], credentialsSecret: 'demo-keys' } },
 });
 
@@ -107,7 +107,7 @@ export const deleteCluster = route({
   summary: 'Delete a cluster: reset its hosts, then forget it',
   description: `Deleting a cluster that is being deleted is no error. ${DRY_RUN}`,
   body: deleteBody,
-  errors: [404, 409, 413],
+  errors: [404, 409, 412, 413],
   example: { ...example, body: { retry: true } },
 });
 
@@ -124,7 +124,7 @@ function routeOf(operationId: string, { summary }: Operation, request: EditReque
     summary,
     description: `${request.description} ${DRY_RUN}`,
     body,
-    errors: [404, 409, 413],
+    errors: [404, 409, 412, 413],
     example: { ...example, body: request.example },
   });
 }

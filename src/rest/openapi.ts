@@ -171,6 +171,7 @@ const WHEN: Readonly<Record<number, string>> = {
   408: 'The request did not come within 30 s',
   409: 'The state of the cluster forbids it',
   410: 'The value of the last page is too old; begin again without it',
+  412: 'The cluster has another version than If-Match names',
   413: 'A body over 1 MiB',
   422: 'A value that cannot be',
   429: 'Too many; try again after Retry-After',

@@ -27,7 +27,7 @@ export interface Route<
   /** Whether the body is read as the original did: unknown fields are ignored, `""` and null are absent. */
   lenient: boolean;
   /** Statuses of errors that this route answers, besides those that all answer. */
-  errors: readonly (404 | 409 | 410 | 413)[];
+  errors: readonly (404 | 409 | 410 | 412 | 413)[];
   /** The body is checked against its schema by the test of the OpenAPI document. */
   example: { params: z.input<P>; body?: unknown; answer: z.input<A> };
 }

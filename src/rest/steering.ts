@@ -38,7 +38,7 @@ export const cancelOperation = route({
     .meta({ id: 'CancelOperation' }),
   status: 202,
   answer: cancelAnswer,
-  errors: [404, 409, 413],
+  errors: [404, 409, 412, 413],
   example: {
     params,
     body: { id: 'b7k2m9x4qz' },
@@ -63,7 +63,7 @@ const pausing = (operationId: string, verb: string, paused: boolean, summary: st
     description: `${description} Asking again is no error. ${DRY_RUN}`,
     body: z.strictObject(addressed).optional(),
     answer: pauseAnswer,
-    errors: [404, 409, 413],
+    errors: [404, 409, 412, 413],
     example: { params, body: {}, answer: { code: 'OK', message: 'success', paused } },
   });
 

@@ -4,6 +4,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import type { clusterObject } from '#rest/answers.ts';
 import { getCluster, listClusters } from '#rest/looking.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
+import { entityTagOf } from '../http/if-match.ts';
 import { serve } from '../http/serve.ts';
 import { clusterIn } from './requests.ts';
 
@@ -17,9 +18,11 @@ function shownCluster({ metadata, spec, ...rest }: KubernetesCluster): z.infer<t
 }
 
 export const clusterRoutes: PeopleRoutes = (app, { client, auth }) => {
-  serve(app, getCluster, async ({ params: { region, name }, query: { namespace }, person }) => {
+  serve(app, getCluster, async ({ params: { region, name }, query: { namespace }, person }, reply) => {
     await auth.allow(person, onClusters('get', namespace, name));
-    return shownCluster(await clusterIn(client, region, { namespace, name }));
+    const cluster = await clusterIn(client, region, { namespace, name });
+    reply.header('etag', entityTagOf(cluster));
+    return shownCluster(cluster);
   });
 
   serve(app, listClusters, async ({ query: { namespace, limit, continue: from }, person }) => {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { secretUseOf } from '#access/access.ts';
 import { onClusters, onCredentials, onHooks, onManifests, onSettings, type User } from '#access/deeds.ts';
 import { hostRecordsOf, remainsFor } from '#access/host-records.ts';
@@ -18,6 +19,7 @@ import { isUncertain } from '#runtime/wire/api-error.ts';
 import type { PeopleDeps, PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict, unprocessable } from '../http/errors.ts';
+import { refuseOtherVersion } from '../http/if-match.ts';
 import { asSpelledByRest } from '../http/problems.ts';
 import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
@@ -78,6 +80,9 @@ async function authorizeRetry(
   for (const deed of [...deeds, ...onSettings(found.spec, spec, wanted)]) await auth.allow(person, deed);
 }
 
+/** A creation, and the headers that may name the version that it is for. */
+type Conditional = Wanted & { headers: IncomingHttpHeaders };
+
 const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Credentials => ({
   username: spec.cluster.masterList?.[0]?.user ?? 'root',
   privateKey,
@@ -87,7 +92,8 @@ const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Creden
  * The object first, without its word: its name is the lock that only one of two callers gets, and a crash leaves an
  * object for which nothing is done. Then the key, owned by it; the word last.
  */
-async function make(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
+async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promise<void> {
+  refuseOtherVersion(wanted.headers, undefined);
   const { client } = deps;
   const { namespace, name, region, change, privateKey } = wanted;
   const request = requestBy(person);
@@ -129,10 +135,11 @@ async function make(deps: PeopleDeps, person: User, wanted: Wanted): Promise<voi
 }
 
 /** The same again for a creation that failed, with what the body says anew. */
-function again(deps: PeopleDeps, person: User, wanted: Wanted): Promise<void> {
+function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<void> {
   const { client } = deps;
   const { name, region, privateKey } = wanted;
   const judge = async (cluster: KubernetesCluster) => {
+    refuseOtherVersion(wanted.headers, cluster);
     const spec = retried(cluster, wanted.change);
     await authorizeRetry(deps, person, cluster, spec, wanted);
     if (appliedOperation(cluster)) throw conflict(`cluster "${name}" was created; there is nothing to retry`);
@@ -173,7 +180,7 @@ async function planFor(
 async function planned(
   deps: PeopleDeps,
   person: User,
-  wanted: Wanted,
+  wanted: Conditional,
   body: CreateBody,
 ): Promise<PlanAnswer> {
   const { client, namespace: own } = deps;
@@ -181,6 +188,7 @@ async function planned(
   const found = body.retry
     ? await clusterIn(client, region, wanted)
     : await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
+  refuseOtherVersion(wanted.headers, body.retry ? found : undefined);
   if (found && !body.retry)
     throw conflict(`cluster "${name}" exists already in namespace "${namespace}"; "retry": true asks again`);
   const spec = found ? retried(found, change) : { cluster: { ...change, region } };
@@ -212,8 +220,8 @@ function retried({ spec }: KubernetesCluster, change: Wanted['change']): Kuberne
 }
 
 export const createRoutes: PeopleRoutes = (app, deps) => {
-  serve(app, createCluster, async ({ params, query, body, person }, reply) => {
-    const wanted = wantedBy(body, addressOf({ params, query, body }));
+  serve(app, createCluster, async ({ params, query, body, person, headers }, reply) => {
+    const wanted = { ...wantedBy(body, addressOf({ params, query, body })), headers };
     await authorize(deps, person, wanted, body);
     if (query.dryRun) return { ...ok(), plan: await planned(deps, person, wanted, body) };
     await (body.retry ? again(deps, person, wanted) : make(deps, person, wanted));

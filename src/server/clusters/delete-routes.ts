@@ -15,6 +15,7 @@ import { isConflict, isNotFound, isUncertain } from '#runtime/wire/api-error.ts'
 import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict, notFound } from '../http/errors.ts';
+import { refuseOtherVersion } from '../http/if-match.ts';
 import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { planAnswer } from './plan-answer.ts';
@@ -48,10 +49,11 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
     }
   }
 
-  serve(app, deleteCluster, async ({ params, query, body = {}, person }, reply) => {
+  serve(app, deleteCluster, async ({ params, query, body = {}, person, headers }, reply) => {
     const { region, ...key } = addressOf({ params, query, body });
     await auth.allow(person, onClusters('delete', key.namespace, key.name));
     const cluster = await clusterIn(client, region, key);
+    refuseOtherVersion(headers, cluster);
     const version = cluster.status?.version;
     const planned = async () => {
       const hosts = await hostRecordsOf(client, own, cluster);
@@ -83,6 +85,7 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
         client,
         () => clusterIn(client, region, key),
         (found) => {
+          refuseOtherVersion(headers, found);
           const running = operationUnderWay(found);
           if (running) throw conflict(`cluster "${key.name}" is busy: ${running.word}`);
           return { word: WORDS.delete.asked, person };

@@ -15,6 +15,7 @@ import { routesOfOperations } from '#rest/asking.ts';
 import type { PeopleDeps, PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { unprocessable } from '../http/errors.ts';
+import { refuseOtherVersion } from '../http/if-match.ts';
 import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { limitRefusals, refuseBeyondLimits } from './limits.ts';
@@ -63,12 +64,13 @@ async function judged(
 /** The routes of operations, each made of what the operation says of itself. */
 export const operationRoutes: PeopleRoutes = (app, deps) => {
   for (const { operation, route } of routesOfOperations) {
-    serve(app, route, async ({ params, query, body: given, person }, reply) => {
+    serve(app, route, async ({ params, query, body: given, person, headers }, reply) => {
       const { client, auth, namespace: own } = deps;
       const body = commonBody.parse(given);
       const { region, ...key } = addressOf({ params, query, body });
       await auth.allow(person, onClusters('update', key.namespace, key.name));
       const judge = async (cluster: KubernetesCluster) => {
+        refuseOtherVersion(headers, cluster);
         await auth.allowSecret(person, secretUseOf(cluster, key.namespace));
         for (const deed of onHooks(cluster.spec, key)) await auth.allow(person, deed);
         const isPlanTold = query.dryRun !== undefined || body.plan !== undefined;

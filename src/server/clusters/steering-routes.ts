@@ -13,7 +13,8 @@ import type { Client } from '#runtime/client/client.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict } from '../http/errors.ts';
-import { serve } from '../http/serve.ts';
+import { refuseOtherVersion } from '../http/if-match.ts';
+import { type Asked, serve } from '../http/serve.ts';
 import { clusterIn, keyOf, locationOf } from './requests.ts';
 
 /** The operation that can be cancelled. Throws HttpError 409 where there is none, or another one. */
@@ -45,14 +46,20 @@ function patch(
 }
 
 export const steeringRoutes: PeopleRoutes = (app, { client, auth }) => {
-  const found = async (person: User, region: string, key: ObjectKey): Promise<KubernetesCluster> => {
+  const found = async (
+    { person, headers }: Pick<Asked<unknown, unknown, unknown>, 'person' | 'headers'>,
+    region: string,
+    key: ObjectKey,
+  ): Promise<KubernetesCluster> => {
     await auth.allow(person, onClusters('update', key.namespace, key.name));
-    return clusterIn(client, region, key);
+    const cluster = await clusterIn(client, region, key);
+    refuseOtherVersion(headers, cluster);
+    return cluster;
   };
 
-  serve(app, cancelOperation, async ({ params, query, body = {}, person }, reply) => {
+  serve(app, cancelOperation, async ({ params, query, body = {}, person, headers }, reply) => {
     const { region, ...key } = addressOf({ params, query, body });
-    const cluster = await found(person, region, key);
+    const cluster = await found({ person, headers }, region, key);
     const running = cancellable(cluster, body.id);
     const isAsked = cluster.metadata.annotations?.[annotations.cancel] === running.id;
     if (!query.dryRun && !isAsked) await cancel(client, cluster, running, person);
@@ -65,9 +72,9 @@ export const steeringRoutes: PeopleRoutes = (app, { client, auth }) => {
     [pauseCluster, true],
     [resumeCluster, false],
   ] as const) {
-    serve(app, route, async ({ params, query, body = {}, person }) => {
+    serve(app, route, async ({ params, query, body = {}, person, headers }) => {
       const { region, ...key } = addressOf({ params, query, body });
-      const cluster = await found(person, region, key);
+      const cluster = await found({ person, headers }, region, key);
       if (!query.dryRun && (cluster.spec.paused ?? false) !== paused)
         await patch(client, cluster, {
           metadata: { annotations: { [annotations.pausedBy]: person.username } },
