@@ -1,10 +1,11 @@
-import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
-import { labels, marks, reportSecretName } from '#api/names.ts';
+import { CONFIG_MAPS, type ConfigMap, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
+import { labels, logHeadName, marks, reportSecretName } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Report } from '#protocol/report.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists } from '#runtime/wire/api-error.ts';
 import type { JobCaller } from '../auth/job-caller.ts';
+import { ownedBy } from '../logs/log-part.ts';
 
 export type Kept = 'kept' | 'equal' | 'different';
 
@@ -35,6 +36,7 @@ export async function keepReport(
   report: Report,
 ): Promise<Kept> {
   const { job, clusterId, sequence, attempt, cluster } = caller;
+  const head = await client.find<ConfigMap>(CONFIG_MAPS, { namespace, name: logHeadName(job) });
   const secret: Secret = {
     metadata: {
       namespace,
@@ -46,6 +48,8 @@ export async function keepReport(
         [labels.attempt]: String(attempt),
       },
       annotations: { [marks.cluster]: `${cluster.namespace}/${cluster.name}` },
+      // A report may hold a kubeconfig: it goes with the log of its attempt, whoever forgets to remove it.
+      ...(head ? { ownerReferences: [ownedBy(head)] } : {}),
     },
     type: 'Opaque',
     immutable: true,
