@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onHooks, onManifests, onSettings } from '#access/deeds.ts';
+import { type Deed, onClusters, onHooks, onManifests, onSettings } from '#access/deeds.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -86,39 +86,60 @@ async function missingRight(
   { access }: WebhookDeps,
 ): Promise<Judgement | undefined> {
   const { name = '' } = next.metadata;
+  const asked = [...deedsOf({ old, next, hosts }, { namespace, name })].map(
+    async ({ deed, field, explain }) => {
+      const reason = await access.refusal(userInfo, deed);
+      return reason === undefined ? undefined : forbidden(field, explain(reason));
+    },
+  );
+  if (usesSecretAnew({ old, next, hosts })) {
+    // The uid of the object as it is stored: nobody makes a Secret his own by a uid that he writes himself.
+    const { uid: _uid, ...metadata } = next.metadata;
+    const stored = old?.metadata.uid === undefined ? {} : { uid: old.metadata.uid };
+    const use = secretUseOf({ ...next, metadata: { ...metadata, ...stored } }, namespace);
+    asked.push(
+      access
+        .secretRefusal(userInfo, use)
+        .then((reason) =>
+          reason === undefined ? undefined : forbidden('spec.cluster.credentialsSecret', reason),
+        ),
+    );
+  }
+  // Side by side, since the API server awaits the answer; the first in order is the one that is told.
+  return (await Promise.all(asked)).find((refusal) => refusal !== undefined);
+}
+
+/** A right that a change takes, where a refusal points to, and what it says. */
+interface Needed {
+  deed: Deed;
+  field: string;
+  explain(reason: string): string;
+}
+
+function* deedsOf(
+  { old, next, hosts }: Pick<Change, 'old' | 'next' | 'hosts'>,
+  key: { namespace: string; name: string },
+): Generator<Needed> {
+  const asIs = (reason: string): string => reason;
   // What a dry run or a plan that is another held up, begins.
   const isLetGo = old !== undefined && ((isDryRun(old) && !isDryRun(next)) || planIn(old) !== planIn(next));
-  if (wordOf(next) === WORDS.delete.asked && (wordOf(old) !== WORDS.delete.asked || isLetGo)) {
-    const reason = await access.refusal(userInfo, onClusters('delete', namespace, name));
-    if (reason !== undefined)
-      return forbidden(
-        `metadata.annotations[${annotations.operation}]`,
-        `${reason}, which "terminating" does`,
-      );
-  }
-  for (const deed of onManifests(manifestsUsedAnew({ old, next, hosts }), { namespace, name })) {
-    const reason = await access.refusal(userInfo, deed);
-    if (reason !== undefined) return forbidden('spec.addons.manifests', reason);
-  }
-  for (const deed of onHooks(hooksUsedAnew({ old, next, hosts }), { namespace, name })) {
-    const reason = await access.refusal(userInfo, deed);
-    if (reason !== undefined) return forbidden('spec.hooks', reason);
-  }
-  for (const deed of onSettings(old?.spec, next.spec, { namespace, name })) {
-    const reason = await access.refusal(userInfo, deed);
-    if (reason !== undefined)
-      return forbidden(
-        'spec.cluster',
+  if (wordOf(next) === WORDS.delete.asked && (wordOf(old) !== WORDS.delete.asked || isLetGo))
+    yield {
+      deed: onClusters('delete', key.namespace, key.name),
+      field: `metadata.annotations[${annotations.operation}]`,
+      explain: (reason) => `${reason}, which "terminating" does`,
+    };
+  for (const deed of onManifests(manifestsUsedAnew({ old, next, hosts }), key))
+    yield { deed, field: 'spec.addons.manifests', explain: asIs };
+  for (const deed of onHooks(hooksUsedAnew({ old, next, hosts }), key))
+    yield { deed, field: 'spec.hooks', explain: asIs };
+  for (const deed of onSettings(old?.spec, next.spec, key))
+    yield {
+      deed,
+      field: 'spec.cluster',
+      explain: (reason) =>
         `${reason}, and needs that right for a change of imagesRegistry, or of kubelet, patches, registryMirrors or proxy in kubeadm, which give as much`,
-      );
-  }
-  if (!usesSecretAnew({ old, next, hosts })) return undefined;
-  // The uid of the object as it is stored: nobody makes a Secret his own by a uid that he writes himself.
-  const { uid: _uid, ...metadata } = next.metadata;
-  const stored = old?.metadata.uid === undefined ? {} : { uid: old.metadata.uid };
-  const use = secretUseOf({ ...next, metadata: { ...metadata, ...stored } }, namespace);
-  const reason = await access.secretRefusal(userInfo, use);
-  return reason === undefined ? undefined : forbidden('spec.cluster.credentialsSecret', reason);
+    };
 }
 
 const forbidden = (field: string, reason: string): Judgement => ({
