@@ -5,14 +5,15 @@ import { streaming } from '#ansibleinit/uplink.ts';
 import { sleep, systemClock } from '#base/clock.ts';
 import { logStoreIn } from '#server/logs/log-store.ts';
 import { restWorld } from '#server/testing/rest-world.ts';
+import { receivedBy } from './etcd-received.ts';
 import { type Figure, isShort, row } from './figures.ts';
+import { LINES_PER_SECOND, logFor } from './log-pace.ts';
 
 /**
  * `node bench/log-writes.ts`: bytes that etcd receives while an operation logs for a minute, against the size of its log. The
  * log has the pace of a creation: twelve steps, some seven lines a second. Bytes of the machine at rest are subtracted.
  */
 const SECONDS = Number(process.env['SECONDS'] ?? 60);
-const LINES_PER_SECOND = 7;
 const STEPS = 12;
 const REST_SECONDS = 10;
 /** etcd may receive so many times the log. */
@@ -23,10 +24,7 @@ const dir = await mkdtemp(join(tmpdir(), 'log-writes-'));
 const logs = logStoreIn(world.client, world.reportsNamespace, systemClock);
 const url = await world.app.listen({ host: '127.0.0.1', port: 0 });
 
-async function received(): Promise<number> {
-  const text = await (await fetch(`${world.etcdUrl}/metrics`)).text();
-  return Number(/^etcd_network_client_grpc_received_bytes_total (\S+)/m.exec(text)?.[1]);
-}
+const received = () => receivedBy(world.etcdUrl);
 
 /** Logs as a run does; answers the bytes of its log, and what etcd received. */
 async function logged(job: string, follow: boolean): Promise<{ log: number; etcd: number }> {
@@ -37,22 +35,9 @@ async function logged(job: string, follow: boolean): Promise<{ log: number; etcd
   const before = await received();
   const began = performance.now();
   const uplink = streaming(way, job, () => {});
-  let log = 0;
-  for (let number = 0; number < SECONDS * LINES_PER_SECOND; number += 1) {
-    uplink.step(`Step ${Math.floor((number * STEPS) / (SECONDS * LINES_PER_SECOND))}`);
-    const event = {
-      time: new Date().toISOString(),
-      event: 'ok' as const,
-      host: '192.0.2.11',
-      task: 'Host, runtime and kubelet',
-      seconds: 1.25,
-      message: 'changed: /etc/systemd/system/kubelet.service changed: /etc/containerd/config.toml',
-    };
-    log += Buffer.byteLength(`${JSON.stringify(event)}\n`);
-    uplink.send(event);
+  const log = await logFor(uplink, { seconds: SECONDS, steps: STEPS }, async (number) => {
     if (follow && number % (20 * LINES_PER_SECOND) === LINES_PER_SECOND) await logs.follow(job);
-    await sleep(1000 / LINES_PER_SECOND);
-  }
+  });
   await uplink.close(10_000);
   const body = { name: 'demo', namespace: world.namespace, success: true, message: 'done' };
   await world.call(await attempt.token(), 'POST', '/region/default/cluster/demo/create/callback', body);
