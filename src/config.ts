@@ -1,15 +1,12 @@
-import { homedir, hostname } from 'node:os';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
 import { z } from 'zod';
-import { SHORT, SWITCH } from './options.ts';
+import { LIST, PORT, SWITCH } from './options.ts';
 
 /**
- * Every setting of every program: a flag `--kebab-case`, or an environment variable `MATRYOSHKA_UPPER_SNAKE`. Nothing
- * else in the project reads either (ansibleinit, a program of its own, has its own reader).
+ * Settings of the programs that serve; those of commands that end are in `command-config.ts`. Each is a flag `--kebab-case`,
+ * or an environment variable `MATRYOSHKA_UPPER_SNAKE`. Nothing else in the project reads either (ansibleinit, a program of
+ * its own, has its own reader).
  */
-const PORT_ERROR = 'is not a port; write a number up to 65535';
-const port = z.coerce.number({ error: PORT_ERROR }).int(PORT_ERROR).min(0, PORT_ERROR).max(65535, PORT_ERROR);
-
 const common = {
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Log level'),
 };
@@ -24,7 +21,7 @@ const inCluster = {
   allowHooks: SWITCH.default(false).describe(
     'Run playbooks of users as root on hosts of their clusters (spec.hooks); the same for controller, server and webhook',
   ),
-  probePort: port.default(8081).describe('Port of /healthz, /readyz and /metrics'),
+  probePort: PORT.default(8081).describe('Port of /healthz, /readyz and /metrics'),
   identity: z
     .string()
     .default(() => hostname())
@@ -44,14 +41,13 @@ const certDir = z.string().default('/etc/matryoshka/tls').describe('Directory wi
 const whole = (least: number, most: number, initial: number) =>
   z.coerce.number().int().min(least).max(most).default(initial);
 
-/** Comma-separated. */
-const list = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []));
-
 export const controllerConfig = z.object({
   ...inCluster,
   reportsNamespace,
-  controllers: list
-    .refine((names) => names.length > 0, 'names none; leave it out for kubernetescluster,certificate')
+  controllers: LIST.refine(
+    (names) => names.length > 0,
+    'names none; leave it out for kubernetescluster,certificate',
+  )
     .refine((names) => new Set(names).size === names.length, 'names one twice')
     .default(['kubernetescluster', 'certificate'])
     .describe(
@@ -107,12 +103,12 @@ export const controllerConfig = z.object({
 export const serverConfig = z.object({
   ...inCluster,
   reportsNamespace,
-  port: port.default(8443).describe('Port of the REST API'),
+  port: PORT.default(8443).describe('Port of the REST API'),
   certDir,
   limitsDir,
-  audiences: list
-    .default([])
-    .describe('Audiences of tokens that REST takes besides the API server’s own, comma-separated'),
+  audiences: LIST.default([]).describe(
+    'Audiences of tokens that REST takes besides the API server’s own, comma-separated',
+  ),
   runnerServiceAccount: z
     .string()
     .default('matryoshka-runner')
@@ -121,7 +117,7 @@ export const serverConfig = z.object({
 
 export const webhookConfig = z.object({
   ...inCluster,
-  port: port.default(9443).describe('Port of the admission webhook'),
+  port: PORT.default(9443).describe('Port of the admission webhook'),
   certDir,
   limitsDir,
   controllerUser: z
@@ -137,25 +133,25 @@ export const webhookConfig = z.object({
 export const workspaceServerConfig = z.object({
   ...common,
   kubeconfig: inCluster.kubeconfig,
-  port: port.default(6387).describe('Port of the gRPC server'),
+  port: PORT.default(6387).describe('Port of the gRPC server'),
   probePort: inCluster.probePort,
   certDir,
-  audiences: list
-    .default([])
-    .describe('Audiences of tokens that it takes besides the API server’s own, comma-separated'),
+  audiences: LIST.default([]).describe(
+    'Audiences of tokens that it takes besides the API server’s own, comma-separated',
+  ),
 });
 
 export const ingressProxyConfig = z.object({
   ...common,
   kubeconfig: inCluster.kubeconfig,
-  httpPort: port.default(8080).describe('Port of HTTP'),
-  httpsPort: port.default(8443).describe('Port of HTTPS'),
+  httpPort: PORT.default(8080).describe('Port of HTTP'),
+  httpsPort: PORT.default(8443).describe('Port of HTTPS'),
   probePort: inCluster.probePort,
   workers: whole(0, 64, 0).describe('Processes that serve; 0: one for each core, at most 8'),
   accessLog: SWITCH.default(true).describe('A line of JSON on standard output for each request'),
-  trustedProxies: list
-    .default([])
-    .describe('Networks (CIDR), comma-separated, whose X-Forwarded fields are believed; default: none'),
+  trustedProxies: LIST.default([]).describe(
+    'Networks (CIDR), comma-separated, whose X-Forwarded fields are believed; default: none',
+  ),
   maxBodyBytes: z.coerce.number().int().min(0).default(0).describe('Longest body of a request; 0: any'),
   requestSeconds: whole(1, 86_400, 300).describe(
     'Longest time in which a request must be there, body and all',
@@ -171,86 +167,7 @@ export const ingressProxyConfig = z.object({
 export const artifactsConfig = z.object({
   ...common,
   directory: z.string().default('/var/lib/matryoshka/artifacts').describe('Directory to serve'),
-  port: port.default(8080).describe('Port of the HTTP server'),
-});
-
-const kubeVersion = z.string().optional().describe('Kubernetes version; default: the newest offered');
-export const listConfig = z.object({ kubeVersion });
-export const pullConfig = z.object({
-  from: z.string().default('upstream').describe('Where from: "upstream", or the URL of a mirror'),
-  to: z.string({ error: 'is missing; name a directory' }).describe('Directory for the files and SHA256SUMS'),
-  kubeVersion,
-});
-export const checkConfig = z.object({
-  source: z
-    .string({ error: 'is missing; name a directory or the URL of a mirror' })
-    .describe('Directory or URL of a mirror, with SHA256SUMS'),
-  kubeVersion,
-});
-
-export const precheckConfig = z.object({
-  inventory: z.string().optional().describe('YAML file with the hosts (docs/precheck.md)'),
-  fromCluster: z.string().optional().describe('Name of a KubernetesCluster, whose hosts are checked'),
-  namespace: z
-    .string()
-    .default('default')
-    .describe('Namespace of that cluster')
-    .register(SHORT, { letter: 'n' }),
-  kubeconfig: z.string().optional().describe('Path of your kubeconfig; default: ~/.kube/config'),
-  knownHosts: z.string().optional().describe('known_hosts of the hosts; default: keys are taken and shown'),
-  artifactsUrl: z.string().optional().describe('URL that hosts must reach, such as that of the artifacts'),
-  output: z
-    .enum(['table', 'json', 'junit'], { error: 'is none of table, json and junit' })
-    .default('table')
-    .describe('Form of the result: table, json or junit')
-    .register(SHORT, { letter: 'o' }),
-});
-
-const home = (name: string): string => join(homedir(), '.matryoshka', name);
-
-export const bootstrapConfig = z.object({
-  host: z
-    .string({ error: 'is missing; name the host of the meta cluster' })
-    .describe('Address of the host, which becomes the meta cluster'),
-  port: port.min(1, PORT_ERROR).default(22).describe('Its SSH port'),
-  user: z
-    .string()
-    .default('root')
-    .describe('Its SSH user; one who is not root must be allowed sudo without a password'),
-  nodeName: z.string().default('meta').describe('Its node name'),
-  sshKey: z.string().default(join(homedir(), '.ssh/id_ed25519')).describe('Private key for SSH'),
-  knownHosts: z.string().optional().describe('known_hosts with its key; default: taken at first sight'),
-  artifacts: z
-    .string({ error: 'is missing; say upstream, a URL or a directory' })
-    .describe(
-      'Source of what hosts install: "upstream", the URL of a mirror, or a directory with SHA256SUMS',
-    ),
-  inventoryVars: z
-    .string()
-    .optional()
-    .describe('YAML file with values of role variables for this site (ansible/README.md)'),
-  kubeVersion: z
-    .string()
-    .optional()
-    .describe('Kubernetes version of the meta cluster; default: the newest offered'),
-  podCidr: z.string().default('10.245.0.0/16').describe('Pod network of the meta cluster; or two: IPv4,IPv6'),
-  serviceCidr: z.string().default('10.97.0.0/16').describe('Its Service network, of the same families'),
-  servedNamespaces: list
-    .default(['default'])
-    .describe('Namespaces in which clusters may be made, comma-separated'),
-  neighbours: list
-    .default([])
-    .describe('Systems beside clusters to install, by name, comma-separated (deploy/neighbours)'),
-  operatorImage: z
-    .string()
-    .default('matryoshka-operator')
-    .describe("Operator image of this machine's Docker"),
-  runnerImage: z.string().default('matryoshka-runner').describe("Runner image of this machine's Docker"),
-  kubeconfigOut: z
-    .string()
-    .default(home('meta.kubeconfig'))
-    .describe("Path for the meta cluster's kubeconfig"),
-  caOut: z.string().default(home('ca.crt')).describe("Path for the certificate of the REST API's authority"),
+  port: PORT.default(8080).describe('Port of the HTTP server'),
 });
 
 export type ControllerConfig = z.infer<typeof controllerConfig>;

@@ -3,15 +3,11 @@ import type { z } from 'zod';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '#base/log.ts';
 import type { Manager } from '#runtime/process/manager.ts';
+import { bootstrapConfig, checkConfig, listConfig, precheckConfig, pullConfig } from './command-config.ts';
 import {
   artifactsConfig,
-  bootstrapConfig,
-  checkConfig,
   controllerConfig,
   ingressProxyConfig,
-  listConfig,
-  precheckConfig,
-  pullConfig,
   serverConfig,
   webhookConfig,
   workspaceServerConfig,

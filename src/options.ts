@@ -34,3 +34,14 @@ export function configFrom<S extends z.ZodObject>(schema: S, given: unknown): Re
   const wrong = parsed.error.issues.map(({ path, message }) => `--${kebab(path.join('.'))}: ${message}`);
   throw new UsageError(wrong.join('\n'));
 }
+
+export const PORT_ERROR = 'is not a port; write a number up to 65535';
+/** A port of TCP; 0: any that is free. */
+export const PORT = z.coerce
+  .number({ error: PORT_ERROR })
+  .int(PORT_ERROR)
+  .min(0, PORT_ERROR)
+  .max(65535, PORT_ERROR);
+
+/** Comma-separated. */
+export const LIST = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []));

@@ -6,7 +6,7 @@ import { checks } from '#precheck/index.ts';
 import { limitsOf } from '#precheck/limits.ts';
 import { type PrecheckHost, type PrecheckProblem, precheck } from '#precheck/run.ts';
 import { pinsOf } from '#ssh/known-hosts.ts';
-import type { precheckConfig } from '../config.ts';
+import type { precheckConfig } from '../command-config.ts';
 import { readCluster } from './precheck-cluster.ts';
 import type { PrecheckRequest } from './precheck-hosts.ts';
 import { readInventory } from './precheck-inventory.ts';

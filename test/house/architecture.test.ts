@@ -44,6 +44,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   webhook: ['access', 'operations', ...CLIENT, 'api', 'base'],
   bootstrap: ['artifacts', 'certificates', 'operations', 'protocol', 'ssh', ...CLIENT, 'api', 'base'],
   config: ['base', 'options.ts'],
+  'command-config': ['base', 'options.ts'],
   options: ['base'],
   crds: ['api'],
   programs: ['*'],

@@ -14,8 +14,6 @@ import { inFlight, type Request, type Snapshot } from './snapshot.ts';
 
 export type Rule = (snapshot: Snapshot) => Outcome;
 
-export const rest: Rule = () => ({ kind: 'rest' });
-
 /** Only somebody who edits status brings phase and operation apart: said, not guessed at. */
 export const misfit: Rule = (snapshot) => ({
   kind: 'rest',
