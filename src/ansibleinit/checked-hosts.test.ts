@@ -51,3 +51,13 @@ it.each([
   const checked = checkedHosts({ order: { ...order, hosts, steps: [] }, access: { knownHosts: '' } });
   expect(checked.map(({ kubeadmMakesEtcd }) => kubeadmMakesEtcd)).toEqual(expected);
 });
+
+it.each([
+  ['a control plane', '10.0.0.1', false],
+  ['a balancer of the site', '10.9.9.9', true],
+  ['a name that resolves', '', true],
+])('says whether nodes need a way to the API servers, whose endpoint is %s', (_what, address, expected) => {
+  const endpoint = { name: 'api', address };
+  const [first] = checkedHosts({ order: { ...order, endpoint }, access: { knownHosts: '' } });
+  expect(first?.behindBalancer).toBe(expected);
+});

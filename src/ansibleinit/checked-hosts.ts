@@ -21,6 +21,8 @@ function workedOn({ hosts, steps }: RunOrder): readonly PlannedHost[] {
 /** The hosts of the order that are looked at, each with what it is to be and how to get there. */
 export function checkedHosts({ order, access }: Pick<Settings, 'order' | 'access'>): PrecheckHost[] {
   const stacked = order.hosts.every(({ member }) => !hasEtcd(member) || isMaster(member));
+  // The same rule as `own_endpoint` there.
+  const own = order.hosts.some(({ member }) => isMaster(member) && member.ip === order.endpoint.address);
   return workedOn(order).map((host) => {
     const { ip, name, port = 22, user = order.username } = host.member;
     return {
@@ -28,6 +30,7 @@ export function checkedHosts({ order, access }: Pick<Settings, 'order' | 'access
       ip,
       role: roleOf(host),
       isMaster: isMaster(host.member),
+      behindBalancer: !own,
       withEtcd: hasEtcd(host.member),
       // The same rule as `etcd_apart` in ansible/roles/settings: else etcd is a unit of ours.
       kubeadmMakesEtcd: stacked && hasEtcd(host.member),

@@ -16,6 +16,8 @@ export interface CheckedHost {
   kubeadmMakesEtcd?: boolean;
   /** Whether it is a control plane, whatever its role in this operation. */
   isMaster?: boolean;
+  /** Whether the API servers are reached through a balancer of the site's, so that nodes need no way to them. */
+  behindBalancer?: boolean;
   said: Said;
   /** The operation's cluster. */
   clusterId: string;

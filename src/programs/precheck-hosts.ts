@@ -28,7 +28,7 @@ const roleOf = (member: Member): HostRole =>
 
 /** Returns the hosts of the lists of a spec, all of which are to join; `clusterId` is '' for a cluster that is none yet. */
 export function precheckHosts(
-  lists: Pick<ClusterSpec, ListName>,
+  lists: Pick<ClusterSpec, ListName | 'externalLoadBalancer'>,
   { username, ...secrets }: Login,
   clusterId: string,
 ): PrecheckHost[] {
@@ -39,6 +39,7 @@ export function precheckHosts(
     ip: member.ip,
     role: roleOf(member),
     isMaster: isMaster(member),
+    behindBalancer: lists.externalLoadBalancer !== undefined,
     withEtcd: hasEtcd(member),
     kubeadmMakesEtcd: stacked && hasEtcd(member),
     clusterId,

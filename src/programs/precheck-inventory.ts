@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { cidrsSchema } from '#api/cidr.ts';
 import { canonicalIp, hostSchema, LISTS } from '#api/host.ts';
-import { DEFAULTS } from '#api/kubernetes-cluster.ts';
+import { DEFAULTS, endpointSchema } from '#api/kubernetes-cluster.ts';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { type PrecheckRequest, precheckHosts } from './precheck-hosts.ts';
 
@@ -16,6 +16,7 @@ export const inventorySchema = z.strictObject({
   masterList: hostList,
   nodeList: hostList,
   etcdList: hostList,
+  externalLoadBalancer: endpointSchema.optional(),
   podCIDR: cidrsSchema.default(DEFAULTS.podCIDR),
   serviceCIDR: cidrsSchema.default(DEFAULTS.serviceCIDR),
   username: hostSchema.shape.user.unwrap().default('root'),
@@ -109,6 +110,7 @@ export function readInventory(path: string, knownHostsFile: string | undefined):
     masterList: withPort(data.masterList),
     nodeList: withPort(data.nodeList),
     etcdList: withPort(data.etcdList),
+    externalLoadBalancer: data.externalLoadBalancer,
   };
   const login = { username: data.username, privateKey, password, knownHosts: pinned ?? '' };
   return {

@@ -45,6 +45,11 @@ describe('a host asks', () => {
     ]);
   });
 
+  it('as a worker behind a balancer of the site, no API server', () => {
+    const worker = { ...joining, behindBalancer: true };
+    expect(probesOf(worker, [stays('10.0.0.1', master), worker])).toEqual([]);
+  });
+
   it('as a member of etcd on a host of its own, the other members alone', () => {
     const members = ['10.0.0.4', '10.0.0.5'].map((ip) => asked(ip, 'etcd', { withEtcd: true }));
     const hosts = [...members, asked('10.0.0.1', 'control-plane', { isMaster: true })];

@@ -16,7 +16,8 @@ const hasEtcd = (host: AskedHost): boolean => host.role !== 'leaving' && host.wi
 /** The ports of `to` that `from` needs (kubernetes.io, Ports and Protocols). */
 function portsBetween(from: AskedHost, to: AskedHost): number[] {
   const ports: number[] = [];
-  if (isControlPlane(to) && (isNode(from) || isControlPlane(from))) ports.push(6443);
+  // Through a balancer of the site's a node needs no way to them, and before they run that one need not answer.
+  if (isControlPlane(to) && isNode(from) && !from.behindBalancer) ports.push(6443);
   if (isControlPlane(from) && isNode(to)) ports.push(10250);
   if (hasEtcd(to) && isControlPlane(from)) ports.push(2379);
   if (hasEtcd(to) && hasEtcd(from)) ports.push(2379, 2380);
