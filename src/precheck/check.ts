@@ -59,6 +59,8 @@ export interface Check {
   name: string;
   /** POSIX shell that changes nothing and answers by `say KEY VALUE`; run with those of all checks, in one command. */
   script?: (input: ScriptInput) => string;
+  /** Whether its script waits for other hosts; it then runs beside those of other checks. */
+  waits?: true;
   /** Variables that its script finds on a host, by name; every host of the operation is given. */
   variables?: (host: AskedHost, all: readonly AskedHost[]) => Readonly<Record<string, string>>;
   /** Its part of `precheck_limits`, with defaults. */

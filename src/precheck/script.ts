@@ -3,15 +3,21 @@ import type { AskedHost, Check, ScriptInput } from './check.ts';
 
 /**
  * The POSIX shell script that asks a host for all checks at once, so that a check costs no round trip. Each part stands
- * alone: a tool that a host lacks leaves a line out, and the check that needs the line says so.
+ * alone: a tool that a host lacks leaves a line out, and the check that needs the line says so. Parts that wait for other
+ * hosts run beside the rest.
  */
-export const scriptOf = (checks: readonly Check[], input: ScriptInput): string =>
-  [
+export function scriptOf(checks: readonly Check[], input: ScriptInput): string {
+  const part = ({ script }: Check): string[] =>
+    script ? [`( ${script(input).trim() || ':'}\n) 2>/dev/null`] : [];
+  return [
     'LC_ALL=C; export LC_ALL',
     `say() { printf '@%s %s\\n' "$1" "$2"; }`,
-    ...checks.flatMap(({ script }) => (script ? [`( ${script(input).trim() || ':'}\n) 2>/dev/null`] : [])),
+    ...checks.filter(({ waits }) => waits).flatMap((check) => part(check).map((text) => `${text} &`)),
+    ...checks.filter(({ waits }) => !waits).flatMap(part),
+    'wait',
     'exit 0\n',
   ].join('\n');
+}
 
 /** What stands before the script on one host: the variables of the checks. */
 export const variablesOf = (checks: readonly Check[], host: AskedHost, all: readonly AskedHost[]): string =>

@@ -7,6 +7,7 @@ const PATIENCE = '-m 5 --retry 20 --retry-delay 1 --retry-all-errors --retry-max
 /** Whether the host gets at the files that it will install. A curl that does not know these options is the check of versions'. */
 export const artifacts: Check = {
   name: 'artifacts',
+  waits: true,
   script: ({ artifactUrl }) =>
     artifactUrl === undefined
       ? ''

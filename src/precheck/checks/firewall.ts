@@ -43,13 +43,18 @@ export function probesOf(host: AskedHost, all: readonly AskedHost[]): string[] {
   return [...first, ...kubelets.slice(start), ...kubelets.slice(0, start)].slice(0, MOST);
 }
 
-/** Nothing listens yet on hosts that join: a port that is refused is one that packets reach. */
+/**
+ * Nothing listens yet on hosts that join: a port that is refused is one that packets reach. A port that is silent is asked
+ * twice: a host that does much else may not even have begun in that time.
+ */
 const script = `command -v bash >/dev/null && command -v timeout >/dev/null || exit 0
 set -f; set -- \${PROBES:-}
 while [ $# -ge 2 ]; do
   (
-    said=$(timeout ${PROBE_SECONDS} bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$1" "$2" 2>&1)
-    case $?,$said in 0,* | *refused*) ;; 124,*) say silent "$1 $2" ;; *) say silent "$1 $2 \${said##*: }" ;; esac
+    ask() { said=$(timeout ${PROBE_SECONDS} bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$1" "$2" 2>&1); }
+    ask "$1" "$2"; code=$?
+    [ $code != 124 ] || { ask "$1" "$2"; code=$?; }
+    case $code,$said in 0,* | *refused*) ;; 124,*) say silent "$1 $2" ;; *) say silent "$1 $2 \${said##*: }" ;; esac
   ) &
   shift 2
 done
@@ -58,6 +63,7 @@ wait`;
 /** Firewalls between hosts, each way by itself: a host asks the ports of others that it will need. */
 export const firewall: Check = {
   name: 'firewall',
+  waits: true,
   variables: (host, all) => ({ PROBES: probesOf(host, all).join(' ') }),
   script: () => script,
   good: '',
