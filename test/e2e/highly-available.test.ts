@@ -101,13 +101,6 @@ describe('a cluster of three control planes', () => {
     expect(JSON.stringify(body)).not.toContain(key.trim());
   });
 
-  it('has a kube-proxy that reads its own rules as it wrote them, so that none goes when it compares them', async () => {
-    const label = 'labels."io.kubernetes.container.name"==kube-proxy';
-    const script = `c=$(ctr -n k8s.io containers ls -q '${label}' | head -1)
-      ctr -n k8s.io tasks exec --exec-id rules "$c" nft --json list map ip kube-proxy service-ips`;
-    expect(await on(3, 'bash', '-c', script)).toMatch(/"concat": \["[\d.]+", "tcp", 443\]/);
-  });
-
   it.each([0, 1, 2])('is reached by its worker while control plane %i is frozen', async (index) => {
     expect(await readyThroughEndpoint(3)).toBe('ok');
     await faults.pause(host(index));

@@ -300,7 +300,7 @@ describe('a cluster with a spare host', () => {
   it('goes; until then no request failed', async () => {
     await history?.end();
     // What is looked for below was there.
-    expect(await sh(WORKER, 'ip -6 route; nft list tables')).toMatch(/flannel-v6\.1[\s\S]*ip6 flannel-ipv6/);
+    expect(await sh(WORKER, 'ip -6 route; nft list tables')).toMatch(/flannel-v6\.1[\s\S]*table ip6 nat/);
     await deleteCluster(meta, NAME);
     for (const index of meta.hosts.keys()) expect(await traces(index), host(index).name).toEqual([]);
   });
