@@ -11,7 +11,7 @@ export async function hostFolder(): Promise<string> {
   await mkdir(join(root, 'var/lib/matryoshka'), { recursive: true });
   await mkdir(join(root, 'etc/matryoshka'), { recursive: true });
   await writeFile(join(root, 'etc/matryoshka/made'), 'cluster mine\n');
-  // What its kernel has.
+  // Features of its kernel.
   await mkdir(join(root, 'proc/sys/net/bridge'), { recursive: true });
   await writeFile(join(root, 'proc/filesystems'), 'nodev\toverlay\n');
   return root;

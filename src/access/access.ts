@@ -15,7 +15,7 @@ import { type Reviews, reviewsBy } from './reviews.ts';
 const REMEMBER_MS = 10_000;
 const REMEMBERED = 1000;
 
-/** Of whom a token is. Tokens that are nobody's are remembered apart: they push no valid one out. */
+/** The user of each token. Invalid tokens have a cache of their own, so they push no valid token out. */
 function remembering(clock: Clock, ask: (token: string) => Promise<User | undefined>) {
   const people = recentMap<{ person: User; untilMs: number }>(REMEMBERED);
   const strangers = recentMap<number>(REMEMBERED);

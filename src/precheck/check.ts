@@ -21,7 +21,7 @@ export interface CheckedHost {
   said: Said;
   /** The operation's cluster. */
   clusterId: string;
-  /** Ids of clusters that whoever asks for this one may know: those of its namespace. */
+  /** Ids of the clusters of the same namespace, which messages may name. */
   ownClusters?: readonly string[] | undefined;
   /** The cluster whose remains may be wiped here. */
   reclaim?: string | undefined;

@@ -70,7 +70,7 @@ function asJunit({ hosts, problems }: PrecheckReport, checks: readonly Check[]):
         .map(({ message }) => plain(message));
     const names = checks.map((check) => check.name);
     const connection = own.map(({ check }) => check).filter((check) => !names.includes(check));
-    // Of a host that was not reached no check was asked.
+    // No check ran on a host that was not reached.
     const asked = connection.length > 0 ? [...new Set(connection)] : names;
     const cases = asked.map((check) => {
       const [errors, warnings] = [of(check, 'error'), of(check, 'warning')];

@@ -78,7 +78,7 @@ export const runOrderSchema = z.object({
    * cluster of the namespace, or '' for one of another namespace. None of them may join as another host.
    */
   knownMachines: z.record(z.string(), z.string()).optional(),
-  /** Ids of the clusters of its namespace that are on record. Ids of others are told to nobody. */
+  /** Ids of the clusters of its namespace that are on record. No message names the ids of others. */
   ownClusters: z.array(z.string()).optional(),
   /** SSH user where a host names none. */
   username: z.string(),

@@ -120,7 +120,7 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
     paths,
     components: {
       schemas,
-      // Of paths, not of operations: a method that a path lacks, and routes that are not implemented yet.
+      // They belong to paths, not to operations: a method that a path lacks, a route that is not implemented yet.
       responses: { MethodNotAllowed: error(405), NotImplemented: error(501) },
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
     },

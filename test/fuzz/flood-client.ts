@@ -5,7 +5,7 @@ import { sleep } from '#base/clock.ts';
 
 /**
  * Sends requests that no valid token comes with, at a steady rate: `node flood-client.ts <url> <ca> <per second> <seconds>`.
- * A process of its own, so that whoever measures is not kept waiting. Prints how many were answered with what, as JSON.
+ * A process of its own, so that it does not delay the measurement. Prints the number of answers by status, as JSON.
  */
 const [url = '', caPath = '', perSecond = '1000', seconds = '60'] = process.argv.slice(2);
 const ca = readFileSync(caPath, 'utf8');

@@ -56,7 +56,7 @@ async function call(words: readonly Word[]): Promise<void> {
     for (const [, path] of (text ?? '').matchAll(/^Exec\w+=[-+!]*(\/usr\/bin\/\S+)/gm))
       called.add(path ?? '');
   }
-  // What a variable names is a program of ours, or what a caller of the function named.
+  // A variable names a program of ours, or one that the function's caller named.
   if (name === undefined) return;
   called.add(name);
   const shell = rest.indexOf('-c');

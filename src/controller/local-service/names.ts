@@ -60,7 +60,7 @@ export function serviceNames(name: string, { nodes, mine, isAnothers }: NamesInU
   const withPlain = Map.groupBy(namesOf, ({ plain }) => plain);
   for (const { node, plain, short } of namesOf) {
     if (given.has(node)) continue;
-    // Of nodes a.b and a-b the latter is called so by its own name.
+    // Node a-b has the plain name of a.b as its own, so a.b gets a hash.
     const isAmbiguous = node.includes('.') && (withPlain.get(plain) ?? []).length > 1;
     const canBePlain = plain.length <= MAX_LABEL && !isAmbiguous && !used.has(plain) && !isAnothers(plain);
     given.set(node, canBePlain ? plain : short);

@@ -39,7 +39,7 @@ it.each([
   });
   socket.destroy();
   expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /);
-  // What was not read is not read later either.
+  // The server does not read the rest of the body later either.
   expect(String(answer)).toMatch(/^connection: close\r$/im);
 });
 

@@ -48,7 +48,7 @@ export async function keepReport(
         [labels.attempt]: String(attempt),
       },
       annotations: { [marks.cluster]: `${cluster.namespace}/${cluster.name}` },
-      // A report may hold a kubeconfig: it goes with the log of its attempt, whoever forgets to remove it.
+      // A report may hold a kubeconfig: the garbage collector removes it with the log of its attempt.
       ...(head ? { ownerReferences: [ownedBy(head)] } : {}),
     },
     type: 'Opaque',

@@ -93,7 +93,7 @@ async function missingRight(
     },
   );
   if (usesSecretAnew({ old, next, hosts })) {
-    // The uid of the object as it is stored: nobody makes a Secret his own by a uid that he writes himself.
+    // The uid of the stored object: a user who writes another uid does not own that object's Secret.
     const { uid: _uid, ...metadata } = next.metadata;
     const stored = old?.metadata.uid === undefined ? {} : { uid: old.metadata.uid };
     const use = secretUseOf({ ...next, metadata: { ...metadata, ...stored } }, namespace);

@@ -54,7 +54,7 @@ export type Health =
 export type Turn =
   | { kind: 'now' }
   /**
-   * `before`: how many begin before it, rounded; undefined while nobody has counted. `most`: how many run at once.
+   * `before`: how many begin before it, rounded; undefined before the first count. `most`: how many run at once.
    * `mostOfOne`: how many of one namespace, if these run.
    */
   | { kind: 'waits'; before: number | undefined; most: number; mostOfOne?: number };
