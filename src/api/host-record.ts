@@ -46,6 +46,9 @@ export const hostRecordStatusSchema = z.object({
   taken: z.boolean().optional().meta({
     description: 'That its cluster uses an unclean host again; nobody else may take it.',
   }),
+  resets: z.int().optional().meta({
+    description: 'Further operations that could not reset the host since it left.',
+  }),
   machineId: z.string().max(64).optional().meta({ description: '/etc/machine-id at the first contact.' }),
   hostKeys: z
     .array(z.string().max(8192))

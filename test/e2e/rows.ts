@@ -36,6 +36,7 @@ const LIGHT = [
   'dual-stack',
   'life-by-annotation',
   'refusals',
+  'unfit-hosts',
   'sudo',
   // Three control planes as well, and so not at first, when all lanes make clusters at once.
   'life-by-rest',

@@ -323,8 +323,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a host that is away is tried at the same pace for ever',
     file: `${CLUSTER}/decide/reset-left.ts`,
-    from: '2 ** Math.min',
-    to: '1 ** Math.min',
+    from: '2 ** resets',
+    to: '1 ** resets',
     witness: life('is tried again, after', 'reset-left'),
   },
   {

@@ -25,6 +25,7 @@ import { healthEvents } from './decide/health.ts';
 import type { Outcome, Stall } from './decide/outcome.ts';
 import { Refusal } from './decide/refusal.ts';
 import { remediationEvents } from './decide/remedy.ts';
+import { REFUSED_RESET_MS } from './decide/reset-left.ts';
 import { type Health, inFlight, type Snapshot } from './decide/snapshot.ts';
 import { decide } from './decide/table.ts';
 import { acceptedOperation, writeStatus } from './finish.ts';
@@ -149,7 +150,12 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
           : undefined;
       return await finish(client, snapshot, outcome, accepted);
     } catch (error) {
-      if (error instanceof Refusal) return finish(client, snapshot, refused(snapshot, error));
+      if (error instanceof Refusal) {
+        // Nothing that a user asked is held up.
+        const isOurs = signal === 'unreset';
+        const next: Outcome = isOurs ? { kind: 'wait', ms: REFUSED_RESET_MS } : refused(snapshot, error);
+        return finish(client, snapshot, next);
+      }
       // Somebody wrote meanwhile: their change wakes us, and this decision is void.
       if (isConflict(error) || (isNotFound(error) && !clusters.get(key))) return { requeueAfterMs: 200 };
       // A quota, a policy, a right that is missing: it ends nothing, for whoever made the rule can lift it.

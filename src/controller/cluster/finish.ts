@@ -33,7 +33,7 @@ export async function acceptedOperation(
     await readHooks(client, cluster, plan.hooks);
   }
   const { [annotations.plan]: agreed, [annotations.requestedBy]: asker } = cluster.metadata.annotations ?? {};
-  const by = outcome.operation === 'delete' ? deleterOf(cluster) : asker;
+  const by = outcome.requestedBy ?? (outcome.operation === 'delete' ? deleterOf(cluster) : asker);
   const sequence = await anchors.takeSequence(clusterId, cluster, (taken) => ({
     sequence: taken,
     hosts: [...plan.hosts],

@@ -153,18 +153,6 @@ const performers: { [K in Effect['kind']]: Perform<K> } = {
     await deps.client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge' });
     deps.event('Warning', 'Remediation', message);
   },
-  ask: async ({ word, requestId, message }, { cluster }, { client, event }) => {
-    const { resourceVersion } = cluster.metadata;
-    const marked = {
-      [annotations.operation]: word,
-      [annotations.requestId]: requestId,
-      [annotations.requestedBy]: 'remediation',
-    };
-    // Not over a request that a user has written since.
-    const patch = { metadata: { annotations: marked, resourceVersion } };
-    await client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, keyOf(cluster), patch, { type: 'merge' });
-    event('Normal', 'ResetAgain', message);
-  },
   'raise-sequence': ({ to }, { clusterId }, { anchors }) => anchors.raiseSequence(clusterId, to),
   'delete-object': async (_effect, { cluster }, { client }) => {
     const { uid } = cluster.metadata;

@@ -46,8 +46,6 @@ export type Effect =
     }
   /** A spare host in the place of a control plane, in the spec, with the word that asks for it. */
   | ({ kind: 'remedy'; requestId: string; message: string } & Remedy)
-  /** The word of an operation that the operator asks by itself, without an edit. */
-  | { kind: 'ask'; word: string; requestId: string; message: string }
   | { kind: 'answer'; word: string; applied: boolean }
   /** The cluster's count of operations, where hosts know a later one. */
   | { kind: 'raise-sequence'; to: number }
@@ -74,7 +72,7 @@ export type Outcome =
   /** Look again later, and say why if a person should know. `keepsPlace`: what runs is ending, so its place in the queue is not given back. */
   | { kind: 'wait'; ms: number; stall?: Stall; plan?: PlanStatus; keepsPlace?: true }
   /** Take the next sequence and write the operation down; the work starts at the next reconcile. */
-  | { kind: 'accept'; operation: OperationName; request: Request }
+  | { kind: 'accept'; operation: OperationName; request: Request; requestedBy?: string }
   /** Write, wake again. */
   | { kind: 'move'; to: Phase; because: string; operation: Partial<OperationStatus> }
   /** Do, in order; each is idempotent, and a throw is retried. */

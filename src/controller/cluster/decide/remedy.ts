@@ -11,6 +11,7 @@ import { replace } from '#operations/replace.ts';
 import { agreedHash, lastSequence, planFor } from './agreed.ts';
 import { isObserved } from './health.ts';
 import { type Effect, type Outcome, type Stall, textOfProblems } from './outcome.ts';
+import { isResetAgain } from './reset-left.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Remediation: a control plane that stays away is replaced by a spare host of `spec.policy`. */
@@ -136,7 +137,8 @@ function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, remedy: Remed
 export function dueRemedy(snapshot: Snapshot): Found['due'] {
   const { cluster, operation, hosts } = snapshot;
   if (!wantsRemedy(cluster) || !isObserved(cluster)) return undefined;
-  const hasFailed = (operation?.result ?? 'finished') !== 'finished';
+  const hasFailed =
+    operation?.result !== undefined && operation.result !== 'finished' && !isResetAgain(operation);
   if (hasFailed && hosts.some((host) => stateOf(host) !== 'Joined')) return undefined;
   return remediationOf(snapshot, true)?.due;
 }

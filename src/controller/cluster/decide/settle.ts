@@ -177,7 +177,14 @@ function leftBehind(
   const message = `${ip} could not be reset and is remembered as ${state.toLowerCase()}: ${why}`;
   const warning: Stall = { reason: state === 'Lost' ? 'HostChanged' : 'HostUnclean', message };
   const free = record.status?.taken ? { taken: false } : {};
-  return { ip, status: { ...noteOf(snapshot, task, state, host, why), ...free }, warning };
+  const resets = resetsOf(snapshot, record);
+  return { ip, status: { ...noteOf(snapshot, task, state, host, why), ...free, resets }, warning };
+}
+
+/** How many operations did not reset it since it left, counted once for each. */
+function resetsOf({ operation }: Snapshot, { status: { resets, lastRun } = {} }: HostRecord): number {
+  if (resets === undefined) return 0;
+  return lastRun?.sequence === operation?.sequence ? resets : resets + 1;
 }
 
 const wasTouched = ({ status }: HostRecord): boolean =>

@@ -1,6 +1,6 @@
 import { appliedOperation } from '#api/cluster-facts.ts';
 import { findCondition, type Stated, withCondition, withoutCondition } from '#api/conditions.ts';
-import { type HostRecord, stateOf } from '#api/host-record.ts';
+import { stateOf } from '#api/host-record.ts';
 import type { ClusterStatus, OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { type Phase, WORDS } from '#api/words.ts';
@@ -12,14 +12,13 @@ import { ailmentOf, healthConditions, nodesOf, observedReady } from './health.ts
 import type { Outcome, Stall } from './outcome.ts';
 import { doingOf, queued } from './queued.ts';
 import { remediationConditions } from './remedy.ts';
+import { isResetAgain } from './reset-left.ts';
 import type { Snapshot } from './snapshot.ts';
-import { summaryOf } from './summary.ts';
+import { attention, countsOf, summaryOf } from './summary.ts';
 import { jobName } from './work-rules.ts';
 
 /** How many requests of each word are remembered. */
 const REMEMBERED = 20;
-/** How many hosts that need attention are named. */
-const MAX_HOSTS = 100;
 /** Below what the CRD takes, so that no report, however long, can make a status that is refused. */
 const MAX_REASON = 256;
 const MAX_MESSAGE = 3500;
@@ -107,22 +106,6 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
   return status;
 }
 
-/** Hosts that a person must look at; a cluster has up to a thousand, and its status must stay small. */
-const attention = (hosts: readonly HostRecord[]): NonNullable<ClusterStatus['hosts']> =>
-  hosts
-    .filter((host) => stateOf(host) !== 'Joined')
-    .slice(0, MAX_HOSTS)
-    .map((host) => {
-      const message = host.status?.lastRun?.message;
-      return { ip: host.spec.ip, state: stateOf(host), ...(message === undefined ? {} : { message }) };
-    });
-
-function countsOf(hosts: readonly HostRecord[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const host of hosts) counts[stateOf(host)] = (counts[stateOf(host)] ?? 0) + 1;
-  return counts;
-}
-
 function progress(old: ClusterStatus, outcome: Outcome, now: Date, accepted?: OperationStatus): Next {
   const requests = old.requests ?? [];
   const present: Next = {
@@ -153,7 +136,7 @@ function progress(old: ClusterStatus, outcome: Outcome, now: Date, accepted?: Op
       ...(hooksDone === undefined ? {} : { hooksDone }),
     };
     return {
-      phase: done ? (findOperation(operation.name)?.ends ?? 'Running') : 'Failed',
+      phase: phaseAfter(operation),
       operation,
       requests: withResult(requests, operation),
       reason: reason.slice(0, MAX_REASON),
@@ -161,6 +144,11 @@ function progress(old: ClusterStatus, outcome: Outcome, now: Date, accepted?: Op
     };
   }
   return present;
+}
+
+function phaseAfter(operation: OperationStatus): Phase {
+  if (operation.result === 'finished') return findOperation(operation.name)?.ends ?? 'Running';
+  return isResetAgain(operation) ? 'Running' : 'Failed';
 }
 
 function remember(requests: readonly RequestRecord[], record: RequestRecord): RequestRecord[] {
@@ -192,6 +180,7 @@ function stallOf(
 ): Stall | undefined {
   if (found) return found;
   if (running || operation?.result === undefined || operation.result === 'finished') return undefined;
+  if (isResetAgain(operation)) return undefined;
   // What failed is not asked for any more: the spec is what is there again.
   if (operation.name !== 'delete' && isWhatIsThere(snapshot)) return undefined;
   return operation.result === 'cancelled'

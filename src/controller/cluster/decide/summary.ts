@@ -1,5 +1,5 @@
 import { type HostRecord, stateOf } from '#api/host-record.ts';
-import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import type { ClusterStatus, OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import type { Stall } from './outcome.ts';
@@ -62,4 +62,23 @@ export function summaryOf(
   return phase === '' && !created
     ? `not asked for yet: annotate ${annotations.operation}=${WORDS.create.asked}`
     : phase;
+}
+
+/** How many hosts that need attention are named. */
+const MAX_HOSTS = 100;
+
+/** Hosts that a person must look at; a cluster has up to a thousand, and its status must stay small. */
+export const attention = (hosts: readonly HostRecord[]): NonNullable<ClusterStatus['hosts']> =>
+  hosts
+    .filter((host) => stateOf(host) !== 'Joined')
+    .slice(0, MAX_HOSTS)
+    .map((host) => {
+      const message = host.status?.lastRun?.message;
+      return { ip: host.spec.ip, state: stateOf(host), ...(message === undefined ? {} : { message }) };
+    });
+
+export function countsOf(hosts: readonly HostRecord[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const host of hosts) counts[stateOf(host)] = (counts[stateOf(host)] ?? 0) + 1;
+  return counts;
 }

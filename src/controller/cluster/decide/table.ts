@@ -6,7 +6,7 @@ import * as cancel from './cancel-rules.ts';
 import * as hooks from './hook-rules.ts';
 import type { Outcome } from './outcome.ts';
 import { applyRemedy } from './remedy.ts';
-import { askReset, restUntilReset } from './reset-left.ts';
+import { acceptReset, restUntilReset } from './reset-left.ts';
 import * as rules from './rules.ts';
 import { type RestSignal, restSignalOf, type WorkSignal, workSignalOf } from './signal.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -32,7 +32,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   invalid: rules.invalid,
   keyless: rules.mendKubeconfig,
   remedied: applyRemedy,
-  unreset: askReset,
+  unreset: acceptReset,
   quiet: restUntilReset,
 };
 
