@@ -112,15 +112,15 @@ export const ofNetworks: readonly Mutant[] = [
   {
     name: 'the forwarding that a Network switched on stays on',
     file: 'src/bridges/host/bridges.sh',
-    from: 'restore_sysctl "$value" || exit 1',
-    to: ':',
+    from: 'while read -r value; do restore_sysctl "$value" || exit 1; done',
+    to: 'while read -r _; do :; done',
     witness: onHosts('leave no trace'),
   },
   {
     name: 'a Network makes a router of its host',
     file: 'src/bridges/host/bridges.sh',
-    from: 'oifname != \\"mxn-*\\" drop',
-    to: 'oifname != \\"mxn-*\\" accept',
+    from: '\\} drop',
+    to: '\\} accept',
     witness: onHosts('make no router of the host'),
   },
 ];

@@ -25,7 +25,7 @@ all_forward() {
 }
 # Links that forward because of us.
 turned_on() { made_of sysctl | sed -n 's|^net/ipv4/conf/\(.*\)/forwarding=0$|\1|p' | sort -u; }
-# The links by which nothing may come in but for our bridges; none where the host is a router for others too.
+# The links between which nothing may pass; none where the host is a router for others too.
 confined() { is_router || turned_on | paste -sd, -; }
 state_of() { printf '%s\n%s' "$(sum_of "$1")" "$(confined)"; }
 is_ours() {
@@ -97,7 +97,7 @@ table ip $BRIDGE {
   }
   ${only:+chain forward {
     type filter hook forward priority 0; policy accept;
-    iifname { \"${only//,/\", \"}\" \} oifname != \"mxn-*\" drop
+    iifname { \"${only//,/\", \"}\" \} oifname { \"${only//,/\", \"}\" \} drop
   \}}
 }
 RULES
@@ -106,8 +106,14 @@ RULES
   write_file "$sums/$BRIDGE" 600 "$(state_of "$BRIDGE")" || exit 1
 }
 
+restore_all() {
+  made_of sysctl | tac | while read -r value; do restore_sysctl "$value" || exit 1; done || exit 1
+}
+
 remove_bridge() {
   only_ours
+  # Before the last table goes, whose rule keeps the host from being a router.
+  [ "$(made_links)" != "$BRIDGE" ] || restore_all
   ! is_ours "$BRIDGE" || ip link delete dev "$BRIDGE" || exit 1
   ! is_made table "ip $BRIDGE" || ! has_table "$BRIDGE" || nft delete table ip "$BRIDGE" || exit 1
   rm -f "$sums/$BRIDGE"
@@ -118,7 +124,7 @@ remove_bridge() {
 leave() {
   only_ours
   [ -z "$(made_links)" ] || exit 0
-  made_of sysctl | tac | while read -r value; do restore_sysctl "$value" || exit 1; done || exit 1
+  restore_all
   rm -f "$manifest"
   # shellcheck disable=SC2086
   "$R/usr/local/sbin/matryoshka-fence" release $RUN > /dev/null || exit 1

@@ -64,7 +64,8 @@ made_of shared | while read -r family table chain; do
   part=(table "$family" "$table")
   [ -z "$chain" ] || part=(chain "$family" "$table" "$chain")
   rules=$(nft list "${part[@]}" 2>/dev/null) || continue
-  grep -qvE '^(table .*|\}|\s*(chain .*|\}|type .*|))$' <<< "$rules" || nft delete "${part[@]}"
+  # A policy other than "accept" is a rule too.
+  grep -qvE '^(table .*|\}|\s*(chain .*|\}|type .*policy accept;|))$' <<< "$rules" || nft delete "${part[@]}"
 done
 unmake || stayed=1
 exit $stayed

@@ -1,6 +1,6 @@
 # One packet through the pod network to each node that joins, and its answer: a firewall that drops VXLAN between hosts shows
-# nowhere else. flannel gives the first address of a node's podCIDR to its own link there, and the kubelet listens on all
-# addresses; a refusal is an answer too.
+# nowhere else. flannel gives the first address of a node's podCIDR to its own link there. Any answer will do: of the kubelet,
+# which listens on all addresses, of a firewall that rejects, or to a ping.
 case $NETWORK in flannel*) ;; *) exit 0 ;; esac
 PORT=10250
 deadline=$(($(date +%s) + ${REACH_SECONDS:-30}))
@@ -8,7 +8,8 @@ out=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.
 own=" $(ip -o addr show | awk '{ sub(/\/.*/, "", $4); print $4 }' | paste -sd' ') "
 answers() { # ADDRESS
   local said
-  said=$(LC_ALL=C timeout 2 bash -c "exec 3<>/dev/tcp/$1/$PORT" 2>&1) || [[ $said == *refused* ]]
+  said=$(LC_ALL=C timeout 2 bash -c "exec 3<>/dev/tcp/$1/$PORT" 2>&1) || [[ $said == *refused* || $said == *'No route to host'* ]] ||
+    { command -v ping > /dev/null && ping -c 1 -W 1 "$1" > /dev/null 2>&1; }
 }
 while read -r node rest; do
   [[ " $NODES " == *" $node "* ]] || continue
@@ -18,7 +19,7 @@ while read -r node rest; do
     [[ $own != *" $address "* ]] || continue
     until answers "$address"; do
       [ "$(date +%s)" -lt "$deadline" ] ||
-        fail "pods of node $node are not reached: no answer from $address port $PORT, which is $host in the pod network; let UDP 8472 (VXLAN) pass between all hosts, both ways, and what comes from the pod network"
+        fail "pods of node $node are not reached: neither port $PORT nor a ping of $address, which is $host in the pod network, is answered; let UDP 8472 (VXLAN) pass between all hosts, both ways, and let in what comes from the pod network"
       sleep 0.5
     done
   done
