@@ -15,7 +15,7 @@ const OTHERS = /drain\/files\/drain/;
 const WRITES =
   /(?<!-)\b(own|put|mark|unpack|binary|archive|overwrite|write_file|add_made|enable_unit|put_copy|differing|bring_programs|mv|cp|tee|install|truncate) |sed -i|>\s*"?[$/]/;
 const codeOf = (text: string) =>
-  text.replaceAll(/^\s*#.*$/gm, '').replaceAll(/[0-9&]?> ?(\/dev\/null|&[0-9])/g, '');
+  text.replaceAll(/^\s*#.*$/gm, '').replaceAll(/[0-9&]?<?> ?(\/dev\/(null|tcp)|&[0-9])/g, '');
 
 const canMount =
   (await execa('unshare', ['--mount', '--pid', '--fork', 'true'], { reject: false })).exitCode === 0;

@@ -5,7 +5,7 @@ case $NETWORK in flannel*) ;; *) exit 0 ;; esac
 PORT=10250
 deadline=$(($(date +%s) + ${REACH_SECONDS:-30}))
 out=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address} | {.spec.podCIDRs[*]}{"\n"}{end}' 2>&1) || fail "$out"
-own=" $(ip -o addr show | awk '{ sub(/\/.*/, "", $4); print $4 }' | paste -sd' ') "
+here=" $(ip -o addr show | awk '{ sub(/\/.*/, "", $4); print $4 }' | paste -sd' ') "
 answers() { # ADDRESS
   local said
   said=$(LC_ALL=C timeout 2 bash -c "exec 3<>/dev/tcp/$1/$PORT" 2>&1) || [[ $said == *refused* || $said == *'No route to host'* ]] ||
@@ -16,7 +16,7 @@ while read -r node rest; do
   host=${rest%% *}
   for cidr in ${rest#*|}; do
     address=${cidr%/*}
-    [[ $own != *" $address "* ]] || continue
+    [[ $here != *" $address "* ]] || continue
     until answers "$address"; do
       [ "$(date +%s)" -lt "$deadline" ] ||
         fail "pods of node $node are not reached: neither port $PORT nor a ping of $address, which is $host in the pod network, is answered; let UDP 8472 (VXLAN) pass between all hosts, both ways, and let in what comes from the pod network"
