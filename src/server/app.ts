@@ -9,6 +9,7 @@ import { jobCallersBy } from './auth/job-caller.ts';
 import type { JobApp } from './auth/route-deps.ts';
 import { strangersBy } from './auth/strangers.ts';
 import { auditRequests } from './http/audit.ts';
+import { onDeparture } from './http/departure.ts';
 import type { ServerDeps } from './http/deps.ts';
 import { serveDocs } from './http/docs.ts';
 import { handleErrors } from './http/errors.ts';
@@ -93,7 +94,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
           strangers.admit(request.ip, authorization);
           request.person = await auth.personOf(authorization);
           strangers.isValid(request.ip, authorization);
-          reply.raw.once('close', atOnce.enter(request.person.username));
+          onDeparture(request.raw, reply.raw, atOnce.enter(request.person.username));
         });
         takeAnyContentType(people);
         for (const add of routes) add(people, ofPeople);

@@ -1,6 +1,9 @@
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Fields, Logger } from '#base/log.ts';
 import { asksOfAlice } from '../testing/asks-of-alice.ts';
+import { eventually } from '../testing/eventually.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
 let world: RestWorld;
@@ -69,4 +72,23 @@ it('answers 64 requests of one user at once, and all of them one after another',
   expect(statuses.filter((status) => status === 200)).toHaveLength(64);
   expect(statuses.filter((status) => status === 429)).toHaveLength(36);
   for (let asked = 0; asked < 70; asked += 1) expect((await look()).status).toBe(200);
+});
+
+it('takes back the requests of clients that leave while their token is reviewed', async () => {
+  const { port } = new URL(await world.app.listen({ host: '127.0.0.1', port: 0 }));
+  const token = await world.tokenOf(world.namespace, 'alice');
+  const before = lines.length;
+  const leave = ({ socket }: IncomingMessage) => socket.destroy();
+  world.app.server.on('request', leave);
+  for (let made = 0; made < 64; made += 1) {
+    const client = connect(Number(port), '127.0.0.1').on('error', () => {});
+    client.write(
+      `GET /api/v1${path('told')} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    );
+  }
+  await eventually(async () => lines.length >= before + 64 || undefined);
+  world.app.server.off('request', leave);
+  const look = () => world.call(alice(), 'GET', path('told'));
+  const statuses = (await Promise.all(Array.from({ length: 64 }, look))).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([200]));
 });

@@ -7,6 +7,7 @@ import { BROKEN_OFF, getLogs, LOG_END_TRAILER, type LogEnd } from '#rest/looking
 import type { PeopleDeps } from '../auth/route-deps.ts';
 import { clusterIn, keyOf } from '../clusters/requests.ts';
 import { addressOf } from '../http/address.ts';
+import { onDeparture } from '../http/departure.ts';
 import { serve } from '../http/serve.ts';
 import { followLimit, logLimit } from '../http/user-limit.ts';
 import { endOfLog, liveLog, sharedReads } from './log-reader.ts';
@@ -52,7 +53,7 @@ export const logRoutes = (app: FastifyInstance, deps: LogDeps): void => {
     }
     const leave = followers.enter(person.username);
     const gone = new AbortController();
-    raw.once('close', () => {
+    onDeparture(raw, reply.raw, () => {
       gone.abort(new Error('nobody listens'));
       leave();
     });
