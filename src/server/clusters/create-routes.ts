@@ -125,7 +125,7 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
     made = found;
   }
   try {
-    if (privateKey !== undefined) await keepCredentials(client, made, credentialsFor(made, privateKey));
+    if (privateKey !== undefined) await keepCredentials(deps, made, credentialsFor(made, privateKey));
     await ask(client, made, { word: WORDS.create.asked, person, plan });
   } catch (error) {
     const { uid } = made.metadata;
@@ -156,7 +156,7 @@ function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<voi
     const prepare =
       privateKey === undefined
         ? undefined
-        : () => keepCredentials(client, cluster, credentialsFor({ ...cluster, spec }, privateKey));
+        : () => keepCredentials(deps, cluster, credentialsFor({ ...cluster, spec }, privateKey));
     return { word: WORDS.create.asked, person, change: spec.cluster, plan, prepare };
   };
   return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);

@@ -3,6 +3,8 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import type { ObjectKey, OwnerReference } from '#api/meta.ts';
 import { credentialsSecretName } from '#api/names.ts';
 import { markOf, ownershipOf } from '#api/own-secret.ts';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '#runtime/wire/api-error.ts';
 import { apiVersionOf } from '#runtime/wire/resource-path.ts';
@@ -36,18 +38,24 @@ export async function takenSecret(
   return found && isForeign(found, cluster) ? takenReason(name) : undefined;
 }
 
-/** Puts back what a write replaced, unless the Secret has changed since. */
+/** Puts back what a write replaced, unless the Secret has changed since. Never throws: the caller has an error to answer. */
 export type Undo = () => Promise<void>;
+
+interface WriteDeps {
+  client: Client;
+  log: Logger;
+}
 
 /**
  * Stores the key of a REST request in the Secret of the cluster. The cluster owns the Secret, so both are deleted together.
  * Throws HttpError 409 if the Secret of that name belongs to something else.
  */
 export async function keepCredentials(
-  client: Client,
+  deps: WriteDeps,
   cluster: KubernetesCluster,
   { username, privateKey }: Credentials,
 ): Promise<Undo> {
+  const { client } = deps;
   const { namespace = '' } = cluster.metadata;
   const owner = ownerOf(cluster);
   const name = credentialsSecretName(owner.name);
@@ -62,10 +70,9 @@ export async function keepCredentials(
     data: secretData({ username, 'ssh-privatekey': privateKey }),
   };
   try {
-    const { metadata } = await client.create<Secret>(SECRETS, secret);
-    const { uid, resourceVersion } = metadata;
-    return () =>
-      unlessChanged(client.delete(SECRETS, { namespace, name }, { preconditions: { uid, resourceVersion } }));
+    const created = await client.create<Secret>(SECRETS, secret);
+    // The server has no right to delete Secrets. An empty one opens nothing, and goes with the cluster.
+    return () => putBack(deps, { ...created, data: {} });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const found = await client.get<Secret>(SECRETS, { namespace, name });
@@ -79,15 +86,20 @@ export async function keepCredentials(
       ...found,
       metadata: { ...found.metadata, resourceVersion: written.metadata.resourceVersion ?? '' },
     };
-    return () => unlessChanged(client.update(SECRETS, back));
+    return () => putBack(deps, back);
   }
 }
 
 /** A Secret that was changed or deleted since is no longer the one to put back. */
-async function unlessChanged(write: Promise<unknown>): Promise<void> {
+async function putBack({ client, log }: WriteDeps, secret: Secret): Promise<void> {
   try {
-    await write;
+    await client.update<Secret>(SECRETS, secret);
   } catch (error) {
-    if (!isConflict(error) && !isNotFound(error)) throw error;
+    if (isConflict(error) || isNotFound(error)) return;
+    const { namespace, name } = secret.metadata;
+    log.warn(
+      { namespace, name, error: messageOf(error) },
+      'the key of a refused request stays in its Secret',
+    );
   }
 }

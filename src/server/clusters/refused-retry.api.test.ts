@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { secretText } from '#api/core.ts';
+import { SECRETS, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import type { Resource } from '#api/meta.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
@@ -22,8 +22,8 @@ const admissionregistration = (kind: string, plural: string): Resource => ({
   namespaced: false,
 });
 
-/** Refuses every update of the cluster of that name, as an admission webhook may. */
-async function refuseUpdates(name: string): Promise<void> {
+/** Refuses updates of the cluster of that name, as an admission webhook may; `expression` allows some. */
+async function refuseUpdates(name: string, expression = 'false'): Promise<void> {
   const policyName = `refuse-${name}`;
   await world.admin.create(
     admissionregistration('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
@@ -42,7 +42,7 @@ async function refuseUpdates(name: string): Promise<void> {
             },
           ],
         },
-        validations: [{ expression: 'false', message: 'not today' }],
+        validations: [{ expression, message: 'not today' }],
       },
     },
   );
@@ -54,7 +54,7 @@ async function refuseUpdates(name: string): Promise<void> {
   const key = { namespace: world.namespace, name };
   await eventually(() =>
     world.admin
-      .patch(KUBERNETES_CLUSTERS, key, label, { type: 'merge', dryRun: true })
+      .patch(KUBERNETES_CLUSTERS, key, label, { type: 'merge' })
       .then(() => undefined)
       .catch(() => true),
   );
@@ -76,4 +76,15 @@ it('stores the new key of a retry that is accepted', async () => {
   const { private: key } = keyPair();
   expect((await retry('renewed', key)).status).toBe(200);
   expect(secretText(await secretOf('renewed'), 'ssh-privatekey')).toBe(`${key.trim()}\n`);
+});
+
+it('answers why a retry failed, and leaves no key in a Secret that was not there', async () => {
+  expect((await create('lost')).status).toBe(200);
+  await world.admin.delete(SECRETS, { namespace: world.namespace, name: 'lost-ssh' });
+  await refuseUpdates('lost', 'request.dryRun');
+  expect(await retry('lost', keyPair().private)).toMatchObject({
+    status: expect.toSatisfy((status: number) => status < 500),
+    text: expect.stringContaining('not today'),
+  });
+  expect((await secretOf('lost'))?.data ?? {}).toEqual({});
 });
