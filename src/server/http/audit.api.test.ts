@@ -48,6 +48,17 @@ it('names who asked what of which object, in one line for each request, kubeconf
   expect(JSON.stringify(lines)).not.toContain(key.slice(50, 90));
 });
 
+it('names the namespace that the handler acts on, whatever the body leaves empty', async () => {
+  for (const namespace of ['', null]) {
+    const answer = await world.call(alice(), 'DELETE', path('missing'), { namespace });
+    expect(lineOf(answer)).toEqual([
+      expect.objectContaining({ verb: 'deleteCluster', namespace: world.namespace, status: 404 }),
+    ]);
+  }
+  const refused = await world.call('junk', 'DELETE', path('missing'), { namespace: '' });
+  expect(lineOf(refused)).toEqual([expect.objectContaining({ namespace: world.namespace, status: 401 })]);
+});
+
 it('writes no control or format characters of a request', async () => {
   const name = `a%1b%5b31m%e2%80%ae${'b'.repeat(300)}`;
   const [line] = lineOf(await world.call(alice(), 'GET', `/region/north/cluster/${name}`));

@@ -11,6 +11,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set once the line of the request is written. */
     isAudited: boolean;
+    /** The parts of the request as its handler gets them; undefined before they are checked. */
+    checked: { params: unknown; query: unknown; body: unknown } | undefined;
   }
 }
 
@@ -23,11 +25,15 @@ const text = z
   .catch(undefined);
 const fields = z.looseObject({ name: text, namespace: text, dryRun: text }).catch({});
 
-/** The object of a request, from path, query and body, checked or not. */
-function objectOf({ params, query, body }: FastifyRequest) {
+/**
+ * The object of a request, from path, query and body. A checked request names the object that its handler acts on; the
+ * text of one that was refused before is read in the same way: an empty namespace is absent.
+ */
+function objectOf(request: FastifyRequest) {
+  const { params, query, body } = request.checked ?? request;
   const [path, asked, said] = [fields.parse(params), fields.parse(query), fields.parse(body)];
   const { name } = path;
-  const namespace = said.namespace ?? asked.namespace ?? (name === undefined ? undefined : 'default');
+  const namespace = said.namespace || asked.namespace || (name === undefined ? undefined : 'default');
   return {
     ...(name === undefined ? {} : { kind: 'KubernetesCluster' }),
     namespace,
@@ -43,6 +49,7 @@ function objectOf({ params, query, body }: FastifyRequest) {
  */
 export function auditRequests(app: FastifyInstance, log: Logger): void {
   app.decorateRequest('isAudited', false);
+  app.decorateRequest('checked', undefined);
   app.addHook('onSend', async (request, reply) => {
     const { person, routeOptions, method, id, ip } = request;
     if (request.isAudited || (person === undefined && reply.statusCode === 429)) return;

@@ -44,6 +44,7 @@ export function serve<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodT
         [route.query, request.query],
         [route.body, given],
       );
+      request.checked = { params, query, body };
       reply.code(route.status ?? 200);
       return handler({ person, headers, raw, params, query, body }, reply);
     },
