@@ -39,6 +39,16 @@ export type LimitsRead = { limits: Limits } | { problem: string };
 
 const WHERE = `key ${LIMITS_KEY} of ConfigMap ${LIMITS_CONFIG_MAP}`;
 
+/**
+ * Returns the limits of a ConfigMap without the key: none, unless it has another key. That one is probably a misspelt one,
+ * and a site that sets limits must not run without them.
+ */
+export function limitsWithout(others: readonly string[]): LimitsRead {
+  if (others.length === 0) return parseLimits(undefined);
+  const names = others.map((name) => JSON.stringify(name)).join(', ');
+  return { problem: `ConfigMap ${LIMITS_CONFIG_MAP} has no key ${LIMITS_KEY}, but ${names}; rename it` };
+}
+
 /** Parses the limits of a site; a missing text sets none. */
 export function parseLimits(text: string | undefined): LimitsRead {
   if (text === undefined) return { limits: limitsSchema.parse({}) };

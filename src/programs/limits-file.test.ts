@@ -22,3 +22,23 @@ it('follows the file of a ConfigMap: missing, written, and unreadable', async ()
     await rm(dir, { recursive: true });
   }
 });
+
+it('refuses a ConfigMap whose key is misspelt, and takes one that is not there', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'limits-'));
+  const clock = createManualClock();
+  const read = limitsIn(dir, clock);
+  const none = { limits: { default: {}, namespaces: {} } };
+  try {
+    // The kubelet's own links of a mounted ConfigMap.
+    await mkdir(join(dir, '..2026_01_01'));
+    expect(read()).toEqual(none);
+    await writeFile(join(dir, 'limits.yml'), 'default: { clusters: 1 }');
+    await clock.advance(2_000);
+    expect(read()).toEqual({
+      problem: 'ConfigMap matryoshka-limits has no key limits.yaml, but "limits.yml"; rename it',
+    });
+    expect(limitsIn(join(dir, 'missing'), clock)()).toEqual(none);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
-import { LIMITS_KEY, type LimitsRead, parseLimits } from '#operations/limits.ts';
+import { LIMITS_KEY, type LimitsRead, limitsWithout, parseLimits } from '#operations/limits.ts';
 
 /** A mounted ConfigMap follows its object within a minute or so; nothing is gained by more looks. */
 const REMEMBER_MS = 2_000;
@@ -10,7 +10,7 @@ const REMEMBER_MS = 2_000;
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** Reads the limits of the site from a directory, again every two seconds; a missing file sets none. */
+/** Reads the limits of the site from a directory, again every two seconds; an empty directory sets none. */
 export function limitsIn(directory: string, clock: Clock): () => LimitsRead {
   let known: { untilMs: number; limits: LimitsRead } | undefined;
   return () => {
@@ -24,7 +24,19 @@ function read(directory: string): LimitsRead {
   try {
     return parseLimits(readFileSync(join(directory, LIMITS_KEY), 'utf8'));
   } catch (error) {
-    if (isMissing(error)) return parseLimits(undefined);
+    if (isMissing(error)) return readWithout(directory);
     return { problem: `${join(directory, LIMITS_KEY)} cannot be read: ${messageOf(error)}` };
+  }
+}
+
+/** The kubelet keeps links of its own beside the keys of a ConfigMap, whose names begin with two dots. */
+function readWithout(directory: string): LimitsRead {
+  try {
+    // A key that came since the file was looked for is read the next time.
+    const keys = readdirSync(directory).filter((name) => !name.startsWith('..') && name !== LIMITS_KEY);
+    return limitsWithout(keys);
+  } catch (error) {
+    if (isMissing(error)) return parseLimits(undefined);
+    return { problem: `${directory} cannot be read: ${messageOf(error)}` };
   }
 }
