@@ -11,6 +11,21 @@ import { fromWorker, type ToWorker, type WorkerStart } from './worker-messages.t
  */
 export const SERVING_FLAGS = ['--max-semi-space-size=16', '--initial-heap-size=64'];
 
+const HEAP_SHARE = /^(--max-old-space-size-percentage)=([\d.]+)$/;
+
+/**
+ * Flags of each of `count` serving processes. The image gives a heap a share of the container's limit. The processes split
+ * it, or together they could exceed the limit, and the kernel would kill one. A part is left for this process, which cannot
+ * lower its own limit and needs little.
+ */
+export function flagsOfEach(count: number, own: readonly string[]): string[] {
+  const split = own.map((flag) => {
+    const [, name, percentage] = HEAP_SHARE.exec(flag) ?? [];
+    return name === undefined ? flag : `${name}=${Math.floor(Number(percentage) / (count + 1))}`;
+  });
+  return [...split, ...SERVING_FLAGS];
+}
+
 /** How long a process that ended is not followed by another: it may end at once again. */
 const AGAIN_MS = 1_000;
 
@@ -71,7 +86,7 @@ export function createWorkers(options: WorkersOptions): DataPlane & { serving():
     listen() {
       cluster.setupPrimary({
         serialization: 'advanced',
-        execArgv: [...process.execArgv, ...SERVING_FLAGS],
+        execArgv: flagsOfEach(count, process.execArgv),
       });
       for (let at = 0; at < count; at += 1) begin();
       return first.promise;
