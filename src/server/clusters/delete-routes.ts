@@ -15,11 +15,11 @@ import { isConflict, isNotFound, isUncertain } from '#runtime/wire/api-error.ts'
 import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict, notFound } from '../http/errors.ts';
-import { refuseOtherVersion } from '../http/if-match.ts';
+import { changedMeanwhile, refuseOtherVersion, versionToWrite } from '../http/if-match.ts';
 import { serve } from '../http/serve.ts';
 import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { planAnswer } from './plan-answer.ts';
-import { clusterIn, judgeAndAsk, locationOf } from './requests.ts';
+import { clusterIn, judgeAndAsk, keyOf, locationOf } from './requests.ts';
 
 /** A deletion that runs cannot be asked again. */
 function runningRefusals(cluster: KubernetesCluster): Problem[] {
@@ -28,23 +28,31 @@ function runningRefusals(cluster: KubernetesCluster): Problem[] {
 }
 
 export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, namespace: own, offer }) => {
-  /** Notes who deletes, then deletes; the controller takes no note of a DELETE that did not come. */
-  async function deleteFor(user: string, { metadata }: KubernetesCluster): Promise<void> {
-    const { namespace = '', name = '', uid } = metadata;
-    const note = (text: string | null) => {
-      const patch = { metadata: { uid, annotations: { [annotations.deletedBy]: text } } };
-      return client
-        .patch(KUBERNETES_CLUSTERS, { namespace, name }, patch, { type: 'merge' })
-        .catch((error) => {
-          // A deletion takes no webhook: it must not depend on one that is away.
-          log.warn({ namespace, name, error: messageOf(error) }, 'the user of a deletion is not recorded');
-        });
+  /**
+   * Notes who deletes, then deletes; the controller takes no note of a DELETE that did not come. If the request names a
+   * version, both writes must find it.
+   */
+  async function deleteFor(user: string, cluster: KubernetesCluster, version: string | undefined) {
+    const { uid } = cluster.metadata;
+    const key = keyOf(cluster);
+    const note = async (text: string | null, resourceVersion?: string) => {
+      const patch = { metadata: { uid, resourceVersion, annotations: { [annotations.deletedBy]: text } } };
+      try {
+        return await client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });
+      } catch (error) {
+        if (isConflict(error) && resourceVersion !== undefined) throw changedMeanwhile();
+        // A deletion takes no webhook: it must not depend on one that is away.
+        log.warn({ ...key, error: messageOf(error) }, 'the user of a deletion is not recorded');
+        return undefined;
+      }
     };
-    await note(deletedByOf(user, clock.now()));
+    const noted = await note(deletedByOf(user, clock.now()), version);
+    const resourceVersion = version === undefined ? undefined : (noted?.metadata.resourceVersion ?? version);
     try {
-      await client.delete(KUBERNETES_CLUSTERS, { namespace, name }, { preconditions: { uid } });
+      await client.delete(KUBERNETES_CLUSTERS, key, { preconditions: { uid, resourceVersion } });
     } catch (error) {
       if (!isUncertain(error) && !isNotFound(error)) await note(null);
+      if (isConflict(error) && version !== undefined) throw changedMeanwhile();
       throw error;
     }
   }
@@ -74,7 +82,7 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
     if (body.plan !== undefined) refuseOtherPlan(body.plan, remove, await planned(), cluster);
     if (!deletionTimestamp) {
       try {
-        await deleteFor(person.username, cluster);
+        await deleteFor(person.username, cluster, versionToWrite(headers, cluster));
       } catch (error) {
         if (isNotFound(error)) throw notFound(`cluster "${key.name}" is gone`);
         if (isConflict(error)) throw conflict(`cluster "${key.name}" was made anew meanwhile`);

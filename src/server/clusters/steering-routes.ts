@@ -1,4 +1,4 @@
-import { onClusters, type User } from '#access/deeds.ts';
+import { onClusters } from '#access/deeds.ts';
 import { operationUnderWay } from '#api/cluster-facts.ts';
 import {
   KUBERNETES_CLUSTERS,
@@ -10,12 +10,15 @@ import { annotations } from '#api/names.ts';
 import { ok } from '#rest/answers.ts';
 import { cancelOperation, pauseCluster, resumeCluster } from '#rest/steering.ts';
 import type { Client } from '#runtime/client/client.ts';
+import { isConflict } from '#runtime/wire/api-error.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { addressOf } from '../http/address.ts';
 import { conflict } from '../http/errors.ts';
-import { refuseOtherVersion } from '../http/if-match.ts';
+import { changedMeanwhile, refuseOtherVersion, versionToWrite } from '../http/if-match.ts';
 import { type Asked, serve } from '../http/serve.ts';
 import { clusterIn, keyOf, locationOf } from './requests.ts';
+
+type Caller = Pick<Asked<unknown, unknown, unknown>, 'person' | 'headers'>;
 
 /** The operation that can be cancelled. Throws HttpError 409 where there is none, or another one. */
 function cancellable(cluster: KubernetesCluster, id: string | undefined): OperationStatus {
@@ -30,24 +33,36 @@ function cancellable(cluster: KubernetesCluster, id: string | undefined): Operat
 }
 
 /** The id is that of the operation that was looked at: if another has begun by now, nothing is cancelled. */
-const cancel = (client: Client, cluster: KubernetesCluster, { id }: OperationStatus, person: User) =>
-  patch(client, cluster, {
+const cancel = (
+  client: Client,
+  cluster: KubernetesCluster,
+  { id }: OperationStatus,
+  { person, headers }: Caller,
+) =>
+  patch(client, cluster, headers, {
     metadata: { annotations: { [annotations.cancel]: id, [annotations.cancelledBy]: person.username } },
   });
 
-function patch(
+async function patch(
   client: Client,
   cluster: KubernetesCluster,
+  headers: Caller['headers'],
   { metadata = {}, ...rest }: { metadata?: object; spec?: object },
-) {
+): Promise<void> {
   const { uid } = cluster.metadata;
-  const change = { ...rest, metadata: { ...metadata, uid } };
-  return client.patch(KUBERNETES_CLUSTERS, keyOf(cluster), change, { type: 'merge' });
+  const resourceVersion = versionToWrite(headers, cluster);
+  const change = { ...rest, metadata: { ...metadata, uid, resourceVersion } };
+  try {
+    await client.patch(KUBERNETES_CLUSTERS, keyOf(cluster), change, { type: 'merge' });
+  } catch (error) {
+    if (isConflict(error) && resourceVersion !== undefined) throw changedMeanwhile();
+    throw error;
+  }
 }
 
 export const steeringRoutes: PeopleRoutes = (app, { client, auth }) => {
   const found = async (
-    { person, headers }: Pick<Asked<unknown, unknown, unknown>, 'person' | 'headers'>,
+    { person, headers }: Caller,
     region: string,
     key: ObjectKey,
   ): Promise<KubernetesCluster> => {
@@ -62,7 +77,7 @@ export const steeringRoutes: PeopleRoutes = (app, { client, auth }) => {
     const cluster = await found({ person, headers }, region, key);
     const running = cancellable(cluster, body.id);
     const isAsked = cluster.metadata.annotations?.[annotations.cancel] === running.id;
-    if (!query.dryRun && !isAsked) await cancel(client, cluster, running, person);
+    if (!query.dryRun && !isAsked) await cancel(client, cluster, running, { person, headers });
     if (!query.dryRun) reply.header('location', locationOf(region, key));
     const { id, name, step } = running;
     return { ...ok(), operation: { id, name, step } };
@@ -76,7 +91,7 @@ export const steeringRoutes: PeopleRoutes = (app, { client, auth }) => {
       const { region, ...key } = addressOf({ params, query, body });
       const cluster = await found({ person, headers }, region, key);
       if (!query.dryRun && (cluster.spec.paused ?? false) !== paused)
-        await patch(client, cluster, {
+        await patch(client, cluster, headers, {
           metadata: { annotations: { [annotations.pausedBy]: person.username } },
           spec: { paused },
         });

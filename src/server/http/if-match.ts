@@ -5,6 +5,8 @@ import { HttpError } from './errors.ts';
 /** The entity tag of a cluster: its resourceVersion, which the API server never uses twice. */
 export const entityTagOf = ({ metadata }: KubernetesCluster): string => `"${metadata.resourceVersion ?? ''}"`;
 
+const tagsOf = (wanted: string): string[] => wanted.split(',').map((tag) => tag.trim());
+
 /**
  * Throws HttpError 412 if the request names versions of the cluster and it has another (RFC 9110, section 13.1.1). A
  * weak tag never matches.
@@ -14,7 +16,7 @@ export function refuseOtherVersion(
   cluster: KubernetesCluster | undefined,
 ): void {
   if (wanted === undefined) return;
-  const tags = wanted.split(',').map((tag) => tag.trim());
+  const tags = tagsOf(wanted);
   if (cluster && (tags.includes('*') || tags.includes(entityTagOf(cluster)))) return;
   throw new HttpError(
     412,
@@ -23,3 +25,15 @@ export function refuseOtherVersion(
       : 'there is no cluster of that name, which If-Match asks for; leave it out to make one',
   );
 }
+
+/** Returns the version that a write must find, so that it overrides no edit since the check; undefined if any is right. */
+export function versionToWrite(
+  { 'if-match': wanted }: IncomingHttpHeaders,
+  { metadata }: KubernetesCluster,
+): string | undefined {
+  return wanted === undefined || tagsOf(wanted).includes('*') ? undefined : metadata.resourceVersion;
+}
+
+/** The answer to a write that did not find the version that If-Match names. */
+export const changedMeanwhile = (): HttpError =>
+  new HttpError(412, 'the cluster has another version since a moment; look at it, then try again');
