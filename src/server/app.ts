@@ -88,7 +88,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
     async (api) => {
       await api.register(async (people) => {
         people.decorateRequest('person');
-        auditRequests(people, log);
+        auditRequests(people, log, clock);
         people.addHook('onRequest', async (request, reply) => {
           const { authorization } = request.headers;
           strangers.admit(request.ip, authorization);

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { plainText } from '#base/plain-text.ts';
+import { auditCap } from './audit-cap.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -45,15 +47,20 @@ function objectOf(request: FastifyRequest) {
 /**
  * Writes one log line for each request of a person: who asked what of which object, and the status. A line has no body, no
  * token and nothing else that is secret. It is written before the answer is sent, so a kubeconfig never leaves without
- * one. A request that the limit of its address refuses has none: a flood must not fill the log.
+ * one. A request that the limit of its address refuses has none, and requests without a user have a few lines a second: a
+ * flood must not fill the log.
  */
-export function auditRequests(app: FastifyInstance, log: Logger): void {
+export function auditRequests(app: FastifyInstance, log: Logger, clock: Clock): void {
+  const cap = auditCap(clock, (left) =>
+    log.warn({ left }, 'audit lines of requests without a user are left out'),
+  );
   app.decorateRequest('isAudited', false);
   app.decorateRequest('checked', undefined);
   app.addHook('onSend', async (request, reply) => {
     const { person, routeOptions, method, id, ip } = request;
     if (request.isAudited || (person === undefined && reply.statusCode === 429)) return;
     request.isAudited = true;
+    if (person === undefined && !cap.admits()) return;
     const verb = routeOptions.config.operationId ?? method;
     const user = person === undefined ? undefined : plainText(person.username).slice(0, LONGEST);
     log.info({ request: id, user, verb, ...objectOf(request), status: reply.statusCode, ip }, 'audit');
