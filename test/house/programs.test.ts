@@ -13,7 +13,7 @@ import { framed } from '#ssh/framed.ts';
 const root = join(import.meta.dirname, '../..');
 
 /** Brought to the host by our own roles, or by an image that a role unpacks. */
-const OURS = /^(kubeadm|kubelet|kubectl|containerd|ctr|ipset)$|^\/usr\/local\/sbin\/matryoshka-/;
+const OURS = /^(kubeadm|kubelet|kubectl|containerd|ctr|ipset|ping)$|^\/usr\/local\/sbin\/matryoshka-/;
 /** kubeadm's mandatory checks of PATH, the kubelet's umount, and what tar calls for `z`. */
 const OTHERS = ['cp', 'losetup', 'mount', 'umount', 'gzip'];
 /** Programs that run another, and how many words stand before that one. */
