@@ -67,6 +67,13 @@ describe.skipIf(!hasPython)('a script on a host whose shell says this and that',
     expect(await play(`fail 'no such thing'`)).toMatchObject({ rc: 1, failed: true, msg: 'no such thing' });
   });
 
+  it('fails on a host that ends it with a code of thousands of digits', async () => {
+    const result = await play(
+      `mark=$(declare -f framed | grep -o 'matryoshka-[0-9a-f]*' | head -n 1); printf '%s %05000d\\n' "$mark" 9; kill -9 $$`,
+    );
+    expect(result.failed).toBe(true);
+  });
+
   it('gives a file that is read back as it is, byte for byte', async () => {
     await using shell = await noisyShell({});
     const output = join(shell.folder, 'kubeconfig');

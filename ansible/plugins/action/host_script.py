@@ -90,7 +90,8 @@ def between(text, mark):
     if not begun:
         return before, None
     said, _, code = rest.rpartition(mark + ' ')
-    match = re.match(r'(\d+)\n', code)
+    # Python refuses to read a number of thousands of digits, which a hostile host may say.
+    match = re.match(r'([0-9]{1,3})\n', code)
     return (said, int(match.group(1))) if match else (rest, None)
 
 

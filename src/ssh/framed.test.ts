@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { framed } from './framed.ts';
+
+/** A frame with its mark, which the host finds in its command line. */
+function known() {
+  const frame = framed('true');
+  const mark = / sh (matryoshka-[0-9a-f]+) /.exec(frame.line)?.[1] ?? '';
+  return { frame, mark };
+}
+
+it.each<[string, (mark: string) => string, boolean, { code: number; stdout: string }]>([
+  [
+    'what stands between the marks',
+    (mark) => `motd\n${mark}\nyes\n${mark} 3\nbye\n`,
+    true,
+    { code: 3, stdout: 'yes\n' },
+  ],
+  [
+    'all after the first mark without an end',
+    (mark) => `${mark}\nyes\n`,
+    false,
+    { code: 137, stdout: 'yes\n' },
+  ],
+  ['no end that was cut', (mark) => `${mark}\nyes\n${mark} 3`, false, { code: 137, stdout: 'yes\n' }],
+  [
+    'no end before the beginning',
+    (mark) => `${mark} 3\n${mark}\nyes\n`,
+    false,
+    { code: 137, stdout: 'yes\n' },
+  ],
+  ['all that was said without a mark', () => 'no login\n', false, { code: 137, stdout: 'no login\n' }],
+])('reads %s', (_what, text, whole, read) => {
+  const { frame, mark } = known();
+  const result = { code: 137, stdout: text(mark), stderr: '' };
+  expect(frame.whole(result)).toBe(whole);
+  expect(frame.read(result)).toEqual({ ...read, stderr: '' });
+});
+
+it('reads a host that repeats the mark in linear time', () => {
+  const { frame, mark } = known();
+  const text = `${mark}\n`.repeat(Math.floor(2 ** 20 / (mark.length + 1)));
+  const result = { code: 137, stdout: text, stderr: text };
+  const before = process.cpuUsage();
+  expect(frame.whole(result)).toBe(false);
+  frame.read(result);
+  const { user, system } = process.cpuUsage(before);
+  // A search that starts again at each mark takes half a minute.
+  expect((user + system) / 1000).toBeLessThan(1000);
+});
