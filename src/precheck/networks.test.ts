@@ -41,6 +41,16 @@ describe('routes and addresses among those of pods and Services', () => {
     expect(at([line]).flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
   });
 
+  it.each([
+    '@route 10.244.3.7 dev cali1234 scope link',
+    '@route 10.244.3.0/24 via 10.244.3.1 dev cilium_host',
+    '@route 10.244.2.0/26 via 10.0.0.2 dev tunl0 proto bird onlink',
+  ])('take the host again of this cluster with %s of a network of the site', (line) => {
+    const host = (clusterId: string) => hostWith([line, `@owner {"clusterId":"${clusterId}"}`]);
+    expect(errorsOf(host('mine'), [], {}, NETWORKS)).toEqual([]);
+    expect(errorsOf(host('other'), [], {}, NETWORKS)).toContain('routes');
+  });
+
   it('warn of a wider network, whose hosts may have such addresses', () => {
     expect(warningsOf(hostWith(['@route 10.0.0.0/8 dev eth0']), [], {}, NETWORKS)).toEqual(['routes']);
   });

@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { type Cidr, contains, overlaps, parseCidr } from '#api/cidr.ts';
 import { type Check, type CheckContext, type Findings, joins } from '../check.ts';
 import { addressesIn } from './address.ts';
+import { isOpen } from './owner.ts';
 
 /** Interfaces of a cluster's own network, which earlier runs may have left; the check of foreign things finds others'. */
 const OURS = /^(cni\d+|flannel[.-].*|kube-ipvs0|kube-bridge|lo)$/;
@@ -53,6 +54,8 @@ export const routes: Check = {
       if (!cidr) continue;
       const inside = near.find((one) => contains(cidr, one.cidr[0]) && one.cidr[1] >= cidr[1]);
       const around = near.find((one) => overlaps(one.cidr, cidr) && one.cidr[1] < cidr[1]);
+      // On a host of this cluster they may be those of its own pod network, which the site has chosen.
+      if (inside && isOpen(context)) continue;
       if (inside)
         findings.errors.push(
           `${inside.text} lies in ${text}, which is for pods or Services; choose another podCIDR or serviceCIDR, or remove it`,
