@@ -128,6 +128,36 @@ describe('swap that comes back when the host starts', () => {
     await put('etc/systemd/zram-generator.conf');
     expect(errorsOf(await ask(swapAtBoot))).toEqual([]);
   });
+
+  it.each<[string, string, () => Promise<void>]>([
+    ['a line of fstab', 'dev-sda2.swap', () => put('etc/fstab', '/dev/sda2 none swap sw 0 0\n')],
+    [
+      'a line of fstab by UUID',
+      'dev-disk-by\\x2duuid-1a\\x2d2b.swap',
+      () => put('etc/fstab', 'UUID=1a-2b none swap sw 0 0\n'),
+    ],
+    ['zram', 'dev-zram0.swap', () => put('usr/lib/systemd/zram-generator.conf', '[zram0]\n')],
+    ['fstab by its target', 'swap.target', () => put('etc/fstab', '/swap.img none swap sw 0 0\n')],
+    ['a unit by its target', 'swap.target', () => link('etc/systemd/system/swap.target.wants/a.swap', '/x')],
+    ['zram by its target', 'swap.target', () => put('etc/systemd/zram-generator.conf', '[zram0]\n')],
+    [
+      'a service',
+      'zramswap.service',
+      () => link('etc/systemd/system/multi-user.target.wants/zramswap.service', '/x'),
+    ],
+  ])('is none where %s is masked', async (_what, unit, make) => {
+    await make();
+    expect(errorsOf(await ask(swapAtBoot))).toEqual(['swap-at-boot']);
+    await link(`etc/systemd/system/${unit}`, '/dev/null');
+    expect(errorsOf(await ask(swapAtBoot))).toEqual([]);
+  });
+
+  it('is refused by a service where the target is masked, or by a mask that a start removes', async () => {
+    await link('etc/systemd/system/swap.target', '/dev/null');
+    await link('etc/systemd/system/multi-user.target.wants/zramswap.service', '/x');
+    await link('run/systemd/system/zramswap.service', '/dev/null');
+    expect(errorsOf(await ask(swapAtBoot))).toEqual(['swap-at-boot']);
+  });
 });
 
 describe('versions', () => {
