@@ -44,6 +44,7 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
   const looking = precheck(checked, order.precheck === 'all' ? checks : [], {
     limits: settings.limits,
     networks: ['pod_cidr', 'service_cidr'].map((name) => String(order.vars[name] ?? '')),
+    podNetwork: order.vars['network'] === undefined ? undefined : String(order.vars['network']),
     artifactUrl: url.startsWith('http') ? `${url}/healthz` : undefined,
     keep: new Set(order.hosts.filter(({ member }) => isMaster(member)).map(({ member }) => member.ip)),
   });

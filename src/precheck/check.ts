@@ -38,6 +38,8 @@ export interface CheckContext {
   limits: Limits;
   /** CIDRs of the pods and the Services, where the run makes hosts part of a cluster. */
   networks: readonly string[];
+  /** The pod network, as `addons.network` names it. */
+  podNetwork: string;
   /** Our own clock when the host was asked and when it had answered, in ms since 1970. */
   askedAtMs: number;
   answeredAtMs: number;

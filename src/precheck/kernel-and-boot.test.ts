@@ -80,6 +80,8 @@ echo "modprobe: FATAL: Module $name not found in directory $MATRYOSHKA_ROOT/lib/
       /cannot load vxlan, for flannel \(modprobe\.d has "install \/bin\/false"\); .*\/etc\/modprobe\.d/,
     );
     expect(errorsOf({ ...host, role: 'etcd' })).toEqual([]);
+    expect(errorsOf(host, [], {}, [], 'flannel-policies')).toEqual(['kernel-modules']);
+    expect(errorsOf(host, [], {}, [], 'none')).toEqual([]);
   });
 });
 

@@ -86,6 +86,7 @@ describe.skipIf(lacks)('a host whose shell says this and that, in an environment
       all: [host],
       limits: {},
       networks: [],
+      podNetwork: 'flannel',
       askedAtMs: 0,
       answeredAtMs: 0,
     });

@@ -1,3 +1,4 @@
+import { DEFAULTS } from '#api/kubernetes-cluster.ts';
 import { messageOf } from '#base/errors.ts';
 import { answerIncomplete } from '#ssh/answer-incomplete.ts';
 import { connect, type SshConnection, type SshTarget } from '#ssh/connection.ts';
@@ -32,6 +33,8 @@ export interface PrecheckOptions extends ScriptInput {
   limits: Limits;
   /** Networks of the pods and the Services, each as kubeadm spells it: one, or one of each family with a comma. */
   networks?: readonly string[];
+  /** The pod network, as `addons.network` names it; flannel by default. */
+  podNetwork?: string | undefined;
   /** Addresses whose connections stay open; the caller closes them. */
   keep?: ReadonlySet<string>;
 }
@@ -106,7 +109,7 @@ export async function precheck(
   const all = reached.map(({ host }) => host);
   const networks = (options.networks ?? []).flatMap((text) => text.split(','));
   for (const { host, askedAtMs, answeredAtMs } of reached) {
-    const asked = { askedAtMs, answeredAtMs };
+    const asked = { podNetwork: options.podNetwork ?? DEFAULTS.network, askedAtMs, answeredAtMs };
     for (const { name, check } of checks) {
       const { warnings, errors } = check({ host, all, limits: options.limits, networks, ...asked });
       const tell = (severity: PrecheckProblem['severity']) => (message: string) =>

@@ -65,5 +65,6 @@ export async function readCluster(options: ClusterOptions): Promise<PrecheckRequ
   const hosts = precheckHosts(spec, login, cluster.metadata.annotations?.[annotations.clusterId] ?? '');
   if (hosts.length === 0) throw new UsageError(`${what} has no hosts in its spec`);
   const networks = [spec.podCIDR ?? DEFAULTS.podCIDR, spec.serviceCIDR ?? DEFAULTS.serviceCIDR];
-  return { hosts, networks, limits: undefined };
+  const podNetwork = cluster.spec.addons?.network ?? DEFAULTS.network;
+  return { hosts, networks, podNetwork, limits: undefined };
 }

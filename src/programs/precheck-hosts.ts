@@ -11,6 +11,8 @@ export interface PrecheckRequest {
   hosts: PrecheckHost[];
   /** CIDRs of the pods and the Services. */
   networks: readonly string[];
+  /** The pod network, as `addons.network` names it. */
+  podNetwork: string;
   /** A site's `precheck_limits`. */
   limits: unknown;
 }

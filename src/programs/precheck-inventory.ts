@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { addonsSchema } from '#api/addons.ts';
 import { cidrsSchema } from '#api/cidr.ts';
 import { canonicalIp, hostSchema, LISTS } from '#api/host.ts';
 import { DEFAULTS, endpointSchema } from '#api/kubernetes-cluster.ts';
@@ -19,6 +20,7 @@ export const inventorySchema = z.strictObject({
   externalLoadBalancer: endpointSchema.optional(),
   podCIDR: cidrsSchema.default(DEFAULTS.podCIDR),
   serviceCIDR: cidrsSchema.default(DEFAULTS.serviceCIDR),
+  network: addonsSchema.shape.network.unwrap().default(DEFAULTS.network),
   username: hostSchema.shape.user.unwrap().default('root'),
   port: hostSchema.shape.port,
   sshKeyFile: z.string().optional(),
@@ -116,6 +118,7 @@ export function readInventory(path: string, knownHostsFile: string | undefined):
   return {
     hosts: precheckHosts(lists, login, ''),
     networks: [data.podCIDR, data.serviceCIDR],
+    podNetwork: data.network,
     limits: data.precheckLimits,
   };
 }

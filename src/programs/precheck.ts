@@ -64,6 +64,7 @@ export async function precheckCommand(
   const found = await precheck(hosts, checks, {
     limits,
     networks: request.networks,
+    podNetwork: request.podNetwork,
     artifactUrl: config.artifactsUrl,
   });
   const lines = found.knownHosts.split('\n');

@@ -1,4 +1,4 @@
-import { type Check, error, fine, joins } from '../check.ts';
+import { type Check, type CheckContext, error, fine, joins } from '../check.ts';
 
 /** What each module is for, and how a host shows that its kernel has it, loaded or built in. */
 const MODULES: Readonly<Record<string, { for: string; has: string }>> = {
@@ -10,6 +10,11 @@ const MODULES: Readonly<Record<string, { for: string; has: string }>> = {
 const NAMES = Object.keys(MODULES);
 /** What ansible/roles/host loads on every host. */
 const LOADED = ['overlay', 'br_netfilter'];
+
+function needs({ host, podNetwork }: CheckContext, module: string): boolean {
+  if (host.role === 'etcd') return LOADED.includes(module);
+  return module !== 'vxlan' || podNetwork.startsWith('flannel');
+}
 
 /** Asks by a dry run of modprobe: it reads the modules of the running kernel and loads nothing. */
 const script = `R=\${MATRYOSHKA_ROOT:-} release=$(uname -r)
@@ -39,7 +44,7 @@ export const kernelModules: Check = {
     const missing = host.said
       .all('noModule')
       .map((line) => /^(\S+) ?(.*)$/.exec(line) ?? [])
-      .filter(([, name = '']) => host.role !== 'etcd' || LOADED.includes(name));
+      .filter(([, name = '']) => needs(context, name));
     if (missing.length === 0) return fine;
     const [running = '', ...installed] = host.said.text('noModules').split(' ').filter(Boolean);
     const remedy =

@@ -27,6 +27,7 @@ export function findingsOf(
   others: CheckedHost[] = [],
   given: unknown = {},
   networks: string[] = [],
+  podNetwork = 'flannel',
 ) {
   const limits = limitsOf(checks, given);
   const context: CheckContext = {
@@ -34,6 +35,7 @@ export function findingsOf(
     all: [host, ...others],
     limits,
     networks,
+    podNetwork,
     askedAtMs: 990_000,
     answeredAtMs: 1_000_000,
   };
