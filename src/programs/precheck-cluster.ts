@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { SECRETS, type Secret, secretPassword, secretText } from '#api/core.ts';
+import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import { DEFAULTS, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, credentialsSecretName, knownHostsSecretName } from '#api/names.ts';
+import { sshLoginIn } from '#api/ssh-login.ts';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
@@ -49,8 +50,9 @@ export async function readCluster(options: ClusterOptions): Promise<PrecheckRequ
     throw new UsageError(
       `Secret ${namespace}/${secretName}, which has the SSH key of the hosts, is not there`,
     );
-  const [privateKey, password] = [secretText(secret, 'ssh-privatekey') || undefined, secretPassword(secret)];
-  if (privateKey === undefined && password === undefined)
+  const given = sshLoginIn(secret);
+  if ('reason' in given) throw new UsageError(`Secret ${namespace}/${secretName}: ${given.reason}`);
+  if (given.privateKey === undefined && given.password === undefined)
     throw new UsageError(`Secret ${namespace}/${secretName} has neither ssh-privatekey nor password`);
   let knownHosts: string;
   if (options.knownHosts === undefined) {
@@ -61,8 +63,11 @@ export async function readCluster(options: ClusterOptions): Promise<PrecheckRequ
   } else {
     knownHosts = await told(`--known-hosts: ${options.knownHosts}`, readFile(options.knownHosts, 'utf8'));
   }
-  const login = { username: secretText(secret, 'username') ?? 'root', privateKey, password, knownHosts };
-  const hosts = precheckHosts(spec, login, cluster.metadata.annotations?.[annotations.clusterId] ?? '');
+  const hosts = precheckHosts(
+    spec,
+    { ...given, knownHosts },
+    cluster.metadata.annotations?.[annotations.clusterId] ?? '',
+  );
   if (hosts.length === 0) throw new UsageError(`${what} has no hosts in its spec`);
   const networks = [spec.podCIDR ?? DEFAULTS.podCIDR, spec.serviceCIDR ?? DEFAULTS.serviceCIDR];
   const podNetwork = cluster.spec.addons?.network ?? DEFAULTS.network;

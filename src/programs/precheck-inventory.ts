@@ -7,6 +7,7 @@ import { addonsSchema } from '#api/addons.ts';
 import { cidrsSchema } from '#api/cidr.ts';
 import { canonicalIp, hostSchema, LISTS } from '#api/host.ts';
 import { DEFAULTS, endpointSchema } from '#api/kubernetes-cluster.ts';
+import { readPrivateKey } from '#api/ssh-key.ts';
 import { messageOf, UsageError } from '#base/errors.ts';
 import { type PrecheckRequest, precheckHosts } from './precheck-hosts.ts';
 
@@ -98,7 +99,10 @@ export function readInventory(path: string, knownHostsFile: string | undefined):
     const file = data[field];
     return file === undefined ? undefined : readText(at(file), `${path}: ${field}`);
   };
-  const [privateKey, password] = [fileOf('sshKeyFile'), fileOf('passwordFile')?.trim()];
+  const [keyText, password] = [fileOf('sshKeyFile'), fileOf('passwordFile')?.trim()];
+  const key = keyText === undefined ? undefined : readPrivateKey(keyText);
+  if (key && 'reason' in key) throw new UsageError(`${path}: sshKeyFile: ${data.sshKeyFile} ${key.reason}`);
+  const privateKey = key?.pem;
   if (privateKey === undefined && password === undefined)
     throw new UsageError(`${path}: sshKeyFile: is missing; name the file of a private key, or passwordFile`);
   const pinned =

@@ -101,6 +101,15 @@ it('takes a host for one of the cluster where that says so itself, and does not 
   expect(exitCode).toBe(0);
 });
 
+it('reads the Secret as the operator does: a newline at an end is no part of it, and a key may be in base64', async () => {
+  await using host = await goodHost();
+  const key = Buffer.from(keyPair().private).toString('base64');
+  await cluster('encoded', host.target('root').port, { username: 'root\n', 'ssh-privatekey': key });
+  const { exitCode, stdout } = await run(inject('kubeconfigPath'), 'encoded');
+  expect(JSON.parse(stdout)).toMatchObject({ ok: true, hosts: [{ problems: [] }] });
+  expect(exitCode).toBe(0);
+});
+
 it('says what is missing: the cluster, its Secret, a key in that', async () => {
   await cluster('keyless', 22, { username: 'ops' });
   await cluster('bare', 22, undefined);

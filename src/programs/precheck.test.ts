@@ -39,6 +39,16 @@ describe('matryoshka precheck', () => {
     expect(exitCode).toBe(0);
   });
 
+  it('reads a key with line ends of Windows, and refuses a file without a key', async () => {
+    await using host = await goodHost();
+    await writeFile(join(folder, 'key'), keyPair().private.replaceAll('\n', '\r\n'));
+    expect(await run(inventoryOf(host))).toMatchObject({ exitCode: 0, stderr: '' });
+    await writeFile(join(folder, 'key'), 'SECRETTEXT');
+    const { exitCode, stderr } = await run(inventoryOf(host));
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('sshKeyFile: key is no private SSH key')]);
+    expect(stderr).not.toContain('SECRETTEXT');
+  });
+
   it('takes known_hosts, and then shows none; a host with another key is an error', async () => {
     await using host = await goodHost();
     const { stdout } = await run(inventoryOf(host), '-o', 'json');
