@@ -12,7 +12,7 @@ import { framed } from '#ssh/framed.ts';
 /** Reads what scripts call by shfmt's syntax tree, and compares that with the programs that hosts are asked for. */
 const root = join(import.meta.dirname, '../..');
 
-/** Brought to the host by our own roles, or by an image that a role unpacks. */
+/** Brought to the host by our roles or by an image that a role unpacks; ping is called only where it is there. */
 const OURS = /^(kubeadm|kubelet|kubectl|containerd|ctr|ipset|ping)$|^\/usr\/local\/sbin\/matryoshka-/;
 /** kubeadm's mandatory checks of PATH, the kubelet's umount, and what tar calls for `z`. */
 const OTHERS = ['cp', 'losetup', 'mount', 'umount', 'gzip'];

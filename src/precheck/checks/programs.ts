@@ -21,7 +21,7 @@ export const REQUIRED: Readonly<Record<string, string>> = {
   mount: 'losetup mount swapoff umount',
   procps: 'sysctl',
   sed: 'sed',
-  systemd: 'journalctl systemctl systemd-run',
+  systemd: 'journalctl systemctl systemd-escape systemd-run',
   tar: 'tar',
   'util-linux': 'flock mountpoint setsid',
 };
