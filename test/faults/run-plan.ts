@@ -184,7 +184,7 @@ export async function runPlan({ client, dir }: Pick<Ground, 'client' | 'dir'>, p
         problems.push(`O1: writes at rest after ${step}: ${late.map(({ point }) => point).join(', ')}`);
       }
       const world = { client, hosts, namespace, operatorNamespace, cluster: present() };
-      problems.push(...(await judgeLeftovers(world, user.hosts(step))));
+      problems.push(...(await judgeLeftovers(world, user.hosts(step), step === 'mistyped')));
     }
   } catch (error) {
     problems.push(`O1: ${error instanceof Error ? error.message : String(error)}`);

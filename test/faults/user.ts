@@ -100,7 +100,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
     hosts(step) {
       const members =
         step === 'delete' ? [] : membersOf({ masterList, nodeList: workers, etcdList }).values();
-      // What nobody answered at is held until somebody asks for something else.
+      // An address at which no host answers counts until another operation is asked (`mayBeGone` in oracles.ts).
       const has = [...members].map((member): [string, string] => [member.ip, member.duties.join('+')]);
       return new Map([...has, ...remembered]);
     },
