@@ -15,8 +15,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-function reach(podCidr: string, { network = 'flannel', joins = 'b', port = 10_250 } = {}) {
+function reach(podCidr: string, { network = 'flannel', joins = 'b', port = 10_250, dev = 'flannel.1' } = {}) {
   const script = `${read('files/prelude.sh')}
+    ip() { case "$*" in 'route get '*) echo "$3 dev ${dev} src 127.0.0.1" ;; *) command ip "$@" ;; esac; }
     kubectl() { printf '%s\n' 'a 10.0.0.1 | 127.0.0.1/24' 'b 10.0.0.2 | ${podCidr}'; }
     NETWORK=${network} NODES='${joins}' REACH_SECONDS=1
     ${read('roles/readiness/files/reach.sh').replace('PORT=10250', `PORT=${port}`)}`;
@@ -46,6 +47,10 @@ it('names a node from which no answer comes, and what to do', () => {
     status: 1,
     said: expect.stringMatching(/^pods of node b are not reached: .*10\.0\.0\.2.*UDP 8472/),
   });
+});
+
+it('does not take the answer of a gateway for one of the node', () => {
+  expect(reach('127.0.0.2/24', { dev: 'eth0' })).toMatchObject({ status: 1 });
 });
 
 it.each([

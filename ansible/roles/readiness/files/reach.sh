@@ -8,6 +8,8 @@ out=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.
 here=" $(ip -o addr show | awk '{ sub(/\/.*/, "", $4); print $4 }' | paste -sd' ') "
 answers() { # ADDRESS
   local said
+  # Until flannel has set its route, the default gateway may answer.
+  [[ $(ip route get "$1" 2>/dev/null) == *' dev flannel'* ]] || return 1
   said=$(LC_ALL=C timeout 2 bash -c "exec 3<>/dev/tcp/$1/$PORT" 2>&1) || [[ $said == *refused* || $said == *'No route to host'* ]] ||
     { command -v ping > /dev/null && ping -c 1 -W 1 "$1" > /dev/null 2>&1; }
 }
