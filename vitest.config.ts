@@ -9,10 +9,10 @@ const E2E = [
   { name: 'e2e-light', ...ROWS.attendedLight, maxWorkers: 1 },
   { name: 'e2e-unattended', ...ROWS.unattended, maxWorkers: HEAVY_LANES },
   {
-    name: 'e2e-neighbours',
-    ...ROWS.neighbours,
+    name: 'e2e-addons',
+    ...ROWS.addons,
     maxWorkers: 1,
-    globalSetup: [LAB, 'test/e2e/neighbours/cluster.ts'],
+    globalSetup: [LAB, 'test/e2e/addons/cluster.ts'],
   },
   // They kill the operator, or the meta cluster's host: nobody else may count on either meanwhile.
   { name: 'e2e-disturbing', ...ROWS.disturbing, maxWorkers: 1 },

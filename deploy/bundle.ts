@@ -53,13 +53,13 @@ for (const part of ['koffi', '@koromix/koffi-linux-x64']) {
 }
 cpSync(join(root, 'node_modules/@fastify/swagger-ui/static'), join(dist, 'static'), { recursive: true });
 for (const from of [
-  'src/gateway/workspace/proto',
+  'src/addons/workspace/server/proto',
   'node_modules/@grpc/reflection/build/proto',
   'node_modules/grpc-health-check/proto',
 ]) {
   cpSync(join(root, from), join(dist, 'proto'), { recursive: true });
 }
 // One by one: links among them lead to what playbooks have too, and a copy of a folder keeps links.
-const onHosts = join(root, 'src/bridges/host');
+const onHosts = join(root, 'src/addons/network/bridges/host');
 mkdirSync(join(dist, 'host'));
 for (const name of readdirSync(onHosts)) copyFileSync(join(onHosts, name), join(dist, 'host', name));

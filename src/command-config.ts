@@ -69,8 +69,8 @@ export const bootstrapConfig = z.object({
   servedNamespaces: LIST.default(['default']).describe(
     'Namespaces in which clusters may be made, comma-separated',
   ),
-  neighbours: LIST.default([]).describe(
-    'Systems beside clusters to install, by name, comma-separated (deploy/neighbours)',
+  addons: LIST.default([]).describe(
+    'Systems beside clusters to install, by name, comma-separated (deploy/addons)',
   ),
   operatorImage: z
     .string()

@@ -81,14 +81,15 @@ serve(
   'workspace-server',
   'Serve Workspaces over gRPC',
   workspaceServerConfig,
-  async (config, log) => (await import('./programs/workspace-server.ts')).workspaceServerProgram(config, log),
+  async (config, log) =>
+    (await import('#addons/workspace/server/program.ts')).workspaceServerProgram(config, log),
   (config) => config.logLevel,
 );
 serve(
   'ingress-proxy',
   'Serve requests by what Ingresses say',
   ingressProxyConfig,
-  async (config, log) => (await import('./programs/ingress-proxy.ts')).ingressProxyProgram(config, log),
+  async (config, log) => (await import('#addons/ingress/proxy/program.ts')).ingressProxyProgram(config, log),
   (config) => config.logLevel,
 );
 

@@ -1,9 +1,9 @@
 import { execa } from 'execa';
 import type { LabHost } from '../hosts/places.ts';
 import { kubectl } from '../kubectl.ts';
+import { applyAddon } from '../meta/addon.ts';
 import { seen } from '../meta/faults.ts';
 import type { Meta } from '../meta/meta.ts';
-import { applyNeighbour } from '../meta/neighbour.ts';
 
 const HOST = 'web.demo.example';
 const PROXY = ['-n', 'matryoshka-ingress'];
@@ -38,7 +38,7 @@ export async function pageThroughIngress(meta: Meta, kubeconfig: string, worker:
   const ofImage = 'jsonpath={.spec.template.spec.containers[0].image}';
   const operator = ['-n', 'matryoshka-system', 'get', 'deployment', 'matryoshka-controller', '-o', ofImage];
   const image = (await kubectl(meta.kubeconfigPath, operator)).trim();
-  await applyNeighbour('ingress', kubeconfig, `docker.io/${image.replace(/^docker\.io\//, '')}`);
+  await applyAddon('ingress', kubeconfig, `docker.io/${image.replace(/^docker\.io\//, '')}`);
   const rollout = [...PROXY, 'rollout', 'status', `deployment/${SERVER}`, `--timeout=${ROLLOUT_S}s`];
   await kubectl(kubeconfig, rollout, { timeoutMs: (ROLLOUT_S + 10) * 1_000 });
   await kubectl(kubeconfig, ['apply', '-f', '-'], { input: JSON.stringify(ingress) });

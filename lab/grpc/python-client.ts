@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Say } from '../artifacts/progress.ts';
 import { pythonWithGrpc } from './clients.ts';
 
-const PROTOS = join(import.meta.dirname, '../../src/gateway/workspace/proto');
+const PROTOS = join(import.meta.dirname, '../../src/addons/workspace/server/proto');
 const GENERATE_MS = 60_000;
 
 /** Method, fields of its message, and a token if not the client's. */

@@ -73,7 +73,7 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
       inventoryVars: await siteVariables(),
       ...META_NETWORKS,
       servedNamespaces: ['default'],
-      neighbours: [],
+      addons: [],
       operatorImage: images.operator,
       runnerImage: images.runner,
       kubeconfigOut: kubeconfigPath,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { addonsSchema } from './addons.ts';
 import { cidrsSchema } from './cidr.ts';
+import { addonsSchema } from './cluster-addons.ts';
 import type { Condition } from './conditions.ts';
 import { drainSchema } from './drain.ts';
 import { hooksSchema } from './hooks.ts';

@@ -40,8 +40,8 @@ export interface BootstrapOptions {
   podCidr: string;
   serviceCidr: string;
   servedNamespaces: readonly string[];
-  /** Names of files in deploy/neighbours. */
-  neighbours: readonly string[];
+  /** Names of files in deploy/addons. */
+  addons: readonly string[];
   operatorImage: string;
   runnerImage: string;
   kubeconfigOut: string;
@@ -57,7 +57,7 @@ const ARTIFACTS_PORT = 32080;
 const REST_PORT = 32443;
 const CONNECT_MS = 15_000;
 const root = join(import.meta.dirname, '../..');
-const NEIGHBOURS = join(root, 'deploy/neighbours');
+const ADDONS = join(root, 'deploy/addons');
 const ARGUMENT_SPECS = join(root, 'ansible/roles/settings/meta/argument_specs.yml');
 
 /**
@@ -68,7 +68,7 @@ export async function bootstrap(
   options: BootstrapOptions,
   print: (line: string) => void,
 ): Promise<Bootstrapped> {
-  checkOptions({ ...options, offeredNeighbours: manifestFiles(NEIGHBOURS) });
+  checkOptions({ ...options, offeredAddons: manifestFiles(ADDONS) });
   const privateKey = readNeeded(options.sshKey, '--ssh-key');
   const inventoryVars =
     options.inventoryVars === undefined ? '{}' : readNeeded(options.inventoryVars, '--inventory-vars');
@@ -157,7 +157,7 @@ async function putOperatorIn(
         manifests: [
           ...readManifests(join(root, 'crds')),
           ...readManifests(join(root, 'deploy/manifests')),
-          ...readManifests(NEIGHBOURS, options.neighbours),
+          ...readManifests(ADDONS, options.addons),
         ],
         images: Object.fromEntries(images.map(({ name, tagged }) => [name, tagged])),
         address: options.host,

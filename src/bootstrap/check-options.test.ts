@@ -7,8 +7,8 @@ const good = {
   podCidr: '10.245.0.0/16',
   serviceCidr: '10.97.0.0/16',
   servedNamespaces: ['default'],
-  neighbours: [],
-  offeredNeighbours: ['localservice'],
+  addons: [],
+  offeredAddons: ['localservice'],
 };
 
 it('takes the defaults, and names every option that is wrong with its value', () => {
@@ -20,7 +20,7 @@ it('takes the defaults, and names every option that is wrong with its value', ()
       servedNamespaces: ['default', 'Team A', 'matryoshka-system'],
       podCidr: '10.1.2.3/16',
       serviceCidr: 'nonsense',
-      neighbours: ['ingres'],
+      addons: ['ingres'],
     });
   for (const part of [
     '--node-name: "Bad_Name"',
@@ -28,7 +28,7 @@ it('takes the defaults, and names every option that is wrong with its value', ()
     '--served-namespaces: "matryoshka-system" is a system',
     '--pod-cidr: "10.1.2.3/16"',
     '--service-cidr: "nonsense"',
-    '--neighbours: "ingres"',
+    '--addons: "ingres"',
   ])
     expect(check).toThrow(part);
   expect(() => checkOptions({ ...good, serviceCidr: '10.245.1.0/24' })).toThrow(

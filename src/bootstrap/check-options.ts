@@ -3,7 +3,7 @@ import { DNS_LABEL } from '#api/host.ts';
 import { UsageError } from '#base/errors.ts';
 import { networkProblems } from '#operations/validate-networks.ts';
 
-/** Whoever may make clusters there could read what the operator, a neighbour or Kubernetes itself keeps. */
+/** Whoever may make clusters there could read what the operator, an add-on or Kubernetes itself keeps. */
 const SYSTEMS = /^(matryoshka|kube)-/;
 
 /** The option that a field of a cluster's spec is here. */
@@ -17,16 +17,16 @@ export function checkOptions({
   podCidr,
   serviceCidr,
   servedNamespaces,
-  neighbours,
-  offeredNeighbours,
+  addons,
+  offeredAddons,
 }: {
   host: string;
   nodeName: string;
   podCidr: string;
   serviceCidr: string;
   servedNamespaces: readonly string[];
-  neighbours: readonly string[];
-  offeredNeighbours: readonly string[];
+  addons: readonly string[];
+  offeredAddons: readonly string[];
 }): void {
   const labels = [
     ['--node-name', nodeName],
@@ -51,8 +51,8 @@ export function checkOptions({
     ...misspelled,
     ...problems.map(({ field, value, reason }) => `${flagOf(field)}: "${value}" ${reason}`),
   );
-  for (const name of neighbours)
-    if (!offeredNeighbours.includes(name))
-      wrong.push(`--neighbours: "${name}" is none of ${offeredNeighbours.join(', ')}`);
+  for (const name of addons)
+    if (!offeredAddons.includes(name))
+      wrong.push(`--addons: "${name}" is none of ${offeredAddons.join(', ')}`);
   if (wrong.length > 0) throw new UsageError(wrong.join('\n'));
 }

@@ -83,9 +83,9 @@ it.each(['matryoshka-server', 'matryoshka-webhook'])(
   },
 );
 
-it('the kinds of neighbours are where it applies them', async () => {
-  const neighbours = readManifests(join(import.meta.dirname, '../../deploy/neighbours'));
-  const kinds = new Map(neighbours.map((object) => [`${object.kind}`, resourceOf(object)]));
+it('the kinds of add-ons are where it applies them', async () => {
+  const addons = readManifests(join(import.meta.dirname, '../../deploy/addons'));
+  const kinds = new Map(addons.map((object) => [`${object.kind}`, resourceOf(object)]));
   expect([...kinds.keys()]).toContain('IngressClass');
   for (const resource of kinds.values())
     await expect(client.list(resource, { limit: 1 })).resolves.toBeDefined();

@@ -37,9 +37,9 @@ describe('a rollout that waits', () => {
   ])('says that it waits for %s', (_, pods, said) => expect(whyNotReady(pods, 'server')).toBe(said));
 });
 
-it('awaits no Deployment of a neighbour, which is in a namespace of its own', () => {
+it('awaits no Deployment of a add-on, which is in a namespace of its own', () => {
   const of = (folder: string) => readManifests(join(import.meta.dirname, '../../deploy', folder));
   const own = deploymentsIn(of('manifests'), 'matryoshka-system');
   expect(own).toContain('matryoshka-controller');
-  expect(deploymentsIn([...of('manifests'), ...of('neighbours')], 'matryoshka-system')).toEqual(own);
+  expect(deploymentsIn([...of('manifests'), ...of('addons')], 'matryoshka-system')).toEqual(own);
 });

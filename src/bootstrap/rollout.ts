@@ -24,7 +24,7 @@ interface Deployment extends KubeObject {
   spec?: { replicas?: number };
 }
 
-/** Names of Deployments there; neighbours have namespaces of their own, and may wait for what a person gives them. */
+/** Names of Deployments there; add-ons have namespaces of their own, and may wait for what a person gives them. */
 export const deploymentsIn = (objects: readonly KubeObject[], namespace: string): string[] =>
   objects.flatMap(({ kind, metadata: { name, namespace: of } }) =>
     kind === 'Deployment' && of === namespace && name !== undefined ? [name] : [],

@@ -2,7 +2,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import type { Clock } from '#base/clock.ts';
 import type { RunOrder } from '#protocol/order.ts';
 import type { Report } from '#protocol/report.ts';
-import type { Informer, InformerOptions } from '#runtime/cache/informer.ts';
+import type { Informer, InformerView } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 
 /** Names one run; Jobs, fences and reports derive from it. */
@@ -73,16 +73,10 @@ export interface Installer {
   forget(cluster: string, sequence?: number): Promise<void>;
 }
 
-/** What of a kind is watched, and how it is kept. */
-export type InformerView<T extends KubeObject> = Pick<
-  InformerOptions<T>,
-  'selection' | 'indexers' | 'transform' | 'resyncMs'
->;
-
 /** What the process gives to an installer. */
 export interface InstallerHost {
   clock: Clock;
-  /** The informer of that kind and selection; the same one for all who ask. */
+  /** Returns the informer of that kind and selection; all callers share it. */
   informer<T extends KubeObject>(resource: Resource, view?: InformerView<T>): Informer<T>;
 }
 

@@ -1,18 +1,18 @@
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { createControllerHost } from '#controller/host.ts';
-import { modulesOf } from '#controller/index.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { scopedClient } from '#runtime/client/scoped-client.ts';
 import { createRecorder } from '#runtime/events/recorder.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { createElection } from '#runtime/leader/leader.ts';
+import { createControllerHost } from '#runtime/process/controller-host.ts';
 import { cachesSynced, watchesAlive, workersAlive } from '#runtime/process/health.ts';
 import { createManager, type Manager } from '#runtime/process/manager.ts';
 import { createMetrics } from '#runtime/process/metrics.ts';
 import { createProbes } from '#runtime/process/probes.ts';
 import type { ControllerConfig } from '../config.ts';
+import { modulesOf } from './controllers.ts';
 import { offerFrom } from './offer.ts';
 
 /** Made clusters that are looked at at once: one that hangs holds a place for as long as a look may last. */

@@ -1,25 +1,11 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
+import { readPair } from '#certificates/read-pair.ts';
 import type { Service } from '#runtime/process/manager.ts';
 
 const LOOK_MS = 10_000;
-
-/**
- * Certificate and key of a directory, as kubernetes.io/tls Secrets name them. Throws when they are not there, or do not
- * belong together: OpenSSL would take such a pair and then fail every handshake.
- */
-export function readTls(certDir: string): { cert: string; key: string } {
-  const cert = readFileSync(join(certDir, 'tls.crt'), 'utf8');
-  const key = readFileSync(join(certDir, 'tls.key'), 'utf8');
-  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
-    throw new Error(`${certDir}: tls.key is not the key of tls.crt`);
-  return { cert, key };
-}
 
 export interface HttpsServiceOptions {
   name: string;
@@ -51,11 +37,11 @@ export function httpsService({
   lookMs = LOOK_MS,
 }: HttpsServiceOptions): Service {
   let timer: ReturnType<typeof setInterval> | undefined;
-  let present = readTls(certDir);
+  let present = readPair(certDir);
 
   function look(): void {
     try {
-      const found = readTls(certDir);
+      const found = readPair(certDir);
       if (found.cert === present.cert && found.key === present.key) return;
       if (isTlsServer(app.server)) app.server.setSecureContext({ ...found, minVersion: 'TLSv1.2' });
       present = found;

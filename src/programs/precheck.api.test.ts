@@ -5,13 +5,13 @@ import { execa } from 'execa';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { newAccount } from '#access/testing/new-account.ts';
 import { SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
-import { newAccount } from '#server/testing/new-account.ts';
 import { goodHost } from './testing/good-ssh-host.fixture.ts';
 
 /** `matryoshka precheck --from-cluster`, with the rights of its caller on a real API server. */

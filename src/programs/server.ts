@@ -1,5 +1,6 @@
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { readPair } from '#certificates/read-pair.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { createManager, type Manager } from '#runtime/process/manager.ts';
@@ -7,7 +8,7 @@ import { createMetrics } from '#runtime/process/metrics.ts';
 import { createProbes } from '#runtime/process/probes.ts';
 import { restApp } from '#server/app.ts';
 import type { ServerConfig } from '../config.ts';
-import { httpsService, isListening, readTls } from './https-service.ts';
+import { httpsService, isListening } from './https-service.ts';
 import { limitsIn } from './limits-file.ts';
 import { offerFrom } from './offer.ts';
 
@@ -34,7 +35,7 @@ export async function serverProgram(config: ServerConfig, log: Logger): Promise<
     limits: limitsIn(config.limitsDir, systemClock),
     audiences,
     runnerServiceAccount,
-    tls: readTls(certDir),
+    tls: readPair(certDir),
   });
   const probes = createProbes({
     port: config.probePort,

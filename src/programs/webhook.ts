@@ -3,6 +3,7 @@ import { hostRecordsOf } from '#access/host-records.ts';
 import { clustersOf } from '#access/namespace-clusters.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { readPair } from '#certificates/read-pair.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { createManager, type Manager } from '#runtime/process/manager.ts';
@@ -10,7 +11,7 @@ import { createMetrics } from '#runtime/process/metrics.ts';
 import { createProbes } from '#runtime/process/probes.ts';
 import { webhookApp } from '#webhook/app.ts';
 import type { WebhookConfig } from '../config.ts';
-import { httpsService, isListening, readTls } from './https-service.ts';
+import { httpsService, isListening } from './https-service.ts';
 import { limitsIn } from './limits-file.ts';
 import { offerFrom } from './offer.ts';
 
@@ -38,7 +39,7 @@ export async function webhookProgram(config: WebhookConfig, log: Logger): Promis
     limits: limitsIn(config.limitsDir, systemClock),
     clustersIn: (of) => clustersOf(client, of),
     access: accessBy({ client, clock: systemClock, log, audiences: [] }),
-    tls: readTls(certDir),
+    tls: readPair(certDir),
   });
   const probes = createProbes({ port: config.probePort, metrics, ready: { webhook: isListening(app) } });
   const servers = [httpsService({ name: 'webhook', app, port: config.port, certDir, log })];

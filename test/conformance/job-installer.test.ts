@@ -13,13 +13,13 @@ import {
 import { labels, marks } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { quietHost } from '#controller/testing/quiet-host.fixture.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { everyInstaller } from '#installer/testing/installer-cases.ts';
 import type { InstallerWorld } from '#installer/testing/installer-world.ts';
 import { jobSettings } from '#installer/testing/job-settings.fixture.ts';
 import { SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
+import { quietHost } from '#runtime/testing/quiet-host.fixture.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { logStoreIn } from '#server/logs/log-store.ts';
 import { type Ending, endJobs } from '../worlds/scripted-jobs.ts';

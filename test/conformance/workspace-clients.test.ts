@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useWorkspaces } from '#addons/workspace/testing/workspace-world.fixture.ts';
 import { grpcurl } from '#lab/grpc/clients.ts';
 import { type PythonClient, pythonClient } from '#lab/grpc/python-client.ts';
-import { useWorkspaces } from '../../src/programs/testing/workspace-world.fixture.ts';
 
 /** Clients that know nothing of us but the .proto file, or not even that, and the authority's certificate. */
 const INSTALL_MS = 20 * 60_000;

@@ -12,13 +12,13 @@ import { HEAVY_LANES, LANES } from './lane.ts';
 /**
  * `make e2e`: one lab, and on it the projects beside each other, the light files in a lane of their own (vitest gives all
  * files of a run the same lanes). In that lane come, in a second lab, the files that strike a meta cluster: nobody else may
- * count on it, and one lane more would slow down all of them; then the neighbours, on one cluster. LANES=1 runs one file at
+ * count on it, and one lane more would slow down all of them; then the add-ons, on one cluster. LANES=1 runs one file at
  * a time. Goes on after a failure, so that one run tells everything.
  */
 const STRIKING = 'e2e-disturbing';
-const PROJECTS = ['e2e', 'e2e-light', STRIKING, 'e2e-unattended', 'e2e-neighbours'] as const;
+const PROJECTS = ['e2e', 'e2e-light', STRIKING, 'e2e-unattended', 'e2e-addons'] as const;
 type Project = (typeof PROJECTS)[number];
-const OF_LAST_LANE: ReadonlySet<Project> = new Set(['e2e-light', 'e2e-neighbours']);
+const OF_LAST_LANE: ReadonlySet<Project> = new Set(['e2e-light', 'e2e-addons']);
 
 const { F = '', T, KEEP, LAB } = process.env;
 const files = F.split(' ').filter((part) => part !== '');
@@ -121,7 +121,7 @@ async function main(): Promise<number> {
       await Promise.all([
         // An operator is killed there: who counts on it has ended.
         Promise.all([heavy, light]).then(() => inTurn(['e2e-unattended'])),
-        light.then(() => inTurn([STRIKING, 'e2e-neighbours'])),
+        light.then(() => inTurn([STRIKING, 'e2e-addons'])),
       ]);
     } else await inTurn(PROJECTS);
   } finally {

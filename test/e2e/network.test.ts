@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyPath } from '#lab/hosts/places.ts';
 import { kubectl } from '#lab/kubectl.ts';
+import { installAddon } from '#lab/meta/addon.ts';
 import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
-import { installNeighbour } from '#lab/meta/neighbour.ts';
 import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
 import { tracesOn } from './traces.ts';
 
 /** docs/network.md on hosts with systemd: bridges that answer, come back, and leave no trace. */
 const NAME = 'example-network';
-const EXAMPLE = join(import.meta.dirname, '../../deploy/neighbours/examples/network.yaml');
+const EXAMPLE = join(import.meta.dirname, '../../deploy/addons/examples/network.yaml');
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
@@ -52,7 +52,7 @@ const guest = (index: number, address: string, gateway: string) =>
 
 describe('Network on hosts', () => {
   it('makes a bridge on each, behind which the world is reached', async () => {
-    await installNeighbour('network', meta.kubeconfigPath, [meta.host]);
+    await installAddon('network', meta.kubeconfigPath, [meta.host]);
     await inMeta([
       ...['create', 'rolebinding', 'matryoshka-network', '--clusterrole=matryoshka-network-served-namespace'],
       '--serviceaccount=matryoshka-network:matryoshka-network',
@@ -118,7 +118,7 @@ describe('Network on hosts', () => {
     expect(await traces(1)).toEqual([]);
     await inMeta(['delete', 'rolebinding', 'matryoshka-network']);
     await inMeta(['delete', 'secret', `${NAME}-ssh`]);
-    const installed = join(import.meta.dirname, '../../deploy/neighbours/network.yaml');
+    const installed = join(import.meta.dirname, '../../deploy/addons/network.yaml');
     await kubectl(meta.kubeconfigPath, ['delete', '-f', installed, '--wait=false']);
   });
 });

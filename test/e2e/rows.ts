@@ -44,7 +44,7 @@ const LIGHT = [
 /** They do not care who leads, or since when, and run beside the one that kills the operator again and again, as long as it does. */
 const UNATTENDED = ['variants', 'settings', 'network', 'policies'];
 /** On one cluster, after those of `disturbing`: they do not care either. */
-const NEIGHBOURS = ['ingress', 'workspace', 'local-service'];
+const ADDONS = ['ingress', 'workspace', 'local-service'];
 
 const paths = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
 
@@ -56,11 +56,11 @@ export const ROWS = {
   },
   attendedLight: { include: paths(LIGHT) },
   unattended: { include: ['test/e2e/unattended/*.test.ts', ...paths(UNATTENDED)] },
-  neighbours: { include: ['test/e2e/neighbours/*.test.ts'] },
+  addons: { include: ['test/e2e/addons/*.test.ts'] },
   disturbing: { include: ['test/e2e/disturbing/*.test.ts'] },
 };
 
-const ORDER = [...HEAVY, ...LIGHT, 'operator-killed', ...UNATTENDED, ...NEIGHBOURS];
+const ORDER = [...HEAVY, ...LIGHT, 'operator-killed', ...UNATTENDED, ...ADDONS];
 const rank = ({ moduleId }: TestSpecification): number => {
   const found = ORDER.indexOf(basename(moduleId, '.test.ts'));
   return found < 0 ? ORDER.length : found;

@@ -11,7 +11,7 @@ import { routesOfOperations } from '#rest/asking.ts';
 import { routes as restRoutes } from '#rest/index.ts';
 import { jobRoutes, lenientJobRoutes, routes } from '#server/index.ts';
 import { admissions, mutations } from '#webhook/index.ts';
-import { neighbourFiles } from '../../deploy/neighbours.ts';
+import { addonFiles } from '../../deploy/addons.ts';
 
 /** Each list of the house against the folder that it lists: a file without its line fails here. */
 const root = join(import.meta.dirname, '../..');
@@ -125,24 +125,26 @@ describe('the list', () => {
     expect(calledPaths().sort()).toEqual(paths.sort());
   });
 
-  it('of controllers names every folder of one', () => {
-    const folders = foldersOf('src/controller')
-      .filter((name) => name !== 'testing')
-      .map((name) => `./${name}/module.ts`);
-    const imported = ['index.ts', 'neighbours.ts'].flatMap((file) =>
+  it('of controllers, and of add-ons, names every folder of one', () => {
+    const imported = (file: string, end: string) =>
       ts
-        .preProcessFile(readFileSync(join(root, 'src/controller', file), 'utf8'), true, true)
+        .preProcessFile(readFileSync(join(root, file), 'utf8'), true, true)
         .importedFiles.map(({ fileName }) => fileName)
-        .filter((specifier) => specifier.endsWith('/module.ts')),
+        .filter((specifier) => specifier.endsWith(end) && specifier !== `.${end}`)
+        .sort();
+    const controllers = foldersOf('src/controller').map((name) => `#controller/${name}/module.ts`);
+    expect(imported('src/programs/controllers.ts', '/module.ts')).toEqual(controllers.sort());
+    const found = foldersOf('src/addons').filter((name) => name !== 'testing');
+    expect(imported('src/addons/index.ts', '/addon.ts')).toEqual(
+      found.map((name) => `./${name}/addon.ts`).sort(),
     );
-    expect(imported.sort()).toEqual(folders.sort());
   });
 
-  it('of neighbours is that of their installations: run "node deploy/neighbours.ts"', () => {
-    const folder = join(root, 'deploy/neighbours');
+  it('of add-ons is that of their installations: run "node deploy/addons.ts"', () => {
+    const folder = join(root, 'deploy/addons');
     const files = readdirSync(folder).filter((file) => file !== 'examples');
     const found = files.map((file) => [file, readFileSync(join(folder, file), 'utf8')]);
-    expect(Object.fromEntries(found)).toEqual(neighbourFiles);
+    expect(Object.fromEntries(found)).toEqual(addonFiles);
   });
 
   it('of examples is that of clusters that tests make', () => {

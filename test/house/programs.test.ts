@@ -89,7 +89,9 @@ beforeAll(async () => {
   const { stdout } = await execa('bash', ['--norc', '-c', 'compgen -bk']);
   for (const name of stdout.split('\n')) builtins.add(name);
   const files = globSync(
-    ['ansible/roles/*/files/*.sh', 'ansible/files/*', 'src/bridges/host/*'].map((path) => join(root, path)),
+    ['ansible/roles/*/files/*.sh', 'ansible/files/*', 'src/addons/network/bridges/host/*'].map((path) =>
+      join(root, path),
+    ),
   );
   for (const path of files) await read(readFileSync(path, 'utf8'));
   await read(framed(':').line);

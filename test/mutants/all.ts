@@ -1,4 +1,5 @@
 import type { Mutant } from './mutant.ts';
+import { ofAddons } from './of-addons.ts';
 import { ofCancelAndPlans } from './of-cancel-and-plans.ts';
 import { ofControlPlanes } from './of-control-planes.ts';
 import { ofEtcd } from './of-etcd.ts';
@@ -8,7 +9,6 @@ import { ofHosts } from './of-hosts.ts';
 import { ofIngress } from './of-ingress.ts';
 import { ofItsEdges } from './of-its-edges.ts';
 import { ofMachines } from './of-machines.ts';
-import { ofNeighbours } from './of-neighbours.ts';
 import { ofNetworks } from './of-networks.ts';
 import { ofOperations } from './of-operations.ts';
 import { ofRemediation } from './of-remediation.ts';
@@ -33,5 +33,5 @@ export const mutants: readonly Mutant[] = [
   ...ofIngress,
   ...ofRemediation,
   ...ofNetworks,
-  ...ofNeighbours,
+  ...ofAddons,
 ];

@@ -1,36 +1,36 @@
 import type { Mutant, Witness } from './mutant.ts';
 
-const PROXY = 'src/gateway/ingress';
+const PROXY = 'src/addons/ingress/proxy';
 const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
 const smuggled = (test: string) => unit(`${PROXY}/smuggling.test.ts`, test);
-const compiled = (test: string) => unit('src/routing/compile.test.ts', test);
+const compiled = (test: string) => unit('src/addons/ingress/routing/compile.test.ts', test);
 
 /** Whose a host is, which request is taken, and what an endpoint is told. */
 export const ofIngress: readonly Mutant[] = [
   {
     name: 'a host is whoever’s came last',
-    file: 'src/routing/claims.ts',
+    file: 'src/addons/ingress/routing/claims.ts',
     from: 'if (holder && holder.namespace !== namespace) refusals.push({ ingress, ...taken(host, !own) });\n      else if (!own) holders.set',
     to: 'if (!holder || holder.namespace !== namespace) holders.set',
     witness: compiled('belongs to the namespace of the oldest Ingress'),
   },
   {
     name: 'a name is taken from below somebody’s wildcard',
-    file: 'src/routing/claims.ts',
+    file: 'src/addons/ingress/routing/claims.ts',
     from: 'own ?? holders.get(wildcardOf(host) ?? host)',
     to: 'own',
     witness: compiled('that an older wildcard covers'),
   },
   {
     name: 'the certificate of a host is anybody’s',
-    file: 'src/routing/compile.ts',
+    file: 'src/addons/ingress/routing/compile.ts',
     from: 'hosts.has(host) && holders.get(host)?.namespace === namespace',
     to: 'hosts.has(host)',
     witness: compiled('for a host of another namespace is not taken'),
   },
   {
     name: 'a name outside of the cluster is served',
-    file: 'src/routing/backends.ts',
+    file: 'src/addons/ingress/routing/backends.ts',
     from: "there.spec?.type === 'ExternalName'",
     to: "there.spec?.type === 'NoName'",
     witness: compiled('is told, and has no endpoints'),

@@ -1,11 +1,12 @@
 import type { Mutant, Witness } from './mutant.ts';
 
-const FOLDER = 'src/controller/network';
-const api = (file: string, test: string): Witness => ({ project: 'api', file: `${FOLDER}/${file}`, test });
-const life = api('faults.api.test.ts', 'a life ends the same whichever write the controller');
+const ADDON = 'src/addons/network';
+const FOLDER = `${ADDON}/controller`;
+const api = (file: string, test: string): Witness => ({ project: 'api', file: `${ADDON}/${file}`, test });
+const life = api('controller/faults.api.test.ts', 'a life ends the same whichever write the controller');
 const onHosts = (test: string): Witness => ({
   project: 'unit',
-  file: 'src/bridges/ssh-provider.test.ts',
+  file: 'src/addons/network/bridges/ssh-provider.test.ts',
   test,
 });
 
@@ -30,21 +31,21 @@ export const ofNetworks: readonly Mutant[] = [
     file: `${FOLDER}/round.ts`,
     from: 'some((one) => one.trim() === ip)',
     to: 'some((one) => one.trim() !== ip)',
-    witness: api('module.api.test.ts', 'holds a deletion until it is clean, or is let go by name'),
+    witness: api('addon.api.test.ts', 'holds a deletion until it is clean, or is let go by name'),
   },
   {
     name: 'a drift of a Network on its host is passed over',
     file: `${FOLDER}/settle.ts`,
     from: 'if (there?.whole && ',
     to: 'if (there && ',
-    witness: api('module.api.test.ts', 'is put right when somebody removes or changes the bridge'),
+    witness: api('addon.api.test.ts', 'is put right when somebody removes or changes the bridge'),
   },
   {
     name: 'addresses of a Network that the host has already are made all the same',
     file: `${FOLDER}/settle.ts`,
     from: 'if (occupant !== undefined)',
     to: 'if (occupant === bridge.id)',
-    witness: api('module.api.test.ts', 'are not made where the host has them already'),
+    witness: api('addon.api.test.ts', 'are not made where the host has them already'),
   },
   {
     name: 'an older Network takes addresses away from who has them',
@@ -65,60 +66,60 @@ export const ofNetworks: readonly Mutant[] = [
     file: `${FOLDER}/rights.ts`,
     from: 'object.spec != oldObject.spec && (',
     to: 'oldObject == null && (',
-    witness: api('rights.api.test.ts', 'is not used on other hosts'),
+    witness: api('controller/rights.api.test.ts', 'is not used on other hosts'),
   },
   {
     name: 'the Secret of a Network is anybody’s to exchange together with its hosts',
     file: `${FOLDER}/rights.ts`,
     from: '|| variables.secret != ',
     to: '|| variables.secret < ',
-    witness: api('rights.api.test.ts', 'is not used on other hosts'),
+    witness: api('controller/rights.api.test.ts', 'is not used on other hosts'),
   },
   {
     name: 'the status of a Network is anybody’s to write',
     file: `${FOLDER}/rights.ts`,
     from: "['UPDATE'],",
     to: "['CREATE'],",
-    witness: api('rights.api.test.ts', 'nobody but the controller says in the status'),
+    witness: api('controller/rights.api.test.ts', 'nobody but the controller says in the status'),
   },
   {
     name: 'a link of a Network’s name that somebody made is taken for ours',
-    file: 'src/bridges/host/bridges.sh',
+    file: 'src/addons/network/bridges/host/bridges.sh',
     from: 'is_made link "$1" && ip -o link show',
     to: 'ip -o link show',
     witness: onHosts('neither change nor remove'),
   },
   {
     name: 'a table of a Network’s name that somebody made is replaced',
-    file: 'src/bridges/host/bridges.sh',
+    file: 'src/addons/network/bridges/host/bridges.sh',
     from: '! has_table "$1" || is_made table "ip $1" ||',
     to: 'true ||',
     witness: onHosts('neither change nor remove'),
   },
   {
     name: 'a host that lost its owner file is taken by Networks, whatever others have made there',
-    file: 'src/bridges/host/take.sh',
+    file: 'src/addons/network/bridges/host/take.sh',
     from: '[ -z "$by" ] || [ "$by" =',
     to: 'true || [ "$by" =',
     witness: onHosts('do not take a host with things of somebody else'),
   },
   {
     name: 'a host without Networks stays theirs',
-    file: 'src/bridges/ssh-provider.ts',
+    file: 'src/addons/network/bridges/ssh-provider.ts',
     from: 'names.size === 0 && ',
     to: 'names.size < 0 && ',
     witness: onHosts('leave no trace'),
   },
   {
     name: 'the forwarding that a Network switched on stays on',
-    file: 'src/bridges/host/bridges.sh',
+    file: 'src/addons/network/bridges/host/bridges.sh',
     from: 'while read -r value; do restore_sysctl "$value" || exit 1; done',
     to: 'while read -r _; do :; done',
     witness: onHosts('leave no trace'),
   },
   {
     name: 'a Network makes a router of its host',
-    file: 'src/bridges/host/bridges.sh',
+    file: 'src/addons/network/bridges/host/bridges.sh',
     from: '\\} drop',
     to: '\\} accept',
     witness: onHosts('make no router of the host'),

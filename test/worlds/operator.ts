@@ -7,8 +7,6 @@ import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import type { HealthSettings } from '#controller/cluster/health/observer.ts';
-import { modulesOf } from '#controller/index.ts';
-import { quietHost } from '#controller/testing/quiet-host.fixture.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
 import { jobSettings } from '#installer/testing/job-settings.fixture.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
@@ -17,7 +15,9 @@ import { createInformer, type Informer } from '#runtime/cache/informer.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { createManager } from '#runtime/process/manager.ts';
+import { quietHost } from '#runtime/testing/quiet-host.fixture.ts';
 import { isAlreadyExists } from '#runtime/wire/api-error.ts';
+import { modulesOf } from '../../src/programs/controllers.ts';
 import { withinNamespace, withLabel } from './one-namespace.ts';
 import { type Ending, endJobs } from './scripted-jobs.ts';
 

@@ -5,8 +5,8 @@ import { createLogger } from '#base/log.ts';
 import { createAuthority, createServerCertificate, type KeyPair } from '#certificates/certificates.ts';
 import type { Recorder } from '#runtime/events/recorder.ts';
 import { createManager } from '#runtime/process/manager.ts';
+import { quietHost } from '#runtime/testing/quiet-host.fixture.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
-import { quietHost } from '../testing/quiet-host.fixture.ts';
 import { certificateModule } from './module.ts';
 
 const test = useNamespace('certificate');

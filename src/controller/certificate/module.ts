@@ -2,7 +2,7 @@ import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { AUTHORITY_SECRET, SERVER_CERTIFICATE_SECRET, WEBHOOK_CERTIFICATE_SECRET } from '#api/names.ts';
 import { renewalOf, renewed } from '#certificates/certificates.ts';
 import { createController } from '#runtime/controller/controller.ts';
-import type { ControllerHost, ControllerModule } from '../host.ts';
+import type { ControllerHost, ControllerModule } from '#runtime/process/controller-host.ts';
 
 const HOUR_MS = 3_600_000;
 const LOOK_MS = 12 * HOUR_MS;

@@ -5,7 +5,7 @@ import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { labels, marks } from '#api/names.ts';
 import type { InstallerHost, InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
-import type { ControllerModule } from '../host.ts';
+import type { ControllerModule } from '#runtime/process/controller-host.ts';
 import { BY_CLUSTER, clusterController, hostIndexers } from './controller.ts';
 import { type HealthSettings, healthObserver } from './health/observer.ts';
 import { fleetQueue } from './queue/fleet-queue.ts';

@@ -40,6 +40,12 @@ export interface InformerOptions<T extends KubeObject> {
   observe?: ((event: 'list' | 'watch' | 'relist' | 'failure' | 'event') => void) | undefined;
 }
 
+/** Selects the objects of an informer and says how it keeps them. */
+export type InformerView<T extends KubeObject> = Pick<
+  InformerOptions<T>,
+  'selection' | 'indexers' | 'transform' | 'resyncMs'
+>;
+
 /** A shared, read-only copy of the objects of one kind and selection, and news of their changes. */
 export interface Informer<T extends KubeObject> extends Lister<T> {
   readonly resource: Resource;

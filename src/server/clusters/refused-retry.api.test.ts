@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SECRETS, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import type { Resource } from '#api/meta.ts';
+import { eventually } from '#base/testing/eventually.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import { asksOfAlice } from '../testing/asks-of-alice.ts';
-import { eventually } from '../testing/eventually.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
 let world: RestWorld;

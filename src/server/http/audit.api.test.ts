@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Fields, Logger } from '#base/log.ts';
+import { eventually } from '#base/testing/eventually.ts';
 import { asksOfAlice } from '../testing/asks-of-alice.ts';
-import { eventually } from '../testing/eventually.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
 let world: RestWorld;

@@ -22,10 +22,10 @@ import {
   reportSecretName,
 } from '#api/names.ts';
 import { runningOperation } from '#api/testing/running-operation.ts';
+import { eventually } from '#base/testing/eventually.ts';
 import { LOG_BYTES } from '#protocol/log.ts';
 import { BROKEN_OFF } from '#rest/looking.ts';
 import type { Attempt } from '../testing/attempt.ts';
-import { eventually } from '../testing/eventually.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
 let world: RestWorld;

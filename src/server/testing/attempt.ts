@@ -2,8 +2,8 @@ import { tokenOf } from '#access/testing/accounts.ts';
 import { JOBS, PODS, type Pod } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
+import { eventually } from '#base/testing/eventually.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { eventually } from './eventually.ts';
 
 /** A Job that the controller could have made, and its pod. */
 export interface Attempt {

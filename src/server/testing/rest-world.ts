@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { bindRole, CLUSTER_ROLES, clientWith, makeRole, tokenOf } from '#access/testing/accounts.ts';
 import { keepHosts, madeMarks } from '#access/testing/made-cluster.fixture.ts';
+import { newAccount } from '#access/testing/new-account.ts';
 import { shipRights } from '#access/testing/shipped-rights.ts';
 import { CONFIG_MAPS, JOBS, SECRETS } from '#api/core.ts';
 import { HOSTS } from '#api/host-record.ts';
@@ -16,7 +17,6 @@ import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { restApp } from '../app.ts';
 import { type Attempt, makeAttempt } from './attempt.ts';
-import { newAccount } from './new-account.ts';
 
 /** The REST API under the rights that its manifests give it, on a real API server: for tests. */
 export interface RestWorld {

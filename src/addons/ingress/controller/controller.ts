@@ -1,0 +1,99 @@
+import { type Secret, type Service, secretText } from '#api/core.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import { INGRESSES, type Ingress, type IngressClass } from '#api/networking.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import { keyOf } from '#runtime/cache/object-key.ts';
+import { scopedClient } from '#runtime/client/scoped-client.ts';
+import { type Controller, createController } from '#runtime/controller/controller.ts';
+import { watching } from '#runtime/controller/sources.ts';
+import type { ControllerHost } from '#runtime/process/controller-host.ts';
+import { isApiError } from '#runtime/wire/api-error.ts';
+import { hostsOf } from '../routing/claims.ts';
+import { lacksClass } from '../routing/classes.ts';
+import { addressesOf, presentOf } from './addresses.ts';
+import { NO_CLASS, problemsOf } from './problems.ts';
+import { createTeller } from './teller.ts';
+import { uidOf, verdictsBy } from './verdicts.ts';
+
+/** Key of what the cache keeps of a Secret: why its certificate cannot be shown; absent: it can. */
+export const PROBLEM = 'problem';
+
+/** Index of Ingresses: the hosts that they name, and the wildcards that cover these. */
+export const BY_HOST = 'host';
+
+export interface IngressDeps
+  extends Pick<ControllerHost, 'client' | 'clock' | 'log' | 'recorder' | 'metrics'> {
+  workers: number;
+  /** The Service whose addresses are those of all Ingresses. */
+  proxy: ObjectKey;
+  /** With index `BY_HOST`. */
+  ingresses: Informer<Ingress>;
+  classes: Informer<IngressClass>;
+  services: Informer<Service>;
+  secrets: Informer<Secret>;
+}
+
+/** Tells each Ingress where it is served, and what of it is not. Its routes are the proxies' own affair. */
+export function ingressController(deps: IngressDeps): Controller {
+  const { clock, log, ingresses, classes, services, secrets, proxy, workers } = deps;
+  const look = verdictsBy(deps);
+  const tell = createTeller(deps, ingresses);
+  const all = () => ingresses.list().map(keyOf);
+  const inNamespace = (namespace = '') => ingresses.list(namespace).map(keyOf);
+
+  return createController<Ingress>({
+    name: 'ingress',
+    for: ingresses,
+    watches: [
+      // Whoever names the same host, or one that a wildcard covers, may get it now, or have lost it.
+      watching(ingresses, (changed) =>
+        hostsOf(changed).flatMap((host) => ingresses.byIndex(BY_HOST, host).map(keyOf)),
+      ),
+      watching(classes, all),
+      watching(services, ({ metadata: { namespace, name } }) =>
+        namespace === proxy.namespace && name === proxy.name ? all() : inNamespace(namespace),
+      ),
+      watching(secrets, ({ metadata }) => inNamespace(metadata.namespace)),
+    ],
+    workers,
+    clock,
+    log,
+    observe: deps.metrics?.controller('ingress', workers),
+    async reconcile(key, context) {
+      const ingress = ingresses.get(key);
+      const { served, refusals, holds } = look();
+      // A deleted Ingress takes its status with it.
+      if (!ingress || ingress.metadata.deletionTimestamp) return;
+      if (!served.has(uidOf(ingress))) {
+        // A controller that serves Ingresses without a class writes their status.
+        const isUnserved = lacksClass(classes.list(), ingress) && presentOf(ingress).length === 0;
+        tell(ingress, isUnserved ? [NO_CLASS] : []);
+        return;
+      }
+      const held = hostsOf(ingress).filter((host) => holds(ingress, host));
+      const wanted = held.length > 0 ? addressesOf(services.get(proxy)) : [];
+      const uid = uidOf(ingress);
+      tell(
+        ingress,
+        problemsOf(ingress, held, refusals.get(uid) ?? [], (name) => {
+          const secret = secrets.get({ namespace: key.namespace, name });
+          return secret ? { problem: secretText(secret, PROBLEM) } : undefined;
+        }),
+      );
+      if (canonicalJson(presentOf(ingress)) === canonicalJson(wanted)) return;
+      try {
+        await scopedClient(deps.client, context).patch<Ingress>(
+          INGRESSES,
+          key,
+          // With its uid: another of its name is not written.
+          { metadata: { uid }, status: { loadBalancer: { ingress: wanted.length > 0 ? wanted : null } } },
+          { type: 'merge', subresource: 'status' },
+        );
+      } catch (error) {
+        // It went meanwhile, or another has its name: its event wakes the key.
+        if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
+      }
+    },
+  });
+}

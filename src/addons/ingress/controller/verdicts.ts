@@ -1,0 +1,48 @@
+import type { Service } from '#api/core.ts';
+import type { Ingress, IngressClass } from '#api/networking.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Refusal } from '../routing/claims.ts';
+import { compileRoutes } from '../routing/compile.ts';
+
+/** What is known of all Ingresses together. */
+export interface Verdicts {
+  /** By uid: what of an Ingress is refused. */
+  refusals: ReadonlyMap<string, Refusal[]>;
+  /** By uid: whether it is of our classes. */
+  served: ReadonlySet<string>;
+  holds(ingress: Ingress, host: string): boolean;
+}
+
+export interface VerdictSources {
+  ingresses: Informer<Ingress>;
+  classes: Informer<IngressClass>;
+  services: Informer<Service>;
+}
+
+export const uidOf = ({ metadata }: Ingress): string => metadata.uid ?? '';
+
+/** Computed once for all Ingresses, as the proxies do, until something changes. */
+export function verdictsBy({ ingresses, classes, services }: VerdictSources): () => Verdicts {
+  let known: Verdicts | undefined;
+  const forget = () => {
+    known = undefined;
+  };
+  for (const informer of [ingresses, classes, services])
+    informer.addHandler({ add: forget, update: forget, delete: forget });
+
+  return () => {
+    if (known) return known;
+    const { refusals, served, holders } = compileRoutes({
+      ingresses: ingresses.list(),
+      classes: classes.list(),
+      service: (namespace, name) => services.get({ namespace, name }),
+      slices: () => [],
+    });
+    known = {
+      refusals: Map.groupBy(refusals, ({ ingress }) => uidOf(ingress)),
+      served: new Set(served.map(uidOf)),
+      holds: ({ metadata }, host) => holders.get(host)?.namespace === metadata.namespace,
+    };
+    return known;
+  };
+}

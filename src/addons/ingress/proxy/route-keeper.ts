@@ -1,0 +1,141 @@
+import { SECRETS, SERVICES, type Secret, type Service, secretText } from '#api/core.ts';
+import type { KubeObject } from '#api/meta.ts';
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  INGRESS_CLASSES,
+  INGRESSES,
+  type Ingress,
+  type IngressClass,
+} from '#api/networking.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { problemOfPair } from '#certificates/server-pair.ts';
+import { createInformer, type Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { shownFor } from '../routing/claims.ts';
+import { type Compiled, compileRoutes } from '../routing/compile.ts';
+import {
+  BY_SERVICE,
+  sliceKey,
+  slicesByService,
+  slimIngress,
+  slimPair,
+  slimService,
+  slimSlice,
+  TLS_SECRETS,
+} from '../routing/slim.ts';
+import { createUpdateMaker } from '../routing/update.ts';
+import type { Pair } from './certificates.ts';
+import type { PlaneUpdate } from './data-plane.ts';
+
+/** Changes that come within this time are one. */
+const GATHER_MS = 10;
+
+export interface RouteKeeperDeps {
+  client: Client;
+  clock: Clock;
+  log: Logger;
+  /** Told of each change, the first one included. */
+  publish(update: PlaneUpdate): void;
+}
+
+/** Makes routes of what is in the API, anew at each change. */
+export interface RouteKeeper {
+  /** To be run. */
+  readonly informers: readonly Informer<KubeObject>[];
+  /** Resolves when the first routes were published. */
+  start(signal?: AbortSignal): Promise<void>;
+  /** All that was published until now. */
+  whole(): PlaneUpdate;
+  /** How many hosts are served. */
+  readonly hosts: number;
+}
+
+export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDeps): RouteKeeper {
+  const common = { client, clock, log };
+  const ingresses = createInformer<Ingress>({ ...common, resource: INGRESSES, transform: slimIngress });
+  const classes = createInformer<IngressClass>({ ...common, resource: INGRESS_CLASSES });
+  const services = createInformer<Service>({ ...common, resource: SERVICES, transform: slimService });
+  const slices = createInformer<EndpointSlice>({
+    ...common,
+    resource: ENDPOINT_SLICES,
+    transform: slimSlice,
+    indexers: slicesByService,
+  });
+  const secrets = createInformer<Secret>({
+    ...common,
+    resource: SECRETS,
+    selection: TLS_SECRETS,
+    transform: slimPair,
+  });
+  const informers = [ingresses, classes, services, slices, secrets];
+  const maker = createUpdateMaker();
+  /** By object: one that changes is another object. */
+  const checked = new WeakMap<Secret, Pair | undefined>();
+  let certificates: NonNullable<PlaneUpdate['certificates']> = { hosts: [], pairs: [] };
+  let toldPairs = '';
+  let hosts = 0;
+  let isPending = false;
+  let isStarted = false;
+
+  function pairNamed(name: string): Pair | undefined {
+    const [namespace = '', secretName = ''] = name.split('/');
+    const secret = secrets.get({ namespace, name: secretName });
+    if (!secret) return undefined;
+    if (checked.has(secret)) return checked.get(secret);
+    const [cert = '', key = ''] = [secretText(secret, 'tls.crt'), secretText(secret, 'tls.key')];
+    const pair = problemOfPair({ cert, key }) === undefined ? { cert, key } : undefined;
+    checked.set(secret, pair);
+    return pair;
+  }
+
+  function certificatesFor({ certificates: wanted, holders }: Compiled): PlaneUpdate['certificates'] {
+    const pairs = new Map<string, Pair>();
+    for (const name of new Set(wanted.values())) {
+      const pair = pairNamed(name);
+      if (pair) pairs.set(name, pair);
+    }
+    const shown = [...shownFor(holders, new Map([...wanted].filter(([, name]) => pairs.has(name))))];
+    const told = JSON.stringify([shown, [...pairs]]);
+    if (told === toldPairs) return undefined;
+    toldPairs = told;
+    certificates = { hosts: shown, pairs: [...pairs] };
+    return certificates;
+  }
+
+  function compile(): void {
+    isPending = false;
+    const compiled = compileRoutes({
+      ingresses: ingresses.list(),
+      classes: classes.list(),
+      service: (namespace, name) => services.get({ namespace, name }),
+      slices: (namespace, service) => slices.byIndex(BY_SERVICE, sliceKey(namespace, service)),
+    });
+    hosts = compiled.hosts.size;
+    const pairs = certificatesFor(compiled);
+    const routes = maker.next(compiled);
+    if (!routes && !pairs && isStarted) return;
+    isStarted = true;
+    publish({ routes: routes ?? { hosts: [], backends: [] }, ...(pairs ? { certificates: pairs } : {}) });
+  }
+
+  return {
+    informers,
+    async start(signal) {
+      await Promise.all(informers.map((informer) => informer.whenSynced(signal)));
+      const soon = () => {
+        if (isPending) return;
+        isPending = true;
+        clock.after(GATHER_MS, compile);
+      };
+      const handler = { add: soon, update: soon, delete: soon };
+      for (const informer of informers) informer.addHandler(handler);
+      compile();
+    },
+    whole: () => ({ routes: maker.whole(), certificates }),
+    get hosts() {
+      return hosts;
+    },
+  };
+}

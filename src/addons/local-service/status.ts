@@ -1,0 +1,100 @@
+import { findCondition, type Stated, withCondition } from '#api/conditions.ts';
+import { type LocalService, type LocalServiceStatus, MAX_SHORTENED } from './api.ts';
+import type { ServicePlan } from './plan.ts';
+
+/** Names in a message; how many more stand behind them. */
+const NAMED = 5;
+
+/** What became of a plan. */
+export interface Done {
+  plan: ServicePlan;
+  made: number;
+  changed: number;
+  removed: number;
+  /** What the API server said of writes that it refused. */
+  refused: readonly string[];
+}
+
+export interface Telling {
+  type: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+}
+
+const some = (texts: readonly string[]): string =>
+  texts.length <= NAMED
+    ? texts.join(', ')
+    : `${texts.slice(0, NAMED).join(', ')} and ${texts.length - NAMED} more`;
+
+/** Whether every node that matches is served, and what to do where one is not. */
+function readiness({ plan: { taken }, refused }: Done, nodes: number): Stated {
+  const no = (reason: string, message: string): Stated => ({
+    type: 'Ready',
+    status: 'False',
+    reason,
+    message,
+  });
+  if (taken.length > 0) {
+    const names = some(taken.map(({ service }) => `"${service}"`));
+    return no(
+      'ErrResourceExists',
+      `Service ${names} exists and is not ours: remove it, or rename the LocalService`,
+    );
+  }
+  if (refused.length > 0) return no('Refused', some([...new Set(refused)].sort()));
+  if (nodes === 0) return no('NoNodes', 'no node has the labels of spec.nodeSelector');
+  return {
+    type: 'Ready',
+    status: 'True',
+    reason: 'Served',
+    message: 'every node that matches has its Service',
+  };
+}
+
+/** Whether Services are called `<name>-<node>`; the first of those that are not. */
+function naming({ shortened }: ServicePlan): Stated {
+  const names = some(shortened.map(({ node, service }) => `${service} for ${node}`));
+  return shortened.length === 0
+    ? { type: 'PlainNames', status: 'True', reason: 'Plain', message: 'Services are called <name>-<node>' }
+    : { type: 'PlainNames', status: 'False', reason: 'Shortened', message: names };
+}
+
+const shortenedOf = ({ shortened }: ServicePlan) =>
+  shortened
+    .toSorted((a, b) => (a.node < b.node ? -1 : 1))
+    .slice(0, MAX_SHORTENED)
+    .map(({ node, service }) => ({ node, service }));
+
+/** The status after a reconcile, and the Events of what it did or found anew. */
+export function outcomeOf(
+  local: LocalService,
+  done: Done,
+  now: Date,
+): { status: LocalServiceStatus; tellings: readonly Telling[] } {
+  const { plan, made, changed, removed } = done;
+  const { generation } = local.metadata;
+  const nodes = plan.served + plan.create.length + plan.change.length + plan.taken.length + plan.anew;
+  const [ready, names] = [readiness(done, nodes), naming(plan)];
+  const conditions = [ready, names].reduce(
+    (list, stated) => withCondition(list, stated, now, generation),
+    local.status?.conditions ?? [],
+  );
+  const before = findCondition(local.status?.conditions, 'Ready');
+  const tellings: Telling[] = [];
+  if (made + changed + removed > 0) {
+    const message = `Services: ${made} made, ${changed} changed, ${removed} removed`;
+    tellings.push({ type: 'Normal', reason: 'Synced', message });
+  }
+  if (ready.status === 'False' && before?.message !== ready.message)
+    tellings.push({ type: 'Warning', reason: ready.reason, message: ready.message });
+  return {
+    status: {
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      nodes,
+      services: plan.served + made + changed,
+      ...(plan.shortened.length === 0 ? {} : { shortened: shortenedOf(plan) }),
+      conditions,
+    },
+    tellings,
+  };
+}

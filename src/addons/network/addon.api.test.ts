@@ -1,0 +1,210 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
+import { SECRETS, type Secret, secretData } from '#api/core.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
+import { ABANDON, NETWORKS, type Network, type NetworkSpec } from './api.ts';
+import { bridgeNameOf } from './bridges/bridge-name.ts';
+import { serve, useNetworks } from './testing/network-world.fixture.ts';
+
+const { test, provider } = useNetworks();
+
+const ssh = (name: string, texts: Record<string, string> = { 'ssh-privatekey': keyPair().private }) =>
+  test.client.create<Secret>(SECRETS, { metadata: test.key(name), data: secretData(texts) });
+/** A Network of its own addresses and host, which `n` tells from those of other tests. */
+const make = (name: string, n: number, more: Partial<NetworkSpec> = {}): Promise<Network> =>
+  test.client.create<Network>(NETWORKS, {
+    metadata: test.key(name),
+    spec: {
+      cidr: `10.${n}.0.0/24`,
+      gateway: `10.${n}.0.1`,
+      hosts: [{ ip: `192.0.2.${n}` }],
+      credentialsSecret: 'key',
+      ...more,
+    },
+  });
+const change = (name: string, spec: Partial<NetworkSpec>) =>
+  test.client.patch<Network>(NETWORKS, test.key(name), { spec }, { type: 'merge' });
+const find = (name: string) => test.client.find<Network>(NETWORKS, test.key(name));
+const ready = async (name: string) => findCondition((await find(name))?.status?.conditions, 'Ready');
+const remove = (name: string) => test.client.delete(NETWORKS, test.key(name));
+const until = (look: () => unknown, timeout = 20_000) => expect.poll(look, { timeout });
+const bridgesOn = (n: number) => [...provider.host(`192.0.2.${n}`).bridges.values()];
+const addressesOn = (n: number) => bridgesOn(n).flatMap(({ addresses }) => addresses);
+
+beforeAll(async () => {
+  await serve(test);
+  await ssh('key');
+});
+
+describe('a Network', () => {
+  it('is made of the example as it stands, on each of its hosts', async () => {
+    await ssh('example-network-ssh');
+    const name = await test.makeExample();
+    await until(() => ready(name)).toMatchObject({ status: 'True', reason: 'Synced' });
+    const bridge = bridgeNameOf((await find(name))?.metadata.uid ?? '');
+    for (const n of [11, 12])
+      expect(bridgesOn(n)).toMatchObject([{ name: bridge, cidr: '10.9.0.0/24', addresses: ['10.9.0.1/24'] }]);
+    expect((await find(name))?.status).toMatchObject({
+      bridge,
+      observedGeneration: 1,
+      hosts: [
+        { ip: '192.0.2.11', reached: true, hostKey: '192.0.2.11 ssh-ed25519 AAAA', address: '10.9.0.1/24' },
+        { ip: '192.0.2.12' },
+      ],
+    });
+    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Normal Created: .* on 192.0.2.12/));
+    await remove(name);
+    await until(() => find(name)).toBeUndefined();
+    expect([...bridgesOn(11), ...bridgesOn(12)]).toEqual([]);
+  });
+
+  it('follows its spec: other addresses, a host more, a host less', async () => {
+    await make('moves', 20);
+    // On record too: what a change had before is told from there.
+    await until(() => ready('moves')).toMatchObject({ status: 'True' });
+    expect(addressesOn(20)).toEqual(['10.20.0.1/24']);
+    await change('moves', {
+      cidr: '10.20.4.0/22',
+      gateway: '10.20.5.9',
+      hosts: [{ ip: '192.0.2.20' }, { ip: '192.0.2.21' }],
+    });
+    await until(() => [...addressesOn(20), ...addressesOn(21)]).toEqual(['10.20.5.9/22', '10.20.5.9/22']);
+    await change('moves', { hosts: [{ ip: '192.0.2.21' }] });
+    await until(() => addressesOn(20)).toEqual([]);
+    await until(async () => (await find('moves'))?.status?.hosts?.map(({ ip }) => ip)).toEqual([
+      '192.0.2.21',
+    ]);
+    expect(addressesOn(21)).toEqual(['10.20.5.9/22']);
+    await until(() => test.told()).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(
+          /^Normal Changed: .*10\.20\.5\.9\/22 on 192.0.2.20 had 10\.20\.0\.1\/24 before/,
+        ),
+        expect.stringMatching(/^Normal Removed: .*192.0.2.20/),
+      ]),
+    );
+    await remove('moves');
+    await until(() => find('moves')).toBeUndefined();
+    expect(addressesOn(21)).toEqual([]);
+  });
+
+  it('is put right when somebody removes or changes the bridge on the host', async () => {
+    await make('drift', 30);
+    await until(() => addressesOn(30)).toHaveLength(1);
+    provider.host('192.0.2.30').bridges.clear();
+    await until(() => addressesOn(30)).toEqual(['10.30.0.1/24']);
+    const [there] = bridgesOn(30);
+    if (there) provider.host('192.0.2.30').bridges.set(there.name, { ...there, whole: false });
+    await until(() => bridgesOn(30)).toMatchObject([{ whole: true }]);
+    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Warning Repaired: .*192.0.2.30/));
+    const before = provider.done.length;
+    await until(async () => (await ready('drift'))?.status).toBe('True');
+    expect(provider.done.slice(before)).toEqual([]);
+    await remove('drift');
+    await until(() => find('drift')).toBeUndefined();
+  });
+
+  it('of cidr and gateway alone, as in the article, is synced, says so, and goes at once', async () => {
+    await make('nowhere', 31, { hosts: undefined });
+    await until(() => ready('nowhere')).toMatchObject({ status: 'True', reason: 'Synced' });
+    await until(() => test.told()).toContainEqual(
+      expect.stringMatching(/^Normal Synced: spec.hosts names no host/),
+    );
+    await remove('nowhere');
+    await until(() => find('nowhere')).toBeUndefined();
+  });
+});
+
+describe('addresses that two want on a host', () => {
+  it('stay with who has them; the other one names him, and gets them when he goes', async () => {
+    await make('first', 40);
+    await until(() => addressesOn(40)).toHaveLength(1);
+    await make('second', 41, {
+      cidr: '10.40.0.128/25',
+      gateway: '10.40.0.129',
+      hosts: [{ ip: '192.0.2.40' }],
+    });
+    await until(() => ready('second')).toMatchObject({
+      status: 'False',
+      reason: 'CidrOverlap',
+      message: expect.stringContaining(`${test.namespace}/first on host 192.0.2.40`),
+    });
+    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Warning CidrOverlap: .*\/first/));
+    // The same addresses on another host are nobody's business.
+    await make('elsewhere', 42, { cidr: '10.40.0.0/24', gateway: '10.40.0.1' });
+    await until(() => addressesOn(42)).toEqual(['10.40.0.1/24']);
+    expect(addressesOn(40)).toEqual(['10.40.0.1/24']);
+    await remove('first');
+    await until(() => addressesOn(40)).toEqual(['10.40.0.129/25']);
+    await remove('second');
+    await remove('elsewhere');
+    await until(() => find('second')).toBeUndefined();
+  });
+
+  it('are not made where the host has them already', async () => {
+    provider.host('192.0.2.43').foreign = [{ link: 'eth0', to: '10.43.0.7/16' }];
+    await make('occupied', 43);
+    await until(() => ready('occupied')).toMatchObject({
+      reason: 'AddressInUse',
+      message: expect.stringContaining('10.43.0.7/16 of eth0'),
+    });
+    expect(addressesOn(43)).toEqual([]);
+    await remove('occupied');
+    await until(() => find('occupied')).toBeUndefined();
+  });
+});
+
+describe('a host that cannot be worked on', () => {
+  it.each([
+    ['Unreachable', { away: 'Unreachable' }],
+    ['HostKeyChanged', { away: 'HostKeyChanged' }],
+    ['HostConflict', { refuses: 'HostConflict' }],
+  ] as const)('is named with the reason, and keeps no other: %s', async (reason, how) => {
+    Object.assign(provider.host('192.0.2.50'), { away: undefined, refuses: undefined }, how);
+    await make('partly', 50, { hosts: [{ ip: '192.0.2.50' }, { ip: '192.0.2.51' }] });
+    await until(() => ready('partly')).toMatchObject({ status: 'False', reason, message: /192\.0\.2\.50/ });
+    expect(addressesOn(51)).toEqual(['10.50.0.1/24']);
+    expect((await find('partly'))?.status?.hosts?.[0]?.message).toContain('192.0.2.50');
+    // Nothing was made there: it keeps nobody.
+    await remove('partly');
+    await until(() => find('partly')).toBeUndefined();
+    expect(addressesOn(51)).toEqual([]);
+  });
+
+  it('is cleaned with the Secret that was read last, where that goes first, as with its namespace', async () => {
+    await ssh('short-lived');
+    await make('orphaned', 63, { credentialsSecret: 'short-lived' });
+    await until(() => addressesOn(63)).toHaveLength(1);
+    await test.client.delete(SECRETS, test.key('short-lived'));
+    await until(() => ready('orphaned')).toMatchObject({ reason: 'CredentialsMissing' });
+    await remove('orphaned');
+    await until(() => find('orphaned')).toBeUndefined();
+    expect(addressesOn(63)).toEqual([]);
+  });
+
+  it('holds a deletion until it is clean, or is let go by name', async () => {
+    for (const name of ['waits', 'leaves']) await make(name, name === 'waits' ? 60 : 61);
+    await until(() => [...addressesOn(60), ...addressesOn(61)]).toHaveLength(2);
+    for (const ip of ['192.0.2.60', '192.0.2.61']) provider.host(ip).away = 'Unreachable';
+    for (const name of ['waits', 'leaves']) await remove(name);
+    for (const name of ['waits', 'leaves'])
+      await until(() => ready(name)).toMatchObject({
+        reason: 'Unreachable',
+        message: expect.stringContaining(ABANDON),
+      });
+    const metadata = { annotations: { [ABANDON]: '192.0.2.61' } };
+    await test.client.patch(NETWORKS, test.key('leaves'), { metadata }, { type: 'merge' });
+    await until(() => find('leaves')).toBeUndefined();
+    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Warning Abandoned: 192.0.2.61/));
+    provider.host('192.0.2.60').away = undefined;
+    await until(() => find('waits')).toBeUndefined();
+    expect(addressesOn(60)).toEqual([]);
+    // What was let go is removed when another Network comes to that host.
+    provider.host('192.0.2.61').away = undefined;
+    await make('later', 62, { hosts: [{ ip: '192.0.2.61' }] });
+    await until(() => addressesOn(61)).toEqual(['10.62.0.1/24']);
+    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Normal Swept: .*192.0.2.61/));
+    await remove('later');
+    await until(() => find('later')).toBeUndefined();
+  });
+});

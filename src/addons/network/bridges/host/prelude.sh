@@ -1,0 +1,1 @@
+../../../../../ansible/files/prelude.sh

@@ -1,0 +1,97 @@
+import { findCondition } from '#api/conditions.ts';
+import { itemBackoff } from '#base/backoff.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import { keyOf } from '#runtime/cache/object-key.ts';
+import { scopedClient } from '#runtime/client/scoped-client.ts';
+import { type Controller, createController } from '#runtime/controller/controller.ts';
+import { watching } from '#runtime/controller/sources.ts';
+import type { ControllerHost } from '#runtime/process/controller-host.ts';
+import { NETWORKS, type Network } from '../api.ts';
+import { bridgeNameOf } from '../bridges/bridge-name.ts';
+import type { Provider } from '../bridges/provider.ts';
+import { hindranceOf } from './claims.ts';
+import { createCredentialStore } from './credentials.ts';
+import { plannedHosts, reachAll, settleAll } from './round.ts';
+import { outcomeOf } from './status.ts';
+import { asks, goneBridges, isLetGo, isThere, letGo, taken } from './write.ts';
+
+export interface NetworkDeps
+  extends Pick<ControllerHost, 'client' | 'clock' | 'log' | 'recorder' | 'metrics'> {
+  workers: number;
+  networks: Informer<Network>;
+  provider: Provider;
+  /** How often hosts are looked at though nothing happens. */
+  resyncMs: number;
+  /** In [0, 1). */
+  random: () => number;
+}
+
+/** Connecting, taking and writing, each within its own bound, for the slowest host and whoever has it before. */
+const DEADLINE_MS = 180_000;
+const RETRY = { baseMs: 5_000, maxMs: 300_000 };
+
+/** For every Network a bridge on each of its hosts: made where it is missing, changed where it differs, removed when it goes. */
+export function networkController(deps: NetworkDeps): Controller {
+  const { clock, log, networks, provider, random, recorder, resyncMs, workers } = deps;
+  const credentials = createCredentialStore(networks);
+  const failures = itemBackoff(RETRY);
+  const waitsForAddresses = ({ status }: Network) =>
+    findCondition(status?.conditions, 'Ready')?.reason === 'CidrOverlap';
+
+  return createController<Network>({
+    name: 'network',
+    for: networks,
+    // Its own status wakes nobody, but those who wait for what it has.
+    predicates: [({ before, after }) => !before || !after || asks(before) !== asks(after)],
+    watches: [watching(networks, () => networks.list().filter(waitsForAddresses).map(keyOf))],
+    workers,
+    deadlineMs: DEADLINE_MS,
+    clock,
+    log,
+    observe: deps.metrics?.controller('network', workers),
+    async reconcile(key, context) {
+      const seen = networks.get(key);
+      if (!seen || isLetGo(seen)) return undefined;
+      const { uid = '' } = seen.metadata;
+      const client = scopedClient(deps.client, context);
+      // A cache that is late must not take hosts anew that were given back, and may be another's.
+      if (seen.metadata.deletionTimestamp && !(await isThere(client, seen))) return undefined;
+      const hindrance = seen.metadata.deletionTimestamp ? undefined : hindranceOf(seen, networks.list());
+      const hosts = plannedHosts(seen);
+      // A Network that may not be made as it is asked keeps what it has.
+      const concerned = hosts.filter(({ stays }) => !stays || !hindrance);
+      const held = hosts.filter((host) => !concerned.includes(host));
+
+      const reached = await reachAll(provider, seen, concerned, await credentials.of(client, seen));
+      try {
+        // Whatever may be changed is on record before it is.
+        const network = await taken(client, seen, [...held, ...reached]);
+        context.signal.throwIfAborted();
+        const address = `${seen.spec.gateway}/${seen.spec.cidr.split('/')[1]}`;
+        const bridge = { name: bridgeNameOf(uid), id: uid, cidr: seen.spec.cidr, address };
+        const settled = [
+          ...held.map(({ record }) => ({ record, tellings: [] })),
+          ...(await settleAll(reached, bridge, goneBridges(client, networks))),
+        ];
+        const round = { hindrance, settled, bridge: bridge.name };
+        const { status, tellings } = outcomeOf(network, round, clock.now());
+        const isDone = network.metadata.deletionTimestamp && status.hosts?.length === 0;
+        const told = isDone ? settled.flatMap((one) => one.tellings) : tellings;
+        for (const { type, reason, message } of told) recorder.event(network, type, reason, message);
+        if (isDone) {
+          await letGo(client, network);
+          failures.forget(uid);
+          return undefined;
+        }
+        if (canonicalJson(status) !== canonicalJson(network.status))
+          await client.updateStatus<Network>(NETWORKS, { ...network, status });
+        const hasTrouble = settled.some((one) => 'trouble' in one);
+        if (!hasTrouble) failures.forget(uid);
+        return { requeueAfterMs: (hasTrouble ? failures.next(uid) : resyncMs) * (0.8 + 0.4 * random()) };
+      } finally {
+        for (const one of reached) if ('ground' in one) one.ground.close();
+      }
+    },
+  });
+}

@@ -1,0 +1,68 @@
+import { SECRETS, type Secret, secretText } from '#api/core.ts';
+import { credentialsSecretName } from '#api/names.ts';
+import { sshLoginIn } from '#api/ssh-login.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isForbidden } from '#runtime/wire/api-error.ts';
+import type { Network, NetworkHost } from '../api.ts';
+import type { Place } from '../bridges/provider.ts';
+
+/** What reaches the hosts of a Network, as its Secret has it (docs/contract.md, Credentials and access). */
+export type Credentials = Pick<Place, 'user' | 'privateKey' | 'password' | 'knownHosts'>;
+
+export interface Lack {
+  reason: 'CredentialsMissing' | 'NamespaceNotServed';
+  message: string;
+}
+
+/** What was read last, for as long as its Network is there. */
+export interface CredentialStore {
+  /** As they are now. Of a Network that is deleted, whose Secret may go first, those that were good before will do. */
+  of(client: Client, network: Network): Promise<Credentials | Lack>;
+}
+
+export const isLack = (one: Credentials | Lack): one is Lack => 'reason' in one;
+
+async function read(client: Client, { metadata, spec }: Network): Promise<Credentials | Lack> {
+  const { namespace = '', name = '' } = metadata;
+  const secret = spec.credentialsSecret ?? credentialsSecretName(name);
+  const lack = (message: string): Lack => ({ reason: 'CredentialsMissing', message });
+  try {
+    const found = await client.find<Secret>(SECRETS, { namespace, name: secret });
+    if (!found) return lack(`there is no Secret "${secret}" in namespace "${namespace}"`);
+    const login = sshLoginIn(found);
+    if ('reason' in login) return lack(`Secret "${secret}": ${login.reason}`);
+    const { username: user, privateKey, password } = login;
+    if (!privateKey && !password) return lack(`Secret "${secret}" has neither ssh-privatekey nor password`);
+    return {
+      user,
+      ...(privateKey ? { privateKey } : {}),
+      ...(password ? { password } : {}),
+      knownHosts: secretText(found, 'known_hosts') ?? '',
+    };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    const message = `the controller may not get Secret "${secret}" in namespace "${namespace}": bind ClusterRole matryoshka-network-served-namespace there`;
+    return { reason: 'NamespaceNotServed', message };
+  }
+}
+
+export function createCredentialStore(networks: Pick<Informer<Network>, 'addHandler'>): CredentialStore {
+  const good = new Map<string, Credentials>();
+  // Also of one that went without us, by a finalizer that somebody took off.
+  networks.addHandler({ delete: ({ metadata: { uid = '' } }) => void good.delete(uid) });
+  return {
+    async of(client, network) {
+      const { uid = '', deletionTimestamp } = network.metadata;
+      const now = await read(client, network);
+      if (isLack(now)) return (deletionTimestamp && good.get(uid)) || now;
+      good.set(uid, now);
+      return now;
+    },
+  };
+}
+
+/** How to reach one host on record. */
+export function placeOf({ ip, port = 22, user, hostKey }: NetworkHost, credentials: Credentials): Place {
+  return { ...credentials, ip, port, user: user ?? credentials.user, pinned: hostKey };
+}

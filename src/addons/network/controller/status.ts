@@ -1,0 +1,59 @@
+import { findCondition, type Stated, withCondition } from '#api/conditions.ts';
+import type { Network, NetworkStatus } from '../api.ts';
+import type { Hindrance } from './claims.ts';
+import type { Settled, Telling } from './settle.ts';
+
+/** Troubles in a message; how many more stand behind them. */
+const NAMED = 5;
+
+function readiness(
+  hindrance: Hindrance | undefined,
+  settled: readonly Settled[],
+  count: number,
+  bridge: string,
+): Stated {
+  const no = (reason: string, message: string): Stated => ({
+    ...{ type: 'Ready', status: 'False', reason, message },
+  });
+  const troubles = settled.flatMap(({ trouble }) => trouble ?? []);
+  const [first] = troubles;
+  if (hindrance) return no(hindrance.reason, hindrance.message);
+  if (first) {
+    const messages = [...new Set(troubles.map(({ message }) => message))];
+    const more = messages.length > NAMED ? [`and ${messages.length - NAMED} more`] : [];
+    return no(first.reason, [...messages.slice(0, NAMED), ...more].join('; '));
+  }
+  const message =
+    count === 0
+      ? 'spec.hosts names no host, so there is no bridge to make'
+      : `bridge ${bridge} is on ${count} ${count === 1 ? 'host' : 'hosts'}`;
+  return { type: 'Ready', status: 'True', reason: 'Synced', message };
+}
+
+/** The status after a round, and what became another of it as an Event besides what was done. */
+export function outcomeOf(
+  network: Network,
+  round: { hindrance: Hindrance | undefined; settled: readonly Settled[]; bridge: string },
+  now: Date,
+): { status: NetworkStatus; tellings: readonly Telling[] } {
+  const { hindrance, settled, bridge } = round;
+  const { generation } = network.metadata;
+  const hosts = settled.flatMap(({ record }) => record ?? []);
+  const ready = readiness(hindrance, settled, hosts.length, bridge);
+  const before = findCondition(network.status?.conditions, 'Ready');
+  const isNews =
+    before?.reason !== ready.reason || (ready.status === 'False' && before.message !== ready.message);
+  const type = ready.status === 'True' ? ('Normal' as const) : ('Warning' as const);
+  return {
+    status: {
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      ...(hosts.some(({ address }) => address !== undefined) ? { bridge } : {}),
+      hosts,
+      conditions: withCondition(network.status?.conditions ?? [], ready, now, generation),
+    },
+    tellings: [
+      ...settled.flatMap(({ tellings }) => tellings),
+      ...(isNews ? [{ type, reason: ready.reason, message: ready.message }] : []),
+    ],
+  };
+}

@@ -1,0 +1,51 @@
+import type { KubeObject, Resource } from '#api/meta.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { isAlreadyExists, isApiError } from '#runtime/wire/api-error.ts';
+import type { CannotRun, Workspace } from '../api.ts';
+import { type Hindrance, isLabelled, isMine, takenBy, unlabelled } from './plan.ts';
+
+interface Refused {
+  reason: CannotRun;
+  message: string;
+}
+
+export interface Maker {
+  make(resource: Resource, object: KubeObject): Promise<void>;
+  /** What the API server said of what it did not take. */
+  refused(): Refused | undefined;
+  /** A name that something has which the caches do not show. */
+  taken(): Hindrance | undefined;
+}
+
+/** What an API server that did not take a pod or volume means; undefined for what another attempt may mend. */
+function refusalOf(error: unknown): Refused | undefined {
+  if (!isApiError(error, 'Forbidden', 'Invalid', 'BadRequest')) return undefined;
+  const { message } = error;
+  if (/exceeded quota/.test(message)) return { reason: 'QuotaExceeded', message };
+  // The account of a namespace, and the sums of a quota, are there a moment after these.
+  if (/looking up service account|status unknown for quota/.test(message)) return undefined;
+  return { reason: 'Refused', message };
+}
+
+/** Makes what a Workspace needs, and remembers why it could not. */
+export function makerFor(client: Client, workspace: Workspace): Maker {
+  let refused: Refused | undefined;
+  let taken: Hindrance | undefined;
+  return {
+    async make(resource, object) {
+      try {
+        await client.create(resource, object);
+      } catch (error) {
+        refused = refusalOf(error);
+        if (refused) return;
+        if (!isAlreadyExists(error)) throw error;
+        const { namespace = '', name = '' } = object.metadata;
+        const there = await client.find(resource, { namespace, name });
+        if (there && !isMine(there, workspace)) taken = takenBy(resource.kind, name);
+        else if (there && !isLabelled(there)) taken = unlabelled(resource.kind, name);
+      }
+    },
+    refused: () => refused,
+    taken: () => taken,
+  };
+}

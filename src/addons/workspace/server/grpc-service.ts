@@ -1,0 +1,80 @@
+import { experimental } from '@grpc/grpc-js';
+import { messageOf } from '#base/errors.ts';
+import type { Logger } from '#base/log.ts';
+import { readPair } from '#certificates/read-pair.ts';
+import type { Service } from '#runtime/process/manager.ts';
+import type { Gateway } from './server.ts';
+
+const LOOK_MS = 10_000;
+
+export interface GrpcServiceOptions {
+  gateway: Gateway;
+  port: number;
+  host?: string | undefined;
+  /** With tls.crt and tls.key. */
+  certDir: string;
+  log: Logger;
+  /** How often the certificate is looked at. Default 10,000. */
+  lookMs?: number | undefined;
+  /** Told of the port that it got. */
+  onListening?: (port: number) => void;
+}
+
+type Listener = Parameters<
+  InstanceType<typeof experimental.FileWatcherCertificateProvider>['addIdentityCertificateListener']
+>[0];
+
+/** Hands certificate and key of a directory to a gRPC server, and again when they are others. Throws as readPair does. */
+function certificatesOf(certDir: string, log: Logger, lookMs: number) {
+  const listeners = new Set<Listener>();
+  let present = readPair(certDir);
+  const given = () => ({ certificate: Buffer.from(present.cert), privateKey: Buffer.from(present.key) });
+  const look = () => {
+    try {
+      const found = readPair(certDir);
+      if (found.cert === present.cert && found.key === present.key) return;
+      present = found;
+      for (const listener of listeners) listener(given());
+      log.info({ service: 'grpc' }, 'took up a new certificate');
+    } catch (error) {
+      // A pair that does not fit is mostly one that is being written: the next look decides.
+      log.warn({ error: messageOf(error) }, 'the certificate cannot be read; the last one stays');
+    }
+  };
+  const timer = setInterval(look, lookMs);
+  timer.unref();
+  return {
+    stop: () => clearInterval(timer),
+    provider: {
+      addCaCertificateListener: () => {},
+      removeCaCertificateListener: () => {},
+      addIdentityCertificateListener(listener: Listener) {
+        listeners.add(listener);
+        process.nextTick(listener, given());
+      },
+      removeIdentityCertificateListener: (listener: Listener) => void listeners.delete(listener),
+    },
+  };
+}
+
+/** A gateway as a service over TLS that takes up a new certificate while it serves. */
+export function grpcService(options: GrpcServiceOptions): Service {
+  const { gateway, port, host = '[::]', certDir, log, lookMs = LOOK_MS, onListening } = options;
+  const { stop, provider } = certificatesOf(certDir, log, lookMs);
+  return {
+    name: 'grpc',
+    start: () =>
+      new Promise((resolve, reject) => {
+        const credentials = experimental.createCertificateProviderServerCredentials(provider, null, false);
+        gateway.server.bindAsync(`${host}:${port}`, credentials, (error, bound) => {
+          if (error) return reject(error);
+          onListening?.(bound);
+          resolve();
+        });
+      }),
+    async stop() {
+      stop();
+      await gateway.close();
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Client } from '#runtime/client/client.ts';
+import { ApiError } from '#runtime/wire/api-error.ts';
+import { marks, WORKSPACES, type Workspace } from '../api.ts';
+import { useWorkspaces } from '../testing/workspace-world.fixture.ts';
+
+/** Writes of the gRPC server that fail, or whose answers are lost: what it does then with what it made. */
+type Write = 'create' | 'update' | 'patch' | 'delete';
+/** `after`: so many of its kind that go well first. */
+const lost: { write: Write; isDone: boolean; after?: number; error?: ApiError }[] = [];
+const failing = (client: Client): Client => {
+  const unless = async <T>(write: Write, act: () => Promise<T>): Promise<T> => {
+    const at = lost.findIndex((one) => one.write === write);
+    const next = lost[at];
+    if (next?.after) {
+      next.after -= 1;
+      return act();
+    }
+    const [fault] = at === -1 ? [] : lost.splice(at, 1);
+    if (!fault || fault.isDone) {
+      const answer = await act();
+      if (!fault) return answer;
+    }
+    throw fault.error ?? new ApiError('Connection', 'the connection was reset', { status: 0 });
+  };
+  return {
+    ...client,
+    create: (...given) => unless('create', () => client.create(...given)),
+    update: (...given) => unless('update', () => client.update(...given)),
+    patch: (...given) => unless('patch', () => client.patch(...given)),
+    delete: (...given) => unless('delete', () => client.delete(...given)),
+  };
+};
+const test = useWorkspaces(failing);
+beforeEach(() => void lost.splice(0));
+const CREATE = 'createSpaceAndWaitForRunning';
+const info = (name: string, image = 'editor') => ({ name, namespace: test.namespace, image, port: 1 });
+const START = 'startSpaceAndWaitForRunning';
+const query = (name: string) => ({ name, namespace: test.namespace });
+/** Once its controller has looked at it, and writes it no more. */
+async function make(name: string, running: boolean, image = 'editor'): Promise<void> {
+  const spec = { image, port: 1, running };
+  await test.client.create<Workspace>(WORKSPACES, { metadata: test.key(name), spec });
+  const phase = async () => (await find(name))?.status?.phase;
+  await expect.poll(phase, { timeout: 15_000 }).toBe(running ? 'Running' : 'Stopped');
+}
+const find = (name: string) => test.client.find<Workspace>(WORKSPACES, test.key(name));
+
+describe('a workspace that is created:', () => {
+  it('one that was made though the answer was lost is the call’s own', async () => {
+    lost.push({ write: 'create', isDone: true });
+    expect(await test.call(CREATE, info('found'))).toMatchObject({
+      code: 'OK',
+      value: { ip: '10.20.30.40' },
+    });
+    expect((await find('found'))?.metadata.annotations ?? {}).toEqual({});
+  });
+
+  it('one that was not made is told so, and may be asked for again', async () => {
+    lost.push({ write: 'create', isDone: false });
+    expect(await test.call(CREATE, info('never'))).toMatchObject({
+      code: 'UNAVAILABLE',
+      details: expect.stringContaining('connection was reset'),
+    });
+    expect(await find('never')).toBeUndefined();
+    expect((await test.call(CREATE, info('never'))).code).toBe('OK');
+  });
+
+  it('somebody else’s of that name is never taken for it', async () => {
+    const spec = { image: 'silent', port: 1 };
+    const { uid } = (await test.client.create<Workspace>(WORKSPACES, { metadata: test.key('theirs'), spec }))
+      .metadata;
+    lost.push({ write: 'create', isDone: false });
+    expect((await test.call(CREATE, info('theirs'))).code).toBe('UNAVAILABLE');
+    expect((await find('theirs'))?.metadata.uid).toBe(uid);
+  });
+
+  it('one that cannot be marked as answered is removed', async () => {
+    lost.push({ write: 'update', isDone: false });
+    expect((await test.call(CREATE, info('unmarked'))).code).toBe('UNAVAILABLE');
+    expect(await find('unmarked')).toBeUndefined();
+  });
+
+  it('one that was marked though the answer was lost is answered, and stays', async () => {
+    lost.push({ write: 'update', isDone: true });
+    expect((await test.call(CREATE, info('marked'))).code).toBe('OK');
+    expect((await find('marked'))?.metadata.annotations ?? {}).toEqual({});
+  });
+
+  it('one whose mark the API server refuses, as it was written since, is marked all the same', async () => {
+    const error = new ApiError('Conflict', 'it was written since', { status: 409 });
+    lost.push({ write: 'update', isDone: false, error });
+    expect((await test.call(CREATE, info('written'))).code).toBe('OK');
+    expect(lost).toEqual([]);
+    expect((await find('written'))?.metadata.annotations ?? {}).toEqual({});
+  });
+
+  it('its removal is tried again', async () => {
+    lost.push({ write: 'delete', isDone: false }, { write: 'delete', isDone: true });
+    expect((await test.call(CREATE, info('stubborn', 'misnamed'))).code).toBe('INVALID_ARGUMENT');
+    expect(await find('stubborn')).toBeUndefined();
+  });
+});
+
+describe.each([
+  ['was not done', false],
+  ['was done though its answer was lost', true],
+])('a write that %s', (_how, isDone) => {
+  const called = (word: string): string => `${word}-${isDone}`;
+  const told = { code: 'UNAVAILABLE', details: expect.stringContaining('connection was reset') };
+  const stateOf = async (name: string) => {
+    const found = await find(name);
+    return found && { running: found.spec.running, annotations: found.metadata.annotations ?? {} };
+  };
+
+  it('of a start is undone, told so, and may be asked for again', async () => {
+    const name = called('start');
+    await make(name, false);
+    lost.push({ write: 'patch', isDone });
+    expect(await test.call(START, query(name))).toMatchObject(told);
+    expect(await stateOf(name)).toEqual({ running: false, annotations: {} });
+    expect(await test.call(START, query(name))).toMatchObject({ code: 'OK', value: { ip: '10.20.30.40' } });
+    expect(await stateOf(name)).toEqual({ running: true, annotations: {} });
+  });
+
+  it('of the mark of a start decides: who was told that it runs keeps it', async () => {
+    const name = called('marked-start');
+    await make(name, false);
+    lost.push({ write: 'update', isDone });
+    expect((await test.call(START, query(name))).code).toBe(isDone ? 'OK' : 'UNAVAILABLE');
+    expect(await stateOf(name)).toEqual({ running: isDone, annotations: {} });
+  });
+
+  it('of the stop after a start in vain is made again', async () => {
+    const name = called('start-in-vain');
+    await make(name, false, 'misnamed');
+    lost.push({ write: 'patch', isDone, after: 1 });
+    expect((await test.call(START, query(name))).code).toBe('INVALID_ARGUMENT');
+    expect(await stateOf(name)).toEqual({ running: false, annotations: {} });
+  });
+
+  it('of a stop is told, and may be asked for again', async () => {
+    const name = called('stop');
+    await make(name, true);
+    lost.push({ write: 'patch', isDone });
+    expect(await test.call('stopSpace', query(name))).toMatchObject(told);
+    expect(await stateOf(name)).toEqual({ running: !isDone, annotations: {} });
+    expect((await test.call('stopSpace', query(name))).code).toBe('OK');
+    expect(await stateOf(name)).toEqual({ running: false, annotations: {} });
+  });
+
+  it('of a stop while it is made ends that call, or leaves it to that call', async () => {
+    const name = called('stop-early');
+    const creating = test.call(CREATE, info(name, 'silent'), { withinMs: 3_000 });
+    await expect.poll(() => find(name)).toBeDefined();
+    lost.push({ write: 'patch', isDone });
+    expect(await test.call('stopSpace', query(name))).toMatchObject(told);
+    expect((await creating).code).toBe(isDone ? 'ABORTED' : 'DEADLINE_EXCEEDED');
+    expect(await stateOf(name)).toEqual(isDone ? { running: false, annotations: {} } : undefined);
+  });
+
+  it('of a use is told, and told again is no second one', async () => {
+    const name = called('keep');
+    await make(name, true);
+    lost.push({ write: 'patch', isDone });
+    expect(await test.call('keepSpace', query(name))).toMatchObject(told);
+    const first = (await find(name))?.metadata.annotations?.[marks.activeAt];
+    expect(first === undefined).toBe(!isDone);
+    expect((await test.call('keepSpace', query(name))).code).toBe('OK');
+    const second = (await find(name))?.metadata.annotations?.[marks.activeAt];
+    expect(second).toEqual(first ?? expect.any(String));
+  });
+
+  it('of a deletion is told, and asked for again there is none', async () => {
+    const name = called('delete');
+    await make(name, false);
+    lost.push({ write: 'delete', isDone });
+    expect(await test.call('deleteSpace', query(name))).toMatchObject(told);
+    expect((await test.call('deleteSpace', query(name))).code).toBe(isDone ? 'NOT_FOUND' : 'OK');
+    expect(await find(name)).toBeUndefined();
+  });
+});

@@ -1,0 +1,146 @@
+import type { ObjectKey } from '#api/meta.ts';
+import { sleep } from '#base/clock.ts';
+import { isAlreadyExists, isConflict, isUncertain } from '#runtime/wire/api-error.ts';
+import { marks, WORKSPACES, type Workspace } from '../api.ts';
+import { AGAIN_MS, type AwaitedDeps, awaited, isAwaited, NOT_AWAITED } from './awaited.ts';
+import type { Call } from './call.ts';
+import { CallError } from './call-error.ts';
+import { infoOf, keyFrom, SUCCESS, toldOf, workspaceFrom } from './messages.ts';
+
+export type Methods = Readonly<Record<string, (call: Call) => Promise<unknown>>>;
+
+/** How much longer than its call a Workspace may stand that the server did not come to remove. */
+const REMOVED_LATE_MS = 60_000;
+/** Told more often than this, it is not written again. */
+const KEPT_MS = 20_000;
+const MERGE = { type: 'merge' } as const;
+
+/** The methods of CloudIdeService, by name. Errors are CallErrors, or those of the API server. */
+export function cloudIdeMethods(deps: AwaitedDeps): Methods {
+  const { client, clock } = deps;
+  const { settled, undo, unmake } = awaited(deps);
+  const get = async (key: ObjectKey, signal: AbortSignal): Promise<Workspace> => {
+    const found = await client.find<Workspace>(WORKSPACES, key, { signal });
+    if (found) return found;
+    throw new CallError('NOT_FOUND', `there is no workspace "${key.name}" in namespace "${key.namespace}"`);
+  };
+
+  async function create(key: ObjectKey, object: Workspace, { id, signal }: Call): Promise<Workspace> {
+    try {
+      return await client.create<Workspace>(WORKSPACES, object, { signal });
+    } catch (error) {
+      if (!signal.aborted && !isAlreadyExists(error) && !isUncertain(error)) throw error;
+      // It may have been made all the same, by this very call.
+      const found = await client.find<Workspace>(WORKSPACES, key).catch(() => undefined);
+      if (found?.metadata.annotations?.[marks.askedBy] === id) return found;
+      throw isAlreadyExists(error)
+        ? new CallError('ALREADY_EXISTS', `workspace "${key.name}" exists in namespace "${key.namespace}"`)
+        : error;
+    }
+  }
+
+  /** Starts one as it was read, with the call's mark; undefined where somebody was there first. */
+  async function start({ metadata }: Workspace, { id, signal }: Call): Promise<Workspace | undefined> {
+    const { uid, resourceVersion, namespace = '', name = '' } = metadata;
+    const marked = { uid, resourceVersion, annotations: { ...NOT_AWAITED, [marks.askedBy]: id } };
+    try {
+      return await client.patch<Workspace>(
+        WORKSPACES,
+        { namespace, name },
+        { metadata: marked, spec: { running: true } },
+        { ...MERGE, signal },
+      );
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      await sleep(AGAIN_MS, undefined, clock);
+      return undefined;
+    }
+  }
+
+  return {
+    async createSpaceAndWaitForRunning(call) {
+      const { key, spec } = workspaceFrom(call.message);
+      await call.allow('create', key);
+      const until = new Date(call.endsAtMs + REMOVED_LATE_MS).toISOString();
+      const annotations = { [marks.awaitedUntil]: until, [marks.askedBy]: call.id };
+      const made = await create(key, { metadata: { ...key, annotations }, spec }, call);
+      try {
+        return infoOf(await settled(made, call));
+      } catch (error) {
+        await unmake(key, call);
+        throw error;
+      }
+    },
+
+    async startSpaceAndWaitForRunning(call) {
+      const key = keyFrom(call.message);
+      await call.allow('update', key);
+      const path = `/metadata/annotations/${marks.askedBy.replace('/', '~1')}`;
+      // By its mark alone, which stands there too where the answer to the write was lost.
+      const stop = [
+        { op: 'test', path, value: call.id },
+        { op: 'replace', path: '/spec/running', value: false },
+        { op: 'remove', path },
+      ];
+      let found = await get(key, call.signal);
+      try {
+        while (found.spec.running === false) {
+          const started = await start(found, call);
+          if (started) return infoOf(await settled(started, call));
+          found = await get(key, call.signal);
+        }
+      } catch (error) {
+        await undo(key, (signal) => client.patch(WORKSPACES, key, stop, { type: 'json', signal }));
+        throw error;
+      }
+      // What somebody else has started is waited for, and not this call's to stop.
+      return infoOf(await settled(found, call));
+    },
+
+    async stopSpace({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('update', key);
+      const { uid } = (await get(key, signal)).metadata;
+      await client.patch(
+        WORKSPACES,
+        key,
+        { metadata: { uid, annotations: NOT_AWAITED }, spec: { running: false } },
+        { ...MERGE, signal },
+      );
+      return SUCCESS;
+    },
+
+    async keepSpace({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('update', key);
+      const found = await get(key, signal);
+      const { uid, annotations: there = {} } = found.metadata;
+      const now = clock.now();
+      const isTold = Math.abs(now.getTime() - Date.parse(there[marks.activeAt] ?? '')) < KEPT_MS;
+      if (isTold && !isAwaited(found)) return SUCCESS;
+      const annotations = { ...NOT_AWAITED, [marks.activeAt]: now.toISOString() };
+      await client.patch(WORKSPACES, key, { metadata: { uid, annotations } }, { ...MERGE, signal });
+      return SUCCESS;
+    },
+
+    async deleteSpace({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('delete', key);
+      await get(key, signal);
+      await client.delete(WORKSPACES, key, { signal });
+      return SUCCESS;
+    },
+
+    async getPodSpaceStatus({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('get', key);
+      return toldOf(await get(key, signal));
+    },
+
+    async getPodSpaceInfo({ message, signal, allow }) {
+      const key = keyFrom(message);
+      await allow('get', key);
+      return infoOf(await get(key, signal));
+    },
+  };
+}

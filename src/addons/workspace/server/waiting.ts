@@ -1,0 +1,98 @@
+import { findCondition } from '#api/conditions.ts';
+import type { ObjectKey } from '#api/meta.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import { keyOf, keyText } from '#runtime/cache/object-key.ts';
+import type { CannotRun, Workspace } from '../api.ts';
+import { CallError, type Code } from './call-error.ts';
+
+/** The code of each reason why a Workspace cannot run. */
+const CODES: Readonly<Record<CannotRun, Code>> = {
+  QuotaExceeded: 'RESOURCE_EXHAUSTED',
+  Refused: 'FAILED_PRECONDITION',
+  NameTaken: 'ALREADY_EXISTS',
+  InvalidImage: 'INVALID_ARGUMENT',
+  ImageNotPulled: 'FAILED_PRECONDITION',
+  Unschedulable: 'UNAVAILABLE',
+  CannotStart: 'FAILED_PRECONDITION',
+  Crashes: 'FAILED_PRECONDITION',
+  PodFailed: 'FAILED_PRECONDITION',
+};
+const codeOf = (reason: string): Code =>
+  Object.entries(CODES).find(([known]) => known === reason)?.[1] ?? 'FAILED_PRECONDITION';
+
+/** Callers that wait at once: each holds a stream and a timer. */
+const MAX_WAITING = 10_000;
+
+export interface Waiting {
+  /**
+   * The Workspace once it runs, at or after the version that a write answered. Rejects with a CallError when it cannot
+   * run, is stopped, or is gone, and with the signal's reason: of a deadline with what was waited for.
+   */
+  untilRunning(written: Workspace, signal: AbortSignal): Promise<Workspace>;
+}
+
+/** Any number of waiting callers, told by one informer. */
+export function waitingOn(workspaces: Informer<Workspace>): Waiting {
+  const waiting = new Map<string, Set<() => void>>();
+  const look = (workspace: Workspace) => {
+    for (const one of waiting.get(keyText(keyOf(workspace))) ?? []) one();
+  };
+  workspaces.addHandler({ add: look, update: (_before, after) => look(after), delete: look });
+  let count = 0;
+
+  /** Undefined while it is to be waited for. */
+  function verdict({ metadata }: Workspace): Workspace | CallError | undefined {
+    const { namespace = '', name = '', uid, generation = 0 } = metadata;
+    const now = workspaces.get({ namespace, name });
+    const what = `workspace "${name}" in namespace "${namespace}"`;
+    if (!now || now.metadata.uid !== uid || now.metadata.deletionTimestamp)
+      return new CallError('ABORTED', `${what} was removed by somebody else meanwhile`);
+    const { status } = now;
+    if ((status?.observedGeneration ?? -1) < generation) return undefined;
+    if (now.spec.running === false) return new CallError('ABORTED', `${what} was stopped meanwhile`);
+    if (status?.phase === 'Running') return now;
+    const stalled = findCondition(status?.conditions, 'Stalled');
+    if (stalled?.status !== 'True') return undefined;
+    return new CallError(codeOf(stalled.reason), `${what}: ${stalled.reason}: ${stalled.message}`);
+  }
+
+  function withLastWord(why: unknown, key: ObjectKey): unknown {
+    if (!(why instanceof CallError) || why.code !== 'DEADLINE_EXCEEDED') return why;
+    const ready = findCondition(workspaces.get(key)?.status?.conditions, 'Ready');
+    const word = ready ? `${ready.reason}: ${ready.message}` : 'its controller has not looked at it';
+    return new CallError(why.code, `${why.message}; ${word}`);
+  }
+
+  return {
+    untilRunning(written, signal) {
+      if (count >= MAX_WAITING)
+        throw new CallError('RESOURCE_EXHAUSTED', `${MAX_WAITING} calls wait already; try again later`);
+      const { promise, resolve, reject } = Promise.withResolvers<Workspace>();
+      const key = keyText(keyOf(written));
+      let reached = false;
+      const told = () => {
+        if (!reached) return;
+        const found = verdict(written);
+        if (found instanceof CallError) reject(found);
+        else if (found) resolve(found);
+      };
+      const onAbort = () => reject(withLastWord(signal.reason, keyOf(written)));
+      const others = waiting.get(key) ?? new Set();
+      waiting.set(key, others.add(told));
+      count += 1;
+      signal.addEventListener('abort', onAbort, { once: true });
+      const leave = workspaces.onReached(written.metadata.resourceVersion ?? '', () => {
+        reached = true;
+        told();
+      });
+      if (signal.aborted) onAbort();
+      return promise.finally(() => {
+        leave();
+        signal.removeEventListener('abort', onAbort);
+        count -= 1;
+        others.delete(told);
+        if (others.size === 0) waiting.delete(key);
+      });
+    },
+  };
+}

@@ -1,1 +1,0 @@
-../../../ansible/files/prelude.sh
