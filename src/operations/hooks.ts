@@ -41,7 +41,7 @@ export const hookProblems = (spec: Spec, { hooks }: Offer): Problem[] =>
         {
           field: FIELD,
           reason:
-            'is off in this installation; leave it out, or have controller and server started with --allow-hooks',
+            'is off in this installation; leave it out, or start controller, server and webhook with --allow-hooks',
         },
       ]
     : [];

@@ -41,8 +41,9 @@ export async function startLab(say: Say): Promise<MetaPlace> {
   const hooks = 'MATRYOSHKA_ALLOW_HOOKS=true';
   await set('controller', hooks, `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${LOOK_SECONDS}`);
   await set('server', hooks);
-  // Tests that count pods of ours count those that stay.
-  for (const name of ['controller', 'server'])
+  await set('webhook', hooks);
+  // Tests that count pods count those that stay.
+  for (const name of ['controller', 'server', 'webhook'])
     await kubectl(
       place.kubeconfigPath,
       ['-n', 'matryoshka-system', 'rollout', 'status', `deployment/matryoshka-${name}`, '--timeout=120s'],
