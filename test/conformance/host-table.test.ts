@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { membersOf } from '#api/member.ts';
-import { hostsIn } from '#controller/cluster/stores/hosts.ts';
+import { hostsIn } from '#controller/cluster/state/hosts.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { createTransport } from '#runtime/wire/transport.ts';

@@ -78,7 +78,7 @@ export const ofHealth: readonly Mutant[] = [
   },
   {
     name: 'a cluster that is being deleted is looked at',
-    file: 'src/controller/cluster/decide/health.ts',
+    file: 'src/controller/cluster/decide/status/health.ts',
     from: 'appliedOperation(cluster) !== undefined && cluster.metadata.deletionTimestamp === undefined;',
     to: 'appliedOperation(cluster) !== undefined;',
     witness: seen('at none that is being deleted'),

@@ -2,7 +2,7 @@ import type { Mutant, Witness } from './mutant.ts';
 
 const DECIDE = 'src/controller/cluster/decide';
 const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
-const ofTable = (test: string) => unit(`${DECIDE}/hooks.test.ts`, test);
+const ofTable = (test: string) => unit(`${DECIDE}/hook/hook.test.ts`, test);
 
 /** Playbooks of users: who may have them run, how often, and with what. */
 export const ofHooks: readonly Mutant[] = [
@@ -15,21 +15,21 @@ export const ofHooks: readonly Mutant[] = [
   },
   {
     name: 'a hook whose Job is gone is run again',
-    file: `${DECIDE}/hook-signal.ts`,
+    file: `${DECIDE}/hook/signal.ts`,
     from: "now.getTime() >= lostAt(state)) return 'hook-failed';",
     to: "now.getTime() >= lostAt(state)) return 'hook-due';",
     witness: ofTable('that was seen and is gone is not started again'),
   },
   {
     name: 'a run begins while the pod of a hook still works',
-    file: `${DECIDE}/work-rules.ts`,
+    file: `${DECIDE}/work/rules.ts`,
     from: 'return leavesMs > 0 ?',
     to: 'return leavesMs > Infinity ?',
     witness: ofTable('after every other run is gone'),
   },
   {
     name: 'hooks are run by an operator that allows none',
-    file: `${DECIDE}/hook-rules.ts`,
+    file: `${DECIDE}/hook/rules.ts`,
     from: 'if (offer.hooks !== true) {',
     to: 'if (offer.hooks === false) {',
     witness: ofTable('is not run by an operator that allows none'),

@@ -227,7 +227,7 @@ export const ofItsEdges: readonly Mutant[] = [
   },
   {
     name: 'a file of manifests that somebody edited is applied',
-    file: 'src/controller/cluster/stores/pinned-files.ts',
+    file: 'src/controller/cluster/state/pinned-files.ts',
     from: 'if (sum !== sha256)',
     to: 'if (sum.length !== sha256.length)',
     witness: {

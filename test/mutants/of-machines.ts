@@ -13,11 +13,11 @@ export const ofMachines: readonly Mutant[] = [
   },
   {
     name: 'the run does not hear of machines of other clusters',
-    file: 'src/controller/cluster/stores/known-machines.ts',
+    file: 'src/controller/cluster/state/known-machines.ts',
     from: 'status?.machineId === undefined || joining',
     to: 'status?.machineId === undefined || spec.clusterId !== cluster.id || joining',
     witness: unit(
-      'src/controller/cluster/stores/known-machines.test.ts',
+      'src/controller/cluster/state/known-machines.test.ts',
       'of others in the namespace by cluster',
     ),
   },
@@ -37,10 +37,13 @@ export const ofMachines: readonly Mutant[] = [
   },
   {
     name: 'an address that nobody got in to stays held',
-    file: 'src/controller/cluster/decide/settle.ts',
+    file: 'src/controller/cluster/decide/host-records.ts',
     from: 'if (strangers.length > 0)',
     to: 'if (strangers.length < 0)',
-    witness: unit('src/controller/cluster/decide/settle.test.ts', 'gives back hosts that nobody got in to'),
+    witness: unit(
+      'src/controller/cluster/decide/host-records.test.ts',
+      'gives back hosts that nobody got in to',
+    ),
   },
   {
     name: 'a host is named by an address that is translated on its way',

@@ -30,17 +30,17 @@ export const ofRemediation: readonly Mutant[] = [
   },
   {
     name: 'control planes are replaced one after the other',
-    file: `${DECIDE}/remedy.ts`,
+    file: `${DECIDE}/rest/remediation.ts`,
     from: '>= hours * HOUR_MS',
     to: '>= -hours * HOUR_MS',
-    witness: unit(`${DECIDE}/remedy.test.ts`, 'does not come twice a day'),
+    witness: unit(`${DECIDE}/rest/remediation.test.ts`, 'does not come twice a day'),
   },
   {
     name: 'another spare is tried where a replacement failed',
-    file: `${DECIDE}/remedy.ts`,
+    file: `${DECIDE}/rest/remediation.ts`,
     from: "if (hasFailed && hosts.some((host) => stateOf(host) !== 'Joined')) return undefined;",
     to: "if (hasFailed && hosts.every((host) => stateOf(host) !== 'Joined')) return undefined;",
-    witness: unit(`${DECIDE}/remedy.test.ts`, 'does not follow an operation that failed'),
+    witness: unit(`${DECIDE}/rest/remediation.test.ts`, 'does not follow an operation that failed'),
   },
   {
     name: 'whoever may change a cluster names spare hosts',

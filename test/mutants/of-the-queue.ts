@@ -71,14 +71,14 @@ export const ofTheQueue: readonly Mutant[] = [
   },
   {
     name: 'the time in the queue counts against the deadline',
-    file: 'src/controller/cluster/decide/work-rules.ts',
+    file: 'src/controller/cluster/decide/work/rules.ts',
     from: 'isFirstToBegin(status) ? { ...status, startedAt: now.toISOString() } : status',
     to: 'status',
-    witness: unit('src/controller/cluster/decide/queued.test.ts', 'has all of its time'),
+    witness: unit('src/controller/cluster/decide/status/queued.test.ts', 'has all of its time'),
   },
   {
     name: 'hosts are held while it waits',
-    file: 'src/controller/cluster/decide/work-rules.ts',
+    file: 'src/controller/cluster/decide/work/rules.ts',
     from: "if (turn.kind === 'waits') return { kind: 'rest', turn };",
     to: '',
     witness: { project: 'api', file: 'test/conformance/fleet-queue.test.ts', test: 'runs two at once' },

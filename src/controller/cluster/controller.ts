@@ -20,22 +20,22 @@ import {
 } from '#runtime/controller/controller.ts';
 import { watching } from '#runtime/controller/sources.ts';
 import { isApiError, isConflict, isNotFound } from '#runtime/wire/api-error.ts';
-import { rehearsalRefused } from './decide/dry-run.ts';
-import { healthEvents } from './decide/health.ts';
 import type { Outcome, Stall } from './decide/outcome.ts';
 import { Refusal } from './decide/refusal.ts';
-import { remediationEvents } from './decide/remedy.ts';
-import { REFUSED_RESET_MS } from './decide/reset-left.ts';
+import { rehearsalRefused } from './decide/rest/dry-run.ts';
+import { remediationEvents } from './decide/rest/remediation.ts';
+import { REFUSED_RESET_MS } from './decide/rest/reset-left.ts';
 import { type Health, inFlight, type Snapshot } from './decide/snapshot.ts';
+import { healthEvents } from './decide/status/health.ts';
 import { decide } from './decide/table.ts';
 import { acceptedOperation, writeStatus } from './finish.ts';
 import { observe } from './observe.ts';
 import { perform } from './perform.ts';
 import type { Performers } from './performers.ts';
 import type { FleetQueue } from './queue/fleet-queue.ts';
-import { anchorsIn } from './stores/anchors.ts';
-import { hostsIn } from './stores/hosts.ts';
-import { createKubeconfigs } from './stores/kubeconfigs.ts';
+import { anchorsIn } from './state/cluster-state.ts';
+import { hostsIn } from './state/hosts.ts';
+import { createKubeconfigs } from './state/kubeconfigs.ts';
 import { settleVanished } from './vanished.ts';
 
 export const BY_CLUSTER = 'clusterId';
@@ -124,7 +124,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     if (isHeldUp && turn.kind === 'now') deps.queue.release(cluster);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
     // Whoever still waits for a cluster comes before the remains of work that is done.
-    if (signal === 'untidy' && !context.behind) return { requeueAfterMs: AFTER_EFFECTS_MS, behind: true };
+    if (signal === 'leftovers' && !context.behind) return { requeueAfterMs: AFTER_EFFECTS_MS, behind: true };
     try {
       if (outcome.kind === 'act') {
         const event: Performers['event'] = (type, reason, message) =>
@@ -152,7 +152,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     } catch (error) {
       if (error instanceof Refusal) {
         // Nothing that a user asked is held up.
-        const isOurs = signal === 'unreset';
+        const isOurs = signal === 'reset-due';
         const next: Outcome = isOurs ? { kind: 'wait', ms: REFUSED_RESET_MS } : refused(snapshot, error);
         return finish(client, snapshot, next);
       }

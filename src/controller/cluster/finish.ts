@@ -6,13 +6,13 @@ import { annotations } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Client } from '#runtime/client/client.ts';
-import { agreedPlan } from './decide/agreed.ts';
+import { agreedPlan } from './decide/approved-plan.ts';
 import type { Outcome } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
-import { statusAfter } from './decide/status.ts';
-import type { Anchors } from './stores/anchors.ts';
-import { readHooks } from './stores/hooks.ts';
-import { manifestVars } from './stores/manifests.ts';
+import { statusAfter } from './decide/status/status.ts';
+import type { Anchors } from './state/cluster-state.ts';
+import { readHooks } from './state/hooks.ts';
+import { manifestVars } from './state/manifests.ts';
 
 /**
  * The operation that an accepted request becomes. Its sequence is taken in the anchor first, for good, and with it its

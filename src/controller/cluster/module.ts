@@ -9,7 +9,7 @@ import type { ControllerModule } from '#runtime/process/controller-host.ts';
 import { BY_CLUSTER, clusterController, hostIndexers } from './controller.ts';
 import { type HealthSettings, healthObserver } from './health/observer.ts';
 import { fleetQueue } from './queue/fleet-queue.ts';
-import { PUBLIC_KEYS } from './stores/anchors.ts';
+import { PUBLIC_KEYS } from './state/cluster-state.ts';
 
 export interface ClusterModuleSettings {
   offer: Offer;

@@ -23,8 +23,8 @@ import { HOOK } from '#protocol/hook.ts';
 import { joins } from '#protocol/order.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { type DueHook, dueHook } from './decide/due-hook.ts';
-import { FETCH } from './decide/fetch.ts';
-import { isAnswered } from './decide/signal.ts';
+import { FETCH } from './decide/fetch-kubeconfig.ts';
+import { isAnswered } from './decide/requests.ts';
 import {
   type Health,
   type Kubeconfig,
@@ -33,9 +33,9 @@ import {
   type Snapshot,
   type Turn,
 } from './decide/snapshot.ts';
-import { jobName } from './decide/work-rules.ts';
-import type { Anchors } from './stores/anchors.ts';
-import type { Kubeconfigs } from './stores/kubeconfigs.ts';
+import { jobName } from './decide/work/rules.ts';
+import type { Anchors } from './state/cluster-state.ts';
+import type { Kubeconfigs } from './state/kubeconfigs.ts';
 
 export interface Observers {
   client: Client;

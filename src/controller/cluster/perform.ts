@@ -12,15 +12,15 @@ import { WORDS } from '#api/words.ts';
 import { messageOf } from '#base/errors.ts';
 import { withoutCredentials } from '#operations/spec-hash.ts';
 import { isForbidden, isNotFound } from '#runtime/wire/api-error.ts';
-import { refuseUnagreed } from './decide/agreed.ts';
+import { refuseUnagreed } from './decide/approved-plan.ts';
 import type { Effect } from './decide/outcome.ts';
 import { Refusal } from './decide/refusal.ts';
 import type { Snapshot } from './decide/snapshot.ts';
 import type { Learned, Perform, Performers } from './performers.ts';
 import { startHook, startLook, startRun } from './start-run.ts';
-import { pinnedKeysOf } from './stores/hosts.ts';
-import { keepKnownHosts } from './stores/kubeconfigs.ts';
-import { removeRecord, writeRecord } from './stores/records.ts';
+import { pinnedKeysOf } from './state/hosts.ts';
+import { keepKnownHosts } from './state/kubeconfigs.ts';
+import { removeRecord, writeRecord } from './state/records.ts';
 
 /** A metadata patch that fails with Conflict when anybody has written the object since the snapshot. */
 async function patchMetadata(

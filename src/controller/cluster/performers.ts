@@ -4,9 +4,9 @@ import type { Installer } from '#installer/installer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import type { Effect } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
-import type { Anchors } from './stores/anchors.ts';
-import type { Hosts } from './stores/hosts.ts';
-import type { Kubeconfigs } from './stores/kubeconfigs.ts';
+import type { Anchors } from './state/cluster-state.ts';
+import type { Hosts } from './state/hosts.ts';
+import type { Kubeconfigs } from './state/kubeconfigs.ts';
 
 export interface Performers {
   client: Client;

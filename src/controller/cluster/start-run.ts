@@ -1,10 +1,10 @@
 import { keyOf, textOf } from '#api/cluster-facts.ts';
 import type { Perform } from './performers.ts';
-import { readHooks } from './stores/hooks.ts';
-import { pinnedKeysOf } from './stores/hosts.ts';
-import { mergeKnownHosts } from './stores/known-hosts.ts';
-import { knownMachines, ownClusters } from './stores/known-machines.ts';
-import { manifestVars } from './stores/manifests.ts';
+import { readHooks } from './state/hooks.ts';
+import { pinnedKeysOf } from './state/hosts.ts';
+import { mergeKnownHosts } from './state/known-hosts.ts';
+import { knownMachines, ownClusters } from './state/known-machines.ts';
+import { manifestVars } from './state/manifests.ts';
 
 /** Starts the Job that only looks at hosts, with the credentials as they are now. */
 export const startLook: Perform<'look'> = async (

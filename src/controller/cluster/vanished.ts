@@ -10,8 +10,8 @@ import type { Installer } from '#installer/installer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import type { ReconcileResult } from '#runtime/controller/controller.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '#runtime/wire/api-error.ts';
-import type { Anchors } from './stores/anchors.ts';
-import type { Hosts } from './stores/hosts.ts';
+import type { Anchors } from './state/cluster-state.ts';
+import type { Hosts } from './state/hosts.ts';
 
 interface Vanished {
   client: Client;

@@ -113,7 +113,7 @@ describe('the life of a cluster', () => {
     expect(outcome({ word: 'creating', ...ended })).toMatchObject({
       effects: [{ kind: 'record' }, { kind: 'answer', word: 'create-finished', applied: true }],
     });
-    expect(signal({ word: 'scaling-up', requestId: 'r2', ...ended })).toBe('ended');
+    expect(signal({ word: 'scaling-up', requestId: 'r2', ...ended })).toBe('result-unrecorded');
     expect(
       signal({
         word: 'create-finished',
@@ -122,7 +122,7 @@ describe('the life of a cluster', () => {
         hosts: joined,
         kubeconfig: { kind: 'present' },
       }),
-    ).toBe('quiet');
+    ).toBe('idle');
   });
 
   it.each(['failed', 'cancelled'] as const)(
@@ -133,7 +133,7 @@ describe('the life of a cluster', () => {
       expect(outcome({ ...next, operation: ended })).toMatchObject({
         effects: [{ kind: 'record', result }, { kind: 'recorded' }],
       });
-      expect(signal({ ...next, operation: { ...ended, recorded: true } })).not.toBe('ended');
+      expect(signal({ ...next, operation: { ...ended, recorded: true } })).not.toBe('result-unrecorded');
     },
   );
 
@@ -154,7 +154,7 @@ describe('the life of a cluster', () => {
       cluster: { status: { phase: 'Failed' as const, requests } },
     };
     expect(outcome(given)).toMatchObject({ effects: [{ kind: 'answer', word: 'create-failed' }] });
-    expect(signal({ ...given, requestId: 'r2' })).toBe('asked');
+    expect(signal({ ...given, requestId: 'r2' })).toBe('requested');
   });
 
   it('does not run a request again that others have followed', () => {
@@ -172,7 +172,7 @@ describe('the life of a cluster', () => {
       kind: 'act',
       effects: [{ kind: 'answer', word: 'create-failed', applied: false }],
     });
-    expect(signal({ ...given, requestId: 'r3' })).toBe('asked');
+    expect(signal({ ...given, requestId: 'r3' })).toBe('requested');
   });
 
   it('infers only what adds, and only once', () => {
@@ -185,12 +185,12 @@ describe('the life of a cluster', () => {
     const more = { cluster: { ...spec.cluster, nodeList: [...spec.cluster.nodeList, { ip: '10.0.0.4' }] } };
     const fewer = { cluster: { ...spec.cluster, nodeList: [{ ip: '10.0.0.2' }] } };
     const tried = [{ word: 'scaling-up', requestId: 'x', specHash: specHashOf(more), sequence: 2 }];
-    expect(signal({ ...running, cluster: { spec: more, status: { phase: 'Running' } } })).toBe('declared');
+    expect(signal({ ...running, cluster: { spec: more, status: { phase: 'Running' } } })).toBe('spec-edited');
     expect(
       signal({ ...running, cluster: { spec: more, status: { phase: 'Running', requests: tried } } }),
-    ).toBe('unconfirmed');
+    ).toBe('needs-confirmation');
     expect(signal({ ...running, cluster: { spec: fewer, status: { phase: 'Running' } } })).toBe(
-      'unconfirmed',
+      'needs-confirmation',
     );
   });
 
@@ -208,15 +208,15 @@ describe('the life of a cluster', () => {
     expect(says('r')).toContain('a new ecs.yun.com/request-id: \\"r\\" was for the same before');
     expect(says('s')).not.toContain('request-id');
     // Who sets the word alone is answered as the last time.
-    expect(signal({ ...given, requestId: 'r', word: 'scaling-down' })).toBe('answered');
+    expect(signal({ ...given, requestId: 'r', word: 'scaling-down' })).toBe('already-done');
   });
 
   it('deletes in every phase, and never in the name of another', () => {
     const busy = { ...creating, operation: { ...operation, step: 'masters' }, hosts: joined, deleted: true };
     expect(outcome(busy)).toMatchObject({ kind: 'accept', operation: 'delete' });
-    expect(signal({ ...busy, binding: { kind: 'foreign', to: 'default/other' } })).toBe('conflict');
-    expect(signal({ deleted: true, binding: { kind: 'unbound' } })).toBe('forgotten');
-    expect(signal({ ...busy, hosts: [] })).toBe('forgotten');
+    expect(signal({ ...busy, binding: { kind: 'foreign', to: 'default/other' } })).toBe('identity-conflict');
+    expect(signal({ deleted: true, binding: { kind: 'unbound' } })).toBe('nothing-to-reset');
+    expect(signal({ ...busy, hosts: [] })).toBe('nothing-to-reset');
   });
 
   it('adds again what was removed since, though that very spec was had before', () => {
@@ -228,8 +228,8 @@ describe('the life of a cluster', () => {
       word: 'scale-down-finished',
       cluster: { spec: more, status: { phase: 'Running' as const, requests } },
     };
-    expect(signal({ ...given, appliedBy: 3 })).toBe('declared');
-    expect(signal({ ...given, appliedBy: 1 })).toBe('unconfirmed');
+    expect(signal({ ...given, appliedBy: 3 })).toBe('spec-edited');
+    expect(signal({ ...given, appliedBy: 1 })).toBe('needs-confirmation');
   });
 
   it('does not try a worker for ever that failed on its way', () => {
@@ -242,7 +242,7 @@ describe('the life of a cluster', () => {
       word: 'scale-up-finished',
       cluster,
     };
-    expect(signal({ ...given, appliedBy: 2 })).toBe('unconfirmed');
+    expect(signal({ ...given, appliedBy: 2 })).toBe('needs-confirmation');
   });
 
   it('says at once why a run cannot begin', () => {
@@ -277,7 +277,7 @@ describe('the life of a cluster', () => {
   });
 
   it('says that a phase does not fit, where somebody edited status', () => {
-    expect(signal({ cluster: { status: { phase: 'Creating' } } })).toBe('misfit');
-    expect(signal({ operation, cluster: { status: { phase: 'Running' } } })).toBe('misfit');
+    expect(signal({ cluster: { status: { phase: 'Creating' } } })).toBe('phase-mismatch');
+    expect(signal({ operation, cluster: { status: { phase: 'Running' } } })).toBe('phase-mismatch');
   });
 });

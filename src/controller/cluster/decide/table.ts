@@ -1,61 +1,62 @@
 import { operationUnderWay } from '#api/cluster-facts.ts';
 import type { Phase } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
-import { notAgreed } from './agreed.ts';
-import * as cancel from './cancel-rules.ts';
-import * as hooks from './hook-rules.ts';
+import { notAgreed } from './approved-plan.ts';
+import * as cancel from './cancel/rules.ts';
+import * as hooks from './hook/rules.ts';
 import type { Outcome } from './outcome.ts';
-import { applyRemedy } from './remedy.ts';
-import { acceptReset, restUntilReset } from './reset-left.ts';
-import * as rules from './rules.ts';
-import { type RestSignal, restSignalOf, type WorkSignal, workSignalOf } from './signal.ts';
+import { applyRemedy } from './rest/remediation.ts';
+import { acceptReset, restUntilReset } from './rest/reset-left.ts';
+import * as rules from './rest/rules.ts';
+import { type RestSignal, restSignalOf } from './rest/signal.ts';
 import type { Snapshot } from './snapshot.ts';
-import * as work from './work-rules.ts';
+import * as work from './work/rules.ts';
+import { type WorkSignal, workSignalOf } from './work/signal.ts';
 
 /** No operation is under way, or what comes before all else: identity and deletion. */
 const atRest: Record<RestSignal, rules.Rule> = {
-  conflict: rules.conflict,
-  forgotten: rules.letGo,
+  'identity-conflict': rules.conflict,
+  'nothing-to-reset': rules.letGo,
   deleted: rules.acceptDeletion,
-  misfit: rules.misfit,
-  ended: rules.tellEnd,
-  untidy: rules.tidy,
+  'phase-mismatch': rules.phaseMismatch,
+  'result-unrecorded': rules.recordResult,
+  leftovers: rules.removeLeftovers,
   paused: rules.paused,
   unbound: rules.bind,
-  answered: rules.answerAgain,
-  asked: rules.accept,
-  declared: rules.acceptDeclared,
-  rehearsed: rules.planOnly,
-  replanned: notAgreed,
-  unconfirmed: rules.unconfirmed,
+  'already-done': rules.answerAgain,
+  requested: rules.accept,
+  'spec-edited': rules.acceptDeclared,
+  'dry-run': rules.dryRun,
+  'plan-changed': notAgreed,
+  'needs-confirmation': rules.unconfirmed,
   'not-offered': rules.notOffered,
   invalid: rules.invalid,
-  keyless: rules.mendKubeconfig,
-  remedied: applyRemedy,
-  unreset: acceptReset,
-  quiet: restUntilReset,
+  'kubeconfig-missing': rules.mendKubeconfig,
+  'remediation-due': applyRemedy,
+  'reset-due': acceptReset,
+  idle: restUntilReset,
 };
 
 /** An operation is under way: only its attempt counts, and its hooks. */
 const underWay: Record<WorkSignal, work.WorkRule> = {
   starting: work.start,
-  held: rules.paused,
+  paused: rules.paused,
   started: work.begin,
   running: work.follow,
   lost: work.retryLost,
-  overdue: work.giveUp,
-  withdrawn: cancel.withdraw,
+  'deadline-exceeded': work.exceedDeadline,
+  'cancelled-before-run': cancel.endBeforeRun,
   cancelled: cancel.tellRun,
   stopping: cancel.awaitReport,
-  cut: cancel.cutOff,
+  'stop-overdue': cancel.endOverdue,
   succeeded: work.succeed,
   failed: work.failAttempt,
   'hook-due': hooks.startHook,
   'hook-started': hooks.beginHook,
   'hook-running': hooks.followHook,
-  'hook-done': hooks.countHook,
+  'hook-done': hooks.finishHook,
   'hook-failed': hooks.failHook,
-  'hook-cut': hooks.cutHook,
+  'hook-cancelled': hooks.cancelHook,
 };
 
 const AT_REST: readonly Phase[] = ['', 'Running', 'Failed'];
@@ -65,13 +66,13 @@ export function decide(snapshot: Snapshot): { signal: RestSignal | WorkSignal; o
   const first = restSignalOf(snapshot);
   const status = operationUnderWay(snapshot.cluster);
   if (first !== undefined || !status) {
-    const signal = first ?? 'quiet';
+    const signal = first ?? 'idle';
     return { signal, outcome: atRest[signal](snapshot) };
   }
   const operation = findOperation(status.name);
   // Somebody edited status: an operation that is none, or one under way in a phase of rest.
   if (!operation || AT_REST.includes(snapshot.cluster.status?.phase ?? ''))
-    return { signal: 'misfit', outcome: rules.misfit(snapshot) };
+    return { signal: 'phase-mismatch', outcome: rules.phaseMismatch(snapshot) };
   const signal = workSignalOf(snapshot, status);
   return { signal, outcome: underWay[signal](snapshot, { operation, status }) };
 }

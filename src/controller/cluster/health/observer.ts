@@ -15,8 +15,8 @@ import {
   type ControllerObserver,
   createController,
 } from '#runtime/controller/controller.ts';
-import { HEALTH_CONDITIONS, isObserved } from '../decide/health.ts';
 import type { Health, Verdict } from '../decide/snapshot.ts';
+import { HEALTH_CONDITIONS, isObserved } from '../decide/status/health.ts';
 import { expectedOf } from './expected.ts';
 import { type Absence, absenceAfter } from './judge/absence.ts';
 import { judge } from './judge/judge.ts';

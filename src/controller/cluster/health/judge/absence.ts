@@ -1,5 +1,5 @@
 import type { Stated } from '#api/conditions.ts';
-import { PRESENCE } from '../../decide/remedy.ts';
+import { PRESENCE } from '../../decide/rest/remediation.ts';
 import type { Verdict } from '../../decide/snapshot.ts';
 import { sickMembers } from './etcd.ts';
 import type { Expected, Seen } from './seen.ts';

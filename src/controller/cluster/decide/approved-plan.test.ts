@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { annotations } from '#api/names.ts';
+import { create } from '#operations/create.ts';
+import { sealOf, withSeen } from '#operations/seal.ts';
+import { agreedPlan, planFor } from './approved-plan.ts';
+import { statusAfter } from './status/status.ts';
+import { operation, outcome, signal, snapshot, spec } from './testing/given.fixture.ts';
+
+/** The plan that a dry run of the creation in the fixtures puts into status. */
+function planned() {
+  const told = outcome({ word: 'creating', dryRun: true });
+  const plan = 'plan' in told ? told.plan : undefined;
+  if (!plan) throw new Error('there is no plan');
+  return plan;
+}
+const agreed = (hash: string) => ({ [annotations.plan]: hash });
+const other = { cluster: { ...spec.cluster, nodeList: [{ ip: '10.0.0.2' }, { ip: '10.0.0.4' }] } };
+
+describe('a request that names its plan', () => {
+  it('is accepted while the plan is that one', () => {
+    expect(signal({ word: 'creating', marks: agreed(planned().hash) })).toBe('requested');
+    expect(signal({ word: 'creating', marks: agreed('0'.repeat(64)) })).toBe('plan-changed');
+  });
+
+  it('waits where it is another, and says the difference as long as it is known', () => {
+    const plan = planned();
+    const given = {
+      word: 'creating',
+      marks: agreed(plan.hash),
+      cluster: { spec: other, status: { phase: '' as const, plan } },
+    };
+    const told = outcome(given);
+    expect(told).toMatchObject({
+      kind: 'rest',
+      plan,
+      stall: {
+        reason: 'PlanChanged',
+        message: expect.stringContaining(
+          'host 10.0.0.3: no change, was join; host 10.0.0.4: join, was no change; plan it anew',
+        ),
+      },
+    });
+    const status = statusAfter(snapshot(given), told);
+    expect([status.plan, status.summary]).toEqual([plan, 'PlanChanged: plan it anew, then agree to that']);
+    const unknown = outcome({ ...given, cluster: { spec: other, status: { phase: '' as const } } });
+    expect(unknown).toMatchObject({
+      stall: { message: expect.stringContaining('now does this: 10.0.0.1 join') },
+    });
+    expect(unknown).not.toHaveProperty('plan');
+  });
+
+  it('begins with the machines that the dry run saw, and with no others', () => {
+    const known = planned();
+    const seen = { '10.0.0.2': 'machine-a' };
+    const hash = sealOf(create.name, withSeen(planFor(snapshot({}), create), seen), 0);
+    const given = (plan: object) => ({
+      word: 'creating',
+      marks: agreed(hash),
+      cluster: { status: { phase: '' as const, plan: { ...known, hash, ...plan } } },
+    });
+    expect(signal(given({ seen }))).toBe('requested');
+    const hosts = agreedPlan(snapshot(given({ seen })), create).hosts;
+    expect(hosts.map(({ member: { ip }, seen: machine }) => [ip, machine])).toContainEqual([
+      '10.0.0.2',
+      'machine-a',
+    ]);
+    // Who looked again has seen another one: that is not what was agreed to.
+    expect(signal(given({ seen: { '10.0.0.2': 'machine-b' } }))).toBe('plan-changed');
+    expect(signal(given({ hash: known.hash, seen }))).toBe('plan-changed');
+  });
+
+  it('keeps the plan while something else holds it up, and for no longer', () => {
+    const plan = planned();
+    const given = (hash: string) =>
+      snapshot({
+        word: 'creating',
+        marks: agreed(hash),
+        cluster: { status: { phase: '' as const, plan } },
+      });
+    const held = { kind: 'rest', stall: { reason: 'Paused', message: 'it is paused' } } as const;
+    expect(statusAfter(given(plan.hash), held).plan).toEqual(plan);
+    expect(statusAfter(given('0'.repeat(64)), held)).not.toHaveProperty('plan');
+  });
+
+  it('says nothing of the next request, once it is accepted', () => {
+    const hash = planned().hash;
+    const ended = { ...operation, result: 'failed' as const, recorded: true, requestId: 'r0', plan: hash };
+    const given = {
+      word: 'creating',
+      marks: agreed(hash),
+      cluster: { status: { phase: 'Failed' as const } },
+    };
+    expect(signal({ ...given, operation: ended })).toBe('requested');
+    expect(signal({ ...given, operation: { ...ended, plan: '0'.repeat(64) } })).toBe('plan-changed');
+  });
+
+  it('may be a deletion', () => {
+    expect(signal({ word: 'terminating', marks: agreed('0'.repeat(64)) })).toBe('plan-changed');
+    expect(signal({ word: 'terminating' })).toBe('requested');
+  });
+});

@@ -1,0 +1,33 @@
+import type { OperationStatus } from '#api/kubernetes-cluster.ts';
+import { findOperation } from '#operations/index.ts';
+import type { Snapshot } from '../snapshot.ts';
+import { deadlineOf, lostAt, stopBy } from '../times.ts';
+
+/** The fact that decides what happens next to a cancelled operation. */
+export type CancelSignal =
+  /** No run was started. */
+  | 'cancelled-before-run'
+  /** The run was not told to stop yet. */
+  | 'cancelled'
+  /** The run was told to stop, and may still report. */
+  | 'stopping'
+  /** The run was told to stop, and is gone or does not report. */
+  | 'stop-overdue';
+
+/** A report may be seen a little later than the end of its run. */
+const REPORT_MS = 5_000;
+
+export function cancelSignal({ attempt, now }: Snapshot, operation: OperationStatus): CancelSignal {
+  if (operation.cancelledAt === undefined)
+    return operation.step === 'starting' && attempt.kind === 'absent' ? 'cancelled-before-run' : 'cancelled';
+  if (attempt.kind === 'lost' && now.getTime() < Date.parse(attempt.endedAt ?? '') + REPORT_MS)
+    return 'stopping';
+  // A pod that cannot start receives no signal.
+  if (attempt.kind !== 'running' || attempt.blocked) return 'stop-overdue';
+  const by = isUninterruptible(operation) ? deadlineOf(operation) : stopBy(operation);
+  return now.getTime() >= Math.min(by, lostAt(attempt)) ? 'stop-overdue' : 'stopping';
+}
+
+/** Whether its run is at a step that finishes before it stops. */
+const isUninterruptible = ({ name, step }: OperationStatus): boolean =>
+  findOperation(name)?.planning.steps.some((one) => one.name === step && one.cut === 'never') ?? false;

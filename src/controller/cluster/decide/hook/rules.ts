@@ -1,0 +1,140 @@
+import { hookField, hookStep } from '#operations/hooks.ts';
+import { HOOK, HOOK_FAILED } from '#protocol/hook.ts';
+import { fileInWords } from '#protocol/manifests.ts';
+import { cancelled } from '../cancelled.ts';
+import { FINISHING, hooksHaveBegun, type SeenHook } from '../due-hook.ts';
+import { touchedBy } from '../host-records.ts';
+import type { Effect, Outcome } from '../outcome.ts';
+import { runOf } from '../run-spec.ts';
+import type { Snapshot } from '../snapshot.ts';
+import { isFirstToBegin } from '../times.ts';
+import { awaitEnd, heldBack, secondsLeft, type Work, type WorkRule } from '../work/rules.ts';
+
+/** What is done with hooks, the user's own playbooks around a run: of each one Job, and nothing beside it. */
+
+/** The signals of hooks are of snapshots that show one. */
+const ofHook =
+  (rule: (snapshot: Snapshot, seen: SeenHook, work: Work) => Outcome): WorkRule =>
+  (snapshot, work) =>
+    snapshot.hook ? rule(snapshot, snapshot.hook, work) : { kind: 'rest' };
+
+/** A hook as people find it: its place, ConfigMap and key. */
+const inWords = ({ hook }: SeenHook): string =>
+  `${hookField(hook)} (${fileInWords(`${hook.configMap}/${hook.key}`)})`;
+
+/** Until the run itself begins nothing of ours has. */
+const phaseAt = ({ hook }: SeenHook, { operation }: Work) =>
+  hook.time === 'pre' ? ('Prechecking' as const) : operation.phase;
+
+/** Hosts are held first, as for the run. The run that a hook follows stays on record, its report with it. */
+export const startHook = ofHook((snapshot, seen, { status }) => {
+  const { plan, attempts, offer } = snapshot;
+  const { hook, job } = seen;
+  const others = attempts.filter((one) => one.job !== job && (hook.time === 'pre' || one.errand === HOOK));
+  const held = heldBack(snapshot, status, others);
+  if (held || !plan) return held ?? { kind: 'rest' };
+  if (offer.hooks !== true) {
+    const message = `${inWords(seen)} is not run: the operator was started without --allow-hooks`;
+    return { kind: 'end', result: 'failed', reason: 'HooksOff', message };
+  }
+  const attempt = runOf(
+    snapshot,
+    { hosts: plan.hosts, steps: [] },
+    {
+      job,
+      attempt: status.attempt,
+      deadlineSeconds: secondsLeft(snapshot, status),
+      errand: HOOK,
+      task: hook.name,
+      callback: HOOK,
+      precheck: 'reach',
+      brings: [],
+    },
+  );
+  const run: Effect = { kind: 'hook', hook, attempt };
+  if (hook.time === 'post') return { kind: 'act', effects: [run] };
+  const joining = plan.hosts.filter(({ action }) => action === 'join').map(({ member }) => member);
+  const record: Effect = { kind: 'record', result: 'running' };
+  return joining.length > 0
+    ? { kind: 'act', effects: [{ kind: 'hold', members: joining }, record, run] }
+    : { kind: 'act', effects: [record, run] };
+});
+
+/** From then on its Job must be there: one that is not is lost. */
+export const beginHook = ofHook(({ now }, seen, work) => ({
+  kind: 'move',
+  to: phaseAt(seen, work),
+  because: `${inWords(seen)} was started`,
+  operation: {
+    step: hookStep(seen.hook),
+    startedAt: isFirstToBegin(work.status) ? now.toISOString() : work.status.startedAt,
+  },
+}));
+
+export const followHook = ofHook((snapshot, { state }, { status }) => awaitEnd(snapshot, state, status));
+
+/** Counted before anything follows, so that it is not run again. */
+export const finishHook = ofHook(({ plan, now }, seen, work) => {
+  const hooksDone = (work.status.hooksDone ?? 0) + 1;
+  const isLast = plan?.hooks[hooksDone] === undefined;
+  if (seen.hook.time === 'post' && isLast)
+    return { kind: 'end', result: 'finished', reason: '', message: '', hooksDone };
+  return {
+    kind: 'move',
+    to: phaseAt(seen, work),
+    because: `${inWords(seen)} is done`,
+    operation: {
+      hooksDone,
+      step: seen.hook.time === 'pre' ? 'starting' : FINISHING,
+      // It may have begun and ended unseen.
+      startedAt: isFirstToBegin(work.status) ? now.toISOString() : work.status.startedAt,
+    },
+  };
+});
+
+const HOOK_LOST = 'HookLost';
+/** The pod's own words are a user's: as text, and not too many. */
+const MAX_WORDS = 1_000;
+const plain = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_WORDS);
+
+/** A hook is not tried again by itself: how far it came nobody knows, and no fence holds up what it left at work. */
+export const failHook = ofHook((snapshot, seen) => {
+  const { state } = seen;
+  const isCut = state.kind === 'failed' && state.reason === 'DeadlineExceeded';
+  if (state.kind === 'failed' && !isCut)
+    return {
+      kind: 'end',
+      result: 'failed',
+      reason: HOOK_FAILED,
+      message: `${inWords(seen)}: ${plain(state.message)}`,
+    };
+  if (state.kind === 'running' && state.blocked) {
+    const message = `${inWords(seen)} could not start (${state.blocked.reason}), and Jobs are made with another image now`;
+    return { kind: 'end', result: 'failed', reason: HOOK_LOST, message };
+  }
+  const [touched, ...more] = touchedBy(snapshot);
+  if (touched) return { kind: 'act', effects: [touched, ...more] };
+  const why =
+    state.kind === 'lost'
+      ? state.why
+      : state.kind === 'failed'
+        ? 'its time was over'
+        : state.kind === 'running'
+          ? 'its node does not answer'
+          : 'its Job is gone';
+  const message = `${inWords(seen)} did not say how it ended: ${plain(why)}; each host counts as changed`;
+  return { kind: 'end', result: 'failed', reason: HOOK_LOST, message };
+});
+
+/** A hook hears of no cancellation: its Job is removed. */
+export const cancelHook = ofHook((snapshot, seen, { status }) => {
+  const left = snapshot.attempts.filter(({ job, leavesBy }) => job === seen.job && leavesBy === undefined);
+  const begun = hooksHaveBegun(seen, status);
+  const [first, ...others]: Effect[] = [
+    ...(begun ? touchedBy(snapshot) : []),
+    ...(left.length > 0 ? [{ kind: 'discard' as const, attempts: left }] : []),
+  ];
+  if (first) return { kind: 'act', effects: [first, ...others] };
+  const before = seen.hook.time === 'pre' ? 'no run of it was begun' : 'its run was done';
+  return cancelled(snapshot, status, `${before}; ${inWords(seen)} did not end`);
+});

@@ -1,0 +1,63 @@
+import { appliedOperation } from '#api/cluster-facts.ts';
+import { annotations } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
+import type { Request, Snapshot } from './snapshot.ts';
+
+/** Requests that were carried out before, as status remembers them. */
+
+/**
+ * Whether the second write of the operation's end was made. An operation annotation that someone set meanwhile stays, but
+ * the applied spec, or why it was not applied, must be on record in any case.
+ */
+export function isAnswered({
+  operation,
+  cluster,
+  request,
+}: Pick<Snapshot, 'operation' | 'cluster' | 'request'>): boolean {
+  if (!operation?.result || (operation.name === 'delete' && operation.result === 'finished')) return false;
+  const onRecord =
+    operation.result === 'finished'
+      ? appliedOperation(cluster)?.sequence === operation.sequence
+      : operation.recorded === true;
+  if (request) {
+    const same = request.word === operation.word && request.requestId === operation.requestId;
+    return onRecord && !(same && request.specHash === operation.specHash);
+  }
+  return (
+    onRecord &&
+    cluster.metadata.annotations?.[annotations.operation] === WORDS[operation.name][operation.result]
+  );
+}
+
+/**
+ * Whether an operation with this spec began since the last one that succeeded, or was that one. A host that was removed
+ * since may be added again; a worker that failed to join is not tried for ever.
+ */
+export function wasTried({ cluster }: Snapshot): boolean {
+  const hash = specHashOf(cluster.spec);
+  const since = appliedOperation(cluster)?.sequence ?? 0;
+  return (
+    cluster.status?.requests?.some(({ specHash, sequence }) => specHash === hash && sequence >= since) ??
+    false
+  );
+}
+
+/** Returns the id of a request to delete: a retried deletion changes it, whatever the operation annotation says. */
+export const deletionRequestId = (cluster: Snapshot['cluster']): string =>
+  cluster.metadata.annotations?.[annotations.requestId] ?? '';
+
+export const isNewDeletion = ({ cluster }: Snapshot): boolean =>
+  !cluster.status?.requests?.some(
+    ({ word, requestId }) => word === WORDS.delete.asked && requestId === deletionRequestId(cluster),
+  );
+
+/** Returns the latest record of the same request, if it was accepted before. */
+export const acceptedAs = ({ status }: Snapshot['cluster'], asked: Omit<Request, 'operation'>) =>
+  status?.requests?.findLast(
+    ({ word, requestId, specHash }) =>
+      word === asked.word && requestId === asked.requestId && specHash === asked.specHash,
+  );
+
+export const isNew = ({ request, cluster }: Snapshot): boolean =>
+  request !== undefined && acceptedAs(cluster, request) === undefined;

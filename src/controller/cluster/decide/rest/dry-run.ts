@@ -1,0 +1,176 @@
+import { isDryRun } from '#api/cluster-facts.ts';
+import { annotations } from '#api/names.ts';
+import type { PlanStatus } from '#api/plan-status.ts';
+import { shortHash } from '#base/canonical.ts';
+import type { AttemptState } from '#installer/installer.ts';
+import { findOperation } from '#operations/index.ts';
+import type { Operation } from '#operations/operation.ts';
+import type { Plan } from '#operations/plan.ts';
+import { outlineOf, sealOf, withSeen } from '#operations/seal.ts';
+import { joins, machineSeen } from '#protocol/order.ts';
+import type { HostReport } from '#protocol/report.ts';
+import { lastSequence, planFor } from '../approved-plan.ts';
+import { type Effect, type Outcome, type Stall, textOfBlock, textOfProblems } from '../outcome.ts';
+import { runOf } from '../run-spec.ts';
+import { PRECHECK, type Request, type Snapshot } from '../snapshot.ts';
+
+const DEADLINE_SECONDS = 300;
+const BLOCKED_MS = 5_000;
+/** Below what the CRD takes; a plan may be of a thousand hosts. */
+const MAX_TEXT = 3500;
+
+const questionOf = ({ word, requestId, specHash }: Request) => ({ word, requestId, specHash });
+
+/** The plan in status, if it answers this very request. */
+function answerTo({ cluster }: Snapshot, request: Request): PlanStatus | undefined {
+  const plan = cluster.status?.plan;
+  const same =
+    plan?.word === request.word && plan.requestId === request.requestId && plan.specHash === request.specHash;
+  return same ? plan : undefined;
+}
+
+const jobOf = ({ clusterId }: Snapshot, { word, requestId, specHash }: Request): string =>
+  `${PRECHECK}-${shortHash(`${clusterId}/${word}/${requestId}/${specHash}`)}-1`;
+
+/**
+ * What an accepted request would do, and what its hosts say to it: the plan is written to status, and the hosts are
+ * looked at by an errand that runs no playbook. A request that was answered so is looked at again under another
+ * request-id.
+ */
+export function rehearse(snapshot: Snapshot, request: Request): Outcome {
+  const operation = findOperation(request.operation);
+  if (!operation) return { kind: 'rest' };
+  const plan = planFor(snapshot, operation);
+  const job = jobOf(snapshot, request);
+  const known = answerTo(snapshot, request);
+  if (known && known.result !== 'Checking') {
+    const [first, ...others] = snapshot.attempts.filter(({ errand }) => errand === PRECHECK);
+    if (first) return { kind: 'act', effects: [{ kind: 'discard', attempts: [first, ...others] }] };
+    return answered(known);
+  }
+  const told = (result: PlanStatus['result'], message: string, seen?: PlanStatus['seen']): PlanStatus => ({
+    ...outlined(snapshot, operation, withSeen(plan, seen)),
+    ...(seen && Object.keys(seen).length > 0 ? { seen } : {}),
+    ...questionOf(request),
+    operation: operation.name,
+    result,
+    message: message.slice(0, MAX_TEXT),
+    at: snapshot.now.toISOString(),
+  });
+  if (plan.refusals.length > 0) return answered(told('Refused', textOfProblems(plan.refusals)));
+  if (plan.steps.length === 0) return answered(told('Possible', 'no host is worked on'));
+  if (!known) {
+    // Said before it begins: the answer to an older request must not be taken for this one's.
+    const asked = told('Checking', 'looking at the hosts');
+    return { kind: 'wait', ms: 1_000, plan: asked, stall: stallOf(asked) };
+  }
+  const check = snapshot.check?.ref.job === job ? snapshot.check.state : undefined;
+  // Of a run that could not be made whole the Secret shows already.
+  if (!check || check.kind === 'absent') return begin(snapshot, plan, job);
+  const [result, message] = verdictOf(check);
+  if (result === 'Checking') return follow(check, known);
+  const hosts = 'report' in check && result === 'Possible' ? (check.report?.hosts ?? []) : [];
+  const bad = hosts
+    // Hosts that no step works on are not connected to, and have nothing to say.
+    .filter(({ ip, ok }) => !ok && plan.steps.some(({ hosts: worked }) => worked.includes(ip)))
+    .map(({ ip, message: why = 'it was not reached' }) => `${ip}: ${why}`);
+  const verdict = told(result, message, seenOf(plan, hosts));
+  const warnings = [verdict.warnings, ...bad].filter((text) => text !== undefined).join('; ');
+  return answered({
+    ...verdict,
+    ...(warnings === '' ? {} : { warnings: warnings.slice(0, MAX_TEXT) }),
+  });
+}
+
+/** Which machine is at the address of each host that joins, as far as they were reached. */
+function seenOf({ hosts }: Plan, reports: readonly HostReport[]): NonNullable<PlanStatus['seen']> {
+  const joining = new Set(hosts.filter(joins).map(({ member }) => member.ip));
+  const machines = reports.flatMap(({ ip, machineId = '' }) =>
+    joining.has(ip) && machineId !== '' ? [[ip, machineSeen(machineId)] as const] : [],
+  );
+  return Object.fromEntries(machines);
+}
+
+const answered = (plan: PlanStatus): Outcome => ({ kind: 'rest', plan, stall: stallOf(plan) });
+
+/** The outcome where the way to the hosts, or one of them, is not the cluster's to use; undefined of what is no dry run. */
+export function rehearsalRefused(
+  { cluster, now }: Pick<Snapshot, 'cluster' | 'now'>,
+  { reason, message }: Stall,
+): Outcome | undefined {
+  const plan = isDryRun(cluster) ? cluster.status?.plan : undefined;
+  if (plan?.result !== 'Checking') return undefined;
+  return answered({
+    ...plan,
+    result: 'Refused',
+    message: `${reason}: ${message}`.slice(0, MAX_TEXT),
+    at: now.toISOString(),
+  });
+}
+
+/** The plan as status has it. */
+const outlined = ({ cluster }: Snapshot, { name }: Operation, plan: Plan) => {
+  const after = lastSequence(cluster);
+  const warnings = textOfProblems(plan.warnings).slice(0, MAX_TEXT);
+  return {
+    ...outlineOf(plan, after),
+    hash: sealOf(name, plan, after),
+    ...(warnings === '' ? {} : { warnings }),
+  };
+};
+
+function begin(snapshot: Snapshot, { hosts, steps, hooks }: Plan, job: string): Outcome {
+  const joining = hosts.filter(joins).map(({ member }) => member);
+  const attempt = runOf(
+    snapshot,
+    { hosts: [...hosts], steps: [...steps] },
+    {
+      job,
+      attempt: 1,
+      deadlineSeconds: DEADLINE_SECONDS,
+      errand: PRECHECK,
+      task: PRECHECK,
+      callback: PRECHECK,
+      precheck: 'all',
+      brings: [],
+    },
+  );
+  const before = snapshot.attempts.filter((one) => one.errand === PRECHECK && one.job !== job);
+  const look: Effect = { kind: 'look', members: joining, hooks, attempt };
+  return before.length > 0
+    ? { kind: 'act', effects: [{ kind: 'discard', attempts: before }, look] }
+    : { kind: 'act', effects: [look] };
+}
+
+function verdictOf(check: AttemptState): [PlanStatus['result'], message: string] {
+  const unseen = 'the hosts could not be looked at; ask again under a new request-id';
+  if (check.kind === 'succeeded') return ['Possible', ''];
+  if (check.kind === 'failed') return ['Refused', `${check.reason}: ${check.message}`];
+  if (check.kind === 'lost') return ['Refused', `${unseen}: ${check.why}`];
+  // Nothing that is set now reaches a pod whose image Jobs are not made with any more.
+  if (check.kind === 'running' && check.blocked?.outdated)
+    return ['Refused', `${unseen}: ${textOfBlock(check.blocked)}`];
+  return ['Checking', ''];
+}
+
+function follow(check: AttemptState, plan: PlanStatus): Outcome {
+  const blocked = check.kind === 'running' ? check.blocked : undefined;
+  const stall = blocked
+    ? { reason: 'RunBlocked', message: `its pod cannot start: ${textOfBlock(blocked)}` }
+    : stallOf(plan);
+  return { kind: 'wait', ms: BLOCKED_MS, plan, stall };
+}
+
+const SAYS: Readonly<Record<PlanStatus['result'], string>> = {
+  Checking: 'is being planned, nothing has begun',
+  Possible: 'would begin',
+  Refused: 'would be refused',
+};
+
+function stallOf({ word, result, message }: PlanStatus): Stall {
+  const why = message === '' ? '' : `: ${message}`;
+  return {
+    reason: 'DryRun',
+    message: `${word} ${SAYS[result]}${why}; to have it done, remove annotation ${annotations.dryRun}`,
+  };
+}

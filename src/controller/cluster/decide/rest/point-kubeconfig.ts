@@ -1,0 +1,25 @@
+import { stateOf } from '#api/host-record.ts';
+import { isMaster } from '#api/member.ts';
+import { leadsTo } from '../kubeconfig.ts';
+import type { Effect } from '../outcome.ts';
+import type { Snapshot } from '../snapshot.ts';
+
+/** Longer than a restart of a control plane, and shorter than people wait. */
+const AWAY_MS = 3 * 60_000;
+
+/**
+ * Points a kubeconfig at another control plane if the one that it names has been away for minutes. `away` says that every
+ * other API server is ready. What names a load balancer of the site is left as it is.
+ */
+export function duePointing({
+  health,
+  kubeconfig,
+  hosts,
+}: Snapshot): Extract<Effect, { kind: 'point-kubeconfig' }> | undefined {
+  const away = health.kind === 'seen' ? health.away : undefined;
+  if (!away || away.forMs < AWAY_MS || !leadsTo(kubeconfig, [away.ip])) return undefined;
+  const other = hosts.find(
+    (record) => stateOf(record) === 'Joined' && isMaster(record.spec) && record.spec.ip !== away.ip,
+  );
+  return other && { kind: 'point-kubeconfig', to: other.spec.ip };
+}

@@ -1,0 +1,261 @@
+import { describe, expect, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
+import type { Spec } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import type { Health, Snapshot } from '../snapshot.ts';
+import { statusAfter } from '../status/status.ts';
+import { decide } from '../table.ts';
+import { operation, recordsOf, snapshot } from '../testing/given.fixture.ts';
+import { PRESENCE, remediationEvents } from './remediation.ts';
+
+const MINUTE = 60_000;
+const host = (last: number) => ({ ip: `10.0.0.${last}` });
+const cluster: Spec['cluster'] = {
+  masterList: [1, 2, 3].map(host),
+  nodeList: [{ ...host(3), labels: { rack: 'r1' } }, host(4)],
+};
+const three: Spec = {
+  cluster: { ...cluster, masterList: [host(1), host(2), { ...host(3), labels: { rack: 'r1' } }] },
+  policy: { replaceFrom: [host(8), host(9)] },
+};
+const away = (ip = '10.0.0.3', forMs = 10 * MINUTE): Health => ({
+  kind: 'seen',
+  verdict: {
+    conditions: [
+      { type: 'Ready', status: 'True', reason: 'Healthy', message: 'm' },
+      { type: PRESENCE, status: 'False', reason: 'OneAway', message: ip },
+    ],
+  },
+  away: { ip, forMs },
+});
+const told = (status: 'True' | 'False' | 'Unknown', reason: string, message = 'm'): Health => ({
+  kind: 'seen',
+  verdict: { conditions: [{ type: PRESENCE, status, reason, message }] },
+});
+
+interface Given {
+  spec?: Spec;
+  health?: Health;
+  marks?: Record<string, string>;
+  dryRun?: boolean;
+  word?: string;
+  result?: 'finished' | 'failed';
+  state?: 'Joined' | 'Unclean';
+  more?: Partial<Snapshot>;
+}
+
+/** A made cluster at rest, one of whose control planes has been away for ten minutes. */
+function at({
+  spec = three,
+  health = away(),
+  marks = {},
+  dryRun = false,
+  word = 'create-finished',
+  result = 'finished',
+  state = 'Joined',
+  more = {},
+}: Given = {}): Snapshot {
+  const failed = { name: 'scale-up', word: 'scaling-up', sequence: 2 } as const;
+  const ended = {
+    ...operation,
+    ...(result === 'failed' ? failed : {}),
+    step: 'done',
+    result,
+    recorded: true,
+    spec: { cluster: {} },
+  };
+  return snapshot({
+    word,
+    dryRun,
+    marks,
+    appliedBy: 1,
+    cluster: { spec, status: { phase: result === 'finished' ? 'Running' : 'Failed', operation: ended } },
+    hosts: [
+      ...recordsOf({ cluster: three.cluster }, 'Joined'),
+      ...recordsOf({ cluster: { masterList: [host(7)] } }, state).filter(() => state !== 'Joined'),
+    ],
+    operation: ended,
+    kubeconfig: { kind: 'present' },
+    health,
+    ...more,
+  });
+}
+
+/** The condition after a rest, in a line. */
+function said(given: Given): string {
+  const found = findCondition(statusAfter(at(given), { kind: 'rest' }).conditions, 'RemediationReady');
+  return found ? `${found.status} ${found.reason}: ${found.message}` : 'absent';
+}
+const under = (policy: Spec['policy'], more: Partial<Spec> = {}): Spec => ({
+  ...three,
+  ...more,
+  ...(policy ? { policy } : {}),
+});
+const signalOf = (given: Given): string => decide(at(given)).signal;
+
+it('asks for the replacement of a control plane that stays away, as a person would, in every list', () => {
+  expect(decide(at())).toEqual({
+    signal: 'remediation-due',
+    outcome: {
+      kind: 'act',
+      effects: [
+        {
+          kind: 'remedy',
+          change: {
+            masterList: [host(1), host(2), host(8)],
+            nodeList: [host(8), host(4)],
+          },
+          replaceFrom: [host(9)],
+          requestId: 'remedy-10.0.0.3-2',
+          message:
+            'control plane 10.0.0.3 has been away for 10 min or more; 10.0.0.8 takes its place, as spec.policy says',
+        },
+      ],
+    },
+  });
+});
+
+describe('a remedy', () => {
+  const ago = (hours: number) => ({
+    [annotations.remediedAt]: new Date(
+      Date.parse('2026-01-01T00:01:00Z') - hours * 60 * MINUTE,
+    ).toISOString(),
+  });
+  const { policy: _none, ...without } = three;
+  const failed = { word: 'scale-up-failed', result: 'failed' } as const;
+  it.each<[string, Given, string]>([
+    ['comes when its time is over', {}, 'remediation-due'],
+    [
+      'comes sooner where the policy says so',
+      { spec: under({ ...three.policy, replaceAfterMinutes: 1 }), health: away('10.0.0.3', MINUTE) },
+      'remediation-due',
+    ],
+    ['does not come before', { health: away('10.0.0.3', 10 * MINUTE - 1) }, 'idle'],
+    ['does not come without a policy', { spec: without }, 'idle'],
+    ['does not come without a spare', { spec: under({ replaceFrom: [] }) }, 'idle'],
+    ['does not come while several are away', { health: told('False', 'NotAlone') }, 'idle'],
+    ['does not come while nobody can tell', { health: told('Unknown', 'NotJudged') }, 'idle'],
+    [
+      'does not come for one that was told and is back',
+      { health: told('False', 'OneAway', '10.0.0.3') },
+      'idle',
+    ],
+    ['does not come for one that is not of the cluster any more', { health: away('10.0.0.6') }, 'idle'],
+    ['does not come while nobody looks', { health: { kind: 'off' } }, 'idle'],
+    ['does not come in a pause', { spec: under(three.policy, { paused: true }) }, 'idle'],
+    ['does not come while things are only planned', { dryRun: true }, 'idle'],
+    [
+      'does not come beside a plan that somebody agreed to',
+      { marks: { [annotations.plan]: 'a'.repeat(64) } },
+      'idle',
+    ],
+    ['comes a day after the last one', { marks: ago(24) }, 'remediation-due'],
+    ['does not come twice a day', { marks: ago(23.9) }, 'idle'],
+    ['does not come after one that is yet to come', { marks: ago(-1) }, 'idle'],
+    [
+      'does not come after one of which nobody knows when',
+      { marks: { [annotations.remediedAt]: 'x' } },
+      'idle',
+    ],
+    [
+      'comes more often where the policy says so',
+      { spec: under({ ...three.policy, replaceAtMostEveryHours: 1 }), marks: ago(1) },
+      'remediation-due',
+    ],
+    ['waits for what a person asks', { word: 'relabeling' }, 'requested'],
+    [
+      'waits for what an edit asks',
+      { spec: { ...three, cluster: { ...three.cluster, nodeList: [host(3)] } } },
+      'needs-confirmation',
+    ],
+    ['does not follow an operation that failed', { ...failed, state: 'Unclean' }, 'idle'],
+    ['follows one whose edit was taken back', failed, 'remediation-due'],
+    ['follows one that left a host unclean', { state: 'Unclean' }, 'remediation-due'],
+  ])('%s', (_what, given, expected) => {
+    expect(signalOf(given)).toBe(expected);
+  });
+
+  it('takes the next spare where the first is on record, or does not fit', () => {
+    const spareOf = (given: Given) => {
+      const { outcome } = decide(at(given));
+      return outcome.kind === 'act' && outcome.effects[0].kind === 'remedy'
+        ? outcome.effects[0].change.masterList?.at(-1)
+        : undefined;
+    };
+    expect(spareOf({ more: { sparesOnRecord: ['10.0.0.8'] } })).toEqual(host(9));
+    // The name of a host that left and could not be reset.
+    const named = { ...host(8), name: 'host-10-0-0-7' };
+    expect(spareOf({ state: 'Unclean', spec: under({ replaceFrom: [named, host(9)] }) })).toEqual(host(9));
+    expect(spareOf({ more: { sparesOnRecord: ['10.0.0.8', '10.0.0.9'] } })).toBeUndefined();
+  });
+});
+
+describe('the condition', () => {
+  it.each<[string, Given, string]>([
+    ['is absent without a policy', { spec: { cluster: three.cluster } }, 'absent'],
+    [
+      'tells what would be done',
+      { health: told('True', 'AllPresent') },
+      'True NobodyAway: a control plane that is away for 10 min is replaced by 10.0.0.8',
+    ],
+    [
+      'tells what will be done',
+      { health: away('10.0.0.3', MINUTE) },
+      'True ControlPlaneAway: control plane 10.0.0.3 is away; 10.0.0.8 takes its place once it has been away for 10 min',
+    ],
+    [
+      'tells that several are away',
+      { health: told('False', 'NotAlone', 'several') },
+      'False SeveralAway: several; one alone would be replaced, else nothing is done',
+    ],
+    [
+      'tells that it was done lately',
+      { marks: { [annotations.remediedAt]: '2026-01-01T00:00:00Z' } },
+      'False TooSoon: control plane 10.0.0.3 is away; the last replacement was less than 24 h ago',
+    ],
+    [
+      'tells that no spare is left',
+      { spec: under({ replaceFrom: [] }) },
+      'False NoSpareHost: no spare host is left; name one in spec.policy.replaceFrom',
+    ],
+    [
+      'tells that spares are hosts of clusters',
+      { more: { sparesOnRecord: ['10.0.0.8', '10.0.0.9'] } },
+      'False NoSpareHost: every spare host is on record as a host of a cluster already: 10.0.0.8, 10.0.0.9',
+    ],
+    [
+      'tells why no spare fits',
+      { state: 'Unclean', spec: under({ replaceFrom: [{ ...host(8), name: 'host-10-0-0-7' }] }) },
+      'False NoSpareFits: control plane 10.0.0.3 is away, and no spare can take its place: 10.0.0.8: spec.cluster names host 10.0.0.8 "host-10-0-0-7", which is the name of 10.0.0.7 (Unclean); remove that host first, or choose another name',
+    ],
+    [
+      'tells that an operation failed',
+      { word: 'scale-up-failed', result: 'failed', state: 'Unclean' },
+      'False NotUpToDate: nothing is replaced until the cluster is what its spec says (UpToDate)',
+    ],
+    [
+      'tells that there is one control plane',
+      { spec: under(three.policy, { cluster: { masterList: [host(1)] } }) },
+      'False OneControlPlane: the cluster has one control plane, and without it nobody can be asked',
+    ],
+    ['waits for the first look', { health: { kind: 'unseen' } }, 'absent'],
+  ])('%s', (_what, given, expected) => {
+    expect(said(given)).toBe(expected);
+  });
+
+  it('stays as it was until somebody looks again', () => {
+    const before = statusAfter(at(), { kind: 'rest' });
+    const unseen = at({ health: { kind: 'unseen' } });
+    const restarted = { ...unseen, cluster: { ...unseen.cluster, status: before } };
+    expect(statusAfter(restarted, { kind: 'rest' }).conditions).toEqual(before.conditions);
+  });
+
+  it('is told as an Event while somebody is away, once', () => {
+    const [well, bad] = [at({ health: told('True', 'AllPresent') }), at()].map(
+      (one) => statusAfter(one, { kind: 'rest' }).conditions,
+    );
+    expect(remediationEvents(well, bad).map(({ reason }) => reason)).toEqual(['ControlPlaneAway']);
+    expect(remediationEvents(bad, bad)).toEqual([]);
+    expect(remediationEvents(bad, well)).toEqual([]);
+  });
+});

@@ -1,0 +1,173 @@
+import { isDryRun } from '#api/cluster-facts.ts';
+import { type Condition, findCondition, type Stated } from '#api/conditions.ts';
+import { canonicalIp, type HostEntry } from '#api/host.ts';
+import { stateOf } from '#api/host-record.ts';
+import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import { membersOf } from '#api/member.ts';
+import { annotations } from '#api/names.ts';
+import { POLICY_DEFAULTS } from '#api/policy.ts';
+import { type Remedy, remedied, remedyOf } from '#operations/remedy.ts';
+import { replace } from '#operations/replace.ts';
+import { agreedHash, lastSequence, planFor } from '../approved-plan.ts';
+import { type Effect, type Outcome, type Stall, textOfProblems } from '../outcome.ts';
+import type { Snapshot } from '../snapshot.ts';
+import { isObserved } from '../status/health.ts';
+import { isResetAgain } from './reset-left.ts';
+
+/** Remediation: a control plane that stays away is replaced by a spare host of `spec.policy`. */
+
+const TYPE = 'RemediationReady';
+/**
+ * What a look says of control planes that are away, settled like a condition and no condition of its own: of `OneAway`
+ * the message is its address.
+ */
+export const PRESENCE = 'ControlPlanesPresent';
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const MAX_TEXT = 1000;
+
+interface Found {
+  stated: Stated;
+  /** The effect that is due now. */
+  due?: Extract<Effect, { kind: 'remedy' }>;
+}
+
+const isNot = (reason: string, message: string): Found => ({
+  stated: { type: TYPE, status: 'False', reason, message },
+});
+const is = (reason: string, message: string): Stated => ({ type: TYPE, status: 'True', reason, message });
+
+/** Whether the policy has a word of spares; one that only lets edits begin has none. */
+const wantsRemedy = ({ spec: { policy = {} } }: KubernetesCluster): boolean =>
+  Object.keys(policy).some((field) => field !== 'inferDestructive');
+
+const minutesOf = ({ cluster }: Snapshot): number =>
+  cluster.spec.policy?.replaceAfterMinutes ?? POLICY_DEFAULTS.replaceAfterMinutes;
+
+/** Spares that are free: none that is on record as a host of any cluster, whatever state it is in. */
+function freeSpares({ cluster, sparesOnRecord }: Snapshot): HostEntry[] {
+  const spares = cluster.spec.policy?.replaceFrom ?? [];
+  return spares.filter(({ ip }) => !sparesOnRecord.includes(canonicalIp(ip) ?? ip));
+}
+
+/** What remediation would do, or why it does nothing; undefined while nobody has told how the control planes are. */
+function remediationOf(snapshot: Snapshot, settled: boolean): Found | undefined {
+  const { health } = snapshot;
+  const [spare] = freeSpares(snapshot);
+  if (!spare) return noSpare(snapshot);
+  const held = heldUp(snapshot, settled);
+  if (held) return held;
+  const told = health.kind === 'seen' && health.verdict.conditions.find(({ type }) => type === PRESENCE);
+  if (!told) return undefined;
+  if (told.status === 'Unknown') return isNot('NotJudged', told.message);
+  const minutes = minutesOf(snapshot);
+  if (told.status === 'True')
+    return {
+      stated: is('NobodyAway', `a control plane that is away for ${minutes} min is replaced by ${spare.ip}`),
+    };
+  if (told.reason !== 'OneAway')
+    return isNot('SeveralAway', `${told.message}; one alone would be replaced, else nothing is done`);
+  return ofOneAway(snapshot, told.message);
+}
+
+function noSpare({ cluster: { spec } }: Snapshot): Found {
+  const named = spec.policy?.replaceFrom ?? [];
+  const message =
+    named.length === 0
+      ? 'no spare host is left; name one in spec.policy.replaceFrom'
+      : `every spare host is on record as a host of a cluster already: ${named.map(({ ip }) => ip).join(', ')}`;
+  return isNot('NoSpareHost', message);
+}
+
+/** What stops remediation whoever is away. */
+function heldUp(snapshot: Snapshot, settled: boolean): Found | undefined {
+  const { cluster, health } = snapshot;
+  if ((cluster.spec.cluster.masterList ?? []).length < 2)
+    return isNot('OneControlPlane', 'the cluster has one control plane, and without it nobody can be asked');
+  if (health.kind === 'off') return isNot('NotObserved', 'the operator does not look at made clusters');
+  if (cluster.spec.paused) return isNot('Paused', 'spec.paused is set; nothing is replaced');
+  if (isDryRun(cluster))
+    return isNot('DryRun', `annotation ${annotations.dryRun} is there; nothing is replaced`);
+  if (agreedHash(snapshot) !== undefined)
+    return isNot('PlanNamed', `annotation ${annotations.plan} names a plan; nothing else is begun`);
+  return settled
+    ? undefined
+    : isNot('NotUpToDate', 'nothing is replaced until the cluster is what its spec says (UpToDate)');
+}
+
+function ofOneAway(snapshot: Snapshot, ip: string): Found {
+  const { cluster, now } = snapshot;
+  const hours = cluster.spec.policy?.replaceAtMostEveryHours ?? POLICY_DEFAULTS.replaceAtMostEveryHours;
+  // It was replaced since the last look.
+  if (!membersOf(cluster.spec.cluster).get(ip)?.duties.includes('control-plane'))
+    return isNot('NotJudged', 'nobody has told since the last operation whether a control plane is away');
+  const last = cluster.metadata.annotations?.[annotations.remediedAt];
+  // A time that nobody can read, or that is yet to come, is no leave to go on.
+  if (last !== undefined && !(now.getTime() - Date.parse(last) >= hours * HOUR_MS))
+    return isNot('TooSoon', `control plane ${ip} is away; the last replacement was less than ${hours} h ago`);
+  const refused: string[] = [];
+  for (const spare of freeSpares(snapshot)) {
+    const remedy = remedyOf(cluster.spec, ip, spare);
+    const next = { ...cluster, spec: remedied(cluster.spec, remedy) };
+    const { refusals } = planFor({ ...snapshot, cluster: next }, replace);
+    if (refusals.length === 0) return inPlace(snapshot, ip, spare, remedy);
+    refused.push(`${spare.ip}: ${textOfProblems(refusals)}`);
+  }
+  return isNot(
+    'NoSpareFits',
+    `control plane ${ip} is away, and no spare can take its place: ${refused.join('; ')}`,
+  );
+}
+
+function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, remedy: Remedy): Found {
+  const { cluster, health } = snapshot;
+  const minutes = minutesOf(snapshot);
+  const stated = is(
+    'ControlPlaneAway',
+    `control plane ${ip} is away; ${spare.ip} takes its place once it has been away for ${minutes} min`,
+  );
+  const away = health.kind === 'seen' ? health.away : undefined;
+  if (away?.ip !== ip || away.forMs < minutes * MINUTE_MS) return { stated };
+  const requestId = `remedy-${ip}-${lastSequence(cluster) + 1}`;
+  const message = `control plane ${ip} has been away for ${minutes} min or more; ${spare.ip} takes its place, as spec.policy says`;
+  return { stated, due: { kind: 'remedy', ...remedy, requestId, message } };
+}
+
+/** The replacement that is due in a cluster at rest whose spec is carried out, as far as no operation has failed since. */
+export function dueRemedy(snapshot: Snapshot): Found['due'] {
+  const { cluster, operation, hosts } = snapshot;
+  if (!wantsRemedy(cluster) || !isObserved(cluster)) return undefined;
+  const hasFailed =
+    operation?.result !== undefined && operation.result !== 'finished' && !isResetAgain(operation);
+  if (hasFailed && hosts.some((host) => stateOf(host) !== 'Joined')) return undefined;
+  return remediationOf(snapshot, true)?.due;
+}
+
+/** The rule for it: the spec is edited and the word written as a person would, and what follows is the same. */
+export function applyRemedy(snapshot: Snapshot): Outcome {
+  const due = dueRemedy(snapshot);
+  return due ? { kind: 'act', effects: [due] } : { kind: 'rest' };
+}
+
+/** What status says of it; `settled`: the spec is carried out. Nothing while nobody has looked yet: what it says stays. */
+export function remediationConditions(snapshot: Snapshot, settled: boolean): [string, Stated | undefined][] {
+  const { cluster } = snapshot;
+  if (!wantsRemedy(cluster) || !isObserved(cluster)) return [[TYPE, undefined]];
+  const found = remediationOf(snapshot, settled);
+  if (!found) return [];
+  const { message } = found.stated;
+  return [[TYPE, { ...found.stated, message: message.slice(0, MAX_TEXT) }]];
+}
+
+/** Reasons that a person should hear of: somebody is away, or would not be replaced for want of a spare. */
+const TOLD = ['ControlPlaneAway', 'SeveralAway', 'TooSoon', 'NoSpareFits', 'NoSpareHost'];
+
+/** The Event of a change between two statuses. */
+export function remediationEvents(
+  before: readonly Condition[] | undefined,
+  after: readonly Condition[] | undefined,
+): Stall[] {
+  const [old, now] = [findCondition(before, TYPE), findCondition(after, TYPE)];
+  if (!now || !TOLD.includes(now.reason) || old?.message === now.message) return [];
+  return [{ reason: now.reason, message: now.message }];
+}

@@ -1,0 +1,142 @@
+import { keyOf, otherCluster } from '#api/cluster-facts.ts';
+import { annotations } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
+import { infer } from '#operations/infer.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
+import { obtainKubeconfig } from '../fetch-kubeconfig.ts';
+import { touchedBefore } from '../host-records.ts';
+import { type Outcome, textOfProblems } from '../outcome.ts';
+import { acceptedAs, deletionRequestId } from '../requests.ts';
+import { inFlight, type Request, type Snapshot } from '../snapshot.ts';
+import { rehearse } from './dry-run.ts';
+import { pruning } from './history.ts';
+import { duePointing } from './point-kubeconfig.ts';
+
+export type Rule = (snapshot: Snapshot) => Outcome;
+
+/** Only somebody who edits status brings phase and operation apart: said, not guessed at. */
+export const phaseMismatch: Rule = (snapshot) => ({
+  kind: 'rest',
+  stall: {
+    reason: 'Unexpected',
+    message: `phase "${snapshot.cluster.status?.phase ?? ''}" does not fit the operation in status; somebody edited it. By kubectl edit --subresource=status, ${inFlight(snapshot) ? 'put both back as they were before' : 'set the phase to Running or Failed'}`,
+  },
+});
+
+const stall =
+  (reason: string, message: (snapshot: Snapshot) => string): Rule =>
+  (snapshot) => ({ kind: 'rest', stall: { reason, message: message(snapshot) } });
+
+export const conflict = stall('IdentityConflict', ({ binding, clusterId, cluster }) =>
+  binding.kind === 'foreign'
+    ? `cluster-id ${clusterId} belongs to ${otherCluster(binding.to, keyOf(cluster).namespace)}; make the copy without the annotation`
+    : `Secret cluster-${clusterId} is lost: if its cluster exists, restore that, and delete nothing before; else make the object without annotation ${annotations.clusterId}`,
+);
+export const invalid = stall('InvalidSpec', ({ problems }) => textOfProblems(problems));
+export const paused = stall('Paused', () => 'spec.paused is set; nothing new starts');
+export const unconfirmed = stall('NeedsConfirmation', ({ applied, cluster }) => {
+  const inference = applied ? infer(applied, cluster.spec) : undefined;
+  if (inference?.kind === 'needs-confirmation') {
+    const id = cluster.metadata.annotations?.[annotations.requestId] ?? '';
+    // Else the word would be answered as the request that it was the last time.
+    const was = acceptedAs(cluster, {
+      word: inference.operation.words.asked,
+      requestId: id,
+      specHash: specHashOf(cluster.spec),
+    });
+    return `${inference.message}, by annotation ${annotations.operation}${was ? `, and a new ${annotations.requestId}: "${id}" was for the same before` : ''}`;
+  }
+  return `the spec was asked for before; set ${annotations.operation} and a new ${annotations.requestId} to have it done again`;
+});
+export const notOffered = stall('NotOffered', ({ applied, cluster, request }) => {
+  if (request) return `the operation "${request.word}" is not implemented`;
+  const inference = applied ? infer(applied, cluster.spec) : undefined;
+  return inference?.kind === 'not-offered' ? inference.message : 'the change is not offered';
+});
+
+export const mendKubeconfig: Rule = (snapshot) => {
+  const pointing = duePointing(snapshot);
+  return pointing ? { kind: 'act', effects: [pointing] } : obtainKubeconfig(snapshot);
+};
+
+export const letGo: Rule = ({ attempts }) => ({
+  kind: 'act',
+  effects: attempts.length > 0 ? [{ kind: 'discard', attempts }, { kind: 'let-go' }] : [{ kind: 'let-go' }],
+});
+export const bind: Rule = () => ({ kind: 'act', effects: [{ kind: 'bind' }, { kind: 'adopt' }] });
+export const removeLeftovers: Rule = ({ attempts }) => ({
+  kind: 'act',
+  effects: [{ kind: 'discard', attempts }],
+});
+
+/** `terminating` is a DELETE of the object: hosts are reset only under a deletionTimestamp. */
+export const accept: Rule = ({ request }) =>
+  request?.operation === 'delete'
+    ? { kind: 'act', effects: [{ kind: 'delete-object' }] }
+    : request?.operation
+      ? { kind: 'accept', operation: request.operation, request }
+      : { kind: 'rest' };
+
+export const acceptDeletion: Rule = (snapshot) => {
+  const { cluster } = snapshot;
+  // From then on nobody knows of the operation that it ends, nor which hosts that may have changed.
+  const [touched, ...more] = touchedBefore(snapshot);
+  if (touched) return { kind: 'act', effects: [touched, ...more] };
+  const request: Request = {
+    word: WORDS.delete.asked,
+    requestId: deletionRequestId(cluster),
+    specHash: specHashOf(cluster.spec),
+    operation: 'delete',
+  };
+  return { kind: 'accept', operation: 'delete', request };
+};
+
+export const acceptDeclared: Rule = (snapshot) => {
+  const request = declaredRequest(snapshot);
+  return request?.operation ? { kind: 'accept', operation: request.operation, request } : { kind: 'rest' };
+};
+
+/** What an edit without a word asks for. */
+function declaredRequest({ applied, cluster }: Snapshot): Request | undefined {
+  const inference = applied ? infer(applied, cluster.spec) : undefined;
+  if (inference?.kind !== 'operation') return undefined;
+  const specHash = specHashOf(cluster.spec);
+  const { name } = inference.operation;
+  // The hash names the request: the same spec is never inferred twice.
+  return { word: WORDS[name].asked, requestId: `declared-${specHash}`, specHash, operation: name };
+}
+
+export const dryRun: Rule = (snapshot) => {
+  if (snapshot.request) return rehearse(snapshot, snapshot.request);
+  const declared = declaredRequest(snapshot);
+  if (!declared) return { kind: 'rest' };
+  // What is only planned may be asked again; what is done is done once.
+  const asked = snapshot.cluster.metadata.annotations?.[annotations.requestId] ?? '';
+  return rehearse(snapshot, { ...declared, requestId: asked === '' ? declared.requestId : asked });
+};
+
+/** The word of a request that was carried out before, written back; a cluster that exists was created. */
+export const answerAgain: Rule = ({ request, cluster, applied }) => {
+  const words = request?.operation ? WORDS[request.operation] : undefined;
+  if (!request || !words) return { kind: 'rest' };
+  const record = acceptedAs(cluster, request);
+  const result = applied && request.operation === 'create' ? 'finished' : (record?.result ?? 'finished');
+  return { kind: 'act', effects: [{ kind: 'answer', word: words[result], applied: false }] };
+};
+
+/** The second write of an operation's end; for a deletion, the end of everything. */
+export const recordResult: Rule = ({ operation, attempts, cluster }) => {
+  if (!operation?.result) return { kind: 'rest' };
+  if (operation.name === 'delete' && operation.result === 'finished') {
+    return { kind: 'act', effects: [{ kind: 'discard', attempts }, { kind: 'let-go' }] };
+  }
+  const record = [
+    { kind: 'record' as const, result: operation.result },
+    ...pruning(operation, cluster.status?.requests ?? []),
+  ] as const;
+  const applied = operation.result === 'finished';
+  const answer = { kind: 'answer' as const, word: WORDS[operation.name][operation.result], applied };
+  if (applied) return { kind: 'act', effects: [...record, answer] };
+  // What was applied shows in the answer. That the record of another end is whole must show although the word is the next one's.
+  return { kind: 'act', effects: operation.recorded ? [answer] : [...record, { kind: 'recorded' }] };
+};

@@ -1,0 +1,124 @@
+import { isDryRun } from '#api/cluster-facts.ts';
+import { finalizerOf } from '#api/names.ts';
+import { type Phase, WORDS } from '#api/words.ts';
+import type { AttemptRef } from '#installer/installer.ts';
+import { findOperation } from '#operations/index.ts';
+import { infer } from '#operations/infer.ts';
+import { HOOK } from '#protocol/hook.ts';
+import { isAgreed } from '../approved-plan.ts';
+import { isAnswered, isNew, isNewDeletion, wasTried } from '../requests.ts';
+import { inFlight, PRECHECK, type Snapshot } from '../snapshot.ts';
+import { duePointing } from './point-kubeconfig.ts';
+import { dueRemedy } from './remediation.ts';
+import { dueReset } from './reset-left.ts';
+
+/** The fact that decides what happens next while no operation is under way, or none counts. */
+export type RestSignal =
+  /** The cluster-id belongs to another object, or its cluster state Secret is missing. */
+  | 'identity-conflict'
+  /** Deleted, and the cluster holds no host: nothing is to be reset. */
+  | 'nothing-to-reset'
+  /** The object is deleted; the delete operation is not accepted yet. */
+  | 'deleted'
+  /** The phase belongs to an operation that is under way, and none is; or the other way round. */
+  | 'phase-mismatch'
+  /** Status has the result; record and annotations do not yet. */
+  | 'result-unrecorded'
+  /** Jobs of ended operations still exist. */
+  | 'leftovers'
+  /** An operation would start, but spec.paused is set. */
+  | 'paused'
+  /** The first request, or finalizer or id were removed. */
+  | 'unbound'
+  /** The request in the annotation was carried out before. */
+  | 'already-done'
+  /** The operation annotation asks for something new. */
+  | 'requested'
+  /** The spec was edited, and the operation for that starts by itself. */
+  | 'spec-edited'
+  /** One of these two, with annotation dry-run. */
+  | 'dry-run'
+  /** One of these two, and the plan changed after it was approved. */
+  | 'plan-changed'
+  /** The edit removes hosts and needs an operation annotation. */
+  | 'needs-confirmation'
+  | 'not-offered'
+  /** The spec is malformed, or asks for the impossible. */
+  | 'invalid'
+  /** The cluster exists and its kubeconfig Secret does not, or names a control plane that is away. */
+  | 'kubeconfig-missing'
+  /** A control plane has been away long enough for a spare host to replace it. */
+  | 'remediation-due'
+  /** A host left without a reset, and the reset is due again. */
+  | 'reset-due'
+  | 'idle';
+
+const REST_PHASES: readonly Phase[] = ['', 'Running', 'Failed'];
+
+const isDeleting = ({ cluster }: Snapshot): boolean => cluster.metadata.deletionTimestamp !== undefined;
+
+/** Ranks the facts: identity, deletion, then requests. Returns undefined while an operation is under way. */
+export function restSignalOf(snapshot: Snapshot): RestSignal | undefined {
+  const { binding, operation, cluster } = snapshot;
+  const held = cluster.metadata.finalizers?.includes(finalizerOf(cluster.metadata.name ?? ''));
+  if (isDeleting(snapshot) && !held) return 'idle';
+  if (binding.kind === 'foreign' || binding.kind === 'missing') return 'identity-conflict';
+  if (isDeleting(snapshot) && hasNothingToReset(snapshot)) return 'nothing-to-reset';
+  if (isDeleting(snapshot) && operation?.name !== 'delete') return 'deleted';
+  if (inFlight(snapshot)) return undefined;
+  if (operation && !isAnswered(snapshot)) return 'result-unrecorded';
+  if (isDeleting(snapshot)) return isNewDeletion(snapshot) ? 'deleted' : 'idle';
+  if (!REST_PHASES.includes(cluster.status?.phase ?? '')) return 'phase-mismatch';
+  const asked = askedSignal(snapshot);
+  const begins = asked === 'requested' || asked === 'spec-edited';
+  if (begins && isDryRun(snapshot.cluster)) return 'dry-run';
+  if (snapshot.attempts.some(({ errand }) => errand === PRECHECK)) return 'leftovers';
+  return begins && !isAgreed(snapshot) ? 'plan-changed' : asked;
+}
+
+/**
+ * A cluster holds a host before anything reaches the host. Without a held host nothing is to be reset, even if a Secret, a
+ * permission or the namespace is missing. A deletion whose run was seen ends with that run's report.
+ */
+function hasNothingToReset(snapshot: Snapshot): boolean {
+  const { operation, hosts } = snapshot;
+  const runs = operation?.name === 'delete' && inFlight(snapshot) && operation.step !== 'starting';
+  const ended = operation?.name === 'delete' && operation.result === 'finished';
+  return hosts.length === 0 && !runs && !ended;
+}
+
+/** Whether a requested operation may not begin. spec.paused holds it back; a dry run may be made. */
+const isHeld = (cluster: Snapshot['cluster']): boolean => cluster.spec.paused === true && !isDryRun(cluster);
+
+/** Ranks what the object asks for, by annotation or by its spec. */
+function askedSignal(snapshot: Snapshot): RestSignal {
+  const { cluster, request, applied, binding, attempts, kubeconfig } = snapshot;
+  const left = attempts.filter(({ errand, leavesBy }) => errand !== PRECHECK && leavesBy === undefined);
+  const isDone = ({ errand }: AttemptRef) => errand === undefined || errand === HOOK;
+  if (left.some((one) => kubeconfig.kind === 'present' || isDone(one))) return 'leftovers';
+  if (binding.kind === 'ours' && !snapshot.adopted) return 'unbound';
+  if (snapshot.malformed) return 'invalid';
+  if (request) return requestSignal(snapshot);
+  if (!applied) return 'idle';
+  if (snapshot.problems.length > 0) return 'invalid';
+  const inference = infer(applied, cluster.spec);
+  if (inference.kind === 'needs-confirmation') return 'needs-confirmation';
+  if (inference.kind === 'not-offered') return 'not-offered';
+  if (inference.kind === 'operation') {
+    // Status shows how a tried operation failed; a stall would say less.
+    if (wasTried(snapshot))
+      return (snapshot.operation?.result ?? 'finished') === 'finished' ? 'needs-confirmation' : 'idle';
+    return isHeld(cluster) ? 'paused' : 'spec-edited';
+  }
+  if (kubeconfig.kind !== 'present' || duePointing(snapshot)) return 'kubeconfig-missing';
+  if (dueRemedy(snapshot)) return 'remediation-due';
+  return dueReset(snapshot) ? 'reset-due' : 'idle';
+}
+
+function requestSignal(snapshot: Snapshot): RestSignal {
+  const { request, cluster, applied, binding } = snapshot;
+  if (!isNew(snapshot) || (request?.word === WORDS.create.asked && applied)) return 'already-done';
+  if (!findOperation(request?.operation)) return 'not-offered';
+  if (isHeld(cluster)) return 'paused';
+  return binding.kind === 'unbound' || !snapshot.adopted ? 'unbound' : 'requested';
+}

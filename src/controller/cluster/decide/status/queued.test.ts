@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest';
+import { findCondition } from '#api/conditions.ts';
+import type { ClusterStatus } from '#api/kubernetes-cluster.ts';
+import type { Turn } from '../snapshot.ts';
+import { decide } from '../table.ts';
+import { creating, held, operation, outcome, signal, snapshot } from '../testing/given.fixture.ts';
+import { statusAfter } from './status.ts';
+
+const waits = (before: number | undefined): Turn => ({ kind: 'waits', before, most: 50 });
+const accepted = { ...creating, operation };
+
+it('holds no host and makes no Job before its turn', () => {
+  expect(outcome({ ...accepted, turn: waits(3) })).toEqual({ kind: 'rest', turn: waits(3) });
+  expect(outcome(accepted)).toMatchObject({ effects: [{ kind: 'hold' }, {}, { kind: 'start' }] });
+});
+
+it('tells at once why it would be refused, and waits for no place with that', () => {
+  const plan = {
+    sequence: 1,
+    hosts: [],
+    release: [],
+    steps: [],
+    hooks: [],
+    refusals: [{ field: 'spec', reason: 'is wrong' }],
+  };
+  expect(outcome({ ...accepted, plan, turn: waits(3) })).toMatchObject({
+    kind: 'end',
+    reason: 'InvalidSpec',
+  });
+});
+
+it('cuts off what a deletion ends before the deletion has its turn', () => {
+  const run = { clusterId: 'id1', sequence: 1, attempt: 1, job: 'create-abc-1' };
+  const deletion = { ...operation, id: 'def', name: 'delete' as const, sequence: 2, word: 'terminating' };
+  const given = { cluster: { status: { phase: 'Terminating' as const } }, deleted: true, hosts: held };
+  expect(outcome({ ...given, operation: deletion, attempts: [run], turn: waits(3) })).toEqual({
+    kind: 'act',
+    effects: [{ kind: 'discard', attempts: [run] }],
+  });
+});
+
+it('has all of its time, however long it waited', () => {
+  const now = new Date('2026-01-03T00:00:00Z');
+  expect(outcome({ ...accepted, now })).toMatchObject({
+    effects: [{}, {}, { kind: 'start', attempt: { deadlineSeconds: 3600 } }],
+  });
+  const second = { ...operation, attempt: 2 };
+  expect(signal({ ...accepted, operation: second, now })).toBe('deadline-exceeded');
+  // Over before it was seen: when it began is not known, and what is left to do may still take its time.
+  expect(signal({ ...accepted, now, attempt: { kind: 'succeeded' } })).toBe('started');
+  const early = new Date('2026-01-01T00:30:00Z');
+  expect(signal({ ...accepted, now: early, attempt: { kind: 'succeeded' } })).toBe('succeeded');
+});
+
+const told = (turn: Turn, status: ClusterStatus = {}) => {
+  const given = snapshot({ ...accepted, cluster: { status: { ...status, phase: 'Prechecking' } }, turn });
+  return statusAfter(given, decide(given).outcome);
+};
+
+it.each([
+  [0, 'is the next to begin; at most 50 run at once'],
+  [1, 'waits for 1 operation before it; at most 50 run at once'],
+  [3, 'waits for 3 operations before it; at most 50 run at once'],
+  [20, 'waits for 20 or more operations before it; at most 50 run at once'],
+  [undefined, 'waits for its turn; at most 50 run at once'],
+])('with %s before it says: %s', (before, message) => {
+  const status = told(waits(before));
+  expect(findCondition(status.conditions, 'Reconciling')).toMatchObject({
+    status: 'True',
+    reason: 'Queued',
+    message,
+  });
+  expect(status.summary).toBe(`creating: ${message.split(';')[0]}`);
+});
+
+it('keeps what it was told while its new place is not known', () => {
+  const before = told(waits(3));
+  expect(told(waits(undefined), before)).toEqual(before);
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { withoutHosts } from '#api/cluster-facts.ts';
+import type { Snapshot } from '../snapshot.ts';
+import { decide } from '../table.ts';
+import {
+  held,
+  joined,
+  operation,
+  outcome,
+  recordsOf,
+  resolved,
+  signal,
+  snapshot,
+  spec,
+} from '../testing/given.fixture.ts';
+import { statusAfter } from './status.ts';
+
+describe('status', () => {
+  it('takes a report of any length', () => {
+    const status = { phase: 'Creating' as const, operation };
+    const after = statusAfter(snapshot({ cluster: { status }, operation }), {
+      kind: 'end',
+      result: 'failed',
+      reason: 'X',
+      message: 'y'.repeat(40_000),
+    });
+    expect(after.message?.length).toBeLessThanOrEqual(4096);
+  });
+
+  it('is equal to the present one when there is nothing new to say', () => {
+    const given = snapshot({
+      word: 'creating',
+      operation,
+      hosts: held,
+      ...{ cluster: { status: { phase: 'Creating', operation } } },
+    });
+    const first = statusAfter(given, { kind: 'rest' });
+    const second = statusAfter(
+      { ...given, cluster: { ...given.cluster, status: first }, now: new Date() },
+      { kind: 'rest' },
+    );
+    expect(second).toEqual(first);
+  });
+
+  it('keeps Ready through a failed scale-up, and says Stalled', () => {
+    const status = { phase: 'Scaling' as const, operation: { ...operation, name: 'scale-up' as const } };
+    const hosts = [...joined, ...recordsOf({ cluster: { nodeList: [{ ip: '10.0.0.4' }] } }, 'Held')];
+    const given = snapshot({ cluster: { status }, appliedBy: 1, hosts, operation: status.operation });
+    const end = { kind: 'end', result: 'failed', reason: 'HostUnreachable', message: '10.0.0.4' } as const;
+    const after = statusAfter(given, end);
+    expect(after.phase).toBe('Failed');
+    expect(after.conditions?.map(({ type, status: is }) => `${type}=${is}`)).toEqual([
+      'Ready=True',
+      'UpToDate=False',
+      'Stalled=True',
+    ]);
+  });
+
+  it('is Stalled no more once the spec is again what is there', () => {
+    const failed = { ...operation, name: 'scale-up' as const, result: 'failed' as const };
+    const cluster = { status: { phase: 'Failed' as const, operation: failed } };
+    const given = { appliedBy: 0, operation: failed, cluster };
+    const stalled = (hosts: Snapshot['hosts']) =>
+      statusAfter(snapshot({ ...given, hosts }), { kind: 'rest' }).conditions?.some(
+        ({ type }) => type === 'Stalled',
+      );
+    expect(stalled(joined)).toBe(false);
+    // A host that the failed operation took is still there.
+    const more = recordsOf({ cluster: { nodeList: [{ ip: '10.0.0.4' }] } }, 'Held');
+    expect(stalled([...joined, ...more])).toBe(true);
+  });
+
+  it('names what is wrong with a spec, without an operation', () => {
+    const problems = [{ field: 'spec.cluster.podCIDR', reason: 'is no CIDR' }];
+    const given = { word: 'creating', problems, malformed: true };
+    expect(outcome(given)).toEqual({
+      kind: 'rest',
+      stall: { reason: 'InvalidSpec', message: 'spec.cluster.podCIDR is no CIDR' },
+    });
+    expect(signal({ ...given, hosts: held, deleted: true })).toBe('deleted');
+    expect(signal({ ...given, malformed: false })).toBe('requested');
+    const edited = { problems, word: 'create-finished', appliedBy: 1, hosts: joined };
+    expect(signal({ ...edited, cluster: { status: { phase: 'Running' } } })).toBe('invalid');
+  });
+
+  it('says in a few words what a person must do, and that the spec is not what is there', () => {
+    const wanted = { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }] } };
+    const given = snapshot({
+      word: 'create-finished',
+      appliedBy: 1,
+      hosts: joined,
+      kubeconfig: { kind: 'present' },
+      cluster: { spec: wanted, status: { phase: 'Running' } },
+    });
+    const after = statusAfter(given, decide(given).outcome);
+    expect(after.summary).toBe('NeedsConfirmation: confirm the change');
+    expect(after.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'UpToDate',
+        status: 'False',
+        message: expect.stringMatching(/"scaling-down".*10\.0\.0\.3.*app\.kubernetes\.io\/operation/),
+      }),
+    );
+  });
+
+  it('tells a copy, which may go, from a cluster whose record is lost, of which nothing may be deleted', () => {
+    const summary = (binding: Snapshot['binding']) => {
+      const given = snapshot({ word: 'create-finished', appliedBy: 1, hosts: joined, binding });
+      return statusAfter(given, decide(given).outcome).summary;
+    };
+    expect(summary({ kind: 'foreign', to: 'default/other' })).toMatch(
+      /make the copy without the annotation$/,
+    );
+    expect(summary({ kind: 'missing' })).toMatch(
+      /is lost: if its cluster exists, restore that, and delete nothing/,
+    );
+  });
+
+  it('names at most a hundred hosts, those that need attention, and counts all', () => {
+    const many = Array.from({ length: 1000 }, (_, at) => ({ ip: `10.1.${at >> 8}.${at & 255}` }));
+    const hosts = [...joined, ...recordsOf({ cluster: { nodeList: many } }, 'Unclean')];
+    const after = statusAfter(snapshot({ appliedBy: 1, hosts }), { kind: 'rest' });
+    expect(after.hosts).toHaveLength(100);
+    expect(after.hostStates).toEqual({ Joined: 3, Unclean: 1000 });
+  });
+
+  it('is small, however many hosts the cluster has', () => {
+    const nodeList = Array.from({ length: 1000 }, (_, at) => ({ ip: `10.1.${at >> 8}.${at & 255}` }));
+    const wanted = { cluster: { ...spec.cluster, nodeList } };
+    const hosts = recordsOf(wanted, 'Held');
+    const given = snapshot({ word: 'creating', hosts, operation, cluster: { spec: wanted } });
+    const small = { ...operation, spec: withoutHosts(resolved) };
+    const status = statusAfter(
+      { ...given, cluster: { ...given.cluster, status: { phase: 'Creating', operation: small } } },
+      { kind: 'rest' },
+    );
+    expect(JSON.stringify(status).length).toBeLessThan(64 * 1024);
+  });
+});

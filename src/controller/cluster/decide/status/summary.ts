@@ -1,0 +1,84 @@
+import { type HostRecord, stateOf } from '#api/host-record.ts';
+import type { ClusterStatus, OperationStatus } from '#api/kubernetes-cluster.ts';
+import { annotations } from '#api/names.ts';
+import { WORDS } from '#api/words.ts';
+import type { Stall } from '../outcome.ts';
+import type { Next } from './status.ts';
+
+/** What a person must do about a stall, by its reason; of others the reason is all that fits. */
+const TO_DO: Readonly<Record<string, string>> = {
+  NeedsConfirmation: 'confirm the change',
+  NotOffered: 'take the change back',
+  InvalidSpec: 'correct the spec',
+  Paused: 'paused',
+  DryRun: 'only planned',
+  PlanChanged: 'plan it anew, then agree to that',
+  CredentialsMissing: 'make the Secret, with ssh-privatekey or password',
+  CredentialsInvalid: 'correct the Secret with the credentials',
+  NamespaceNotServed: 'let the operator serve the namespace',
+  SecretConflict: "move somebody else's Secret away",
+  RunBlocked: 'its pod cannot start',
+  Denied: 'lift what denies the operator',
+  KubeconfigMissing: 'fetching the kubeconfig',
+};
+const LONGEST = 120;
+
+/** How the same is asked again. A deletion has no word of its own. */
+const again = ({ name, word }: OperationStatus): string =>
+  name === 'delete' ? 'set a new request-id' : `set "${word}" and a new request-id`;
+
+function toDo(stalled: Stall, operation: OperationStatus | undefined, reason: string): string {
+  if (operation && stalled.reason === 'OperationFailed')
+    return `${operation.name} failed: ${reason}: look at the message, then ${again(operation)}`;
+  if (operation && stalled.reason === 'Cancelled')
+    return `${operation.name} cancelled: ${again(operation)} to go on`;
+  return `${stalled.reason}: ${TO_DO[stalled.reason] ?? stalled.message}`;
+}
+
+/** In a few words what goes on, or what a person must do: one column of `kubectl get`. */
+export function summaryOf(
+  { operation, phase, reason }: Next,
+  {
+    doing,
+    stalled,
+    hosts,
+    created,
+    ailment,
+  }: {
+    /** What the operation under way does. */
+    doing: string | undefined;
+    stalled: Stall | undefined;
+    hosts: readonly HostRecord[];
+    created: boolean;
+    /** What is not well with the cluster, as far as it is looked at. */
+    ailment: string | undefined;
+  },
+): string {
+  if (stalled) return toDo(stalled, operation, reason).slice(0, LONGEST);
+  if (doing !== undefined) return doing.slice(0, LONGEST);
+  if (ailment !== undefined && created) return `${phase}; ${ailment}`.slice(0, LONGEST);
+  const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;
+  if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;
+  return phase === '' && !created
+    ? `not asked for yet: annotate ${annotations.operation}=${WORDS.create.asked}`
+    : phase;
+}
+
+/** How many hosts that need attention are named. */
+const MAX_HOSTS = 100;
+
+/** Hosts that a person must look at; a cluster has up to a thousand, and its status must stay small. */
+export const attention = (hosts: readonly HostRecord[]): NonNullable<ClusterStatus['hosts']> =>
+  hosts
+    .filter((host) => stateOf(host) !== 'Joined')
+    .slice(0, MAX_HOSTS)
+    .map((host) => {
+      const message = host.status?.lastRun?.message;
+      return { ip: host.spec.ip, state: stateOf(host), ...(message === undefined ? {} : { message }) };
+    });
+
+export function countsOf(hosts: readonly HostRecord[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const host of hosts) counts[stateOf(host)] = (counts[stateOf(host)] ?? 0) + 1;
+  return counts;
+}
