@@ -111,6 +111,12 @@ export const faults = {
       ...['exec', name, 'sh', '-ec'],
       `mkdir -p /var/lib/containerd; mount -t tmpfs -o size=${megabytes}m tmpfs /var/lib/containerd`,
     ]),
+  /** Whether a run holds the host. */
+  isTaken: ({ name }: LabHost): Promise<boolean> =>
+    docker(['exec', name, 'test', '-e', '/etc/matryoshka/owner.json']).then(
+      () => true,
+      () => false,
+    ),
   /** The folder stays, as somebody's: a reset empties it. */
   growImages: ({ name }: LabHost) =>
     docker(['exec', name, 'sh', '-c', 'systemctl stop containerd; umount -R /var/lib/containerd; true']),

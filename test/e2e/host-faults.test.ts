@@ -82,11 +82,19 @@ describe('a host that is struck', () => {
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1, 2, 3));
   });
 
-  it('has no room for images: it is named with the reason, and taken in once there is room', async () => {
+  it('has no room for images: precheck names the folder; if it fills up later, the failed step names the host', async () => {
     const body = { nodeList: entries(1, 2, 3, 4) };
     await faults.shrinkImages(host(4), 40);
     try {
       await ask(`${PATH}/scaleup`, body);
+      await untilFailed(new RegExp(`${host(4).ip}: /var/lib/containerd is .* 0 GiB free`), OPERATION_MS);
+    } finally {
+      await faults.growImages(host(4));
+    }
+    await ask(`${PATH}/scaleup`, { ...body, retry: true });
+    try {
+      await seen('the fence', () => faults.isTaken(host(4)), { everyMs: 100 });
+      await faults.shrinkImages(host(4), 40);
       await untilFailed(new RegExp(`${host(4).ip}.*no space left`, 'is'), OPERATION_MS);
     } finally {
       await faults.growImages(host(4));
