@@ -4,7 +4,7 @@ import { nodeNameOf } from '#api/host.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { docker } from '#lab/hosts/docker.ts';
 import { clientOf, kubeconfigOf, readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
-import { faults } from '#lab/meta/faults.ts';
+import { faults, seen } from '#lab/meta/faults.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import { byNumber } from './by-number.ts';
@@ -151,9 +151,11 @@ describe('a cluster whose etcd has hosts of its own', () => {
 
   it('takes no member in that does not catch up, which leaves etcd again', async () => {
     const body = { etcdList: entries(1, 2, 3) };
+    expect(await meta.rest.raw('POST', `${PATH}/scaleup`, body)).toMatchObject({ status: 200 });
+    // Precheck would name a port that is cut off before.
+    for (const index of [1, 2]) await seen('the fence', () => faults.isTaken(host(index)), { everyMs: 100 });
     for (const index of [1, 2]) await faults.cutFrom(host(index), host(3).ip, 2380);
     try {
-      expect(await meta.rest.raw('POST', `${PATH}/scaleup`, body)).toMatchObject({ status: 200 });
       const failed = await untilCluster(meta, NAME, (one) => one?.status?.phase === 'Failed', OPERATION_MS);
       expect(failed?.status?.message).toMatch(
         /did not catch up with etcd within \d+ s and was taken out again/,

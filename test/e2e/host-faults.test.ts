@@ -123,9 +123,11 @@ describe('a host that is struck', () => {
 
   it('is cut off one way while it becomes a control plane: etcd is as it was, and another try takes it in', async () => {
     const body = { masterList: entries(0, 3, 4) };
+    await ask(`${PATH}/scaleup`, body);
+    // Precheck would name a port that is cut off before.
+    await seen('the fence', () => faults.isTaken(host(3)), { everyMs: 100 });
     await faults.cutFrom(host(3), host(0).ip, 2379, 2380);
     try {
-      await ask(`${PATH}/scaleup`, body);
       await untilFailed(new RegExp(host(3).ip), OPERATION_MS);
       expect(await readyNodesOf(meta, NAME)).toEqual(expect.arrayContaining(nodes(0, 1, 2)));
     } finally {
