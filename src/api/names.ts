@@ -39,7 +39,7 @@ export const labels = {
   /** The errand that a Job runs beside operations. */
   errand: `${GROUP}/errand`,
   /**
-   * What an object of ours in the operator's namespaces is for: `attempt`, `host`, `anchor`, `log`, `log-part`,
+   * What an object of ours in the operator's namespaces is for: `attempt`, `host`, `cluster state Secret`, `log`, `log-part`,
    * `report`.
    */
   purpose: `${GROUP}/purpose`,
@@ -68,7 +68,7 @@ export const marks = {
 } as const;
 
 export const finalizerOf = (name: string): string => `kubernetescluster.${GROUP}/${name}`;
-export const anchorName = (clusterId: string): string => `cluster-${clusterId}`;
+export const clusterStateName = (clusterId: string): string => `cluster-${clusterId}`;
 export const kubeconfigSecretName = (name: string): string => `${name}-kubeconfig`;
 export const knownHostsSecretName = (name: string): string => `${name}-known-hosts`;
 export const credentialsSecretName = (name: string): string => `${name}-ssh`;

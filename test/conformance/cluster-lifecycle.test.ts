@@ -126,7 +126,7 @@ describe('a cluster, by annotation', () => {
     expect(cluster?.status?.operation).toMatchObject({ name: 'scale-down', result: 'finished' });
   });
 
-  it('goes on counting from its anchor when its status is lost', async () => {
+  it('goes on counting from the cluster state Secret when its status is lost', async () => {
     await created(2);
     const key = { namespace: operator.namespace, name: 'demo' };
     const toStatus = { type: 'merge', subresource: 'status' } as const;

@@ -5,16 +5,16 @@ import { HOSTS, type HostRecord, hostRecordName } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import type { KubeObject } from '#api/meta.ts';
-import { anchorName, annotations } from '#api/names.ts';
+import { annotations, clusterStateName } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
-import { writeStatus } from '#controller/cluster/finish.ts';
+import { perform } from '#controller/cluster/effects/perform.ts';
 import { observe } from '#controller/cluster/observe.ts';
-import { perform } from '#controller/cluster/perform.ts';
-import { anchorsIn } from '#controller/cluster/state/cluster-state.ts';
+import { clusterStatesIn } from '#controller/cluster/state/cluster-state.ts';
 import { hostsIn } from '#controller/cluster/state/hosts.ts';
 import { createKubeconfigs } from '#controller/cluster/state/kubeconfigs.ts';
+import { writeStatus } from '#controller/cluster/status.ts';
 import { scriptedInstaller } from '#installer/testing/scripted-installer.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { type Client, clientOver } from '#runtime/client/client.ts';
@@ -77,7 +77,7 @@ async function outdated(name: string) {
     client,
     clock: systemClock,
     offer: { versions: ['v1.34.4'] },
-    anchors: anchorsIn(client, namespace),
+    clusterStates: clusterStatesIn(client, namespace),
     installer,
     kubeconfigs: createKubeconfigs(systemClock),
     hostsOf: () => [],
@@ -95,7 +95,7 @@ it('a status is not written over a word that came meanwhile', async () => {
 
 const performers = () => ({
   client,
-  anchors: anchorsIn(client, namespace),
+  clusterStates: clusterStatesIn(client, namespace),
   hosts: hostsIn(client, namespace),
   installer,
   kubeconfigs: createKubeconfigs(systemClock),
@@ -217,24 +217,24 @@ it('a host that has not joined is what is wanted now, one that has stays what it
 
 it('a sequence is not taken twice', async () => {
   const { cluster } = await outdated('sequence');
-  const anchors = anchorsIn(client, namespace);
-  await anchors.bind('id-sequence', { namespace, name: 'sequence' });
-  const late = interrupted('PATCH', () => anchors.takeSequence('id-sequence', cluster, noPlan));
-  await expect(anchorsIn(late, namespace).takeSequence('id-sequence', cluster, noPlan)).rejects.toSatisfy(
-    isConflict,
-  );
-  expect(await anchors.takeSequence('id-sequence', cluster, noPlan)).toBe(2);
+  const clusterStates = clusterStatesIn(client, namespace);
+  await clusterStates.bind('id-sequence', { namespace, name: 'sequence' });
+  const late = interrupted('PATCH', () => clusterStates.takeSequence('id-sequence', cluster, noPlan));
+  await expect(
+    clusterStatesIn(late, namespace).takeSequence('id-sequence', cluster, noPlan),
+  ).rejects.toSatisfy(isConflict);
+  expect(await clusterStates.takeSequence('id-sequence', cluster, noPlan)).toBe(2);
 });
 
-it('an anchor forgets a password that was taken out of the Secret, but not for a deletion', async () => {
+it('the cluster state Secret forgets a password that was taken out of the Secret, but not for a deletion', async () => {
   const { cluster } = await outdated('forgetful');
-  const anchors = anchorsIn(client, namespace);
-  await anchors.bind('id-forgetful', { namespace, name: 'forgetful' });
+  const clusterStates = clusterStatesIn(client, namespace);
+  await clusterStates.bind('id-forgetful', { namespace, name: 'forgetful' });
   const give = (data: Record<string, string>) =>
     client.patch(SECRETS, { namespace, name: 'keys' }, { data }, { type: 'merge' });
   const after = async (one: KubernetesCluster) => {
-    await anchors.takeSequence('id-forgetful', one, noPlan);
-    return anchors.accessOf('id-forgetful');
+    await clusterStates.takeSequence('id-forgetful', one, noPlan);
+    return clusterStates.accessOf('id-forgetful');
   };
   await give(secretData({ username: 'ops', password: ' open sesame\n' }));
   expect(await after(cluster)).toMatchObject({ username: 'ops', privateKey: KEY, password: 'open sesame' });
@@ -258,18 +258,18 @@ it('an anchor forgets a password that was taken out of the Secret, but not for a
 
 it('a sequence is taken from what the cache has, and from the server where that is behind', async () => {
   const { cluster } = await outdated('cached');
-  const anchors = anchorsIn(client, namespace);
-  await anchors.bind('id-cached', { namespace, name: 'cached' });
-  const cached = await client.get<Secret>(SECRETS, { namespace, name: anchorName('id-cached') });
+  const clusterStates = clusterStatesIn(client, namespace);
+  await clusterStates.bind('id-cached', { namespace, name: 'cached' });
+  const cached = await client.get<Secret>(SECRETS, { namespace, name: clusterStateName('id-cached') });
   let looks = 0;
   const counted = clientOver({
     ...client.caller,
     call: (request) => {
-      if (request.method === 'GET' && request.path.endsWith(anchorName('id-cached'))) looks += 1;
+      if (request.method === 'GET' && request.path.endsWith(clusterStateName('id-cached'))) looks += 1;
       return client.caller.call(request);
     },
   });
-  const fromCache = anchorsIn(counted, namespace, () => cached);
+  const fromCache = clusterStatesIn(counted, namespace, () => cached);
   expect(await fromCache.takeSequence('id-cached', cluster, noPlan)).toBe(1);
   expect(looks).toBe(0);
   expect(await fromCache.takeSequence('id-cached', cluster, noPlan)).toBe(2);

@@ -51,8 +51,8 @@ it('a cluster that never touched a host is deleted at once, though its Secret is
   await operator.client.delete(KUBERNETES_CLUSTERS, key('demo'));
   await operator.until('demo', (cluster) => cluster === undefined);
   expect(operator.started).toEqual([]);
-  const anchors = () => operator.client.list(SECRETS, { namespace: operator.operatorNamespace });
-  await expect.poll(async () => (await anchors()).items).toEqual([]);
+  const clusterStates = () => operator.client.list(SECRETS, { namespace: operator.operatorNamespace });
+  await expect.poll(async () => (await clusterStates()).items).toEqual([]);
 });
 
 it.each(['demo-kubeconfig', 'demo-known-hosts'])(

@@ -94,7 +94,7 @@ export const ofCancelAndPlans: readonly Mutant[] = [
   },
   {
     name: 'a word whose spec was edited meanwhile is answered as if it was done',
-    file: 'src/controller/cluster/perform.ts',
+    file: 'src/controller/cluster/effects/report-result.ts',
     from: 'request.specHash !== operation.specHash',
     to: 'false',
     witness: {

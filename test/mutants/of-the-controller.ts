@@ -34,7 +34,7 @@ export const ofTheController: readonly Mutant[] = [
   },
   {
     name: 'no precondition on a status write',
-    file: `${CLUSTER}/finish.ts`,
+    file: `${CLUSTER}/status.ts`,
     from: 'return client.updateStatus<KubernetesCluster>(KUBERNETES_CLUSTERS, { ...cluster, status });',
     to: `const { namespace = '', name = '' } = cluster.metadata;
   const fresh = await client.get<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name });
@@ -43,7 +43,7 @@ export const ofTheController: readonly Mutant[] = [
   },
   {
     name: 'no precondition on a metadata patch',
-    file: `${CLUSTER}/perform.ts`,
+    file: `${CLUSTER}/effects/patch-metadata.ts`,
     from: 'const patch = { metadata: { ...metadata, resourceVersion } };',
     to: 'const patch = { metadata: resourceVersion ? metadata : {} };',
     witness: meanwhile('a word is not answered over one that came meanwhile'),
@@ -71,17 +71,17 @@ export const ofTheController: readonly Mutant[] = [
   },
   {
     name: 'word overwritten at the end',
-    file: `${CLUSTER}/perform.ts`,
+    file: `${CLUSTER}/effects/report-result.ts`,
     from: '...(answersOther ? {} : { [annotations.operation]: word }),',
     to: '...(answersOther ? { [annotations.operation]: word } : { [annotations.operation]: word }),',
     witness: lived('keeps a word that comes while it works, and does it next'),
   },
   {
     name: 'sequence from status',
-    file: `${CLUSTER}/finish.ts`,
+    file: `${CLUSTER}/accept.ts`,
     from: '    sequence,\n    attempt: 1,',
     to: '    sequence: (cluster.status?.operation?.sequence ?? 0) + (sequence > 0 ? 1 : 0),\n    attempt: 1,',
-    witness: lived('goes on counting from its anchor when its status is lost'),
+    witness: lived('goes on counting from the cluster state Secret when its status is lost'),
   },
   {
     name: 'finalizer dropped early',
@@ -105,7 +105,7 @@ export const ofTheController: readonly Mutant[] = [
     witness: life('deletes in every phase, and never in the name of another'),
   },
   {
-    name: 'anchor not consulted',
+    name: 'cluster state Secret not consulted',
     file: `${CLUSTER}/state/cluster-state.ts`,
     from: "if (to !== textOf(cluster)) return { kind: 'foreign', to: to ?? 'nobody' };",
     to: '',
@@ -127,21 +127,21 @@ export const ofTheController: readonly Mutant[] = [
   },
   {
     name: 'tombstone not written',
-    file: `${CLUSTER}/perform.ts`,
-    from: 'await deps.anchors.drop(clusterId, hosts.length > 0);',
-    to: 'await deps.anchors.drop(clusterId, false);',
+    file: `${CLUSTER}/effects/release-object.ts`,
+    from: 'await deps.clusterStates.drop(clusterId, hosts.length > 0);',
+    to: 'await deps.clusterStates.drop(clusterId, false);',
     witness: lived('ends its deletion though a host is away, and remembers that host'),
   },
   {
     name: 'what a vanished object left is left',
-    file: `${CLUSTER}/controller.ts`,
-    from: 'return settleVanished(key, { client, anchors, hosts, installer, anchorsMarked, log });',
+    file: `${CLUSTER}/reconcile.ts`,
+    from: 'return settleVanished(key, { client, clusterStates, hosts, installer, clusterStatesMarked, log });',
     to: 'return undefined;',
     witness: { plan: 'create+delete,crash-after@delete:PATCH/kubernetesclusters/demo:1' },
   },
   {
     name: 'status written though nothing is new',
-    file: `${CLUSTER}/finish.ts`,
+    file: `${CLUSTER}/status.ts`,
     from: 'if (canonicalJson(status) === canonicalJson(cluster.status)) return undefined;',
     to: '',
     witness: { plan: 'create+delete' },

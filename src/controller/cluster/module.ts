@@ -6,9 +6,10 @@ import { labels, marks } from '#api/names.ts';
 import type { InstallerHost, InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
-import { BY_CLUSTER, clusterController, hostIndexers } from './controller.ts';
+import { clusterController } from './controller.ts';
 import { type HealthSettings, healthObserver } from './health/observer.ts';
 import { fleetQueue } from './queue/fleet-queue.ts';
+import { BY_CLUSTER, hostIndexers } from './reconcile.ts';
 import { PUBLIC_KEYS } from './state/cluster-state.ts';
 
 export interface ClusterModuleSettings {
@@ -22,7 +23,7 @@ export interface ClusterModuleSettings {
   maxOperationsPerNamespace?: number | undefined;
 }
 
-/** Kept of an anchor: its metadata, and what is no secret: the sequence that was taken last, and the plan under it. */
+/** Kept of a cluster state Secret: its metadata, and what is no secret: the sequence that was taken last, and the plan under it. */
 const withoutSecrets = (secret: Secret): Secret => ({
   ...secret,
   metadata: { ...secret.metadata, managedFields: [] },
@@ -71,7 +72,7 @@ export const clusterModule =
       transform: withoutManagedFields,
       indexers: hostIndexers,
     });
-    const anchors = host.informer<Secret>(SECRETS, {
+    const clusterStates = host.informer<Secret>(SECRETS, {
       selection: { namespace, labelSelector: `${labels.purpose} in (anchor,tombstone)` },
       transform: withoutSecrets,
       indexers: { [BY_ID]: byId, [BY_MARK]: byMark },
@@ -94,12 +95,12 @@ export const clusterModule =
       installer: installer(host),
       clusters,
       hosts,
-      anchorOf: (clusterId) =>
-        anchors
+      clusterStateOf: (clusterId) =>
+        clusterStates
           .byIndex(BY_ID, clusterId)
           .find(({ metadata }) => metadata.labels?.[labels.purpose] === 'anchor'),
-      anchorsMarked: (cluster) => anchors.byIndex(BY_MARK, cluster),
-      others: [anchors],
+      clusterStatesMarked: (cluster) => clusterStates.byIndex(BY_MARK, cluster),
+      others: [clusterStates],
       observe: metrics?.controller('kubernetescluster', workers),
       event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),
     });

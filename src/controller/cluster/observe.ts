@@ -34,14 +34,14 @@ import {
   type Turn,
 } from './decide/snapshot.ts';
 import { jobName } from './decide/work/rules.ts';
-import type { Anchors } from './state/cluster-state.ts';
+import type { ClusterStates } from './state/cluster-state.ts';
 import type { Kubeconfigs } from './state/kubeconfigs.ts';
 
 export interface Observers {
   client: Client;
   clock: Clock;
   offer: Offer;
-  anchors: Anchors;
+  clusterStates: ClusterStates;
   installer: Installer;
   kubeconfigs: Kubeconfigs;
   /** Records of a cluster's hosts, from the cache. */
@@ -65,7 +65,7 @@ const isUnread = (health: Health): boolean =>
 
 /** Reads everything that a reconcile may look at, once. */
 export async function observe(given: KubernetesCluster, deps: Observers): Promise<Snapshot> {
-  const { client, clock, anchors, installer, kubeconfigs, offer } = deps;
+  const { client, clock, clusterStates, installer, kubeconfigs, offer } = deps;
   const now = clock.now();
   const shape = shapeProblems(given);
   const malformed = shape.length > 0;
@@ -86,13 +86,13 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   const told = underWay ?? (ended && !deletionTimestamp ? operation : undefined);
   const current = told && currentRun(clusterId, told);
   const [binding, attempts, attempt, plan] = await Promise.all([
-    anchors.bindingOf(clusterId, key, {
+    clusterStates.bindingOf(clusterId, key, {
       carriesId: carried !== undefined,
       none: carried === undefined && !hasFinalizer && !cluster.status,
     }),
     installer.list(clusterId),
     current ? installer.observe(current) : ABSENT,
-    told ? anchors.planOf(clusterId, told.sequence) : undefined,
+    told ? clusterStates.planOf(clusterId, told.sequence) : undefined,
   ]);
   const due = underWay && dueHook(plan, underWay);
   const hook = due && { ...due, state: await installer.observe(hookRun(clusterId, underWay, due)) };
@@ -114,7 +114,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     applied,
     request,
     operation,
-    sequence: anchors.lastSequence(clusterId),
+    sequence: clusterStates.lastSequence(clusterId),
     plan,
     attempt,
     hook,

@@ -10,15 +10,15 @@ import type { Installer } from '#installer/installer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import type { ReconcileResult } from '#runtime/controller/controller.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '#runtime/wire/api-error.ts';
-import type { Anchors } from './state/cluster-state.ts';
+import type { ClusterStates } from './state/cluster-state.ts';
 import type { Hosts } from './state/hosts.ts';
 
 interface Vanished {
   client: Client;
-  anchors: Anchors;
+  clusterStates: ClusterStates;
   hosts: Hosts;
   installer: Installer;
-  anchorsMarked(cluster: string): readonly KubeObject[];
+  clusterStatesMarked(cluster: string): readonly KubeObject[];
   log: Logger;
 }
 
@@ -28,26 +28,26 @@ const LOOK_AGAIN_MS = 5_000;
 const RETRY_MS = 600_000;
 
 /**
- * What an object that is gone may have left. An anchor without hosts is what a crash between the last two steps of a
- * deletion leaves; a tombstone without hosts has served. An anchor with hosts means that somebody stripped the
+ * What an object that is gone may have left. A cluster state Secret without hosts is what a crash between the last two steps of a
+ * deletion leaves; a tombstone without hosts has served. A cluster state Secret with hosts means that somebody stripped the
  * finalizer: the object comes back, with the word that asks for its deletion, so that its hosts are reset.
  */
 export async function settleVanished(
   key: ObjectKey,
-  { client, anchors, hosts, installer, anchorsMarked, log }: Vanished,
+  { client, clusterStates, hosts, installer, clusterStatesMarked, log }: Vanished,
 ): Promise<ReconcileResult> {
   // What follows destroys, and the cache may be behind: the server is asked. One of the two is wrong until later.
   if (await client.find(KUBERNETES_CLUSTERS, key)) return { requeueAfterMs: LOOK_AGAIN_MS };
-  // Which anchors there are the cache may say: one that it shows later comes here again.
-  for (const anchor of anchorsMarked(textOf(key))) {
-    const clusterId = anchor.metadata.labels?.[labels.clusterId] ?? '';
+  // Which cluster state Secrets there are the cache may say: one that it shows later comes here again.
+  for (const secret of clusterStatesMarked(textOf(key))) {
+    const clusterId = secret.metadata.labels?.[labels.clusterId] ?? '';
     const held = await hosts.ofCluster(clusterId);
-    const live = anchor.metadata.labels?.[labels.purpose] === 'anchor';
+    const live = secret.metadata.labels?.[labels.purpose] === 'anchor';
     // A run that only looked at hosts held none of them, and has the keys to them.
     if (held.length === 0)
       for (const attempt of await installer.list(clusterId)) await installer.remove(attempt);
-    if (held.length === 0) await anchors.drop(clusterId, false);
-    else if (live && held.every(isFree)) await anchors.drop(clusterId, true);
+    if (held.length === 0) await clusterStates.drop(clusterId, false);
+    else if (live && held.every(isFree)) await clusterStates.drop(clusterId, true);
     else if (live) {
       try {
         await bringBack(client, key, clusterId);
@@ -68,7 +68,7 @@ export async function settleVanished(
   return undefined;
 }
 
-/** The anchor and the records know all that a deletion needs; the spec is gone and is not needed. */
+/** The cluster state Secret and the records know all that a deletion needs; the spec is gone and is not needed. */
 async function bringBack(client: Client, key: ObjectKey, clusterId: string): Promise<void> {
   const cluster: KubernetesCluster = {
     metadata: {

@@ -26,8 +26,8 @@ describe('what the server may', () => {
   it('reads and makes no Secret of the operator, and no token of a ServiceAccount anywhere', async () => {
     const { client, operatorNamespace, reportsNamespace, namespace } = world;
     await world.admin.create(SECRETS, { metadata: { namespace: operatorNamespace, name: 'cluster-x' } });
-    const anchor = { namespace: operatorNamespace, name: 'cluster-x' };
-    await expect(client.get(SECRETS, anchor)).rejects.toSatisfy(isForbidden);
+    const secret = { namespace: operatorNamespace, name: 'cluster-x' };
+    await expect(client.get(SECRETS, secret)).rejects.toSatisfy(isForbidden);
     const token = (where: string) => ({
       metadata: {
         namespace: where,

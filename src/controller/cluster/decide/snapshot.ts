@@ -24,7 +24,7 @@ export type Binding =
   | { kind: 'ours' }
   /** Bound to another object. */
   | { kind: 'foreign'; to: string }
-  /** The object carries an id that has no anchor. */
+  /** The object carries an id that has no cluster state Secret. */
   | { kind: 'missing' };
 
 /** Whether the cluster's credentials for people are where they belong. */
@@ -74,7 +74,7 @@ export interface Snapshot {
   applied: Spec | undefined;
   request: Request | undefined;
   operation: OperationStatus | undefined;
-  /** The sequence that the anchor gave last; undefined while the cache does not show it. */
+  /** The sequence that the cluster state Secret gave last; undefined while the cache does not show it. */
   sequence: number | undefined;
   /** What the operation does that is under way, or whose word is not written yet; undefined when its plan cannot be read. */
   plan: FrozenPlan | undefined;

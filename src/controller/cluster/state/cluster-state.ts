@@ -2,7 +2,7 @@ import { keyOf as keyOfCluster, otherCluster, textOf } from '#api/cluster-facts.
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
-import { anchorName, labels, marks } from '#api/names.ts';
+import { clusterStateName, labels, marks } from '#api/names.ts';
 import type { Access } from '#installer/installer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isConflict } from '#runtime/wire/api-error.ts';
@@ -12,7 +12,7 @@ import type { Binding } from '../decide/snapshot.ts';
 import { accessFrom, credentialsOf } from './credentials.ts';
 
 /** What the operator remembers of a cluster beside its object, so that a deleted object's hosts can still be reset. */
-export interface Anchors {
+export interface ClusterStates {
   bindingOf(clusterId: string, cluster: ObjectKey, traces: Traces): Promise<Binding>;
   /** Binds the id to the object; finding it bound so is success. */
   bind(clusterId: string, cluster: ObjectKey): Promise<void>;
@@ -42,22 +42,22 @@ export interface Traces {
   none: boolean;
 }
 
-/** Keys of an anchor that hold no secret. */
+/** Keys of a cluster state Secret that hold no secret. */
 export const PUBLIC_KEYS = ['sequence', 'plan'] as const;
 
-/** Over the client of one reconcile; `cached` answers what the cache has of a cluster's anchor: PUBLIC_KEYS alone. */
-export function anchorsIn(
+/** Over the client of one reconcile; `cached` answers what the cache has of a cluster state Secret: PUBLIC_KEYS alone. */
+export function clusterStatesIn(
   client: Client,
   namespace: string,
   cached: (clusterId: string) => Secret | undefined = () => undefined,
-): Anchors {
-  const keyOf = (clusterId: string): ObjectKey => ({ namespace, name: anchorName(clusterId) });
+): ClusterStates {
+  const keyOf = (clusterId: string): ObjectKey => ({ namespace, name: clusterStateName(clusterId) });
   const find = (clusterId: string) => client.find<Secret>(SECRETS, keyOf(clusterId));
   const need = async (clusterId: string): Promise<Secret> => {
-    const anchor = await find(clusterId);
+    const secret = await find(clusterId);
     // It was there a moment ago, or is about to be; whether it is gone for good, the next look tells.
-    if (!anchor || !isLive(anchor)) throw new Error(`cluster-id ${clusterId} has no anchor`);
-    return anchor;
+    if (!secret || !isLive(secret)) throw new Error(`cluster-id ${clusterId} has no cluster state Secret`);
+    return secret;
   };
   // The resourceVersion makes each a compare-and-swap: two leaders cannot take one sequence.
   const save = (
@@ -67,24 +67,24 @@ export function anchorsIn(
     const patch = { metadata: { resourceVersion }, data: secretData(texts) };
     return client.patch(SECRETS, { namespace, name }, patch, { type: 'merge' });
   };
-  const oursIn = (cluster: ObjectKey, anchor: Secret | undefined): anchor is Secret =>
-    anchor !== undefined && isLive(anchor) && clusterOf(anchor) === textOf(cluster);
+  const oursIn = (cluster: ObjectKey, secret: Secret | undefined): secret is Secret =>
+    secret !== undefined && isLive(secret) && clusterOf(secret) === textOf(cluster);
 
   return {
     async bindingOf(clusterId, cluster, { carriesId, none }) {
-      // A live anchor keeps its cluster until it goes, and whatever is done in its name is refused once it has gone.
+      // A live cluster state Secret keeps its cluster until it goes, and whatever is done in its name is refused once it has gone.
       const known = cached(clusterId);
       if (oursIn(cluster, known)) return { kind: 'ours' };
-      // Should it have an anchor that the cache does not show yet, binding it finds that out.
+      // Should it have a cluster state Secret that the cache does not show yet, binding it finds that out.
       if (none && !known) return { kind: 'unbound' };
-      const anchor = await find(clusterId);
-      if (!anchor || !isLive(anchor)) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };
-      const to = clusterOf(anchor);
+      const secret = await find(clusterId);
+      if (!secret || !isLive(secret)) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };
+      const to = clusterOf(secret);
       if (to !== textOf(cluster)) return { kind: 'foreign', to: to ?? 'nobody' };
       return { kind: 'ours' };
     },
     async bind(clusterId, cluster) {
-      const anchor: Secret = {
+      const secret: Secret = {
         metadata: {
           ...keyOf(clusterId),
           labels: { [labels.purpose]: 'anchor', [labels.clusterId]: clusterId },
@@ -93,7 +93,7 @@ export function anchorsIn(
         data: secretData({ sequence: '0' }),
       };
       try {
-        await client.create(SECRETS, anchor);
+        await client.create(SECRETS, secret);
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
         const found = await need(clusterId);
@@ -107,11 +107,11 @@ export function anchorsIn(
     },
     async takeSequence(clusterId, cluster, planFor) {
       const given = await credentialsOf(client, cluster);
-      const takeFrom = async (anchor: Secret) => {
-        const sequence = Number(secretText(anchor, 'sequence') ?? 0) + 1;
+      const takeFrom = async (secret: Secret) => {
+        const sequence = Number(secretText(secret, 'sequence') ?? 0) + 1;
         const seen = cluster.status?.operation?.sequence ?? 0;
-        const plan = withPlan(secretText(anchor, 'plan'), planFor(sequence), seen);
-        await save(anchor, { sequence: String(sequence), plan, ...given });
+        const plan = withPlan(secretText(secret, 'plan'), planFor(sequence), seen);
+        await save(secret, { sequence: String(sequence), plan, ...given });
         return sequence;
       };
       const known = cached(clusterId);
@@ -130,8 +130,8 @@ export function anchorsIn(
       return text === undefined ? undefined : Number(text);
     },
     async raiseSequence(clusterId, to) {
-      const anchor = await need(clusterId);
-      if (Number(secretText(anchor, 'sequence') ?? 0) < to) await save(anchor, { sequence: String(to) });
+      const secret = await need(clusterId);
+      if (Number(secretText(secret, 'sequence') ?? 0) < to) await save(secret, { sequence: String(to) });
     },
     presentAccess: async (cluster) => accessFrom(await credentialsOf(client, cluster)),
     async planOf(clusterId, sequence) {
@@ -139,33 +139,35 @@ export function anchorsIn(
       return known ?? frozenPlanFrom(secretText(await find(clusterId), 'plan'), sequence);
     },
     async accessOf(clusterId, sequence = 0) {
-      const anchor = await need(clusterId);
+      const secret = await need(clusterId);
       // An answer from before the operation has the credentials of the one before it, or none.
-      if (Number(secretText(anchor, 'sequence') ?? 0) < sequence)
-        throw new Error(`the anchor of cluster-id ${clusterId} is older than sequence ${sequence}`);
+      if (Number(secretText(secret, 'sequence') ?? 0) < sequence)
+        throw new Error(
+          `the cluster state Secret of cluster-id ${clusterId} is older than sequence ${sequence}`,
+        );
       return accessFrom({
-        username: secretText(anchor, 'username'),
-        'ssh-privatekey': secretText(anchor, 'ssh-privatekey'),
-        password: secretText(anchor, 'password'),
-        known_hosts: secretText(anchor, 'known_hosts'),
-        'registry-login': secretText(anchor, 'registry-login'),
+        username: secretText(secret, 'username'),
+        'ssh-privatekey': secretText(secret, 'ssh-privatekey'),
+        password: secretText(secret, 'password'),
+        known_hosts: secretText(secret, 'known_hosts'),
+        'registry-login': secretText(secret, 'registry-login'),
       });
     },
     async drop(clusterId, keepTombstone) {
-      const anchor = await find(clusterId);
-      if (!anchor) return;
+      const secret = await find(clusterId);
+      if (!secret) return;
       if (!keepTombstone) {
-        const { uid, resourceVersion } = anchor.metadata;
+        const { uid, resourceVersion } = secret.metadata;
         await client.delete(SECRETS, keyOf(clusterId), { preconditions: { uid, resourceVersion } });
         return;
       }
       // The id outlives the cluster for as long as a host may carry its remains; the credentials do not.
-      const { sequence = '' } = anchor.data ?? {};
+      const { sequence = '' } = secret.data ?? {};
       await client.update(SECRETS, {
-        ...anchor,
+        ...secret,
         metadata: {
-          ...anchor.metadata,
-          labels: { ...anchor.metadata.labels, [labels.purpose]: 'tombstone' },
+          ...secret.metadata,
+          labels: { ...secret.metadata.labels, [labels.purpose]: 'tombstone' },
         },
         data: { sequence },
       });

@@ -40,7 +40,7 @@ export function accessFrom({
 
 const NO_LOGIN: SshLogin = { username: 'root', privateKey: undefined, password: undefined };
 
-/** What the cluster's own Secrets say now; absent texts leave what the anchor has. */
+/** What the cluster's own Secrets say now; absent texts leave what the cluster state Secret has. */
 export async function credentialsOf(client: Client, cluster: KubernetesCluster): Promise<Credentials> {
   const { namespace, name } = keyOfCluster(cluster);
   const deleting = cluster.metadata.deletionTimestamp !== undefined;
@@ -55,7 +55,7 @@ export async function credentialsOf(client: Client, cluster: KubernetesCluster):
       throw new Refusal('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
   }
   if (!secret) {
-    // A namespace that is being deleted loses its Secrets first; the anchor still knows the way to the hosts.
+    // A namespace that is being deleted loses its Secrets first; the cluster state Secret still knows the way to the hosts.
     if (deleting) return {};
     throw new Refusal(
       'CredentialsMissing',
@@ -70,7 +70,7 @@ export async function credentialsOf(client: Client, cluster: KubernetesCluster):
   // What is taken out of the Secret, but that a deletion may need.
   const forgotten = deleting ? undefined : '';
   const login = sshLoginIn(secret);
-  // A deletion may still reach the hosts with what the anchor has.
+  // A deletion may still reach the hosts with what the cluster state Secret has.
   if ('reason' in login && !deleting)
     throw new Refusal(
       'CredentialsInvalid',

@@ -2,15 +2,15 @@ import type { HostRecord } from '#api/host-record.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
 import type { Client } from '#runtime/client/client.ts';
-import type { Effect } from './decide/outcome.ts';
-import type { Snapshot } from './decide/snapshot.ts';
-import type { Anchors } from './state/cluster-state.ts';
-import type { Hosts } from './state/hosts.ts';
-import type { Kubeconfigs } from './state/kubeconfigs.ts';
+import type { Effect } from '../decide/outcome.ts';
+import type { Snapshot } from '../decide/snapshot.ts';
+import type { ClusterStates } from '../state/cluster-state.ts';
+import type { Hosts } from '../state/hosts.ts';
+import type { Kubeconfigs } from '../state/kubeconfigs.ts';
 
-export interface Performers {
+export interface EffectDeps {
   client: Client;
-  anchors: Anchors;
+  clusterStates: ClusterStates;
   hosts: Hosts;
   installer: Installer;
   kubeconfigs: Kubeconfigs;
@@ -21,15 +21,15 @@ export interface Performers {
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
-/** What effects of one reconcile learn for those that follow. */
+/** Facts that one effect hands to later effects of the same reconcile. */
 export interface Learned {
-  /** Ids of clusters whose remains may be wiped, by address: found when a host was taken. */
+  /** By address: the id of the cluster whose remains may be wiped there. */
   reclaims: Map<string, string>;
 }
 
 export type Perform<K extends Effect['kind']> = (
   effect: Extract<Effect, { kind: K }>,
   snapshot: Snapshot,
-  deps: Performers,
+  deps: EffectDeps,
   learned: Learned,
 ) => Promise<void>;

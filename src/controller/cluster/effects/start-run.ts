@@ -1,22 +1,22 @@
 import { keyOf, textOf } from '#api/cluster-facts.ts';
-import type { Perform } from './performers.ts';
-import { readHooks } from './state/hooks.ts';
-import { pinnedKeysOf } from './state/hosts.ts';
-import { mergeKnownHosts } from './state/known-hosts.ts';
-import { knownMachines, ownClusters } from './state/known-machines.ts';
-import { manifestVars } from './state/manifests.ts';
+import { readHooks } from '../state/hooks.ts';
+import { pinnedKeysOf } from '../state/hosts.ts';
+import { mergeKnownHosts } from '../state/known-hosts.ts';
+import { knownMachines, ownClusters } from '../state/known-machines.ts';
+import { manifestVars } from '../state/manifests.ts';
+import type { Perform } from './effect.ts';
 
 /** Starts the Job that only looks at hosts, with the credentials as they are now. */
 export const startLook: Perform<'look'> = async (
   { members, hooks, attempt },
   snapshot,
-  { client, anchors, hosts, installer, records },
+  { client, clusterStates, hosts, installer, records },
 ) => {
   const { cluster } = snapshot;
   await hosts.refuseOthers(snapshot.clusterId, textOf(keyOf(cluster)), members);
   const files = await manifestVars(client, cluster, cluster.spec, attempt.order.steps);
   await readHooks(client, cluster, hooks);
-  const access = await anchors.presentAccess(cluster);
+  const access = await clusterStates.presentAccess(cluster);
   const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts));
   const vars = { ...attempt.order.vars, ...files };
   const { username } = access;
@@ -33,14 +33,14 @@ export const startLook: Perform<'look'> = async (
 export const startRun: Perform<'start'> = async (
   { attempt },
   snapshot,
-  { client, anchors, installer, records },
+  { client, clusterStates, installer, records },
   { reclaims },
 ) => {
   const { order, ...rest } = attempt;
   const { cluster, operation } = snapshot;
   // As the operation was accepted with them, whatever the spec says by now.
   const files = await manifestVars(client, cluster, operation?.spec ?? cluster.spec, order.steps);
-  const access = await anchors.accessOf(snapshot.clusterId, attempt.sequence);
+  const access = await clusterStates.accessOf(snapshot.clusterId, attempt.sequence);
   const hosts = order.hosts.map((host) => {
     const reclaim = host.action === 'join' ? (host.reclaim ?? reclaims.get(host.member.ip)) : undefined;
     return { ...host, ...(reclaim === undefined ? {} : { reclaim }) };
@@ -62,10 +62,10 @@ export const startRun: Perform<'start'> = async (
 export const startHook: Perform<'hook'> = async (
   { hook, attempt },
   { clusterId, cluster, hosts },
-  { client, anchors, installer, records },
+  { client, clusterStates, installer, records },
 ) => {
   const [text = ''] = await readHooks(client, cluster, [hook]);
-  const access = await anchors.accessOf(clusterId, attempt.sequence);
+  const access = await clusterStates.accessOf(clusterId, attempt.sequence);
   const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(hosts));
   const { username } = access;
   const order = { ...attempt.order, username, knownMachines: knownMachines(attempt.order, records()) };

@@ -1,27 +1,24 @@
 import { keyOf, operationIdOf, withoutHosts } from '#api/cluster-facts.ts';
 import { deleterOf } from '#api/deleter.ts';
-import type { ClusterStatus, KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
-import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
+import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { canonicalJson } from '#base/canonical.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { agreedPlan } from './decide/approved-plan.ts';
 import type { Outcome } from './decide/outcome.ts';
 import type { Snapshot } from './decide/snapshot.ts';
-import { statusAfter } from './decide/status/status.ts';
-import type { Anchors } from './state/cluster-state.ts';
+import type { ClusterStates } from './state/cluster-state.ts';
 import { readHooks } from './state/hooks.ts';
 import { manifestVars } from './state/manifests.ts';
 
 /**
- * The operation that an accepted request becomes. Its sequence is taken in the anchor first, for good, and with it its
- * plan is written there: what the operation does is what was planned when it was accepted.
+ * Turns an accepted request into an operation. First the sequence is taken in the cluster state Secret, for good, and the
+ * plan is written there: the operation does what was planned at its acceptance.
  */
 export async function acceptedOperation(
   snapshot: Snapshot,
   outcome: Extract<Outcome, { kind: 'accept' }>,
-  { anchors, client }: { anchors: Anchors; client: Client },
+  { clusterStates, client }: { clusterStates: ClusterStates; client: Client },
 ): Promise<OperationStatus> {
   const { clusterId, cluster, now } = snapshot;
   const operation = findOperation(outcome.operation);
@@ -34,7 +31,7 @@ export async function acceptedOperation(
   }
   const { [annotations.plan]: agreed, [annotations.requestedBy]: asker } = cluster.metadata.annotations ?? {};
   const by = outcome.requestedBy ?? (outcome.operation === 'delete' ? deleterOf(cluster) : asker);
-  const sequence = await anchors.takeSequence(clusterId, cluster, (taken) => ({
+  const sequence = await clusterStates.takeSequence(clusterId, cluster, (taken) => ({
     sequence: taken,
     hosts: [...plan.hosts],
     release: [...plan.release],
@@ -62,19 +59,3 @@ export async function acceptedOperation(
 
 /** Users have shorter names; the annotation is anybody's where no webhook is. */
 const MAX_USER = 253;
-
-/** Writes the status that tells the outcome, if it differs; Conflict when the object has changed since. */
-export async function writeStatus(
-  client: Client,
-  snapshot: Snapshot,
-  outcome: Outcome,
-  accepted?: OperationStatus,
-): Promise<KubernetesCluster | undefined> {
-  const { cluster } = snapshot;
-  // An object that goes, and was never ours, hears nothing of us.
-  if (!cluster.status && cluster.metadata.deletionTimestamp && outcome.kind === 'rest' && !outcome.stall)
-    return undefined;
-  const status: ClusterStatus = statusAfter(snapshot, outcome, accepted);
-  if (canonicalJson(status) === canonicalJson(cluster.status)) return undefined;
-  return client.updateStatus<KubernetesCluster>(KUBERNETES_CLUSTERS, { ...cluster, status });
-}

@@ -1,0 +1,22 @@
+import { finalizerOf } from '#api/names.ts';
+import { isNotFound } from '#runtime/wire/api-error.ts';
+import type { Perform } from './effect.ts';
+import { patchMetadata } from './patch-metadata.ts';
+
+/** Removes the finalizer, then the cluster state Secret. Throws if the cluster still holds hosts. */
+export const releaseObject: Perform<'let-go'> = async (_effect, snapshot, deps) => {
+  const { finalizers = [], name = '' } = snapshot.cluster.metadata;
+  const { clusterId, hosts, binding } = snapshot;
+  // The cache may be behind, and a cluster that is let go cannot reset its hosts any more.
+  if (hosts.length === 0 && binding.kind === 'ours' && (await deps.hosts.holdsAny(clusterId)))
+    throw new Error(`cluster-id ${clusterId} holds hosts that the cache does not show yet`);
+  try {
+    await patchMetadata(snapshot, deps, {
+      finalizers: finalizers.filter((text) => text !== finalizerOf(name)),
+    });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  // If the process dies before this, vanished.ts removes the rest.
+  if (binding.kind === 'ours') await deps.clusterStates.drop(clusterId, hosts.length > 0);
+};

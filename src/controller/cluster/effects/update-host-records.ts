@@ -1,0 +1,14 @@
+import type { Perform } from './effect.ts';
+
+/** Writes what a run reported of its hosts into their records, with an Event for each that needs a person. */
+export const noteHosts: Perform<'note'> = async ({ hosts: noted }, { clusterId }, { hosts, event }) => {
+  for (const { ip, status, warning } of noted) {
+    await hosts.note(clusterId, ip, status);
+    if (warning) event('Warning', warning.reason, warning.message);
+  }
+};
+
+/** Writes roles and labels of the spec into the records. */
+export const rewriteHosts: Perform<'rewrite'> = async ({ members }, { clusterId }, { hosts }) => {
+  for (const member of members) await hosts.rewrite(clusterId, member);
+};

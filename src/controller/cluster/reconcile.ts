@@ -1,0 +1,189 @@
+import type { Secret } from '#api/core.ts';
+import { type HostRecord, hostRecordName } from '#api/host-record.ts';
+import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import type { InstallerModule } from '#installer/installer.ts';
+import type { Offer } from '#operations/resolve.ts';
+import type { Informer } from '#runtime/cache/informer.ts';
+import type { Client } from '#runtime/client/client.ts';
+import { scopedClient } from '#runtime/client/scoped-client.ts';
+import type {
+  ControllerObserver,
+  ReconcileContext,
+  ReconcileResult,
+} from '#runtime/controller/controller.ts';
+import { isApiError, isConflict, isNotFound } from '#runtime/wire/api-error.ts';
+import { acceptedOperation } from './accept.ts';
+import type { Outcome, Stall } from './decide/outcome.ts';
+import { Refusal } from './decide/refusal.ts';
+import { rehearsalRefused } from './decide/rest/dry-run.ts';
+import { REFUSED_RESET_MS } from './decide/rest/reset-left.ts';
+import { type Health, inFlight, type Snapshot } from './decide/snapshot.ts';
+import { decide } from './decide/table.ts';
+import type { EffectDeps } from './effects/effect.ts';
+import { perform } from './effects/perform.ts';
+import { emitEvents } from './events.ts';
+import { observe } from './observe.ts';
+import type { FleetQueue } from './queue/fleet-queue.ts';
+import { clusterStatesIn } from './state/cluster-state.ts';
+import { hostsIn } from './state/hosts.ts';
+import { createKubeconfigs } from './state/kubeconfigs.ts';
+import { writeStatus } from './status.ts';
+import { settleVanished } from './vanished.ts';
+
+export const BY_CLUSTER = 'clusterId';
+
+/** Index of the informer of Host records. */
+export const hostIndexers = {
+  [BY_CLUSTER]: ({ spec }: HostRecord): string[] => [spec.clusterId],
+};
+
+export interface ClusterControllerDeps {
+  client: Client;
+  clock: Clock;
+  log: Logger;
+  /** The operator's namespace. */
+  namespace: string;
+  offer: Offer;
+  installer: InstallerModule;
+  /** What was seen last of a made cluster. */
+  healthOf(cluster: KubernetesCluster): Health;
+  /** Who of all clusters may begin an operation. */
+  queue: FleetQueue;
+  clusters: Informer<KubernetesCluster>;
+  /** Host records of the operator's namespace, with `hostIndexers`. */
+  hosts: Informer<HostRecord>;
+  /** What the cache has of a cluster's cluster state Secret. */
+  clusterStateOf(clusterId: string): Secret | undefined;
+  /** Cluster state Secrets and tombstones of an object, by its `namespace/name`, from the cache. */
+  clusterStatesMarked(cluster: string): readonly KubeObject[];
+  /** Further objects marked with a cluster (logs, cluster state Secrets) whose changes concern it. */
+  others: readonly Informer<KubeObject>[];
+  workers: number;
+  observe?: ControllerObserver | undefined;
+  /** Tells people what happened. */
+  event(cluster: KubernetesCluster, type: 'Normal' | 'Warning', reason: string, message: string): void;
+}
+
+/** How long what a person must mend, a refusal or a denial, is left alone before it is looked at again. */
+const REFUSAL_RETRY_MS = 30_000;
+const AFTER_EFFECTS_MS = 100;
+/** How long an operation may fail to begin before its place is for another: its Job may be there, and not seen yet. */
+const GIVEN_BACK_MS = 60_000;
+
+/** Returns the reconcile function: observe, decide, perform, write status. */
+export function reconciler(
+  deps: ClusterControllerDeps,
+): (key: ObjectKey, context: ReconcileContext) => Promise<ReconcileResult> {
+  const { namespace, clock, clusters } = deps;
+  const kubeconfigs = createKubeconfigs(clock);
+  const hostsOf = (clusterId: string) => deps.hosts.byIndex(BY_CLUSTER, clusterId);
+
+  async function reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
+    // One client a reconcile: no call outlives it, and no write of it is forgotten before the caches have seen it.
+    const client = scopedClient(deps.client, context);
+    const { log } = context;
+    const clusterStates = clusterStatesIn(client, namespace, deps.clusterStateOf);
+    const hosts = hostsIn(client, namespace, deps.hosts.get);
+    const installer = deps.installer.over(client);
+    const cluster = clusters.get(key);
+    if (!cluster) {
+      kubeconfigs.forget(key);
+      const { clusterStatesMarked } = deps;
+      return settleVanished(key, { client, clusterStates, hosts, installer, clusterStatesMarked, log });
+    }
+    const snapshot = await observe(cluster, {
+      client,
+      clock,
+      offer: deps.offer,
+      installer,
+      kubeconfigs,
+      clusterStates,
+      hostsOf,
+      recordAt: (ip) => deps.hosts.get({ namespace, name: hostRecordName(ip) }),
+      healthOf: deps.healthOf,
+      turnOf: deps.queue.turnOf,
+    });
+    const { signal, outcome } = decide(snapshot);
+    const { attempt, hook, turn } = snapshot;
+    // It may begin and does not: nothing runs that would use the place.
+    const isAtWork = attempt.kind !== 'absent' || (hook !== undefined && hook.state.kind !== 'absent');
+    const isHeldUp =
+      !isAtWork && (outcome.kind === 'rest' || (outcome.kind === 'wait' && !outcome.keepsPlace));
+    if (isHeldUp && turn.kind === 'now') deps.queue.release(cluster);
+    log.debug({ signal, outcome: outcome.kind }, 'decided');
+    // Whoever still waits for a cluster comes before the remains of work that is done.
+    if (signal === 'leftovers' && !context.behind) return { requeueAfterMs: AFTER_EFFECTS_MS, behind: true };
+    try {
+      if (outcome.kind === 'act') {
+        const event: EffectDeps['event'] = (type, reason, message) =>
+          deps.event(cluster, type, reason, message);
+        await perform(outcome.effects, snapshot, {
+          client,
+          clusterStates,
+          hosts,
+          installer,
+          kubeconfigs,
+          log,
+          records: deps.hosts.list,
+          event,
+        });
+        // Most effects come back as an event of a cache; those on Secrets do not.
+        return { requeueAfterMs: AFTER_EFFECTS_MS };
+      }
+      // What is known of it from before an operation says nothing of what that leaves.
+      if (outcome.kind === 'accept') kubeconfigs.forget(key);
+      const accepted =
+        outcome.kind === 'accept'
+          ? await acceptedOperation(snapshot, outcome, { clusterStates, client })
+          : undefined;
+      return await finish(client, snapshot, outcome, accepted);
+    } catch (error) {
+      if (error instanceof Refusal) {
+        // Nothing that a user asked is held up.
+        const isOurs = signal === 'reset-due';
+        const next: Outcome = isOurs ? { kind: 'wait', ms: REFUSED_RESET_MS } : refused(snapshot, error);
+        return finish(client, snapshot, next);
+      }
+      // Somebody wrote meanwhile: their change wakes us, and this decision is void.
+      if (isConflict(error) || (isNotFound(error) && !clusters.get(key))) return { requeueAfterMs: 200 };
+      // A quota, a policy, a right that is missing: it ends nothing, for whoever made the rule can lift it.
+      const isDenied = isApiError(error, 'Forbidden', 'Invalid');
+      deps.queue.release(cluster, isDenied ? 0 : GIVEN_BACK_MS);
+      if (!isDenied) throw error;
+      log.warn({ error: error.message }, 'the API server denies a write');
+      return finish(client, snapshot, stalled({ reason: 'Denied', message: error.message }));
+    }
+  }
+
+  async function finish(
+    client: Client,
+    snapshot: Snapshot,
+    outcome: Outcome,
+    accepted?: OperationStatus,
+  ): Promise<ReconcileResult> {
+    const written = await writeStatus(client, snapshot, outcome, accepted);
+    if (written)
+      emitEvents(
+        (type, reason, message) => deps.event(written, type, reason, message),
+        snapshot.cluster,
+        written,
+        outcome,
+        accepted,
+      );
+    return outcome.kind === 'wait' ? { requeueAfterMs: outcome.ms } : undefined;
+  }
+
+  return reconcile;
+}
+
+/** What a refused effect means: the end of a running operation, or a wait before one is accepted. */
+function refused(snapshot: Snapshot, { reason, message }: Refusal): Outcome {
+  return inFlight(snapshot)
+    ? { kind: 'end', result: 'failed', reason, message }
+    : (rehearsalRefused(snapshot, { reason, message }) ?? stalled({ reason, message }));
+}
+
+const stalled = (stall: Stall): Outcome => ({ kind: 'wait', ms: REFUSAL_RETRY_MS, stall });
