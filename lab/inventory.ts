@@ -21,6 +21,8 @@ export interface LabCluster {
   readonly workers: readonly string[];
   /** On a scale-down or termination: those that leave. */
   readonly leaving: readonly string[];
+  /** Names of nodes that differ from the name of their host, by the latter. */
+  readonly nodeNames?: Readonly<Record<string, string>>;
   readonly sequence: number;
   readonly attempt: number;
   readonly artifactsUrl: string;
@@ -47,7 +49,11 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
       hosts: Object.fromEntries(
         hosts.map(({ name, ip }) => [
           ip,
-          { ansible_host: ip, node_name: name, ip, access_ip: ip, ansible_port: 22, ansible_user: 'root' },
+          {
+            ansible_host: ip,
+            node_name: cluster.nodeNames?.[name] ?? name,
+            ...{ ip, access_ip: ip, ansible_port: 22, ansible_user: 'root' },
+          },
         ]),
       ),
       children: {

@@ -37,6 +37,8 @@ export interface Meta extends MetaPlace {
 
 const kubeconfigPath = join(labDir, 'meta.kubeconfig');
 const caPath = join(labDir, 'meta-ca.crt');
+/** Name of the meta host's node. */
+export const META_NODE = 'meta';
 /** Other than those of the clusters that it makes; of both families, as its operator reaches hosts by both. */
 export const META_NETWORKS = {
   podCidr: '10.245.0.0/16,fd00:10:245::/56',
@@ -67,7 +69,7 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
       host: host.ip,
       port: 22,
       user: 'root',
-      nodeName: 'meta',
+      nodeName: META_NODE,
       sshKey: keyPath,
       artifacts: artifactsDir,
       inventoryVars: await siteVariables(),

@@ -4,7 +4,7 @@ import type { Client } from '#runtime/client/client.ts';
 import type { Say } from '../artifacts/progress.ts';
 import type { LabHost } from '../hosts/places.ts';
 import { play } from '../play.ts';
-import { META_NETWORKS, type Meta } from './meta.ts';
+import { META_NETWORKS, META_NODE, type Meta } from './meta.ts';
 
 const NODES: Resource = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 
@@ -16,6 +16,7 @@ export async function joinMeta(meta: Meta, host: LabHost, say: Say): Promise<voi
       id: `meta-${shortHash(meta.host.ip)}`,
       ...META_NETWORKS,
       masters: [meta.host.name],
+      nodeNames: { [meta.host.name]: META_NODE },
       workers: [host.name],
       leaving: [],
       // Later than the one that made the meta cluster.
