@@ -14,8 +14,8 @@ node_modules/.package-lock.json: package-lock.json
 setup: node_modules/.package-lock.json ## install what the checkout needs
 demo: setup ## a meta cluster, a cluster made by REST, scaled, mended after a loss, deleted (STAGE=1..5, KEEP=1)
 	node lab/main.ts demo --stage $(STAGE) $(if $(KEEP),--keep)
-lint: setup ## format, lint, types, unused code, shell scripts
-	biome check . && tsc --noEmit && knip && node test/shell-lint.ts
+lint: setup ## format, lint, types, import rules, unused code, shell scripts
+	biome check . && tsc --noEmit && depcruise src lab test bench deploy && knip && node test/shell-lint.ts
 lab-up: setup ## start HOSTS=4 lab hosts
 	node lab/main.ts up --hosts $(HOSTS)
 lab-down: setup ## remove them, and those of the second lab that "make e2e" makes

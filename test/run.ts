@@ -28,6 +28,7 @@ const vitest = (project: string, ...more: string[]): Part => ({
 const parts: readonly Part[] = [
   { name: 'format and lint', command: ['biome', 'check', '.'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
+  { name: 'import rules', command: ['depcruise', 'src', 'lab', 'test', 'bench', 'deploy'] },
   { name: 'unused code', command: ['knip'] },
   { name: 'shell scripts', command: ['node', 'test/shell-lint.ts'] },
   vitest('unit'),

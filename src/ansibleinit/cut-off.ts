@@ -1,6 +1,7 @@
 import { messageOf } from '#base/errors.ts';
 import type { RunOrder } from '#protocol/order.ts';
-import { connect, type SshTarget } from '#ssh/connection.ts';
+import type { SshTarget } from '#ssh/command.ts';
+import { connect } from '#ssh/connection.ts';
 import { checkedHosts } from './checked-hosts.ts';
 import type { Settings } from './settings.ts';
 

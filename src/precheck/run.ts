@@ -1,7 +1,8 @@
 import { DEFAULTS } from '#api/kubernetes-cluster.ts';
 import { messageOf } from '#base/errors.ts';
 import { answerIncomplete } from '#ssh/answer-incomplete.ts';
-import { connect, type SshConnection, type SshTarget } from '#ssh/connection.ts';
+import type { SshTarget } from '#ssh/command.ts';
+import { connect, type SshConnection } from '#ssh/connection.ts';
 import { SshError } from '#ssh/ssh-error.ts';
 import type { AskedHost, Check, CheckedHost, Limits, ScriptInput } from './check.ts';
 import { type Said, said } from './said.ts';

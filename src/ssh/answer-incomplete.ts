@@ -1,4 +1,4 @@
-import type { RunResult, SshTarget } from './connection.ts';
+import type { RunResult, SshTarget } from './command.ts';
 import { SshError } from './ssh-error.ts';
 
 /** Longer words of a host say nothing more. */

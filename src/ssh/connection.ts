@@ -10,36 +10,12 @@ import {
 } from 'ssh2';
 import { messageOf } from '#base/errors.ts';
 import { answerIncomplete } from './answer-incomplete.ts';
+import type { RunOptions, RunResult, SshTarget } from './command.ts';
 import { framed } from './framed.ts';
 import { gate } from './gate.ts';
 import { keyTypeOf, knownHostLine, type Pins, pinsOf } from './known-hosts.ts';
 import { SshError } from './ssh-error.ts';
 import { byUserWhoSudos, type RunLine } from './sudo.ts';
-
-export interface SshTarget {
-  host: string;
-  port: number;
-  user: string;
-  privateKey?: string | undefined;
-  /** Of the user: to log in, after the key if there is one, and where sudo asks. */
-  password?: string | undefined;
-  /** Lines of known_hosts; a host that is not in it is taken at first sight. */
-  knownHosts: string;
-  /** For the way to the host, and once more for the whole handshake. */
-  timeoutMs: number;
-}
-
-export interface RunResult {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-export interface RunOptions {
-  /** What the command reads on standard input. */
-  input?: string | Readable;
-  timeoutMs: number;
-}
 
 export interface SshConnection {
   /** The line of known_hosts with the key that the host showed. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { RunResult } from './connection.ts';
+import type { RunResult } from './command.ts';
 import { quoted } from './quoted.ts';
 
 /** All that a command finds in its environment: a host's own proxies, locale or shell functions change nothing. */

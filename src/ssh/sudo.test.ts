@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
-import { connect, type RunResult } from './connection.ts';
+import type { RunResult } from './command.ts';
+import { connect } from './connection.ts';
 import { bySudo } from './sudo.ts';
 import { type Sudo, sshHost } from './testing/ssh-host.ts';
 

@@ -1,5 +1,5 @@
 import { answerIncomplete } from './answer-incomplete.ts';
-import type { RunOptions, RunResult, SshTarget } from './connection.ts';
+import type { RunOptions, RunResult, SshTarget } from './command.ts';
 import { framed } from './framed.ts';
 import { quoted } from './quoted.ts';
 import { SshError } from './ssh-error.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { keyPair } from '#base/testing/key-pair.ts';
-import type { SshTarget } from '../connection.ts';
+import type { SshTarget } from '../command.ts';
 
 export interface RealSshd extends AsyncDisposable {
   target: SshTarget;

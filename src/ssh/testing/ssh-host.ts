@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ssh2, { type Connection } from 'ssh2';
 import { keyPair } from '#base/testing/key-pair.ts';
-import type { SshTarget } from '../connection.ts';
+import type { SshTarget } from '../command.ts';
 
 /** How the host's sudo takes a call: as root may be become without a password, by this one, or with this word and exit code. */
 export type Sudo = 'grants' | 'is missing' | { wants: string } | { says: string; code: number };

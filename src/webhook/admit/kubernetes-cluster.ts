@@ -11,8 +11,9 @@ import { limitProblems } from '#operations/limits.ts';
 import { type Admission, type AdmissionRequest, type Judgement, refused } from '../admission.ts';
 import type { WebhookDeps } from '../deps.ts';
 import { cancelProblems } from '../validate/cancel.ts';
+import type { Change } from '../validate/change.ts';
 import { hooksUsedAnew } from '../validate/hook-use.ts';
-import { type Change, guarded, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
+import { guarded, validateKubernetesCluster } from '../validate/kubernetes-cluster.ts';
 import { manifestsUsedAnew } from '../validate/manifest-use.ts';
 import { usesSecretAnew } from '../validate/secret-use.ts';
 

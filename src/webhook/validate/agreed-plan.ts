@@ -1,7 +1,7 @@
 import { annotations } from '#api/names.ts';
 import { isSha256 } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
-import type { Change } from './kubernetes-cluster.ts';
+import type { Change } from './change.ts';
 
 /** Refuses what is no hash of a plan; whether it is that of the present plan is seen when the request is accepted. */
 export function agreedPlanProblems({ old, next }: Pick<Change, 'old' | 'next'>): Problem[] {

@@ -2,7 +2,7 @@ import { operationUnderWay } from '#api/cluster-facts.ts';
 import { annotations } from '#api/names.ts';
 import { isShortHash } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
-import type { Change } from './kubernetes-cluster.ts';
+import type { Change } from './change.ts';
 
 /** Refuses to cancel what is no operation, and what cannot be cancelled. An id of another operation does nothing. */
 export function cancelProblems({ old, next }: Pick<Change, 'old' | 'next'>): Problem[] {

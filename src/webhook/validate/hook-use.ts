@@ -1,6 +1,6 @@
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson } from '#base/canonical.ts';
-import type { Change } from './kubernetes-cluster.ts';
+import type { Change } from './change.ts';
 import { usesSecretAnew } from './secret-use.ts';
 
 type Hooks = Pick<Spec, 'hooks'>;

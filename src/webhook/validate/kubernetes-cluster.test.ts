@@ -3,7 +3,8 @@ import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
-import { type Change, validateKubernetesCluster } from './kubernetes-cluster.ts';
+import type { Change } from './change.ts';
+import { validateKubernetesCluster } from './kubernetes-cluster.ts';
 
 const cluster = (marked: Record<string, string> = {}, more: object = {}): KubernetesCluster => ({
   metadata: { namespace: 'a', name: 'demo', annotations: marked },

@@ -1,6 +1,5 @@
 import { appliedOperation, comingSpec, pathText } from '#api/cluster-facts.ts';
 import { DNS_LABEL } from '#api/host.ts';
-import type { HostRecord } from '#api/host-record.ts';
 import { IMMUTABLE, type KubernetesCluster, MAX_NAME, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { ALL_WORDS, isResultWord, operationAsked, WORDS } from '#api/words.ts';
@@ -10,22 +9,10 @@ import { changesBetween } from '#operations/changes.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { isRemedy } from '#operations/remedy.ts';
-import type { Offer } from '#operations/resolve.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { agreedPlanProblems } from './agreed-plan.ts';
 import { cancelProblems } from './cancel.ts';
-
-/** One admission of a KubernetesCluster, reduced to what rules look at. */
-export interface Change {
-  /** Undefined when the object is being created. */
-  old: KubernetesCluster | undefined;
-  next: KubernetesCluster;
-  user: string;
-  controllerUser: string;
-  offer: Offer;
-  /** Records of the hosts that the cluster holds. */
-  hosts: readonly HostRecord[];
-}
+import type { Change } from './change.ts';
 
 const at = (annotation: string): string => `metadata.annotations[${annotation}]`;
 const mark = (cluster: KubernetesCluster | undefined, name: string): string | undefined =>

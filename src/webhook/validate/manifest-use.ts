@@ -1,7 +1,7 @@
 import { appliedOperation } from '#api/cluster-facts.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson } from '#base/canonical.ts';
-import type { Change } from './kubernetes-cluster.ts';
+import type { Change } from './change.ts';
 import { asksAnew } from './secret-use.ts';
 
 /**

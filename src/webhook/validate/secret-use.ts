@@ -7,7 +7,7 @@ import { operationAsked } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
-import type { Change } from './kubernetes-cluster.ts';
+import type { Change } from './change.ts';
 
 const mark = ({ metadata }: KubernetesCluster, name: string): string | undefined =>
   metadata.annotations?.[name];

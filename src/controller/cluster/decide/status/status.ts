@@ -14,6 +14,7 @@ import { isResetAgain } from '../rest/reset-left.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { jobName } from '../work/rules.ts';
 import { ailmentOf, healthConditions, nodesOf, observedReady } from './health.ts';
+import type { Next } from './next.ts';
 import { doingOf, queued } from './queued.ts';
 import { attention, countsOf, summaryOf } from './summary.ts';
 
@@ -22,15 +23,6 @@ const REMEMBERED = 20;
 /** Below what the CRD takes, so that no report, however long, can make a status that is refused. */
 const MAX_REASON = 256;
 const MAX_MESSAGE = 3500;
-
-/** What an outcome makes of phase and operation; conditions follow from these. */
-export interface Next {
-  phase: Phase;
-  operation: OperationStatus | undefined;
-  requests: RequestRecord[];
-  reason: string;
-  message: string;
-}
 
 /** The status that tells `outcome`; equal to the present one when there is nothing new to say. */
 export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: OperationStatus): ClusterStatus {

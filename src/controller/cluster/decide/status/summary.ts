@@ -3,7 +3,7 @@ import type { ClusterStatus, OperationStatus } from '#api/kubernetes-cluster.ts'
 import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import type { Stall } from '../outcome.ts';
-import type { Next } from './status.ts';
+import type { Next } from './next.ts';
 
 /** What a person must do about a stall, by its reason; of others the reason is all that fits. */
 const TO_DO: Readonly<Record<string, string>> = {
