@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { HostRecord } from '#api/host-record.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { infer } from './infer.ts';
-import { planOf } from './plan.ts';
+import { planFor } from './plan-for.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
@@ -30,14 +30,14 @@ describe('control planes', () => {
     ['replaced', replace, spec([1, 2, 3], [7]), spec([1, 2, 4], [7])],
   ])('are %s without a worker that is away; whoever has etcd must answer', (_, operation, from, to) => {
     const situation = { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } };
-    const changing = planOf(operation, situation).hosts.filter(({ action }) => action === 'change');
+    const changing = planFor(operation, situation).hosts.filter(({ action }) => action === 'change');
     expect(changing.filter(({ mayBeAway }) => mayBeAway).map(({ member }) => member.ip)).toEqual([ip(7)]);
     expect(changing.length).toBeGreaterThan(1);
   });
 
   it('whose etcd has hosts of its own are replaced without another one that is away, unless etcd changes', () => {
     const away = (from: Spec, to: Spec) =>
-      planOf(replace, { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } })
+      planFor(replace, { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } })
         .hosts.filter(({ mayBeAway }) => mayBeAway)
         .map(({ member }) => member.ip);
     const from = apart([1, 2, 3], [4, 5, 6], [7]);
@@ -84,7 +84,7 @@ describe('control planes', () => {
       hosts,
       offer: { versions: ['v1.34.4'] },
     };
-    const { hosts: does } = planOf(scaleUp, situation);
+    const { hosts: does } = planFor(scaleUp, situation);
     expect(does.find(({ member }) => member.ip === ip(7))?.action).toBe('change');
   });
 
@@ -109,9 +109,9 @@ describe('control planes', () => {
     if (!left) throw new Error('no record');
     const held: HostRecord = { ...left, status: { state: 'Held', touched: true } };
     const situation = { applied: of, hosts: [...records(of), held], offer: { versions: ['v1.34.4'] } };
-    const up = planOf(scaleUp, { ...situation, spec: spec([1], [7, 8]) });
+    const up = planFor(scaleUp, { ...situation, spec: spec([1], [7, 8]) });
     expect(up.hosts.map(({ member }) => member.ip)).not.toContain(ip(2));
-    const down = planOf(scaleDown, { ...situation, spec: of });
+    const down = planFor(scaleDown, { ...situation, spec: of });
     expect(down.hosts.find(({ member }) => member.ip === ip(2))?.action).toBe('leave');
     expect(down.steps.map(({ name }) => name)).toContain('Remove members of etcd');
   });

@@ -4,7 +4,7 @@ import { remembered } from '#base/remembered.ts';
 import { type PlannedHost, stays } from '#protocol/order.ts';
 import { DRAIN_NODES } from './drain.ts';
 import { etcdChangesApart } from './etcd.ts';
-import type { Situation, StepPlan } from './plan.ts';
+import type { Situation, StepPlan } from './plan-for.ts';
 
 /** What operations share that add or remove control planes. */
 

@@ -5,7 +5,7 @@ import { joins, type PlannedHost } from '#protocol/order.ts';
 import { isApart, issueCertificates } from './etcd.ts';
 import { APPLY_MANIFESTS, manifestsOf } from './manifests.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
-import type { Situation } from './plan.ts';
+import type { Situation } from './plan-for.ts';
 
 const masterJoins = (host: PlannedHost): boolean => joins(host) && isMaster(host.member);
 /** A member of etcd that the first control plane waits for, on another host. */

@@ -3,7 +3,7 @@ import type { Drain } from '#api/drain.ts';
 import { specSchema } from '#api/kubernetes-cluster.ts';
 import { drainVars } from '#protocol/drain-vars.ts';
 import { infer } from './infer.ts';
-import { planOf } from './plan.ts';
+import { planFor } from './plan-for.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
@@ -16,7 +16,7 @@ const offer = { versions: ['v1.34.4'] };
 const from = spec([1], [7, 8]);
 const shrunk = (drain?: Drain) => spec([1], [7], drain ? { drain } : {});
 const planned = (drain?: Drain) =>
-  planOf(scaleDown, { spec: shrunk(drain), applied: from, hosts: records(from), offer });
+  planFor(scaleDown, { spec: shrunk(drain), applied: from, hosts: records(from), offer });
 const problems = (drain: Drain, timeout?: string) =>
   validateSpec(spec([1], [7], { drain, ...(timeout ? { timeout_mins: timeout } : {}) }), offer).map(
     ({ field, value }) => `${field}: ${value}`,
@@ -27,7 +27,7 @@ describe('settings of a drain', () => {
     const edited = spec([1], [7, 8], { drain: { force: true } });
     expect(infer(from, edited)).toEqual({ kind: 'nothing' });
     expect(specHashOf(edited)).toBe(specHashOf(from));
-    expect(planOf(scaleUp, { spec: edited, applied: from, hosts: records(from), offer }).refusals).toEqual(
+    expect(planFor(scaleUp, { spec: edited, applied: from, hosts: records(from), offer }).refusals).toEqual(
       [],
     );
   });
@@ -40,7 +40,9 @@ describe('settings of a drain', () => {
     ]);
     expect(planned({ force: false, timeoutSeconds: 5 }).warnings).toEqual([]);
     const grown = spec([1], [7, 8, 9], { drain: both });
-    expect(planOf(scaleUp, { spec: grown, applied: from, hosts: records(from), offer }).warnings).toEqual([]);
+    expect(planFor(scaleUp, { spec: grown, applied: from, hosts: records(from), offer }).warnings).toEqual(
+      [],
+    );
   });
 
   it('make another plan, where nodes leave', () => {

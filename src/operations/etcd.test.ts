@@ -3,7 +3,7 @@ import { create } from './create.ts';
 import { infer } from './infer.ts';
 import { moveEtcd } from './move-etcd.ts';
 import type { Operation } from './operation.ts';
-import { planOf } from './plan.ts';
+import { planFor } from './plan-for.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
@@ -14,7 +14,7 @@ describe('etcd on hosts of its own', () => {
   it('is there before the control plane starts, with certificates of it', () => {
     const offer = { versions: ['v1.34.4'] };
     const stepsOf = (wanted: ReturnType<typeof spec>) =>
-      planOf(create, { spec: wanted, applied: undefined, hosts: [], offer }).steps.map(({ name }) => name);
+      planFor(create, { spec: wanted, applied: undefined, hosts: [], offer }).steps.map(({ name }) => name);
     const apartOnly = ['Issue certificates for etcd', 'Start etcd', 'Start the control plane'];
     expect(stepsOf(apart([1], [4, 5, 6]))).toEqual(expect.arrayContaining(apartOnly));
     expect(stepsOf(spec([1], [])).filter((name) => apartOnly.includes(name))).toEqual([]);
@@ -60,7 +60,7 @@ describe('etcd on hosts of its own', () => {
   it('has one plan, in whatever order the records come', () => {
     const [applied, wanted] = [apart([1], [4, 5, 6]), apart([1], [5])];
     const of = (hosts: ReturnType<typeof records>) =>
-      planOf(scaleDown, { spec: wanted, applied, hosts, offer: { versions: ['v1.34.4'] } });
+      planFor(scaleDown, { spec: wanted, applied, hosts, offer: { versions: ['v1.34.4'] } });
     expect(of(records(applied).reverse())).toEqual(of(records(applied)));
   });
 
@@ -110,7 +110,7 @@ describe('a second try of a creation', () => {
   const tried = (before: ReturnType<typeof spec>, now: ReturnType<typeof spec>) => {
     const offer = { versions: ['v1.34.4'] };
     const situation = { spec: now, applied: undefined, hosts: records(before), offer };
-    return planOf(create, situation).refusals.map(({ field, value }) => `${field}: ${value}`);
+    return planFor(create, situation).refusals.map(({ field, value }) => `${field}: ${value}`);
   };
 
   it('keeps those whom the first made members of etcd, beside others that stay', () => {
@@ -191,7 +191,7 @@ describe('a move of etcd', () => {
         return state ? { ...record, status: { state, touched: true } } : record;
       });
     const refused = (operation: Operation, to: ReturnType<typeof spec>, hosts: ReturnType<typeof left>) =>
-      planOf(operation, { spec: to, applied: to, hosts, offer: { versions: ['v1.34.4'] } });
+      planFor(operation, { spec: to, applied: to, hosts, offer: { versions: ['v1.34.4'] } });
     const stacked = spec([1, 2, 3], []);
     const both = {
       ...stacked,
@@ -237,7 +237,7 @@ describe('a move of etcd', () => {
       const before = spec([1, 2, 3], [9]);
       const to = apart([1, 2, 3], [4], [9]);
       const of = (host: number) =>
-        planOf(moveEtcd, {
+        planFor(moveEtcd, {
           spec: to,
           applied: before,
           hosts: left(before, { [host]: state }),

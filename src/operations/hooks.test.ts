@@ -5,7 +5,7 @@ import { create } from './create.ts';
 import { hooksOf } from './hooks.ts';
 import { operations } from './index.ts';
 import { infer } from './infer.ts';
-import { planOf } from './plan.ts';
+import { planFor } from './plan-for.ts';
 import { outlineOf, sealOf } from './seal.ts';
 import { validateSpec } from './validate.ts';
 
@@ -16,7 +16,7 @@ const spec = (hooks?: Spec['hooks']): Spec => ({
 });
 const offer = { versions: ['v1.34.4'] };
 const planned = (wanted: Spec) =>
-  planOf(create, { spec: wanted, applied: undefined, hosts: [], offer: { ...offer, hooks: true } });
+  planFor(create, { spec: wanted, applied: undefined, hosts: [], offer: { ...offer, hooks: true } });
 
 describe('hooks', () => {
   it('have a field for each operation that is offered, but deletion', () => {

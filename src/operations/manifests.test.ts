@@ -4,7 +4,7 @@ import type { PinnedFile } from '#api/pinned-file.ts';
 import { create } from './create.ts';
 import { infer } from './infer.ts';
 import { APPLY_MANIFESTS } from './manifests.ts';
-import { type Plan, planOf } from './plan.ts';
+import { type Plan, planFor } from './plan-for.ts';
 import { resolveSpec } from './resolve.ts';
 import { scaleUp } from './scale-up.ts';
 import { sealOf } from './seal.ts';
@@ -20,7 +20,7 @@ const spec = (manifests?: PinnedFile[], ...nodes: number[]): Spec => ({
   ...(manifests ? { addons: { manifests } } : {}),
 });
 const creation = (wanted: Spec): Plan =>
-  planOf(create, { spec: wanted, applied: undefined, hosts: [], offer });
+  planFor(create, { spec: wanted, applied: undefined, hosts: [], offer });
 const steps = (plan: Plan) => plan.steps.map(({ name }) => name);
 
 it('are applied by a creation that names them, once the cluster is there, on the control plane', () => {
@@ -45,9 +45,9 @@ it('are named by the plan, and another text is another plan', () => {
 });
 
 it('are applied by no other operation', () => {
-  const applied = spec([file('crds.yaml')]);
+  const applied = resolveSpec(spec([file('crds.yaml')]), offer, undefined);
   const wanted = spec([file('crds.yaml')], 2);
-  const plan = planOf(scaleUp, { spec: wanted, applied, hosts: records(applied), offer });
+  const plan = planFor(scaleUp, { spec: wanted, applied, hosts: records(applied), offer });
   expect(plan.refusals).toEqual([]);
   expect(steps(plan)).not.toContain(APPLY_MANIFESTS);
   expect(plan.warnings).toEqual([]);

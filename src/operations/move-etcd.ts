@@ -14,7 +14,7 @@ import {
   removeMembers,
 } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
-import type { Situation } from './plan.ts';
+import type { Situation } from './plan-for.ts';
 import { editRequest, hostList, required, retryField } from './request.ts';
 
 const KINDS: readonly ChangeKind[] = ['etcd moved', 'etcd members added', 'etcd members removed'];

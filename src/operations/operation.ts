@@ -3,7 +3,7 @@ import { type OperationName, type Phase, WORDS, type Words } from '#api/words.ts
 import type { Problem } from '#base/errors.ts';
 import { type Brings, leaves, type RunOrder } from '#protocol/order.ts';
 import type { ChangeKind } from './changes.ts';
-import type { Planning, Situation, StepPlan } from './plan.ts';
+import type { Planning, Situation, StepPlan } from './plan-for.ts';
 import type { EditRequest } from './request.ts';
 
 /**

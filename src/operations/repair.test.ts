@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { stateOf } from '#api/host-record.ts';
 import { infer } from './infer.ts';
-import { planOf } from './plan.ts';
+import { planFor } from './plan-for.ts';
 import { repair } from './repair.ts';
 import { apart, ip, plan, records, spec } from './testing/planned.fixture.ts';
 
@@ -34,7 +34,7 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
 
 it('puts back members of etcd on hosts of their own first, one at a time, and lets each host be away', () => {
   const of = apart([1], [4, 5, 6], [4, 7]);
-  const { hosts, steps } = planOf(repair, {
+  const { hosts, steps } = planFor(repair, {
     spec: of,
     applied: of,
     hosts: records(of),
@@ -60,7 +60,7 @@ it('is for hosts that have joined', () => {
   const hosts = records(three).map((record) =>
     record.spec.ip === ip(8) ? { ...record, status: { state: 'Lost' as const } } : record,
   );
-  const made = planOf(repair, { spec: three, applied: three, hosts, offer: { versions: ['v1.34.4'] } });
+  const made = planFor(repair, { spec: three, applied: three, hosts, offer: { versions: ['v1.34.4'] } });
   expect(made.hosts.map(({ member }) => member.ip)).not.toContain(ip(8));
   expect(hosts.map(stateOf)).toContain('Lost');
 });

@@ -4,7 +4,7 @@ import type { PlannedHost } from '#protocol/order.ts';
 import { onlyChanges } from './changes.ts';
 import { leadHosts } from './control-planes.ts';
 import { named, type Operation } from './operation.ts';
-import type { StepPlan } from './plan.ts';
+import type { StepPlan } from './plan-for.ts';
 import { editRequest, retryField } from './request.ts';
 
 const isPutBack = ({ action }: PlannedHost): boolean => action === 'change';

@@ -16,7 +16,7 @@ import {
 import { drainField } from './drain.ts';
 import { addMembers, checkEtcd, isLeftOfMove, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
-import type { Situation } from './plan.ts';
+import type { Situation } from './plan-for.ts';
 import { type Edit, editRequest, type Present, retryField } from './request.ts';
 
 const KINDS: readonly ChangeKind[] = [

@@ -7,7 +7,7 @@ import { drainNodes, forgetNodes, leadHosts, mayMissEndpoints, ofOneThatStays } 
 import { drainField } from './drain.ts';
 import { checkEtcd, isHalfMoved, isLeftOfMove, leadToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
-import type { Situation } from './plan.ts';
+import type { Situation } from './plan-for.ts';
 import { editOfLists, editRequest, hostList, hostsIn, type Present, retryField } from './request.ts';
 
 const KINDS: readonly ChangeKind[] = ['workers removed', 'control planes removed', 'etcd members removed'];

@@ -3,7 +3,7 @@ import type { HostEntry } from '#api/host.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
-import { planOf } from './plan.ts';
+import { planFor } from './plan-for.ts';
 import { resolveSpec } from './resolve.ts';
 import { scaleUp } from './scale-up.ts';
 import { changeOfPlan, outlineOf, sealOf } from './seal.ts';
@@ -20,7 +20,7 @@ const records = (status: HostRecord['status'] = {}): HostRecord[] =>
     status: { state: 'Joined', touched: true, ...status },
   }));
 const planned = (spec: Spec, hosts = records(), remains?: ReadonlyMap<string, string>) =>
-  planOf(scaleUp, { spec, applied: present, hosts, remains, offer });
+  planFor(scaleUp, { spec, applied: present, hosts, remains, offer });
 const wanted = specOf([hostOf(2), hostOf(3), hostOf(4)]);
 const sealed = (spec: Spec, hosts = records(), after = 1) => sealOf('scale-up', planned(spec, hosts), after);
 const agreed = sealed(wanted);

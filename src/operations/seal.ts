@@ -4,7 +4,7 @@ import type { OperationName } from '#api/words.ts';
 import { canonicalJson, sha256 } from '#base/canonical.ts';
 import { drains } from './drain.ts';
 import { hookStep } from './hooks.ts';
-import type { Plan } from './plan.ts';
+import type { Plan } from './plan-for.ts';
 import { specHashOf } from './spec-hash.ts';
 
 /** A plan that somebody agrees to by its hash: if by then it is another, nothing begins. */

@@ -87,7 +87,7 @@ export const ofCancelAndPlans: readonly Mutant[] = [
   },
   {
     name: 'the hash of a plan does not know whose remains are wiped',
-    file: 'src/operations/plan.ts',
+    file: 'src/operations/plan-for.ts',
     from: ' ?? situation.remains?.get(member.ip)',
     to: '',
     witness: unit('src/operations/seal.test.ts', 'remains that its former cluster has left'),

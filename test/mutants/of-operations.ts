@@ -74,12 +74,12 @@ export const ofOperations: readonly Mutant[] = [
   },
   {
     name: 'hosts of a release without artifacts are put back',
-    file: 'src/operations/plan.ts',
+    file: 'src/operations/plan-for.ts',
     from: 'if (version === undefined || offer.versions.includes(version)) return [];',
     to: 'if (version !== "") return [];',
     witness: {
       project: 'unit',
-      file: 'src/operations/plan.test.ts',
+      file: 'src/operations/plan-for.test.ts',
       test: 'is not put back',
     },
   },

@@ -19,7 +19,7 @@ const meanwhile = (test: string): Witness => ({
 
 const planned = (test: string): Witness => ({
   project: 'unit',
-  file: 'src/operations/plan.test.ts',
+  file: 'src/operations/plan-for.test.ts',
   test,
 });
 
@@ -148,14 +148,14 @@ export const ofTheController: readonly Mutant[] = [
   },
   {
     name: 'a host that nobody reached is kept for a reset',
-    file: 'src/operations/plan.ts',
+    file: 'src/operations/plan-for.ts',
     from: "if (action === 'leave' && !wasTouched(record)) release.push(record.spec.ip);",
     to: "if (action === 'leave' && wasTouched(record) === undefined) release.push(record.spec.ip);",
     witness: planned('gives back a host that was never reached, when its name goes to another'),
   },
   {
     name: 'a node name had twice',
-    file: 'src/operations/plan.ts',
+    file: 'src/operations/plan-for.ts',
     from: 'if (!other || other.spec.ip === member.ip) return [];',
     to: 'if (!other || other.spec.ip !== member.ip || other) return [];',
     witness: planned('refuses a name that a host has which may carry something of the cluster'),
@@ -169,7 +169,7 @@ export const ofTheController: readonly Mutant[] = [
   },
   {
     name: 'a machine that was not the one that joined is expected by nobody',
-    file: 'src/operations/plan.ts',
+    file: 'src/operations/plan-for.ts',
     from: 'if (!record || id === undefined) return {};',
     to: "if (!record || id !== '') return {};",
     witness: planned('of a host that joined that it is the same machine'),

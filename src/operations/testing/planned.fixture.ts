@@ -2,16 +2,21 @@ import type { HostRecord } from '#api/host-record.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import type { Operation } from '../operation.ts';
-import { planOf } from '../plan.ts';
+import { planFor } from '../plan-for.ts';
+import { resolveSpec } from '../resolve.ts';
 
 /** Clusters by the last parts of their hosts' addresses, and what an operation plans between two of them. */
 
 export const ip = (last: number) => `10.0.0.${last}`;
 const entries = (hosts: readonly number[]) => hosts.map((last) => ({ ip: ip(last) }));
 
-export const spec = (masters: number[], nodes: number[], more: Partial<Spec['cluster']> = {}): Spec => ({
-  cluster: { masterList: entries(masters), nodeList: entries(nodes), ...more },
-});
+/** With every default filled in, as the spec of a cluster that was created. */
+export const spec = (masters: number[], nodes: number[], more: Partial<Spec['cluster']> = {}): Spec =>
+  resolveSpec(
+    { cluster: { masterList: entries(masters), nodeList: entries(nodes), ...more } },
+    { versions: ['v1.34.4'] },
+    undefined,
+  );
 /** One whose etcd has hosts of its own. */
 export const apart = (masters: number[], etcd: number[], nodes: number[] = []): Spec =>
   spec(masters, nodes, { etcdList: entries(etcd) });
@@ -25,7 +30,7 @@ export const records = (of: Spec): HostRecord[] =>
 
 export function plan(operation: Operation, from: Spec, to: Spec) {
   const situation = { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } };
-  const made = planOf(operation, situation);
+  const made = planFor(operation, situation);
   return {
     does: Object.fromEntries(made.hosts.map(({ member, action }) => [member.ip, action])),
     steps: made.steps.map(({ name }) => name),

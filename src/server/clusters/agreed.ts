@@ -1,7 +1,7 @@
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
-import type { Plan } from '#operations/plan.ts';
+import type { Plan } from '#operations/plan-for.ts';
 import { outlineOf, planChanged, sealOf, withSeen } from '#operations/seal.ts';
 import { conflict } from '../http/errors.ts';
 

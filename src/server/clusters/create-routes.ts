@@ -9,8 +9,7 @@ import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import { create as createOperation } from '#operations/create.ts';
 import { laidOver } from '#operations/merge-host-lists.ts';
-import { planOf } from '#operations/plan.ts';
-import { resolveSpec } from '#operations/resolve.ts';
+import { planFor } from '#operations/plan-for.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { ok } from '#rest/answers.ts';
 import { type CreateBody, createCluster } from '#rest/asking.ts';
@@ -112,7 +111,7 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
   );
   const { plan } = wanted;
   if (plan !== undefined)
-    refuseOtherPlan(plan, createOperation, await planFor(deps, cluster.spec, undefined), undefined);
+    refuseOtherPlan(plan, createOperation, await creationPlan(deps, cluster.spec, undefined), undefined);
   let made: KubernetesCluster;
   try {
     made = await client.create<KubernetesCluster>(KUBERNETES_CLUSTERS, cluster);
@@ -152,7 +151,7 @@ function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<voi
     );
     const { plan } = wanted;
     if (plan !== undefined)
-      refuseOtherPlan(plan, createOperation, await planFor(deps, spec, cluster), cluster);
+      refuseOtherPlan(plan, createOperation, await creationPlan(deps, spec, cluster), cluster);
     const prepare =
       privateKey === undefined
         ? undefined
@@ -162,8 +161,8 @@ function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<voi
   return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);
 }
 
-/** The plan as the controller will make it. */
-async function planFor(
+/** Returns the plan of the creation. */
+async function creationPlan(
   { client, namespace, offer }: PeopleDeps,
   spec: KubernetesCluster['spec'],
   found: KubernetesCluster | undefined,
@@ -172,8 +171,7 @@ async function planFor(
   const hosts = found ? await hostRecordsOf(client, namespace, found) : [];
   const clusterId = found?.metadata.annotations?.[annotations.clusterId];
   const remains = await remainsFor(client, namespace, { spec, hosts, clusterId });
-  const wanted = resolveSpec(spec, offer, version);
-  return planOf(createOperation, { spec: wanted, applied: undefined, hosts, remains, offer, version });
+  return planFor(createOperation, { spec, applied: undefined, hosts, remains, offer, version });
 }
 
 /** Plans the creation and checks the rights for it; writes nothing. */
@@ -195,7 +193,7 @@ async function planned(
   if (found) await authorizeRetry(deps, person, found, spec, wanted);
   if (found && appliedOperation(found))
     throw conflict(`cluster "${name}" was created; there is nothing to retry`);
-  const plan = await planFor(deps, spec, found);
+  const plan = await creationPlan(deps, spec, found);
   const id = found?.metadata.annotations?.[annotations.clusterId];
   const taken = privateKey === undefined ? undefined : await takenSecret(client, wanted);
   const more = [

@@ -7,8 +7,7 @@ import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import { messageOf, type Problem } from '#base/errors.ts';
 import { remove } from '#operations/delete.ts';
-import { planOf } from '#operations/plan.ts';
-import { resolveSpec } from '#operations/resolve.ts';
+import { planFor } from '#operations/plan-for.ts';
 import { ok } from '#rest/answers.ts';
 import { deleteCluster } from '#rest/asking.ts';
 import { isConflict, isNotFound, isUncertain } from '#runtime/wire/api-error.ts';
@@ -65,8 +64,8 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
     const version = cluster.status?.version;
     const planned = async () => {
       const hosts = await hostRecordsOf(client, own, cluster);
-      const spec = resolveSpec(cluster.spec, offer, version, presentSpec(cluster, hosts));
-      return planOf(remove, { spec, applied: undefined, hosts, offer, version });
+      const { spec } = cluster;
+      return planFor(remove, { spec, applied: presentSpec(cluster, hosts), hosts, offer, version });
     };
     const { deletionTimestamp } = cluster.metadata;
     if (query.dryRun) {

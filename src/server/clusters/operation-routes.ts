@@ -7,8 +7,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { mergeLists } from '#operations/merge-host-lists.ts';
 import type { Operation } from '#operations/operation.ts';
-import { planOf } from '#operations/plan.ts';
-import { resolveSpec } from '#operations/resolve.ts';
+import { planFor } from '#operations/plan-for.ts';
 import { addressed, agreedPlan, hostsSchema } from '#rest/addressing.ts';
 import { ok } from '#rest/answers.ts';
 import { routesOfOperations } from '#rest/asking.ts';
@@ -53,9 +52,7 @@ async function judged(
   const clusterId = cluster.metadata.annotations?.[annotations.clusterId];
   // They change what is told and its hash, never whether it may be asked.
   const remains = isPlanTold ? await remainsFor(client, namespace, { spec, hosts, clusterId }) : undefined;
-  const made = planOf(operation, { spec, applied, hosts, remains, offer, version });
-  // The hash is that of the controller's plan, which has every default filled in.
-  const plan = { ...made, target: resolveSpec(made.target, offer, version, applied) };
+  const plan = planFor(operation, { spec, applied, hosts, remains, offer, version });
   const spelled = spelledFor(spec, placed);
   if (problems.length > 0) throw unprocessable(problems.map(spelled));
   return { change, plan, spelled, next: { spec } };

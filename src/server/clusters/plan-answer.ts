@@ -2,7 +2,7 @@ import { recordsAt } from '#access/host-records.ts';
 import { isFree } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
-import type { Plan } from '#operations/plan.ts';
+import type { Plan } from '#operations/plan-for.ts';
 import { sealOf } from '#operations/seal.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
 import type { Client } from '#runtime/client/client.ts';

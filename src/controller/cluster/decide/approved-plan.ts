@@ -4,8 +4,7 @@ import type { PlanStatus } from '#api/plan-status.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import type { Operation } from '#operations/operation.ts';
-import { type Plan, planOf } from '#operations/plan.ts';
-import { resolveSpec } from '#operations/resolve.ts';
+import { type Plan, planFor } from '#operations/plan-for.ts';
 import { outlineOf, planChanged, sealOf, withSeen } from '#operations/seal.ts';
 import type { Outcome } from './outcome.ts';
 import { Refusal } from './refusal.ts';
@@ -13,16 +12,15 @@ import type { Snapshot } from './snapshot.ts';
 
 /** A plan that is agreed to: a request that carries its hash begins only while the plan is that one. */
 
-/** The plan of an operation, as it would be accepted now. */
-export function planFor({ cluster, applied, hosts, remains, offer }: Snapshot, operation: Operation): Plan {
-  const version = cluster.status?.version;
-  const spec = resolveSpec(cluster.spec, offer, version, applied);
-  return planOf(operation, { spec, applied, hosts, remains, offer, version });
-}
+/** Returns the plan of an operation, as it would be accepted now. */
+export const presentPlan = (
+  { cluster: { spec, status }, applied, hosts, remains, offer }: Snapshot,
+  operation: Operation,
+): Plan => planFor(operation, { spec, applied, hosts, remains, offer, version: status?.version });
 
 /** The same, of the machines that a dry run has seen, where its hash is the one that was agreed to. */
 export function agreedPlan(snapshot: Snapshot, operation: Operation): Plan {
-  const plan = planFor(snapshot, operation);
+  const plan = presentPlan(snapshot, operation);
   const known = snapshot.cluster.status?.plan;
   return known && known.hash === agreedHash(snapshot) ? withSeen(plan, known.seen) : plan;
 }
@@ -76,7 +74,7 @@ export function notAgreed(snapshot: Snapshot): Outcome {
   const { plan } = snapshot.cluster.status ?? {};
   // What it was agreed to stays on record for as long as somebody must look at it.
   const known = plan?.hash === agreedHash(snapshot) ? plan : undefined;
-  const now = outlineOf(planFor(snapshot, operation), lastSequence(snapshot.cluster));
+  const now = outlineOf(presentPlan(snapshot, operation), lastSequence(snapshot.cluster));
   const message = `${planChanged(known, now)}; plan it anew, then name that plan in annotation ${annotations.plan}, or none`;
   return { kind: 'rest', stall: { reason: 'PlanChanged', message }, ...(known ? { plan: known } : {}) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HostRecordStatus } from '#api/host-record.ts';
 import { findOperation } from '#operations/index.ts';
-import { planOf } from '#operations/plan.ts';
+import { planFor } from '#operations/plan-for.ts';
 import { operation, outcome, recordsOf, resolved } from './testing/given.fixture.ts';
 
 const [stays, leaves] = ['10.0.0.2', '10.0.0.3'];
@@ -17,7 +17,7 @@ function given(status: HostRecordStatus, wanted = two, before = three) {
     record.spec.ip === leaves ? { ...record, status: { ...record.status, ...status } } : record,
   );
   const offer = { versions: ['v1.34.4'] };
-  const made = planOf(down, { spec: wanted, applied: before, hosts, offer });
+  const made = planFor(down, { spec: wanted, applied: before, hosts, offer });
   return {
     word: 'scaling-down',
     appliedBy: 3,

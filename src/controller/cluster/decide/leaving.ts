@@ -2,7 +2,7 @@ import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import type { Operation } from '#operations/operation.ts';
-import type { StepPlan } from '#operations/plan.ts';
+import type { StepPlan } from '#operations/plan-for.ts';
 import { CANCELLED, type HostReport, type Report } from '#protocol/report.ts';
 
 type Attempt = Pick<OperationStatus, 'sequence' | 'attempt'>;

@@ -5,11 +5,11 @@ import { shortHash } from '#base/canonical.ts';
 import type { AttemptState } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Operation } from '#operations/operation.ts';
-import type { Plan } from '#operations/plan.ts';
+import type { Plan } from '#operations/plan-for.ts';
 import { outlineOf, sealOf, withSeen } from '#operations/seal.ts';
 import { joins, machineSeen } from '#protocol/order.ts';
 import type { HostReport } from '#protocol/report.ts';
-import { lastSequence, planFor } from '../approved-plan.ts';
+import { lastSequence, presentPlan } from '../approved-plan.ts';
 import { type Effect, type Outcome, type Stall, textOfBlock, textOfProblems } from '../outcome.ts';
 import { runOf } from '../run-spec.ts';
 import { PRECHECK, type Request, type Snapshot } from '../snapshot.ts';
@@ -40,7 +40,7 @@ const jobOf = ({ clusterId }: Snapshot, { word, requestId, specHash }: Request):
 export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   const operation = findOperation(request.operation);
   if (!operation) return { kind: 'rest' };
-  const plan = planFor(snapshot, operation);
+  const plan = presentPlan(snapshot, operation);
   const job = jobOf(snapshot, request);
   const known = answerTo(snapshot, request);
   if (known && known.result !== 'Checking') {

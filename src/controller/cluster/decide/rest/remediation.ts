@@ -8,7 +8,7 @@ import { annotations } from '#api/names.ts';
 import { POLICY_DEFAULTS } from '#api/policy.ts';
 import { type Remedy, remedied, remedyOf } from '#operations/remedy.ts';
 import { replace } from '#operations/replace.ts';
-import { agreedHash, lastSequence, planFor } from '../approved-plan.ts';
+import { agreedHash, lastSequence, presentPlan } from '../approved-plan.ts';
 import { type Effect, type Outcome, type Stall, textOfProblems } from '../outcome.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { isObserved } from '../status/health.ts';
@@ -109,7 +109,7 @@ function ofOneAway(snapshot: Snapshot, ip: string): Found {
   for (const spare of freeSpares(snapshot)) {
     const remedy = remedyOf(cluster.spec, ip, spare);
     const next = { ...cluster, spec: remedied(cluster.spec, remedy) };
-    const { refusals } = planFor({ ...snapshot, cluster: next }, replace);
+    const { refusals } = presentPlan({ ...snapshot, cluster: next }, replace);
     if (refusals.length === 0) return inPlace(snapshot, ip, spare, remedy);
     refused.push(`${spare.ip}: ${textOfProblems(refusals)}`);
   }

@@ -4,7 +4,7 @@ import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import { isMaster } from '#api/member.ts';
 import { scaleDown } from '#operations/scale-down.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
-import { agreedHash, lastSequence, planFor } from '../approved-plan.ts';
+import { agreedHash, lastSequence, presentPlan } from '../approved-plan.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Snapshot } from '../snapshot.ts';
 
@@ -56,7 +56,7 @@ export function dueReset(snapshot: Snapshot): string[] | undefined {
   const at = dueAt(snapshot);
   if (at === undefined || snapshot.now.getTime() < at) return undefined;
   if (!isWell(snapshot) || agreedHash(snapshot) !== undefined) return undefined;
-  const { hosts, hooks, refusals } = planFor(snapshot, scaleDown);
+  const { hosts, hooks, refusals } = presentPlan(snapshot, scaleDown);
   const leaving = hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
   return refusals.length > 0 || hooks.length > 0 || leaving.length === 0 ? undefined : leaving;
 }

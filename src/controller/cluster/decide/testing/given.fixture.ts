@@ -5,7 +5,7 @@ import { membersOf } from '#api/member.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
 import { askedWord, type OperationName, operationAsked } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
-import { planOf } from '#operations/plan.ts';
+import { planFor } from '#operations/plan-for.ts';
 import { resolveSpec } from '#operations/resolve.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { FrozenPlan } from '../frozen-plan.ts';
@@ -75,7 +75,7 @@ interface Given extends Partial<Omit<Snapshot, 'cluster' | 'request' | 'applied'
 function plan(name: OperationName, hosts: readonly HostRecord[], wanted: Spec = spec): FrozenPlan {
   const descriptor = findOperation(name);
   if (!descriptor) throw new Error(`there is no operation ${name}`);
-  const made = planOf(descriptor, { spec: wanted, applied: wanted, hosts, offer });
+  const made = planFor(descriptor, { spec: wanted, applied: wanted, hosts, offer });
   return {
     sequence: 1,
     hosts: [...made.hosts],

@@ -5,8 +5,9 @@ import { membersOf } from '#api/member.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Operation } from './operation.ts';
-import { planOf } from './plan.ts';
+import { planFor } from './plan-for.ts';
 import { repair } from './repair.ts';
+import { resolveSpec } from './resolve.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
 
@@ -14,9 +15,13 @@ interface Entry {
   ip: string;
   name?: string;
 }
-const spec = (...nodes: Entry[]): Spec => ({
-  cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: nodes },
-});
+/** With every default filled in, as the spec of a cluster that was created. */
+const spec = (...nodes: Entry[]): Spec =>
+  resolveSpec(
+    { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: nodes } },
+    { versions: ['v1.34.4'] },
+    undefined,
+  );
 const record = (entry: Entry, status: HostRecordStatus, list = 'nodeList'): HostRecord => {
   const [member] = [...membersOf({ [list]: [entry] }).values()];
   if (!member) throw new Error('no member');
@@ -24,7 +29,7 @@ const record = (entry: Entry, status: HostRecordStatus, list = 'nodeList'): Host
 };
 const master = record({ ip: '10.0.0.1' }, { state: 'Joined', touched: true }, 'masterList');
 const plan = (operation: Operation, wanted: Spec, applied: Spec | undefined, hosts: HostRecord[]) => {
-  const made = planOf(operation, { spec: wanted, applied, hosts, offer: { versions: ['v1.34.4'] } });
+  const made = planFor(operation, { spec: wanted, applied, hosts, offer: { versions: ['v1.34.4'] } });
   return {
     ...made,
     does: Object.fromEntries(made.hosts.map(({ member, action }) => [member.ip, `${action} ${member.name}`])),
@@ -153,7 +158,7 @@ describe('a cluster of a release that the installation has no artifacts of', () 
     spec(),
   ];
   const refused = (operation: Operation, wanted: Spec) =>
-    planOf(operation, {
+    planFor(operation, {
       spec: wanted,
       applied: present,
       hosts: [master, worker],

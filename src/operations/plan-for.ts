@@ -8,12 +8,12 @@ import type { PlannedHost, Step } from '#protocol/order.ts';
 import { drainWarnings } from './drain.ts';
 import { hooksOf, hookWarnings, type PlannedHook } from './hooks.ts';
 import { manifestWarnings } from './manifests.ts';
-import type { Offer } from './resolve.ts';
+import { type Offer, resolveSpec } from './resolve.ts';
 import { validateSpec } from './validate.ts';
 
 /** The input of every judgement about an operation. */
 export interface Situation {
-  /** The wanted spec. */
+  /** The wanted spec; defaults may be missing. */
   spec: Spec;
   /** The present spec; undefined until the cluster was created. */
   applied: Spec | undefined;
@@ -172,8 +172,11 @@ function releaseRefusals(
   return [{ field: 'spec.cluster.kubeVersion', value: version, reason }];
 }
 
-/** Plans an operation. Pure and total: reasons against it are refusals in the answer. */
-export function planOf(
+/**
+ * Plans an operation, with every default of the spec filled in. Pure and total: reasons against it are refusals in the
+ * answer. Every plan is made here: the hash that users approve is the hash of the plan that is carried out.
+ */
+export function planFor(
   operation: {
     name: OperationName;
     planning: Planning;
@@ -181,9 +184,11 @@ export function planOf(
     check(situation: Situation): Problem[];
     target(situation: Situation): Spec;
   },
-  situation: Situation,
+  asked: Situation,
 ): Plan {
   const { planning } = operation;
+  const { offer, version, applied } = asked;
+  const situation = { ...asked, spec: resolveSpec(asked.spec, offer, version, applied) };
   const { hosts, release } = plannedHosts(planning, situation);
   const steps = planning.steps.flatMap(({ works, name, pace, cut }): Step[] => {
     const at = hosts.filter((host) => works(host, hosts, situation.spec)).map(({ member }) => member.ip);
