@@ -13,10 +13,13 @@ import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { type LimitsRead, parseLimits } from '#operations/limits.ts';
+import { resolveSpec } from '#operations/resolve.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { restApp } from '../app.ts';
 import { type Attempt, makeAttempt } from './attempt.ts';
+
+const OFFER = { versions: ['v1.34.4', 'v1.33.8'], hooks: true };
 
 /** The REST API under the rights that its manifests give it, on a real API server: for tests. */
 export interface RestWorld {
@@ -116,7 +119,7 @@ export async function restWorld(log: Logger = createLogger('error')): Promise<Re
     namespace: operatorNamespace,
     reportsNamespace,
     limits: () => limits.now,
-    offer: { versions: ['v1.34.4', 'v1.33.8'], hooks: true },
+    offer: OFFER,
     audiences: ['matryoshka'],
     runnerServiceAccount: 'runner',
   });
@@ -170,7 +173,9 @@ export async function restWorld(log: Logger = createLogger('error')): Promise<Re
     async created(name) {
       const key = { namespace, name };
       const cluster = await admin.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
-      const patch = { metadata: { annotations: madeMarks(`id-${name}`, cluster.spec) } };
+      const patch = {
+        metadata: { annotations: madeMarks(`id-${name}`, resolveSpec(cluster.spec, OFFER, undefined)) },
+      };
       await keepHosts(admin, operatorNamespace, `id-${name}`, cluster);
       return admin.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });
     },
