@@ -8,7 +8,7 @@ import type { Logger } from '#base/log.ts';
 import { recentMap } from '#base/recent-map.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isForbidden } from '#runtime/wire/api-error.ts';
-import { type Deed, onCredentials, onSecrets, refusalOf, type User } from './deeds.ts';
+import { onCredentials, onSecrets, type Permission, refusalOf, type User } from './permissions.ts';
 import { type Reviews, reviewsBy } from './reviews.ts';
 
 /** The time for which a withdrawn token may still be accepted. */
@@ -62,7 +62,7 @@ export interface Access {
   /** The person behind a token; undefined when it is nobody's. Remembered for 10 s. */
   personOf(token: string): Promise<User | undefined>;
   /** The reason why the user may not do it, in a sentence; undefined when he may. */
-  refusal(user: User, deed: Deed): Promise<string | undefined>;
+  refusal(user: User, permission: Permission): Promise<string | undefined>;
   /**
    * The reason why the user may not make the operator use the Secret; undefined when he may. It takes the right to `get`
    * that very Secret or, where the operator made it for this very cluster, to `use` the cluster's credentials.
@@ -117,7 +117,8 @@ export function accessBy(
         (await reviews.userOf(token)) ??
         (others.length === 0 ? undefined : await reviews.userOf(token, others)),
     ),
-    refusal: async (user, deed) => ((await reviews.may(user, deed)) ? undefined : refusalOf(user, deed)),
+    refusal: async (user, permission) =>
+      (await reviews.may(user, permission)) ? undefined : refusalOf(user, permission),
     async secretRefusal(user, use) {
       const { namespace, cluster, secret } = use;
       const reading = onSecrets('get', namespace, secret);

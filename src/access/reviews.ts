@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { Client } from '#runtime/client/client.ts';
-import type { Deed, User } from './deeds.ts';
+import type { Permission, User } from './permissions.ts';
 
 const userSchema = z.object({
   username: z.string().default(''),
@@ -31,7 +31,7 @@ export interface Reviews {
    * itself, else for one of them.
    */
   userOf(token: string, audiences?: readonly string[]): Promise<User | undefined>;
-  may(user: User, deed: Deed): Promise<boolean>;
+  may(user: User, permission: Permission): Promise<boolean>;
 }
 
 /** Tokens that are asked about at once: whoever sends any that come to his mind does not hold up all other calls. */
@@ -67,9 +67,9 @@ export function reviewsBy(client: Client, log: Logger): Reviews {
       if (!status.authenticated || !meant || !status.user || status.user.username === '') return undefined;
       return status.user;
     },
-    async may({ username, uid, groups, extra }, deed) {
+    async may({ username, uid, groups, extra }, permission) {
       const domain = 'authorization.k8s.io';
-      const spec = { user: username, uid, groups, extra, resourceAttributes: deed };
+      const spec = { user: username, uid, groups, extra, resourceAttributes: permission };
       const path = `/apis/${domain}/v1/subjectaccessreviews`;
       return accessAnswer.parse(await review(path, 'SubjectAccessReview', domain, spec)).status.allowed;
     },

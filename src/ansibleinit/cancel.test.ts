@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createManualClock } from '#base/testing/manual-clock.ts';
 import type { RunEvent } from '#protocol/event.ts';
-import type { RunOrder } from '#protocol/order.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 import { runPlaybook } from './playbook.ts';
-import { runOrder } from './run.ts';
+import { carryOut } from './run.ts';
 import type { Settings } from './settings.ts';
 
-const host = (ip: string): RunOrder['hosts'][number] => ({
+const host = (ip: string): RunSpec['hosts'][number] => ({
   member: { ip, name: ip, duties: ['worker'] },
   action: 'join',
 });
-const order: RunOrder = {
+const runSpec: RunSpec = {
   task: 'scale-up',
   callback: 'scaleup',
   playbook: 'scale-up.yml',
@@ -43,7 +43,7 @@ beforeEach(() => {
     TOKEN_FILE: '',
     WORK_DIR: dir,
     TERMINATION_LOG: '',
-    order,
+    runSpec,
     artifacts: { baseUrl: 'http://meta', releases: {} },
     siteVars: {},
     limits: {},
@@ -231,7 +231,11 @@ describe('a run that is cancelled', () => {
     const hosts = [{ ...host('127.0.0.1'), member: { ...host('127.0.0.1').member, port } }];
     const uplink = { send: () => {}, step: () => {}, close: async () => {}, cancelled: cancelled.signal };
     const began = performance.now();
-    const run = runOrder({ ...settings, order: { ...order, hosts } }, uplink, new AbortController().signal);
+    const run = carryOut(
+      { ...settings, runSpec: { ...runSpec, hosts } },
+      uplink,
+      new AbortController().signal,
+    );
     await connected.promise;
     cancelled.abort();
     expect(await run).toMatchObject({

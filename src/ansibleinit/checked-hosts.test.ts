@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { PlannedHost, RunOrder } from '#protocol/order.ts';
+import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
 import { announcement, checkedHosts } from './checked-hosts.ts';
 
 const host = (ip: string, duties: PlannedHost['member']['duties'], action: PlannedHost['action']) => ({
   member: { ip, name: ip, duties },
   action,
 });
-const order: RunOrder = {
+const runSpec: RunSpec = {
   task: 'relabel',
   callback: 'relabel',
   cluster: { id: 'id1', namespace: 'default', name: 'demo', region: 'default' },
@@ -19,24 +19,24 @@ const order: RunOrder = {
   endpoint: { name: 'api', address: '10.0.0.1' },
   vars: {},
 };
-const addresses = (steps: RunOrder['steps']) =>
-  checkedHosts({ order: { ...order, steps }, access: { knownHosts: '' } }).map(({ ip }) => ip);
+const addresses = (steps: RunSpec['steps']) =>
+  checkedHosts({ runSpec: { ...runSpec, steps }, access: { knownHosts: '' } }).map(({ ip }) => ip);
 
 it('leaves a host alone that no step works on: its labels change though it is away', () => {
-  expect(addresses(order.steps)).toEqual(['10.0.0.1']);
+  expect(addresses(runSpec.steps)).toEqual(['10.0.0.1']);
 });
 
-it('looks at every host of an errand, which has no steps', () => {
+it('looks at every host of an auxiliary Job, which has no steps', () => {
   expect(addresses([])).toEqual(['10.0.0.1', '10.0.0.2']);
 });
 
 it('says before the first look how many hosts are looked at, and how long it may be silent', () => {
-  const hosts = checkedHosts({ order, access: { knownHosts: '' } });
-  expect(announcement(order, hosts)).toBe(
+  const hosts = checkedHosts({ runSpec, access: { knownHosts: '' } });
+  expect(announcement(runSpec, hosts)).toBe(
     'relabel of demo, attempt 1: looking at 1 host; one that does not answer is given up after 15 s, ' +
       'one that stops answering within 60 s',
   );
-  expect(announcement(order, [...hosts, ...hosts])).toContain('looking at 2 hosts;');
+  expect(announcement(runSpec, [...hosts, ...hosts])).toContain('looking at 2 hosts;');
 });
 
 it.each([
@@ -47,8 +47,8 @@ it.each([
     [false, false, false],
   ],
 ])('says whether %s', (_what, more, expected) => {
-  const hosts = [...order.hosts, ...more];
-  const checked = checkedHosts({ order: { ...order, hosts, steps: [] }, access: { knownHosts: '' } });
+  const hosts = [...runSpec.hosts, ...more];
+  const checked = checkedHosts({ runSpec: { ...runSpec, hosts, steps: [] }, access: { knownHosts: '' } });
   expect(checked.map(({ kubeadmMakesEtcd }) => kubeadmMakesEtcd)).toEqual(expected);
 });
 
@@ -58,6 +58,6 @@ it.each([
   ['a name that resolves', '', true],
 ])('says whether nodes need a way to the API servers, whose endpoint is %s', (_what, address, expected) => {
   const endpoint = { name: 'api', address };
-  const [first] = checkedHosts({ order: { ...order, endpoint }, access: { knownHosts: '' } });
+  const [first] = checkedHosts({ runSpec: { ...runSpec, endpoint }, access: { knownHosts: '' } });
   expect(first?.behindBalancer).toBe(expected);
 });

@@ -1,7 +1,7 @@
 import { hasEtcd, isEtcdOnly, isMaster } from '#api/member.ts';
 import type { HostRole } from '#precheck/check.ts';
 import { ANSWER_TIMEOUT_MS, type PrecheckHost } from '#precheck/run.ts';
-import type { PlannedHost, RunOrder } from '#protocol/order.ts';
+import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
 import type { Settings } from './settings.ts';
 
 const SSH_TIMEOUT_MS = 15_000;
@@ -12,19 +12,19 @@ function roleOf({ action, member }: PlannedHost): HostRole {
   return 'present';
 }
 
-/** Hosts that a step works on; of an order without steps all. Others are not connected to: they may be away. */
-function workedOn({ hosts, steps }: RunOrder): readonly PlannedHost[] {
+/** Hosts that a step works on; of a run spec without steps all. Others are not connected to: they may be away. */
+function workedOn({ hosts, steps }: RunSpec): readonly PlannedHost[] {
   const at = new Set(steps.flatMap((step) => step.hosts));
   return steps.length === 0 ? hosts : hosts.filter(({ member }) => at.has(member.ip));
 }
 
-/** The hosts of the order that are looked at, each with what it is to be and how to get there. */
-export function checkedHosts({ order, access }: Pick<Settings, 'order' | 'access'>): PrecheckHost[] {
-  const stacked = order.hosts.every(({ member }) => !hasEtcd(member) || isMaster(member));
+/** The hosts of the run spec that are looked at, each with what it is to be and how to get there. */
+export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'access'>): PrecheckHost[] {
+  const stacked = runSpec.hosts.every(({ member }) => !hasEtcd(member) || isMaster(member));
   // The same rule as `own_endpoint` there.
-  const own = order.hosts.some(({ member }) => isMaster(member) && member.ip === order.endpoint.address);
-  return workedOn(order).map((host) => {
-    const { ip, name, port = 22, user = order.username } = host.member;
+  const own = runSpec.hosts.some(({ member }) => isMaster(member) && member.ip === runSpec.endpoint.address);
+  return workedOn(runSpec).map((host) => {
+    const { ip, name, port = 22, user = runSpec.username } = host.member;
     return {
       name,
       ip,
@@ -34,8 +34,8 @@ export function checkedHosts({ order, access }: Pick<Settings, 'order' | 'access
       withEtcd: hasEtcd(host.member),
       // The same rule as `etcd_apart` in ansible/roles/settings: else etcd is a unit of ours.
       kubeadmMakesEtcd: stacked && hasEtcd(host.member),
-      clusterId: order.cluster.id,
-      ownClusters: order.ownClusters,
+      clusterId: runSpec.cluster.id,
+      ownClusters: runSpec.ownClusters,
       reclaim: host.reclaim,
       target: {
         host: ip,
@@ -53,7 +53,7 @@ export function checkedHosts({ order, access }: Pick<Settings, 'order' | 'access
 const seconds = (ms: number): string => `${ms / 1000} s`;
 
 /** The line before hosts are checked: a log that is silent after it waits for one of them. */
-export function announcement({ task, cluster, run }: RunOrder, { length }: readonly PrecheckHost[]): string {
+export function announcement({ task, cluster, run }: RunSpec, { length }: readonly PrecheckHost[]): string {
   const hosts = `${length} ${length === 1 ? 'host' : 'hosts'}`;
   // Connecting, handshake, and then the answer.
   const longest = 2 * SSH_TIMEOUT_MS + ANSWER_TIMEOUT_MS;

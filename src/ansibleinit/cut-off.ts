@@ -1,5 +1,5 @@
 import { messageOf } from '#base/errors.ts';
-import type { RunOrder } from '#protocol/order.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 import type { SshTarget } from '#ssh/command.ts';
 import { connect } from '#ssh/connection.ts';
 import { checkedHosts } from './checked-hosts.ts';
@@ -9,7 +9,7 @@ const CONNECT_MS = 5_000;
 const ANSWER_MS = 10_000;
 
 /** Cluster, sequence, attempt and pod: what the fence knows a run by. */
-const epochOf = ({ cluster, run }: RunOrder, podUid: string): string =>
+const epochOf = ({ cluster, run }: RunSpec, podUid: string): string =>
   `${cluster.id} ${run.sequence} ${run.attempt} ${podUid}`;
 
 /**
@@ -22,7 +22,7 @@ export function cutOffOn(
   say: (message: string, host: string) => void,
 ): (ips: readonly string[]) => Promise<void> {
   const targets = new Map(checkedHosts(settings).map(({ ip, target }) => [ip, target]));
-  const command = `/usr/local/sbin/matryoshka-fence stop ${epochOf(settings.order, settings.POD_UID)}`;
+  const command = `/usr/local/sbin/matryoshka-fence stop ${epochOf(settings.runSpec, settings.POD_UID)}`;
   const stop = async (ip: string, target: SshTarget): Promise<void> => {
     try {
       const connection = await connect({ ...target, knownHosts, timeoutMs: CONNECT_MS });

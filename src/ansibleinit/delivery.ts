@@ -8,9 +8,9 @@ import type { Settings } from './settings.ts';
 const DELIVERY_MS = 5 * 60_000;
 
 /** The report as the callback's body spells it (docs/contract.md, The Job). */
-function callbackBody({ order }: Settings, report: Report): string {
-  const { name, namespace, region } = order.cluster;
-  const changed = order.hosts.filter(({ action }) => action !== 'stay');
+function callbackBody({ runSpec }: Settings, report: Report): string {
+  const { name, namespace, region } = runSpec.cluster;
+  const changed = runSpec.hosts.filter(({ action }) => action !== 'stay');
   const having = (duty: (typeof changed)[number]['member']['duties'][number]) =>
     changed.filter(({ member }) => member.duties.includes(duty)).map(({ member: { ip } }) => ({ ip }));
   const lists = {
@@ -26,7 +26,7 @@ export async function deliver(settings: Settings, report: Report): Promise<boole
   if (settings.REPORT_FILE !== undefined)
     writeFileSync(settings.REPORT_FILE, JSON.stringify(report), { mode: 0o600 });
   if (settings.SERVER_URL === undefined) return true;
-  const { cluster, callback } = settings.order;
+  const { cluster, callback } = settings.runSpec;
   const path = `/api/v1/region/${encodeURIComponent(cluster.region)}/cluster/${cluster.name}/${callback}/callback`;
   const signal = AbortSignal.timeout(DELIVERY_MS);
   try {

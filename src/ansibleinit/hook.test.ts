@@ -2,11 +2,11 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { machineSeen, type RunOrder } from '#protocol/order.ts';
+import { machineSeen, type RunSpec } from '#protocol/run-spec.ts';
 import { sshHost } from '#ssh/testing/ssh-host.ts';
 import { hookInventory, readHookSettings, runHook } from './hook.ts';
 
-const order: RunOrder = {
+const runSpec: RunSpec = {
   task: 'preCreate[0]',
   callback: 'hook',
   cluster: { id: 'id1', namespace: 'default', name: 'demo', region: 'default' },
@@ -33,10 +33,10 @@ afterEach(() => {
 });
 
 /** Runs a hook with a stand-in for ansible-playbook; what was printed comes with its report. */
-async function run(script: string, signal = new AbortController().signal, hosts: RunOrder['hosts'] = []) {
+async function run(script: string, signal = new AbortController().signal, hosts: RunSpec['hosts'] = []) {
   writeFileSync(join(dir, 'ansible-playbook'), `#!/bin/sh\n${script}\n`);
   chmodSync(join(dir, 'ansible-playbook'), 0o755);
-  writeFileSync(join(dir, 'access/order.json'), JSON.stringify({ ...order, hosts }));
+  writeFileSync(join(dir, 'access/order.json'), JSON.stringify({ ...runSpec, hosts }));
   writeFileSync(join(dir, 'access/playbook.yml'), PLAYBOOK);
   writeFileSync(join(dir, 'access/password'), 'open sesame');
   const printed: string[] = [];
@@ -96,7 +96,7 @@ describe('a hook', () => {
   });
 
   it('says what is missing', () => {
-    expect(() => readHookSettings({ MATRYOSHKA_ETC: join(dir, 'none') })).toThrow('there is no order at');
+    expect(() => readHookSettings({ MATRYOSHKA_ETC: join(dir, 'none') })).toThrow('there is no run spec at');
   });
 });
 
@@ -106,7 +106,7 @@ it('has the hosts of the plan in their groups, as root by sudo where the user is
     action,
   });
   const hosts = [host('10.0.0.1', undefined, 'stay'), host('10.0.0.2', 'admin', 'join')];
-  const { all } = hookInventory({ ...order, hosts });
+  const { all } = hookInventory({ ...runSpec, hosts });
   expect(all.hosts['10.0.0.1']).not.toHaveProperty('ansible_become');
   expect(all.hosts['10.0.0.2']).toMatchObject({ ansible_user: 'admin', ansible_become: true });
   expect(Object.keys(all.children.join.hosts)).toEqual(['10.0.0.2']);

@@ -8,18 +8,18 @@ import { owner } from '#precheck/checks/owner.ts';
 import { precheck } from '#precheck/run.ts';
 import { HOOK_FAILED, HOOK_FILE } from '#protocol/hook.ts';
 import { inventoryOf } from '#protocol/inventory.ts';
-import type { RunOrder } from '#protocol/order.ts';
 import type { Report } from '#protocol/report.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 import { checkedHosts } from './checked-hosts.ts';
 import { lastWords } from './last-words.ts';
 import { leftAlone } from './left-alone.ts';
 import { MACHINE_ON_RECORD, machineProblems } from './machines.ts';
 import { type PlaybookFiles, writeFiles } from './playbook-files.ts';
-import { type RunAccess, readAccess, readOrder } from './settings.ts';
+import { type RunAccess, readAccess, readRunSpec } from './settings.ts';
 
 /** Everything that a hook was told. */
 export interface HookSettings {
-  order: RunOrder;
+  runSpec: RunSpec;
   access: RunAccess;
   /** Directory with the Job's Secret. */
   accessDir: string;
@@ -38,7 +38,7 @@ export function readHookSettings({ MATRYOSHKA_ETC, WORK_DIR }: NodeJS.ProcessEnv
   const etc = MATRYOSHKA_ETC ?? '/etc/matryoshka';
   const accessDir = join(etc, 'access');
   return {
-    order: readOrder(join(accessDir, 'order.json')),
+    runSpec: readRunSpec(join(accessDir, 'order.json')),
     access: readAccess(etc),
     accessDir,
     workDir: WORK_DIR ?? '/run/matryoshka',
@@ -46,8 +46,8 @@ export function readHookSettings({ MATRYOSHKA_ETC, WORK_DIR }: NodeJS.ProcessEnv
 }
 
 /** The plan's hosts in the groups that our own playbooks know, worked on as root, by sudo where the user is another. */
-export function hookInventory(order: RunOrder) {
-  const { all } = inventoryOf(order);
+export function hookInventory(runSpec: RunSpec) {
+  const { all } = inventoryOf(runSpec);
   const hosts = Object.fromEntries(
     Object.entries(all.hosts).map(([ip, vars]) => [
       ip,
@@ -81,7 +81,7 @@ export async function runHook(
   print: (line: string) => void,
   signal: AbortSignal,
 ): Promise<Report> {
-  const { order, access } = settings;
+  const { runSpec, access } = settings;
   const { hear, words } = lastWords([access.privateKey, access.password]);
   const failed = (reason: string, message: string): Report => ({
     success: false,
@@ -95,8 +95,8 @@ export async function runHook(
     const found = await precheck(checkedHosts(settings), [owner, joined, machineId], limits);
     signal.throwIfAborted();
     // Those that leave may be reset by now, and another cluster's: only what says that it is ours is worked on.
-    const apart = leftAlone(order, found);
-    const problems = [...found.problems, ...machineProblems(order, found)];
+    const apart = leftAlone(runSpec, found);
+    const problems = [...found.problems, ...machineProblems(runSpec, found)];
     for (const { ip, check, message } of problems) print(hear(`${ip}: ${check}: ${message}`));
     for (const ip of apart)
       print(`${ip}: is left out: it is away, or does not say that it is of this cluster`);
@@ -110,7 +110,7 @@ export async function runHook(
         CONFLICTS.includes(first.check) ? 'HostConflict' : first.check,
         grave.map(({ ip, message }) => `${ip}: ${message}`).join('; '),
       );
-    const worked = { ...order, hosts: order.hosts.filter(({ member }) => !apart.has(member.ip)) };
+    const worked = { ...runSpec, hosts: runSpec.hosts.filter(({ member }) => !apart.has(member.ip)) };
     const knownHosts = `${access.knownHosts}\n${found.knownHosts}`;
     const files = writeFiles(settings.workDir, hookInventory(worked), access, knownHosts);
     const exitCode = await play(settings, files, (line) => print(hear(line)), signal);

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { said } from '#precheck/said.ts';
-import { machineSeen, type PlannedHost, type RunOrder } from '#protocol/order.ts';
+import { machineSeen, type PlannedHost, type RunSpec } from '#protocol/run-spec.ts';
 import { hostReports } from './host-reports.ts';
 
 /** A run about one host, w1. */
-const order = (task: RunOrder['task'], host: Omit<PlannedHost, 'member'>): RunOrder => ({
+const runSpec = (task: RunSpec['task'], host: Omit<PlannedHost, 'member'>): RunSpec => ({
   task,
   callback: 'create',
   steps: [],
@@ -31,7 +31,7 @@ const findings = (says: string, { knownHosts = '', untouched = [] as string[] } 
 
 it('tells key and id of a host, and neither of a machine that is not let in', () => {
   const seen = findings('@machineId id-a', { knownHosts: 'w1 ssh-ed25519 AAAA' });
-  const of = (id: string) => order('create', { action: 'join', seen: machineSeen(id) });
+  const of = (id: string) => runSpec('create', { action: 'join', seen: machineSeen(id) });
   const [agreed] = hostReports(of('id-a'), seen, false);
   expect(agreed).toMatchObject({ machineId: 'id-a', hostKeys: ['ssh-ed25519 AAAA'] });
   const [stranger] = hostReports(of('id-b'), seen, false);
@@ -46,7 +46,7 @@ it.each([
   ['has no owner file any more, and is the same machine', '@machineId id-a', false],
   ['has an owner file that cannot be read', '@owner {"clus', false],
 ])('tells whether a host that leaves carries nothing of the cluster: it %s', (_what, says, ok) => {
-  const left = order('terminate', { action: 'leave', machineId: 'id-a' });
+  const left = runSpec('terminate', { action: 'leave', machineId: 'id-a' });
   const [host] = hostReports(left, findings(says, { untouched: ['w1'] }), true);
   expect(host?.ok).toBe(ok);
   expect(host?.message ?? 'owner file').toContain('owner file');

@@ -1,8 +1,8 @@
 import { ownerOf, UNREADABLE } from '#precheck/checks/owner.ts';
 import type { PrecheckResult } from '#precheck/run.ts';
-import type { Deed } from '#protocol/event.ts';
-import type { PlannedHost, RunOrder } from '#protocol/order.ts';
+import type { HostResult } from '#protocol/event.ts';
 import type { HostReport } from '#protocol/report.ts';
+import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
 import { machineProblems } from './machines.ts';
 
 /** Findings of a run about its hosts, by address. */
@@ -10,7 +10,7 @@ export interface Findings {
   found: PrecheckResult;
   failures: Map<string, string>;
   /** What the playbook's scripts achieved. */
-  played: Map<string, Set<Deed>>;
+  played: Map<string, Set<HostResult>>;
   versions: Map<string, Record<string, string>>;
   /** Steps that came to a host, in order. */
   steps: string[];
@@ -59,11 +59,11 @@ const hostKeysOf = (knownHosts: string, ip: string): string[] =>
     return name === ip || name.startsWith(`[${ip}]:`) ? [key.join(' ')] : [];
   });
 
-/** A report of every host of the order, whatever became of the run. */
-export function hostReports(order: RunOrder, findings: Findings, complete: boolean): HostReport[] {
+/** A report of every host of the run spec, whatever became of the run. */
+export function hostReports(runSpec: RunSpec, findings: Findings, complete: boolean): HostReport[] {
   // Whose key and id are not this cluster's to remember.
-  const strangers = new Set(machineProblems(order, findings.found).map(({ ip }) => ip));
-  return order.hosts.map((host) => {
+  const strangers = new Set(machineProblems(runSpec, findings.found).map(({ ip }) => ip));
+  return runSpec.hosts.map((host) => {
     const { ip } = host.member;
     const message = findings.failures.get(ip) ?? untold(host, findings);
     const isStranger = strangers.has(ip);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { said } from '#precheck/said.ts';
-import type { Action, PlannedHost } from '#protocol/order.ts';
+import type { Action, PlannedHost } from '#protocol/run-spec.ts';
 import { hostsAhead } from './hosts-ahead.ts';
 import { isGrave } from './left-alone.ts';
 
@@ -8,7 +8,7 @@ const host = (ip: string, action: Action): PlannedHost => ({
   member: { ip, name: ip, duties: ['worker'] },
   action,
 });
-const order = {
+const runSpec = {
   cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' },
   run: { job: 'delete-x-1', sequence: 5, attempt: 1 },
   hosts: [host('10.0.0.1', 'leave'), host('10.0.0.2', 'leave')],
@@ -20,20 +20,20 @@ const found = (...answers: ReturnType<typeof said>[]) => ({
 });
 
 it('finds hosts that a later operation of this cluster has taken, and ends a deletion over them', () => {
-  const { problems, sequence } = hostsAhead(order, found(taken('c1', 8), taken('c1', 7, true)));
+  const { problems, sequence } = hostsAhead(runSpec, found(taken('c1', 8), taken('c1', 7, true)));
   expect(sequence).toBe(8);
   expect(problems).toMatchObject([
     { ip: '10.0.0.1', check: 'StaleRun', message: expect.stringContaining('operation 8 of this cluster') },
     { ip: '10.0.0.2', check: 'StaleRun' },
   ]);
   // A host that leaves may be away, but not ahead: it would be left as it is, and the deletion be done.
-  for (const problem of problems) expect(isGrave(problem, order, new Set(['10.0.0.1']))).toBe(true);
+  for (const problem of problems) expect(isGrave(problem, runSpec, new Set(['10.0.0.1']))).toBe(true);
 });
 
 it('finds none that are as far, behind, or of another cluster', () => {
-  expect(hostsAhead(order, found(taken('c1', 5), taken('c2', 9)))).toEqual({
+  expect(hostsAhead(runSpec, found(taken('c1', 5), taken('c2', 9)))).toEqual({
     problems: [],
     sequence: undefined,
   });
-  expect(hostsAhead(order, found(said(''), said('@owner {broken')))).toMatchObject({ problems: [] });
+  expect(hostsAhead(runSpec, found(said(''), said('@owner {broken')))).toMatchObject({ problems: [] });
 });

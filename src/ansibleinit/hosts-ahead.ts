@@ -1,6 +1,6 @@
 import { ownerOf } from '#precheck/checks/owner.ts';
 import type { PrecheckProblem, PrecheckResult } from '#precheck/run.ts';
-import type { RunOrder } from '#protocol/order.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 
 /** The check that finds hosts which a later operation of this cluster has taken. */
 export const STALE_RUN = 'StaleRun';
@@ -16,7 +16,7 @@ export interface HostsAhead {
  * backup: their fence would refuse the run halfway. A run that another has overtaken finds the same, and its report counts no more.
  */
 export function hostsAhead(
-  { hosts, cluster, run }: Pick<RunOrder, 'hosts' | 'cluster' | 'run'>,
+  { hosts, cluster, run }: Pick<RunSpec, 'hosts' | 'cluster' | 'run'>,
   { said }: Pick<PrecheckResult, 'said'>,
 ): HostsAhead {
   const problems: PrecheckProblem[] = [];

@@ -1,7 +1,7 @@
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { inUrl } from '#api/host.ts';
-import type { RunOrder } from '#protocol/order.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 import type { SshConnection } from '#ssh/connection.ts';
 
 /** The fields of an administrator's kubeconfig that are taken over; a host could plant others, such as `exec`. */
@@ -24,7 +24,7 @@ const adminConfigSchema = z.object({
 export function forClients(
   adminConfig: string,
   address: string,
-  cluster: Pick<RunOrder['cluster'], 'name' | 'namespace'>,
+  cluster: Pick<RunSpec['cluster'], 'name' | 'namespace'>,
 ): string {
   const { clusters, users } = adminConfigSchema.parse(parse(adminConfig));
   const name = `${cluster.name}.${cluster.namespace}`;
@@ -52,7 +52,7 @@ export function forClients(
  * it reaches none.
  */
 export async function firstReady(
-  masters: RunOrder['hosts'],
+  masters: RunSpec['hosts'],
   connections: ReadonlyMap<string, Pick<SshConnection, 'run'>>,
 ): Promise<{ ip: string; connection: Pick<SshConnection, 'run'> } | undefined> {
   const reached = masters.flatMap(({ member: { ip } }) => {
@@ -72,7 +72,7 @@ export async function firstReady(
 export async function fetchKubeconfig(
   connection: Pick<SshConnection, 'run'>,
   address: string,
-  cluster: RunOrder['cluster'],
+  cluster: RunSpec['cluster'],
 ): Promise<string> {
   const { code, stdout, stderr } = await connection.run('cat /etc/kubernetes/admin.conf', {
     timeoutMs: 30_000,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PrecheckProblem } from '#precheck/run.ts';
 import { said } from '#precheck/said.ts';
-import type { Action, PlannedHost } from '#protocol/order.ts';
+import type { Action, PlannedHost } from '#protocol/run-spec.ts';
 import { isGrave, leftAlone } from './left-alone.ts';
 
 const OURS = '@owner {"clusterId":"c1","epoch":{"sequence":1,"attempt":1},"podUid":"p","released":false}';
@@ -13,13 +13,13 @@ const master = (ip: string, action: Action) => host(ip, action, 'control-plane',
 
 /** What is left alone of hosts of which some are away, with the SSH error that each gave. */
 function left(hosts: PlannedHost[], away: Record<string, PrecheckProblem['check']>): string[] {
-  const order = { hosts, cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' } };
+  const runSpec = { hosts, cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' } };
   const answered = hosts.filter(({ member }) => !(member.ip in away));
   const problems = Object.entries(away).map(
     ([ip, check]): PrecheckProblem => ({ ip, check, severity: 'error', message: 'no' }),
   );
   return [
-    ...leftAlone(order, { said: new Map(answered.map(({ member }) => [member.ip, said(OURS)])), problems }),
+    ...leftAlone(runSpec, { said: new Map(answered.map(({ member }) => [member.ip, said(OURS)])), problems }),
   ];
 }
 
@@ -61,7 +61,7 @@ describe('a host that does not answer is done without where', () => {
 
 describe('a problem of a host ends a run', () => {
   const [stays, leaves] = [master('m1', 'stay'), host('w1', 'leave', 'worker')];
-  const order = (hosts: PlannedHost[]) => ({
+  const runSpec = (hosts: PlannedHost[]) => ({
     hosts,
     cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' },
   });
@@ -72,6 +72,6 @@ describe('a problem of a host ends a run', () => {
     ['where it leaves and shows another key', [stays, leaves], 'w1', 'HostKeyChanged', ['w1'], true],
     ['not in a deletion, whatever key it shows', [leaves], 'w1', 'HostKeyChanged', ['w1'], false],
   ] as const)('%s', (_why, hosts, ip, check, untouched, expected) => {
-    expect(isGrave({ ip, check }, order([...hosts]), new Set(untouched))).toBe(expected);
+    expect(isGrave({ ip, check }, runSpec([...hosts]), new Set(untouched))).toBe(expected);
   });
 });

@@ -1,23 +1,23 @@
 import { isMaster } from '#api/member.ts';
 import { ownerOf } from '#precheck/checks/owner.ts';
 import type { PrecheckProblem } from '#precheck/run.ts';
-import type { RunOrder } from '#protocol/order.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 import { STALE_RUN } from './hosts-ahead.ts';
 import { type Found, machineProblems } from './machines.ts';
 
-type Order = Pick<RunOrder, 'hosts' | 'cluster' | 'knownMachines'>;
+type HostsOfRun = Pick<RunSpec, 'hosts' | 'cluster' | 'knownMachines'>;
 
 /**
  * Leaving hosts that no play may touch: those that are away, those that do not say themselves that they belong to this
  * cluster, and those where another machine answers. A record alone is no proof: it may name a mistyped address.
  */
-function leftAsTheyAre(order: Order, found: Found): string[] {
-  const changed = new Set(machineProblems(order, found).map(({ ip }) => ip));
-  const leaving = order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
+function leftAsTheyAre(runSpec: HostsOfRun, found: Found): string[] {
+  const changed = new Set(machineProblems(runSpec, found).map(({ ip }) => ip));
+  const leaving = runSpec.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
   return leaving.filter((ip) => {
     const answer = found.said.get(ip);
     const owner = answer && ownerOf(answer);
-    return changed.has(ip) || !owner || owner.released || owner.clusterId !== order.cluster.id;
+    return changed.has(ip) || !owner || owner.released || owner.clusterId !== runSpec.cluster.id;
   });
 }
 
@@ -26,7 +26,7 @@ function leftAsTheyAre(order: Order, found: Found): string[] {
  * without them. Where a
  * member of etcd counts, the playbook refuses by itself to change an etcd that is not whole.
  */
-function notNeeded({ hosts }: Order, { said, problems }: Found): string[] {
+function notNeeded({ hosts }: HostsOfRun, { said, problems }: Found): string[] {
   const asked = hosts.some(
     ({ member, action }) =>
       isMaster(member) && (action === 'stay' || action === 'change') && said.has(member.ip),
@@ -44,7 +44,7 @@ function notNeeded({ hosts }: Order, { said, problems }: Found): string[] {
  */
 export function isGrave(
   { ip, check }: Pick<PrecheckProblem, 'ip' | 'check'>,
-  { hosts }: Order,
+  { hosts }: HostsOfRun,
   untouched: ReadonlySet<string>,
 ): boolean {
   const leaves = hosts.some(({ member, action }) => member.ip === ip && action === 'leave');
@@ -52,6 +52,6 @@ export function isGrave(
   return check === STALE_RUN || !(leaves || untouched.has(ip)) || (check === 'HostKeyChanged' && !allLeave);
 }
 
-/** Hosts of the order that no play connects to. */
-export const leftAlone = (order: Order, found: Found): Set<string> =>
-  new Set([...leftAsTheyAre(order, found), ...notNeeded(order, found)]);
+/** Hosts of the run spec that no play connects to. */
+export const leftAlone = (runSpec: HostsOfRun, found: Found): Set<string> =>
+  new Set([...leftAsTheyAre(runSpec, found), ...notNeeded(runSpec, found)]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { said } from '#precheck/said.ts';
-import { type Action, machineSeen, type PlannedHost } from '#protocol/order.ts';
+import { type Action, machineSeen, type PlannedHost } from '#protocol/run-spec.ts';
 import { leftAlone } from './left-alone.ts';
 import { machineProblems } from './machines.ts';
 
@@ -27,7 +27,7 @@ describe('a host that is to join under a plan that was agreed to', () => {
 });
 
 describe('a machine that is on record at another address', () => {
-  const order = (action: Action, owner: string) => ({
+  const runSpec = (action: Action, owner: string) => ({
     cluster,
     hosts: [host('10.0.0.22', action)],
     knownMachines: { [machineSeen('id-a')]: owner },
@@ -39,7 +39,7 @@ describe('a machine that is on record at another address', () => {
     ['', 'is on record as a host of a cluster of another namespace'],
   ])('does not join: %s', (owner, says) => {
     const message = expect.stringContaining(says);
-    expect(machineProblems(order('join', owner), saying('10.0.0.22'))).toMatchObject([
+    expect(machineProblems(runSpec('join', owner), saying('10.0.0.22'))).toMatchObject([
       { ip: '10.0.0.22', severity: 'error', message },
     ]);
   });
@@ -47,11 +47,11 @@ describe('a machine that is on record at another address', () => {
   it('is not reset, where the address leaves', () => {
     const ours = '@owner {"clusterId":"c1","released":false}';
     const answer = saying('10.0.0.22', ours);
-    expect([...leftAlone(order('leave', '10.0.0.2'), answer)]).toEqual(['10.0.0.22']);
-    expect([...leftAlone(order('leave', '10.0.0.22'), answer)]).toEqual([]);
+    expect([...leftAlone(runSpec('leave', '10.0.0.2'), answer)]).toEqual(['10.0.0.22']);
+    expect([...leftAlone(runSpec('leave', '10.0.0.22'), answer)]).toEqual([]);
   });
 
   it('stays as it is, where nothing of the host is made anew', () => {
-    expect(machineProblems(order('change', '10.0.0.2'), saying('10.0.0.22'))).toEqual([]);
+    expect(machineProblems(runSpec('change', '10.0.0.2'), saying('10.0.0.22'))).toEqual([]);
   });
 });

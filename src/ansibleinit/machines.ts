@@ -1,23 +1,23 @@
 import type { PrecheckProblem, PrecheckResult } from '#precheck/run.ts';
-import { machineSeen, type RunOrder } from '#protocol/order.ts';
+import { machineSeen, type RunSpec } from '#protocol/run-spec.ts';
 
-type Order = Pick<RunOrder, 'hosts' | 'knownMachines'>;
+type HostsOfRun = Pick<RunSpec, 'hosts' | 'knownMachines'>;
 export type Found = Pick<PrecheckResult, 'said' | 'problems'>;
 
 /** The check that finds a machine on record at another address. */
 export const MACHINE_ON_RECORD = 'machine-on-record';
 
-/** Returns the problems of hosts whose machine is another than the order means, or is on record as another host. */
-export const machineProblems = (order: Order, found: Found): PrecheckProblem[] => [
-  ...changedMachines(order, found),
-  ...machinesOnRecord(order, found),
+/** Returns the problems of hosts whose machine is another than the run spec means, or is on record as another host. */
+export const machineProblems = (runSpec: HostsOfRun, found: Found): PrecheckProblem[] => [
+  ...changedMachines(runSpec, found),
+  ...machinesOnRecord(runSpec, found),
 ];
 
 /**
  * Hosts behind whose address another machine answers than the one that joined, or than was seen there when the plan was
  * agreed to: never wiped, never worked through.
  */
-function changedMachines({ hosts }: Order, { said }: Found): PrecheckProblem[] {
+function changedMachines({ hosts }: HostsOfRun, { said }: Found): PrecheckProblem[] {
   return hosts.flatMap(({ member: { ip }, machineId, seen }): PrecheckProblem[] => {
     const now = said.get(ip)?.text('machineId') ?? '';
     const another = `HostChanged: another machine answers at ${ip}`;
@@ -43,7 +43,7 @@ function changedMachines({ hosts }: Order, { said }: Found): PrecheckProblem[] {
  * Returns problems of hosts that join or leave, and whose machine is on record at another address: as a host of this cluster,
  * it would be reset under its own pods.
  */
-function machinesOnRecord({ hosts, knownMachines = {} }: Order, { said }: Found): PrecheckProblem[] {
+function machinesOnRecord({ hosts, knownMachines = {} }: HostsOfRun, { said }: Found): PrecheckProblem[] {
   return hosts.flatMap(({ member: { ip }, action }): PrecheckProblem[] => {
     const id = said.get(ip)?.text('machineId') ?? '';
     const owner =

@@ -4,7 +4,7 @@ import { HOOK_ARGUMENT } from '#protocol/hook.ts';
 import { deliver, leaveVerdict } from './delivery.ts';
 import { type HookSettings, readHookSettings, runHook } from './hook.ts';
 import { reapOrphans } from './reap.ts';
-import { runOrder } from './run.ts';
+import { carryOut } from './run.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { printing, streaming } from './uplink.ts';
 
@@ -46,9 +46,11 @@ async function attempt(signal: AbortSignal, interrupted: () => number | undefine
     return misconfigured(error);
   }
   const uplink =
-    settings.SERVER_URL === undefined ? printing(print) : streaming(settings, settings.order.run.job, print);
+    settings.SERVER_URL === undefined
+      ? printing(print)
+      : streaming(settings, settings.runSpec.run.job, print);
   try {
-    const report = await runOrder(settings, uplink, signal);
+    const report = await carryOut(settings, uplink, signal);
     await uplink.close(CLOSE_LOG_MS);
     const delivered = await deliver(settings, report);
     // Last, so that a run that dies before its report is told is lost, not judged.

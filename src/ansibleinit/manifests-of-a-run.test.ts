@@ -7,12 +7,12 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { RunEvent } from '#protocol/event.ts';
-import type { RunOrder } from '#protocol/order.ts';
-import { runOrder } from './run.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
+import { carryOut } from './run.ts';
 import type { Settings } from './settings.ts';
 
 /** A run without hosts, so that only what it was given is looked at. */
-const order: RunOrder = {
+const runSpec: RunSpec = {
   task: 'create',
   callback: 'create',
   playbook: 'create.yml',
@@ -40,7 +40,7 @@ afterEach(() => {
 
 async function run(
   text: string,
-  more: { task?: string; playbook?: undefined } | Pick<RunOrder, 'hosts' | 'steps'> = {},
+  more: { task?: string; playbook?: undefined } | Pick<RunSpec, 'hosts' | 'steps'> = {},
   access: Settings['access'] = { knownHosts: '', password: 'x' },
 ) {
   const manifests = [{ name: 'addons/a.yaml', content: gzipSync(text).toString('base64') }];
@@ -51,7 +51,7 @@ async function run(
     TOKEN_FILE: '',
     WORK_DIR: dir,
     TERMINATION_LOG: '',
-    order: { ...order, vars: { manifests }, ...more },
+    runSpec: { ...runSpec, vars: { manifests }, ...more },
     artifacts: { baseUrl: 'http://meta', releases: {} },
     siteVars: {},
     limits: {},
@@ -66,7 +66,7 @@ async function run(
     close: async () => {},
     cancelled: signal,
   };
-  const report = await runOrder(settings, uplink, signal);
+  const report = await carryOut(settings, uplink, signal);
   return { report, told: sent.map(({ message }) => message) };
 }
 const NAMESPACE = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n';

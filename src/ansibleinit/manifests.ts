@@ -19,7 +19,7 @@ const listSchema = z.looseObject({ kind: z.string().regex(/List$/), items: z.arr
 const kindSchema = z.looseObject({ apiVersion: z.string().min(1), kind: z.string().min(1) });
 const namedSchema = z.looseObject({ metadata: z.looseObject({ name: z.string().min(1) }) });
 
-/** Judges files as they stand in an order, without asking anybody. */
+/** Judges files as they stand in a run spec, without asking anybody. */
 export function lookAtManifests(files: readonly ManifestFile[]): ManifestsSeen {
   const seen: ManifestsSeen = { files: [], problems: [] };
   for (const { name, content } of files) {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { RunOrder } from '#protocol/order.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 import { completeInventory } from './playbook-files.ts';
 import { readSettings, type Settings } from './settings.ts';
 
-const order: RunOrder = {
+const runSpec: RunSpec = {
   task: 'create',
   callback: 'create',
   playbook: 'create.yml',
@@ -29,7 +29,7 @@ const settings = (
   TOKEN_FILE: '',
   WORK_DIR: '',
   TERMINATION_LOG: '',
-  order: { ...order, vars: { kube_version: version, ...vars } },
+  runSpec: { ...runSpec, vars: { kube_version: version, ...vars } },
   artifacts: { baseUrl: 'http://meta:32080', releases: { 'v1.34.4': { artifact_files: {} } } },
   siteVars,
   limits: {},

@@ -55,10 +55,10 @@ export function writeFiles(
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Variables of an order over those of the site: maps are merged and lists joined, anything else is the order's. */
-function laidOver(site: Record<string, unknown>, order: Record<string, unknown>): Record<string, unknown> {
+/** Variables of a run spec over those of the site: maps are merged and lists joined, anything else is the run spec's. */
+function laidOver(site: Record<string, unknown>, runSpec: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(order).map(([name, value]) => {
+    Object.entries(runSpec).map(([name, value]) => {
       const under = site[name];
       if (isMap(under) && isMap(value)) return [name, { ...under, ...value }];
       return [name, Array.isArray(under) && Array.isArray(value) ? [...under, ...value] : value];
@@ -66,24 +66,24 @@ function laidOver(site: Record<string, unknown>, order: Record<string, unknown>)
   );
 }
 
-/** The order's inventory with what the Job's pod adds: what hosts install, the site's variables, the pod's own uid. */
+/** The run spec's inventory with what the Job's pod adds: what hosts install, the site's variables, the pod's own uid. */
 export function completeInventory(
   settings: Settings,
   untouched: ReadonlySet<string>,
   sudoAsks: ReadonlySet<string> = new Set(),
 ) {
-  const { order, artifacts, siteVars, access } = settings;
+  const { runSpec, artifacts, siteVars, access } = settings;
   const forbidden = Object.keys(siteVars).filter((name) => name.startsWith('ansible_'));
   if (forbidden.length > 0) throw new Error(`site variables may not set ${forbidden.join(', ')}`);
   if (TEMPLATE.test(JSON.stringify(siteVars)))
     throw new Error(
       'inventory-vars.yaml of ConfigMap matryoshka-site holds template text ({{, {% or {#); leave it out',
     );
-  const version = String(order.vars['kube_version']);
+  const version = String(runSpec.vars['kube_version']);
   const release = artifacts.releases[version];
-  const installs = order.hosts.some(({ action }) => action === 'join');
+  const installs = runSpec.hosts.some(({ action }) => action === 'join');
   if (!release && installs) throw new Error(`there are no artifacts of Kubernetes ${version}`);
-  const { all } = inventoryOf(order, untouched, sudoAsks);
+  const { all } = inventoryOf(runSpec, untouched, sudoAsks);
   return {
     all: {
       ...all,

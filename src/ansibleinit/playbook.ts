@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { type Clock, sleep, systemClock } from '#base/clock.ts';
-import { type Deed, eventFrom, type RunEvent } from '#protocol/event.ts';
+import { eventFrom, type HostResult, type RunEvent } from '#protocol/event.ts';
 import { brake } from './brake.ts';
 import { linesUntil } from './lines.ts';
 import type { PlaybookFiles } from './playbook-files.ts';
@@ -15,7 +15,7 @@ export interface PlaybookResult {
   /** Addresses of hosts that failed or could not be reached, with the last word about them. */
   failed: Map<string, string>;
   /** What was achieved, by address. */
-  did: Map<string, Set<Deed>>;
+  did: Map<string, Set<HostResult>>;
   versions: Map<string, Record<string, string>>;
   /** Steps that came to a host, in order. */
   steps: string[];
@@ -59,7 +59,7 @@ export async function runPlaybook(
 ): Promise<PlaybookResult> {
   const { PLAYBOOKS: directory, WORK_DIR: work, access } = settings;
   const failed = new Map<string, string>();
-  const did = new Map<string, Set<Deed>>();
+  const did = new Map<string, Set<HostResult>>();
   const versions = new Map<string, Record<string, string>>();
   const steps = new Set<string>();
   const busy = new Map<string, string>();
@@ -68,17 +68,17 @@ export async function runPlaybook(
   let lost = false;
   const causes: string[] = [];
   let first = '';
-  const planned = new Set(settings.order.steps.map((step) => step.name));
+  const planned = new Set(settings.runSpec.steps.map((step) => step.name));
   const stopFile = join(work, 'stop');
-  const uncut = settings.order.steps.filter(({ cut }) => cut === 'never').map((step) => step.name);
+  const uncut = settings.runSpec.steps.filter(({ cut }) => cut === 'never').map((step) => step.name);
   const [ended, givenUp, over] = [new AbortController(), new AbortController(), new AbortController()];
   const leaveSoon = () => {
     const late = () => over.abort(new Error('Ansible does not end'));
     void sleep(END_MS, ended.signal, clock).then(late, () => {});
   };
   const cut = new Set<string>();
-  const achieved = (ip: string, deeds: readonly Deed[]) =>
-    did.set(ip, new Set([...(did.get(ip) ?? []), ...deeds]));
+  const achieved = (ip: string, results: readonly HostResult[]) =>
+    did.set(ip, new Set([...(did.get(ip) ?? []), ...results]));
   const sshArgs = `-o UserKnownHostsFile=${files.knownHosts} -o StrictHostKeyChecking=yes -o ControlMaster=auto -o ControlPersist=60s -o ConnectTimeout=15 -o ServerAliveInterval=10 -o ServerAliveCountMax=3`;
   signal.addEventListener('abort', leaveSoon, { once: true });
   const child = execa('ansible-playbook', ['-i', files.inventory, join(directory, name)], {
@@ -137,7 +137,7 @@ export async function runPlaybook(
     else if (event.host !== undefined) busy.delete(event.host);
     if (event.event === 'unreachable') lost = true;
     if (event.host !== undefined && event.did) achieved(event.host, event.did);
-    for (const [ip, deeds] of Object.entries(event.did_for ?? {})) achieved(ip, deeds);
+    for (const [ip, results] of Object.entries(event.did_for ?? {})) achieved(ip, results);
     if (event.host !== undefined && event.versions)
       versions.set(event.host, { ...versions.get(event.host), ...event.versions });
     if (event.event === 'failed' || event.event === 'unreachable') {

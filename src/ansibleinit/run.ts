@@ -29,24 +29,24 @@ class Failure extends Error {
 }
 
 /**
- * One run from order to report: look at every host, run the playbook (which takes them first), bring what is asked for.
+ * One run from run spec to report: look at every host, run the playbook (which takes them first), bring what is asked for.
  * The run succeeded when its playbook says that it is complete and every host that joins or changes did. Rejects only
  * when `signal` aborts: then nobody knows how far it came, and no verdict may be given. A run that is cancelled starts
  * nothing more, and reports how far it came.
  */
-export async function runOrder(settings: Settings, uplink: Uplink, signal: AbortSignal): Promise<Report> {
-  const { order, artifacts } = settings;
+export async function carryOut(settings: Settings, uplink: Uplink, signal: AbortSignal): Promise<Report> {
+  const { runSpec, artifacts } = settings;
   const say = (event: 'info' | 'precheck', message: string, host?: string) =>
     uplink.send({ time: new Date().toISOString(), event, message, ...(host === undefined ? {} : { host }) });
   const { baseUrl: url } = artifacts;
   const checked = checkedHosts(settings);
-  say('info', announcement(order, checked));
-  const looking = precheck(checked, order.precheck === 'all' ? checks : [], {
+  say('info', announcement(runSpec, checked));
+  const looking = precheck(checked, runSpec.precheck === 'all' ? checks : [], {
     limits: settings.limits,
-    networks: ['pod_cidr', 'service_cidr'].map((name) => String(order.vars[name] ?? '')),
-    podNetwork: order.vars['network'] === undefined ? undefined : String(order.vars['network']),
+    networks: ['pod_cidr', 'service_cidr'].map((name) => String(runSpec.vars[name] ?? '')),
+    podNetwork: runSpec.vars['network'] === undefined ? undefined : String(runSpec.vars['network']),
     artifactUrl: url.startsWith('http') ? `${url}/healthz` : undefined,
-    keep: new Set(order.hosts.filter(({ member }) => isMaster(member)).map(({ member }) => member.ip)),
+    keep: new Set(runSpec.hosts.filter(({ member }) => isMaster(member)).map(({ member }) => member.ip)),
   });
   const found = await unlessCancelled(looking, uplink.cancelled, NOTHING);
   const findings: Findings = {
@@ -56,27 +56,27 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
     versions: new Map(),
     steps: [],
     cutShort: false,
-    untouched: leftAlone(order, found),
+    untouched: leftAlone(runSpec, found),
   };
-  const ahead = hostsAhead(order, found);
+  const ahead = hostsAhead(runSpec, found);
   try {
-    if (order.playbook !== undefined && uplink.cancelled.aborted)
+    if (runSpec.playbook !== undefined && uplink.cancelled.aborted)
       throw new Failure(CANCELLED, 'it stopped before any host was changed');
-    const problems = [...found.problems, ...ahead.problems, ...machineProblems(order, found)];
+    const problems = [...found.problems, ...ahead.problems, ...machineProblems(runSpec, found)];
     for (const { ip, check, severity, message } of problems)
       say('precheck', `${severity}: ${check}: ${message}`, ip);
     weigh(problems, settings, findings);
-    const manifests = lookAtManifests(manifestFilesIn(order.vars));
+    const manifests = lookAtManifests(manifestFilesIn(runSpec.vars));
     if (manifests.problems.length > 0) throw new Failure('ManifestsInvalid', manifests.problems.join('; '));
     for (const file of manifests.files) say('info', `to be applied in the cluster: ${file}`);
-    if (order.playbook !== undefined) await play(order.playbook, settings, uplink, signal, findings);
+    if (runSpec.playbook !== undefined) await play(runSpec.playbook, settings, uplink, signal, findings);
     const kubeconfig = await kubeconfigFrom(settings, found).catch((error: unknown) => {
-      // After a playbook that succeeded, what cannot be had now is fetched later; only an errand must bring it.
-      if (order.playbook === undefined) throw error;
+      // After a playbook that succeeded, what cannot be had now is fetched later; only an auxiliary Job must bring it.
+      if (runSpec.playbook === undefined) throw error;
       say('info', `the kubeconfig could not be read: ${messageOf(error)}`);
       return undefined;
     });
-    const hosts = hostReports(order, findings, true);
+    const hosts = hostReports(runSpec, findings, true);
     const bad = hosts.filter(({ ok }) => !ok).map(({ ip }) => ip);
     return {
       success: true,
@@ -92,7 +92,7 @@ export async function runOrder(settings: Settings, uplink: Uplink, signal: Abort
     say('info', `${reason}: ${message}`);
     const { steps, cutShort } = findings;
     const hostsAt = ahead.sequence === undefined ? {} : { hostsAt: Math.min(ahead.sequence, MAX_SEQUENCE) };
-    const hosts = hostReports(order, findings, false);
+    const hosts = hostReports(runSpec, findings, false);
     return { success: false, reason, message, hosts, steps, cutShort, ...hostsAt };
   } finally {
     for (const connection of found.connections.values()) connection.close();
@@ -140,12 +140,12 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A problem of a host that is needed ends the run, all problems in one message. */
 function weigh(
   problems: readonly PrecheckProblem[],
-  { order }: Settings,
+  { runSpec }: Settings,
   { failures, untouched }: Findings,
 ): void {
   const errors = problems.filter(({ severity }) => severity === 'error');
   for (const { ip, message } of errors) failures.set(ip, message);
-  const grave = errors.filter((problem) => isGrave(problem, order, untouched));
+  const grave = errors.filter((problem) => isGrave(problem, runSpec, untouched));
   if (grave.length === 0) return;
   const first = grave[0]?.check ?? '';
   const reason = REASONS[first] ?? 'PrecheckFailed';
@@ -159,7 +159,7 @@ async function play(
   signal: AbortSignal,
   findings: Findings,
 ): Promise<void> {
-  const { order, access } = settings;
+  const { runSpec, access } = settings;
   const { found, failures, untouched, played, versions } = findings;
   signal.throwIfAborted();
   for (const ip of untouched)
@@ -190,7 +190,7 @@ async function play(
   if (uplink.cancelled.aborted && !result.complete)
     throw new Failure(CANCELLED, `it stopped at step "${result.play}"`);
   const leaves = new Set(
-    order.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip),
+    runSpec.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip),
   );
   // Of hosts that leave, one that fails does not keep the others; the controller remembers it as unclean.
   const others = [...result.failed.keys()].some((ip) => !leaves.has(ip));
@@ -198,14 +198,14 @@ async function play(
     throw new Failure(refusalIn(result.message) ?? 'OperationFailed', result.message);
 }
 
-async function kubeconfigFrom({ order }: Settings, found: PrecheckResult): Promise<string | undefined> {
-  if (!order.brings.includes('kubeconfig')) return undefined;
-  const masters = order.hosts.filter(({ member, action }) => isMaster(member) && action !== 'leave');
+async function kubeconfigFrom({ runSpec }: Settings, found: PrecheckResult): Promise<string | undefined> {
+  if (!runSpec.brings.includes('kubeconfig')) return undefined;
+  const masters = runSpec.hosts.filter(({ member, action }) => isMaster(member) && action !== 'leave');
   const ready = await firstReady(masters, found.connections);
   if (!ready) throw new Failure('KubeconfigMissing', 'no control plane host answered');
-  const { address, name } = order.endpoint;
+  const { address, name } = runSpec.endpoint;
   // With nothing before the API servers it leads to one that answers. Without an address the endpoint's name is one that
   // resolves for everybody.
   const own = masters.some(({ member }) => member.ip === address);
-  return fetchKubeconfig(ready.connection, (own ? '' : address || name) || ready.ip, order.cluster);
+  return fetchKubeconfig(ready.connection, (own ? '' : address || name) || ready.ip, runSpec.cluster);
 }

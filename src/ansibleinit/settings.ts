@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Limits } from '#precheck/check.ts';
 import { checks } from '#precheck/index.ts';
 import { limitsOf } from '#precheck/limits.ts';
-import { ORDER_FILE, type RunOrder, runOrderSchema } from '#protocol/order.ts';
+import { ORDER_FILE, type RunSpec, runOrderSchema } from '#protocol/run-spec.ts';
 
 const artifactsSchema = z.object({
   baseUrl: z.string(),
@@ -20,7 +20,7 @@ const kubeletSchema = z.object({
   failSwapOn: z.boolean().optional(),
 });
 
-/** Settings of the program. The work is in the order; the environment only says where things are. */
+/** Settings of the program. The work is in the run spec; the environment only says where things are. */
 const environmentSchema = z.object({
   POD_UID: z.string(),
   /** Absent when run by hand: the report then goes to REPORT_FILE. */
@@ -41,9 +41,9 @@ export interface RunAccess {
   registryLogin?: string;
 }
 
-/** Everything that one run was told, from its order, its environment and its mounts. */
+/** Everything that one run was told, from its run spec, its environment and its mounts. */
 export interface Settings extends z.infer<typeof environmentSchema> {
-  order: RunOrder;
+  runSpec: RunSpec;
   artifacts: SiteArtifacts;
   /** The site's own values of role variables. */
   siteVars: Record<string, unknown>;
@@ -60,13 +60,13 @@ function readOptional(path: string): string | undefined {
   }
 }
 
-/** The order in a file. Throws where there is none, or none that can be used. */
-export function readOrder(path: string): RunOrder {
+/** The run spec in a file. Throws where there is none, or none that can be used. */
+export function readRunSpec(path: string): RunSpec {
   const text = readOptional(path);
-  if (text === undefined) throw new Error(`there is no order at ${path}`);
+  if (text === undefined) throw new Error(`there is no run spec at ${path}`);
   const parsed = runOrderSchema.safeParse(JSON.parse(text));
   if (!parsed.success)
-    throw new Error(`the order at ${path} is not usable: ${z.prettifyError(parsed.error)}`);
+    throw new Error(`the run spec at ${path} is not usable: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 
@@ -93,7 +93,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const { precheck_limits: limits, ...roleVars } = siteVars;
   return {
     ...parsed,
-    order: readOrder(join(etc, 'access', ORDER_FILE)),
+    runSpec: readRunSpec(join(etc, 'access', ORDER_FILE)),
     artifacts: artifactsSchema.parse(JSON.parse(readOptional(join(etc, 'site/artifacts.json')) ?? '{}')),
     siteVars: roleVars,
     limits: limitsOf(checks, {

@@ -36,8 +36,8 @@ export const labels = {
   job: `${GROUP}/job`,
   /** The namespace of the cluster whose log a ConfigMap heads; its logs have one budget. */
   clusterNamespace: `${GROUP}/cluster-namespace`,
-  /** The errand that a Job runs beside operations. */
-  errand: `${GROUP}/errand`,
+  /** The auxiliary Job that a Job runs beside operations. */
+  auxiliary: `${GROUP}/errand`,
   /**
    * What an object of ours in the operator's namespaces is for: `attempt`, `host`, `cluster state Secret`, `log`, `log-part`,
    * `report`.

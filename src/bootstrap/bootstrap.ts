@@ -9,7 +9,7 @@ import { siteArtifacts } from '#artifacts/site.ts';
 import { materialise, parseSource } from '#artifacts/source.ts';
 import { shortHash } from '#base/canonical.ts';
 import { UsageError } from '#base/errors.ts';
-import type { RunOrder } from '#protocol/order.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { parseKubeConfig } from '#runtime/kubeconfig/kube-config.ts';
 import { connect, type SshConnection } from '#ssh/connection.ts';
@@ -104,7 +104,7 @@ export async function bootstrap(
     const making = runHere(
       {
         image: options.runnerImage,
-        order: (sequence) => orderOf(options, release.kubernetes, sequence),
+        runSpec: (sequence) => orderOf(options, release.kubernetes, sequence),
         artifacts: siteArtifacts(`file://${HOST_ARTIFACTS}`, sums),
         inventoryVars,
         privateKey,
@@ -218,8 +218,8 @@ function readNeeded(path: string, flag: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** The order that a Job would get: one host that is control plane and worker at once. */
-function orderOf(options: BootstrapOptions, version: string, sequence: number): RunOrder {
+/** The run spec that a Job would get: one host that is control plane and worker at once. */
+function orderOf(options: BootstrapOptions, version: string, sequence: number): RunSpec {
   const { host: ip, port, user, nodeName: name } = options;
   const member: Member = { ip, port, user, name, duties: [...DUTIES] };
   return {

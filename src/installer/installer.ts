@@ -1,7 +1,7 @@
 import type { KubeObject, Resource } from '#api/meta.ts';
 import type { Clock } from '#base/clock.ts';
-import type { RunOrder } from '#protocol/order.ts';
 import type { Report } from '#protocol/report.ts';
+import type { RunSpec } from '#protocol/run-spec.ts';
 import type { Informer, InformerView } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 
@@ -12,8 +12,8 @@ export interface AttemptRef {
   attempt: number;
   /** Name of the Job: `<prefix>-<id>-<attempt>`. */
   job: string;
-  /** Set where the run is an errand beside operations, and which. */
-  errand?: string;
+  /** Set where the run is an auxiliary Job beside operations, and which. */
+  auxiliary?: string;
   /** It was removed, and its pod may still work, until then (RFC 3339). */
   leavesBy?: string;
 }
@@ -31,7 +31,7 @@ export interface Access {
 
 /** Everything that a run needs; a snapshot, so later edits do not touch it. */
 export interface Attempt extends AttemptRef {
-  order: RunOrder;
+  runSpec: RunSpec;
   /** Text of a user's own playbook, which is run in the place of ours; such a run reports to nobody. */
   hook?: string;
   deadlineSeconds: number;

@@ -6,7 +6,7 @@ import { planFor } from './plan-for.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
-import { apart, ip, plan, records, spec } from './testing/planned.fixture.ts';
+import { externalEtcd, ip, plan, records, spec } from './testing/planned.fixture.ts';
 
 describe('control planes', () => {
   it('that join change the way of every host that stays, after etcd was found whole', () => {
@@ -40,9 +40,9 @@ describe('control planes', () => {
       planFor(replace, { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } })
         .hosts.filter(({ mayBeAway }) => mayBeAway)
         .map(({ member }) => member.ip);
-    const from = apart([1, 2, 3], [4, 5, 6], [7]);
-    expect(away(from, apart([1, 2, 8], [4, 5, 6], [7]))).toEqual([ip(1), ip(2), ip(7)]);
-    expect(away(from, apart([1, 2, 3], [4, 5, 8], [7]))).toEqual([]);
+    const from = externalEtcd([1, 2, 3], [4, 5, 6], [7]);
+    expect(away(from, externalEtcd([1, 2, 8], [4, 5, 6], [7]))).toEqual([ip(1), ip(2), ip(7)]);
+    expect(away(from, externalEtcd([1, 2, 3], [4, 5, 8], [7]))).toEqual([]);
   });
 
   it('behind a load balancer of the site leave the others alone', () => {

@@ -1,7 +1,7 @@
 import { type HostRecord, isMember } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster, type Member, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
-import { type PlannedHost, stays } from '#protocol/order.ts';
+import { type PlannedHost, stays } from '#protocol/run-spec.ts';
 import { DRAIN_NODES } from './drain.ts';
 import { etcdChangesApart } from './etcd.ts';
 import type { Situation, StepPlan } from './plan-for.ts';

@@ -1,7 +1,7 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
-import { joins, type PlannedHost } from '#protocol/order.ts';
+import { joins, type PlannedHost } from '#protocol/run-spec.ts';
 import { isApart, issueCertificates } from './etcd.ts';
 import { APPLY_MANIFESTS, manifestsOf } from './manifests.ts';
 import { named, type Operation, resetHosts } from './operation.ts';

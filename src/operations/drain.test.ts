@@ -4,10 +4,10 @@ import { specSchema } from '#api/kubernetes-cluster.ts';
 import { drainVars } from '#protocol/drain-vars.ts';
 import { infer } from './infer.ts';
 import { planFor } from './plan-for.ts';
+import { planHash } from './plan-hash.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
-import { sealOf } from './seal.ts';
 import { specHashOf } from './spec-hash.ts';
 import { ip, records, spec } from './testing/planned.fixture.ts';
 import { validateSpec } from './validate.ts';
@@ -46,7 +46,7 @@ describe('settings of a drain', () => {
   });
 
   it('make another plan, where nodes leave', () => {
-    const hash = (drain?: Drain) => sealOf('scale-down', planned(drain), 1);
+    const hash = (drain?: Drain) => planHash('scale-down', planned(drain), 1);
     expect(hash({ force: true })).not.toBe(hash());
     expect(hash({ timeoutSeconds: 5 })).not.toBe(hash({ timeoutSeconds: 6 }));
   });

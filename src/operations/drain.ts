@@ -1,7 +1,7 @@
 import { drainSchema } from '#api/drain.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
-import type { Step } from '#protocol/order.ts';
+import type { Step } from '#protocol/run-spec.ts';
 
 /** How nodes that leave are drained (`spec.cluster.drain`): the step, and what people should know before it. */
 

@@ -7,7 +7,7 @@ import { planFor } from './plan-for.ts';
 import { replace } from './replace.ts';
 import { scaleDown } from './scale-down.ts';
 import { scaleUp } from './scale-up.ts';
-import { apart, ip, plan, records, spec } from './testing/planned.fixture.ts';
+import { externalEtcd, ip, plan, records, spec } from './testing/planned.fixture.ts';
 import { validateSpec } from './validate.ts';
 
 describe('etcd on hosts of its own', () => {
@@ -16,12 +16,16 @@ describe('etcd on hosts of its own', () => {
     const stepsOf = (wanted: ReturnType<typeof spec>) =>
       planFor(create, { spec: wanted, applied: undefined, hosts: [], offer }).steps.map(({ name }) => name);
     const apartOnly = ['Issue certificates for etcd', 'Start etcd', 'Start the control plane'];
-    expect(stepsOf(apart([1], [4, 5, 6]))).toEqual(expect.arrayContaining(apartOnly));
+    expect(stepsOf(externalEtcd([1], [4, 5, 6]))).toEqual(expect.arrayContaining(apartOnly));
     expect(stepsOf(spec([1], [])).filter((name) => apartOnly.includes(name))).toEqual([]);
   });
 
   it('gets members before API servers ask them, one after the other', () => {
-    const { does, steps, at } = plan(scaleUp, apart([1, 2], [4], [7]), apart([1, 2], [4, 5, 6], [7]));
+    const { does, steps, at } = plan(
+      scaleUp,
+      externalEtcd([1, 2], [4], [7]),
+      externalEtcd([1, 2], [4, 5, 6], [7]),
+    );
     expect(does).toEqual({
       ...{ [ip(1)]: 'change', [ip(2)]: 'change', [ip(4)]: 'stay' },
       ...{ [ip(5)]: 'join', [ip(6)]: 'join' },
@@ -43,14 +47,14 @@ describe('etcd on hosts of its own', () => {
   });
 
   it('is what API servers are led to by every change, since a try may have been cut short before that', () => {
-    const { at, steps } = plan(scaleUp, apart([1, 2], [4], [7]), apart([1, 2], [4], [7, 8]));
+    const { at, steps } = plan(scaleUp, externalEtcd([1, 2], [4], [7]), externalEtcd([1, 2], [4], [7, 8]));
     expect(at('Lead API servers to etcd')).toEqual([1, 2]);
     expect(steps).not.toContain('Check etcd');
     expect(plan(scaleUp, spec([1], [7]), spec([1], [7, 8])).steps).not.toContain('Lead API servers to etcd');
   });
 
   it('loses members after API servers have left them', () => {
-    const { steps, at } = plan(scaleDown, apart([1], [4, 5, 6]), apart([1], [5]));
+    const { steps, at } = plan(scaleDown, externalEtcd([1], [4, 5, 6]), externalEtcd([1], [5]));
     const order = ['Check etcd', 'Lead API servers to etcd', 'Remove members of etcd', 'Reset hosts'];
     expect(steps.filter((name) => order.includes(name))).toEqual(order);
     expect(at('Remove members of etcd')).toEqual([1, 5]);
@@ -58,7 +62,7 @@ describe('etcd on hosts of its own', () => {
   });
 
   it('has one plan, in whatever order the records come', () => {
-    const [applied, wanted] = [apart([1], [4, 5, 6]), apart([1], [5])];
+    const [applied, wanted] = [externalEtcd([1], [4, 5, 6]), externalEtcd([1], [5])];
     const of = (hosts: ReturnType<typeof records>) =>
       planFor(scaleDown, { spec: wanted, applied, hosts, offer: { versions: ['v1.34.4'] } });
     expect(of(records(applied).reverse())).toEqual(of(records(applied)));
@@ -66,16 +70,16 @@ describe('etcd on hosts of its own', () => {
 
   it('is told to control planes that come, and need not answer where only a worker comes', () => {
     const etcd = { [ip(4)]: 'stay', [ip(5)]: 'stay', [ip(6)]: 'stay' };
-    const more = plan(scaleUp, apart([1], [4, 5, 6]), apart([1], [4, 5, 6], [7]));
+    const more = plan(scaleUp, externalEtcd([1], [4, 5, 6]), externalEtcd([1], [4, 5, 6], [7]));
     expect(more.does).toEqual({ [ip(1)]: 'stay', ...etcd, [ip(7)]: 'join' });
     expect(more.steps).not.toContain('Check etcd');
-    const { does, steps } = plan(scaleUp, apart([1], [4, 5, 6]), apart([1, 2], [4, 5, 6]));
+    const { does, steps } = plan(scaleUp, externalEtcd([1], [4, 5, 6]), externalEtcd([1, 2], [4, 5, 6]));
     expect(does).toEqual({ [ip(1)]: 'change', [ip(2)]: 'join', ...etcd });
     expect(steps).not.toContain('Check etcd');
   });
 
   it('is asked about control planes that leave, as a move may have left members beside them', () => {
-    const { steps, at } = plan(scaleDown, apart([1, 2], [4, 5, 6]), apart([1], [4, 5, 6]));
+    const { steps, at } = plan(scaleDown, externalEtcd([1, 2], [4, 5, 6]), externalEtcd([1], [4, 5, 6]));
     expect(steps).toEqual([
       'Take hosts',
       'Check etcd',
@@ -90,17 +94,17 @@ describe('etcd on hosts of its own', () => {
   });
 
   it('has a member replaced: a dead one leaves before its successor comes', () => {
-    const { steps, does } = plan(replace, apart([1], [4, 5, 6]), apart([1], [7, 5, 6]));
+    const { steps, does } = plan(replace, externalEtcd([1], [4, 5, 6]), externalEtcd([1], [7, 5, 6]));
     const order = ['Remove dead members of etcd', 'Add members of etcd', 'Lead API servers to etcd'];
     expect(steps.filter((name) => [...order, 'Remove members of etcd'].includes(name))).toEqual([
       ...order,
       'Remove members of etcd',
     ]);
     expect([does[ip(4)], does[ip(7)]]).toEqual(['leave', 'join']);
-    expect(plan(replace, apart([1], [4, 5, 6]), apart([1], [7, 8, 6])).refused.join()).toContain(
-      'replaces 2 etcd members at once',
-    );
-    expect(plan(replace, apart([1], [4]), apart([1], [7])).refused.join()).toContain(
+    expect(
+      plan(replace, externalEtcd([1], [4, 5, 6]), externalEtcd([1], [7, 8, 6])).refused.join(),
+    ).toContain('replaces 2 etcd members at once');
+    expect(plan(replace, externalEtcd([1], [4]), externalEtcd([1], [7])).refused.join()).toContain(
       'would leave none of the present members of etcd',
     );
   });
@@ -118,12 +122,16 @@ describe('a second try of a creation', () => {
       `spec.cluster.masterList: ${ip(2)}`,
       `spec.cluster.masterList: ${ip(3)}`,
     ]);
-    expect(tried(apart([1], [4, 5, 6]), apart([1], [4, 5, 7]))).toEqual([`spec.cluster.etcdList: ${ip(6)}`]);
+    expect(tried(externalEtcd([1], [4, 5, 6]), externalEtcd([1], [4, 5, 7]))).toEqual([
+      `spec.cluster.etcdList: ${ip(6)}`,
+    ]);
   });
 
   it('keeps those whom a control plane that stays asks', () => {
-    expect(tried(apart([1], [4]), apart([1], [7]))).toEqual([`spec.cluster.etcdList: ${ip(4)}`]);
-    expect(tried(apart([1], [4]), apart([2], [7]))).toEqual([]);
+    expect(tried(externalEtcd([1], [4]), externalEtcd([1], [7]))).toEqual([
+      `spec.cluster.etcdList: ${ip(4)}`,
+    ]);
+    expect(tried(externalEtcd([1], [4]), externalEtcd([2], [7]))).toEqual([]);
   });
 
   it('may leave all of them', () => {
@@ -133,7 +141,7 @@ describe('a second try of a creation', () => {
 
 describe('a move of etcd', () => {
   it('waits for its word', () => {
-    expect(infer(spec([1], []), apart([1], [4, 5, 6]))).toMatchObject({
+    expect(infer(spec([1], []), externalEtcd([1], [4, 5, 6]))).toMatchObject({
       kind: 'needs-confirmation',
       message: expect.stringContaining('"moving-etcd"'),
     });
@@ -143,7 +151,7 @@ describe('a move of etcd', () => {
     const { does, steps, at, refused } = plan(
       moveEtcd,
       spec([1, 2, 3], [9]),
-      apart([1, 2, 3], [4, 5, 6], [9]),
+      externalEtcd([1, 2, 3], [4, 5, 6], [9]),
     );
     expect(refused).toEqual([]);
     expect(does).toEqual({
@@ -166,7 +174,7 @@ describe('a move of etcd', () => {
   });
 
   it('goes back the same way, and frees the hosts', () => {
-    const { does, at, steps } = plan(moveEtcd, apart([1], [4, 5, 6]), spec([1], []));
+    const { does, at, steps } = plan(moveEtcd, externalEtcd([1], [4, 5, 6]), spec([1], []));
     expect(does).toEqual({ [ip(1)]: 'change', [ip(4)]: 'leave', [ip(5)]: 'leave', [ip(6)]: 'leave' });
     expect(at('Add members of etcd')).toEqual([1]);
     expect(steps).not.toContain('Stop etcd on control planes');
@@ -174,9 +182,9 @@ describe('a move of etcd', () => {
   });
 
   it.each([
-    ['nothing moves', apart([1], [4]), apart([1], [4, 5, 6]), 'leaves etcd where it is'],
-    ['a worker is to be a member', spec([1], [7]), apart([1], [7], [7]), 'cannot be changed'],
-    ['a worker comes as well', spec([1], []), apart([1], [4], [7]), 'cannot be changed'],
+    ['nothing moves', externalEtcd([1], [4]), externalEtcd([1], [4, 5, 6]), 'leaves etcd where it is'],
+    ['a worker is to be a member', spec([1], [7]), externalEtcd([1], [7], [7]), 'cannot be changed'],
+    ['a worker comes as well', spec([1], []), externalEtcd([1], [4], [7]), 'cannot be changed'],
   ])('is refused where %s', (_why, from, to, reason) => {
     expect(plan(moveEtcd, from, to).refused.join()).toContain(reason);
   });
@@ -226,7 +234,7 @@ describe('a move of etcd', () => {
     });
 
     it('is asked again where the hosts that it was to leave are wanted', () => {
-      const here = apart([1, 2, 3], [4]);
+      const here = externalEtcd([1, 2, 3], [4]);
       const hosts = left(here, { 4: 'Leaving' });
       expect(refused(moveEtcd, here, hosts).refusals).toEqual([]);
       expect(refused(moveEtcd, here, left(here, {})).refusals).not.toEqual([]);
@@ -235,7 +243,7 @@ describe('a move of etcd', () => {
 
     it.each(['Leaving', 'Held'] as const)('waits for control planes and workers that are %s', (state) => {
       const before = spec([1, 2, 3], [9]);
-      const to = apart([1, 2, 3], [4], [9]);
+      const to = externalEtcd([1, 2, 3], [4], [9]);
       const of = (host: number) =>
         planFor(moveEtcd, {
           spec: to,
@@ -264,23 +272,27 @@ describe('a spec with etcd on other hosts', () => {
     validateSpec(of, { versions: ['v1.34.4'] }).map(({ field, reason }) => `${field}: ${reason}`);
 
   it('may have two API servers', () => {
-    expect(problemsOf(apart([1, 2], [4, 5, 6]))).toEqual([]);
+    expect(problemsOf(externalEtcd([1, 2], [4, 5, 6]))).toEqual([]);
   });
 
   it.each([
-    ['two members', apart([1], [4, 5]), 'etcdList: names 2 hosts of etcd; 2 members bear the loss of 0'],
+    [
+      'two members',
+      externalEtcd([1], [4, 5]),
+      'etcdList: names 2 hosts of etcd; 2 members bear the loss of 0',
+    ],
     [
       'some of the control planes',
-      apart([1, 2, 3], [1, 4, 5]),
+      externalEtcd([1, 2, 3], [1, 4, 5]),
       'etcdList: names 10.0.0.1, which masterList names',
     ],
-    ['a part of the control planes', apart([1, 2, 3], [1]), 'the same hosts as masterList, or none'],
+    ['a part of the control planes', externalEtcd([1, 2, 3], [1]), 'the same hosts as masterList, or none'],
   ])('is refused with %s', (_what, of, problem) => {
     expect(problemsOf(of).join()).toContain(problem);
   });
 
   it('has no labels where no node stands for a host', () => {
-    const marked = apart([1], [4]);
+    const marked = externalEtcd([1], [4]);
     marked.cluster.etcdList = [{ ip: ip(4), labels: { 'example.com/rack': 'r1' } }];
     expect(problemsOf(marked)).toEqual([expect.stringContaining('no node stands for a host of etcd alone')]);
   });

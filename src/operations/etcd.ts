@@ -1,7 +1,7 @@
 import { type HostRecord, isMember, stateOf } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster, membersOf } from '#api/member.ts';
 import { remembered } from '#base/remembered.ts';
-import { joins, leaves, type PlannedHost, stays } from '#protocol/order.ts';
+import { joins, leaves, type PlannedHost, stays } from '#protocol/run-spec.ts';
 import type { Situation, StepPlan } from './plan-for.ts';
 
 /** What operations share that change the members of etcd, beside the control planes or on hosts of their own. */

@@ -6,7 +6,7 @@ import { hooksOf } from './hooks.ts';
 import { operations } from './index.ts';
 import { infer } from './infer.ts';
 import { planFor } from './plan-for.ts';
-import { outlineOf, sealOf } from './seal.ts';
+import { outlineOf, planHash } from './plan-hash.ts';
 import { validateSpec } from './validate.ts';
 
 const file = (key: string) => ({ configMap: 'hooks', key, sha256: 'a'.repeat(64) });
@@ -52,7 +52,7 @@ describe('hooks', () => {
       spec({ postCreate: [file('a')] }),
       spec({ postCreate: [file('b')] }),
     ];
-    const seals = [without, one, other].map((wanted) => sealOf('create', planned(wanted), 0));
+    const seals = [without, one, other].map((wanted) => planHash('create', planned(wanted), 0));
     expect(new Set(seals).size).toBe(3);
     const plan = planned(one);
     expect(outlineOf(plan, 0).steps.at(-1)).toBe('Hook postCreate[0]');

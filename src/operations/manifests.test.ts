@@ -5,9 +5,9 @@ import { create } from './create.ts';
 import { infer } from './infer.ts';
 import { APPLY_MANIFESTS } from './manifests.ts';
 import { type Plan, planFor } from './plan-for.ts';
+import { planHash } from './plan-hash.ts';
 import { resolveSpec } from './resolve.ts';
 import { scaleUp } from './scale-up.ts';
-import { sealOf } from './seal.ts';
 import { records } from './testing/planned.fixture.ts';
 
 const offer = { versions: ['v1.34.4'] };
@@ -41,7 +41,7 @@ it('are named by the plan, and another text is another plan', () => {
       reason: 'files are applied with the rights of an administrator of the cluster: addons/crds.yaml',
     },
   ]);
-  expect(sealOf('create', other, 0)).not.toBe(sealOf('create', plan, 0));
+  expect(planHash('create', other, 0)).not.toBe(planHash('create', plan, 0));
 });
 
 it('are applied by no other operation', () => {

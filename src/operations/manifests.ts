@@ -1,7 +1,7 @@
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { PinnedFile } from '#api/pinned-file.ts';
 import type { Problem } from '#base/errors.ts';
-import type { Step } from '#protocol/order.ts';
+import type { Step } from '#protocol/run-spec.ts';
 
 /** A user's own manifests (`spec.addons.manifests`), which a creation applies, and no other operation. */
 

@@ -1,7 +1,7 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
-import { joins, leaves, stays } from '#protocol/order.ts';
+import { joins, leaves, stays } from '#protocol/run-spec.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
 import { masterStays } from './control-planes.ts';
 import {

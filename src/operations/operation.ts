@@ -1,7 +1,7 @@
 import type { Spec } from '#api/kubernetes-cluster.ts';
 import { type OperationName, type Phase, WORDS, type Words } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
-import { type Brings, leaves, type RunOrder } from '#protocol/order.ts';
+import { type Brings, leaves, type RunSpec } from '#protocol/run-spec.ts';
 import type { ChangeKind } from './changes.ts';
 import type { Planning, Situation, StepPlan } from './plan-for.ts';
 import type { EditRequest } from './request.ts';
@@ -30,7 +30,7 @@ export interface Operation {
   mayChange: readonly ChangeKind[];
   /** The effect of an edit without a word: the operation starts, or waits for its word. */
   declared: 'starts' | 'waits';
-  precheck: RunOrder['precheck'];
+  precheck: RunSpec['precheck'];
   /** Results that a success must leave behind. */
   brings: readonly Brings[];
   planning: Planning;

@@ -4,7 +4,7 @@ import type { Spec } from '#api/kubernetes-cluster.ts';
 import { type Member, membersOf } from '#api/member.ts';
 import type { OperationName } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
-import type { PlannedHost, Step } from '#protocol/order.ts';
+import type { PlannedHost, Step } from '#protocol/run-spec.ts';
 import { drainWarnings } from './drain.ts';
 import { hooksOf, hookWarnings, type PlannedHook } from './hooks.ts';
 import { manifestWarnings } from './manifests.ts';

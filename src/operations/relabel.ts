@@ -2,7 +2,7 @@ import { canonicalIp, type HostEntry, type ListName } from '#api/host.ts';
 import { type HostRecord, stateOf } from '#api/host-record.ts';
 import { isMaster, type Member } from '#api/member.ts';
 import { canonicalJson } from '#base/canonical.ts';
-import type { PlannedHost } from '#protocol/order.ts';
+import type { PlannedHost } from '#protocol/run-spec.ts';
 import { onlyChanges } from './changes.ts';
 import { named, type Operation } from './operation.ts';
 import { type Edit, editRequest, hostList, required, retryField } from './request.ts';

@@ -3,7 +3,7 @@ import { stateOf } from '#api/host-record.ts';
 import { infer } from './infer.ts';
 import { planFor } from './plan-for.ts';
 import { repair } from './repair.ts';
-import { apart, ip, plan, records, spec } from './testing/planned.fixture.ts';
+import { externalEtcd, ip, plan, records, spec } from './testing/planned.fixture.ts';
 
 const three = spec([1, 2, 3], [7, 8]);
 
@@ -33,7 +33,7 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
 });
 
 it('puts back members of etcd on hosts of their own first, one at a time, and lets each host be away', () => {
-  const of = apart([1], [4, 5, 6], [4, 7]);
+  const of = externalEtcd([1], [4, 5, 6], [4, 7]);
   const { hosts, steps } = planFor(repair, {
     spec: of,
     applied: of,

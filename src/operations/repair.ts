@@ -1,6 +1,6 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd, isEtcdOnly, isMaster } from '#api/member.ts';
-import type { PlannedHost } from '#protocol/order.ts';
+import type { PlannedHost } from '#protocol/run-spec.ts';
 import { onlyChanges } from './changes.ts';
 import { leadHosts } from './control-planes.ts';
 import { named, type Operation } from './operation.ts';

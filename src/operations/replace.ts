@@ -3,7 +3,7 @@ import { stateOf } from '#api/host-record.ts';
 import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
 import { hasEtcd, isMaster, type Member, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
-import { joins } from '#protocol/order.ts';
+import { joins } from '#protocol/run-spec.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
 import {
   drainNodes,

@@ -1,6 +1,6 @@
 import { stateOf } from '#api/host-record.ts';
 import { hasEtcd } from '#api/member.ts';
-import { joins } from '#protocol/order.ts';
+import { joins } from '#protocol/run-spec.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
 import { leadHosts, masterStays, mayMissEndpoints, ofOneThatStays } from './control-planes.ts';
 import { addMembers, checkEtcd, issueCertificates, leadToEtcd } from './etcd.ts';

@@ -19,10 +19,10 @@ const EVENTS = [
 ] as const;
 
 /** Achievements of a script on a host; a report repeats them. */
-export const DEEDS = ['taken', 'prepared', 'joined', 'changed', 'left', 'reset'] as const;
-export type Deed = (typeof DEEDS)[number];
+export const HOST_RESULTS = ['taken', 'prepared', 'joined', 'changed', 'left', 'reset'] as const;
+export type HostResult = (typeof HOST_RESULTS)[number];
 
-const deeds = z.array(z.enum(DEEDS));
+const results = z.array(z.enum(HOST_RESULTS));
 
 /** One line of a run's log: what happened, where, how long it took. Written by the callback plugin and by ansibleinit. */
 export const eventSchema = z.object({
@@ -34,9 +34,9 @@ export const eventSchema = z.object({
   host: z.string().optional(),
   seconds: z.number().optional(),
   message: z.string().optional(),
-  did: deeds.optional(),
+  did: results.optional(),
   /** What a host's script achieved for other hosts, by address. */
-  did_for: z.record(z.string(), deeds).optional(),
+  did_for: z.record(z.string(), results).optional(),
   versions: z.record(z.string(), z.string()).optional(),
   /** Counts by host; of `stats` only. */
   hosts: z.record(z.string(), z.record(z.string(), z.number())).optional(),

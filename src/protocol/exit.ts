@@ -4,7 +4,7 @@ export const EXIT = {
   done: 0,
   /** Failed, and said why. */
   failed: 1,
-  /** The environment or the order cannot be used (EX_USAGE). */
+  /** The environment or the run spec cannot be used (EX_USAGE). */
   usage: 64,
   /** Done, but nobody took the report (EX_TEMPFAIL). */
   undelivered: 75,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { inventoryOf } from './inventory.ts';
-import type { PlannedHost, RunOrder } from './order.ts';
+import type { PlannedHost, RunSpec } from './run-spec.ts';
 
 const host = (
   last: number,
@@ -10,7 +10,7 @@ const host = (
   member: { ip: `10.0.0.${last}`, name: `n${last}`, duties },
   action,
 });
-const order: RunOrder = {
+const runSpec: RunSpec = {
   task: 'scale-up',
   callback: 'scaleup',
   cluster: { id: 'c1', namespace: 'default', name: 'demo', region: 'default' },
@@ -29,7 +29,7 @@ const order: RunOrder = {
 };
 const groups = (untouched: string[] = []) =>
   Object.fromEntries(
-    Object.entries(inventoryOf(order, new Set(untouched)).all.children).map(([name, { hosts }]) => [
+    Object.entries(inventoryOf(runSpec, new Set(untouched)).all.children).map(([name, { hosts }]) => [
       name,
       Object.keys(hosts),
     ]),
@@ -49,10 +49,10 @@ it('has each host under its address, in the groups of its duties and in that of 
 });
 
 it('says how to reach a host, what its node is called, and which run this is', () => {
-  const { all } = inventoryOf(order);
+  const { all } = inventoryOf(runSpec);
   expect(all.hosts['10.0.0.2']).toMatchObject({ ansible_user: 'admin', ansible_port: 22, node_name: 'n2' });
   expect(all.hosts['10.0.0.1']).toMatchObject({ schedulable: true });
-  const asking = inventoryOf(order, new Set(), new Set(['10.0.0.2'])).all.hosts;
+  const asking = inventoryOf(runSpec, new Set(), new Set(['10.0.0.2'])).all.hosts;
   expect(Object.keys(asking).filter((ip) => asking[ip]?.sudo_asks)).toEqual(['10.0.0.2']);
   expect(all.vars).toMatchObject({ cluster_id: 'c1', operation_sequence: 3, operation_attempt: 2 });
 });

@@ -1,5 +1,5 @@
 import { isMaster, type Member } from '#api/member.ts';
-import { ACTIONS, type Action, type PlannedHost, type RunOrder } from './order.ts';
+import { ACTIONS, type Action, type PlannedHost, type RunSpec } from './run-spec.ts';
 
 /** Variables of one host, as the playbooks read them (ansible/README.md). */
 export interface HostVars {
@@ -51,15 +51,15 @@ const varsOf = (
 });
 
 /**
- * The inventory of an order: the hosts that it names and no others, each under its address. `untouched` are hosts that
+ * The inventory of a run spec: the hosts that it names and no others, each under its address. `untouched` are hosts that
  * leave and that no play may connect to, `sudoAsks` those on which commands need the password.
  */
 export function inventoryOf(
-  order: RunOrder,
+  runSpec: RunSpec,
   untouched: ReadonlySet<string> = new Set(),
   sudoAsks: ReadonlySet<string> = new Set(),
 ): Inventory {
-  const { hosts, cluster, run, endpoint } = order;
+  const { hosts, cluster, run, endpoint } = runSpec;
   const group = (is: (host: PlannedHost) => boolean): Group => ({
     hosts: Object.fromEntries(hosts.filter(is).map(({ member }) => [member.ip, {}])),
   });
@@ -69,10 +69,10 @@ export function inventoryOf(
   return {
     all: {
       hosts: Object.fromEntries(
-        hosts.map((host) => [host.member.ip, varsOf(host, order.username, sudoAsks)]),
+        hosts.map((host) => [host.member.ip, varsOf(host, runSpec.username, sudoAsks)]),
       ),
       vars: {
-        ...order.vars,
+        ...runSpec.vars,
         cluster_name: cluster.name,
         cluster_id: cluster.id,
         control_plane_endpoint_name: endpoint.name,

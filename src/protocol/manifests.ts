@@ -11,7 +11,7 @@ export type ManifestFile = z.infer<typeof manifestFileSchema>;
 
 const varsSchema = z.object({ manifests: z.array(manifestFileSchema).default([]) });
 
-/** The files among the variables of an order. Throws ZodError where they have not their shape. */
+/** The files among the variables of a run spec. Throws ZodError where they have not their shape. */
 export const manifestFilesIn = (vars: Record<string, unknown>): ManifestFile[] =>
   varsSchema.parse(vars).manifests;
 

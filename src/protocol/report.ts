@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEEDS } from './event.ts';
+import { HOST_RESULTS } from './event.ts';
 
 /** Long texts are cut rather than refused: a report that is not taken helps nobody. */
 const cut = (length: number) => z.string().transform((text) => text.slice(0, length));
@@ -14,7 +14,7 @@ export const hostReportSchema = z.object({
   ip: z.string().max(45),
   /** Whether it is as its action wants it: joined, changed, reset. */
   ok: z.boolean(),
-  did: z.array(z.enum(DEEDS)).max(MAX_DID).default([]),
+  did: z.array(z.enum(HOST_RESULTS)).max(MAX_DID).default([]),
   message: cut(1000).optional(),
   machineId: z.string().max(64).optional(),
   /** Type and base64 of each SSH host key that it showed. */
@@ -44,7 +44,7 @@ export const reportSchema = z.object({
     .meta({ description: 'Cause of a failure in CamelCase: HostUnreachable, PrecheckFailed.' }),
   message: cut(32_768).default(''),
   kubeconfig: z.string().max(262_144).optional(),
-  /** Every host of the order, on failure too. */
+  /** Every host of the run spec, on failure too. */
   hosts: z.array(hostReportSchema).max(5000).default([]),
   /** A task was cut off: the connection was lost while it ran, or Ansible died. */
   cutShort: z.boolean().optional(),

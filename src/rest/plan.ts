@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DUTIES } from '#api/member.ts';
-import { ACTIONS, stepSchema } from '#protocol/order.ts';
+import { ACTIONS, stepSchema } from '#protocol/run-spec.ts';
 import { okSchema } from './answers.ts';
 
 const problem = z.object({

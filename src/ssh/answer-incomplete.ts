@@ -12,7 +12,7 @@ const wordOf = (text: string): string =>
     .slice(0, MAX_WORD);
 
 /** How a person lets `user` run commands, by what the host said. */
-function remedyFor(user: string, code: number, word: string): string {
+function fixFor(user: string, code: number, word: string): string {
   if (/expired|(change|new) .*password|password change/i.test(word))
     return `its password has expired: set a new one with "passwd ${user}", or let it not expire with "chage -M -1 -d $(date +%F) ${user}"`;
   if (/not available|nologin|no login/i.test(word))
@@ -35,6 +35,6 @@ export function answerIncomplete(
   return new SshError(
     'AnswerIncomplete',
     `${user}@${host}:${port} takes the login, but does not run our command to its end; it said ${said} and ended with ` +
-      `exit code ${code}: ${remedyFor(user, code, word)}`,
+      `exit code ${code}: ${fixFor(user, code, word)}`,
   );
 }

@@ -35,7 +35,7 @@ export const bySudo = (command: string, asks: boolean): string =>
     : `${SILENT} /bin/sh -c ${quoted(command)}`;
 
 /** How a person lets `user` become root, by what sudo, or the shell that did not find it, said. */
-function remedyFor(user: string, code: number, word: string): string {
+function fixFor(user: string, code: number, word: string): string {
   const line = `the line "${user} ALL=(root) NOPASSWD: ALL" in /etc/sudoers.d/matryoshka`;
   if (code === 127) return `install sudo, and write ${line}`;
   if (code === 126) return `write the line "Defaults:${user} !noexec" in /etc/sudoers.d/matryoshka`;
@@ -49,7 +49,7 @@ function remedyFor(user: string, code: number, word: string): string {
 /** What a person must do where sudo refused, or is not there. `word` is its standard error. */
 function refusalOfSudo(user: string, host: string, code: number, word: string): string {
   const said = word.trim().split('\n').at(-1)?.trim().slice(0, MAX_WORD) || `exit code ${code}`;
-  return `${user} may not become root on ${host} by sudo (${said}): ${remedyFor(user, code, word)}, or let root log in`;
+  return `${user} may not become root on ${host} by sudo (${said}): ${fixFor(user, code, word)}, or let root log in`;
 }
 
 /** Runs a command line as the user who logged in; `before` stands before its input. */

@@ -65,7 +65,7 @@ beforeAll(async () => {
         clusterId: metadata.labels?.[labels.clusterId] ?? '',
         sequence: Number(metadata.labels?.[labels.sequence]),
         attempt: 1,
-        isErrand: metadata.labels?.[labels.errand] !== undefined,
+        isAuxiliary: metadata.labels?.[labels.auxiliary] !== undefined,
         cluster: { namespace: of, name },
         ended: false,
       };

@@ -6,12 +6,12 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { annotations, attemptSecretName } from '#api/names.ts';
 import { sha256 } from '#base/canonical.ts';
 import { manifestFilesIn } from '#protocol/manifests.ts';
-import { ORDER_FILE, runOrderSchema } from '#protocol/order.ts';
+import { ORDER_FILE, runOrderSchema } from '#protocol/run-spec.ts';
 import { expectAsPlanned } from '../worlds/as-planned.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
 
-/** A user's own manifests, from the ConfigMap to the order of the run; what the run does with them is ansibleinit's. */
+/** A user's own manifests, from the ConfigMap to the run spec of the run; what the run does with them is ansibleinit's. */
 const success: Ending = { kind: 'report', success: true, kubeconfig: KUBECONFIG };
 const TEXT = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: a, annotations: {t: "{{ x }}"}}\n';
 let script: (job: string) => Ending | Promise<Ending>;
@@ -45,7 +45,7 @@ const stalled = (reason: string) => operator.until('demo', (cluster) => stall(cl
 const word = (text: string) =>
   operator.until('demo', (cluster) => cluster?.metadata.annotations?.[annotations.operation] === text);
 
-/** The order of a run that is there. */
+/** The run spec of a run that is there. */
 async function orderOf(job: string) {
   const where = { namespace: operator.operatorNamespace, name: attemptSecretName(job) };
   const secret = await operator.client.get<Secret>(SECRETS, where);

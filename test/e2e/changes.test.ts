@@ -8,7 +8,7 @@ import { watchedByKstatus } from './by-kstatus.ts';
 import { byKubectl } from './by-kubectl.ts';
 import { byNumber } from './by-number.ts';
 import { openLane } from './lanes.ts';
-import { asPlanned } from './plan-and-deed.ts';
+import { asPlanned } from './plan-and-result.ts';
 
 /** What a person changes of a cluster with `kubectl apply` alone, and mistakes that are made with it. */
 const NAME = 'changing';

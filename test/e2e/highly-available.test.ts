@@ -13,7 +13,7 @@ import { lead, timesHandedOver } from './etcd-members.ts';
 import { makeExample } from './examples.ts';
 import { joinEnds } from './join-ends.ts';
 import { openLane } from './lanes.ts';
-import { asPlanned, dryRun } from './plan-and-deed.ts';
+import { asPlanned, dryRun } from './plan-and-result.ts';
 import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 

@@ -6,7 +6,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { byNumber } from './by-number.ts';
 import { exampleOf, nodesOfSpec } from './examples.ts';
 import { openLane } from './lanes.ts';
-import { asPlanned } from './plan-and-deed.ts';
+import { asPlanned } from './plan-and-result.ts';
 
 const NAME = 'small';
 const OPERATION_MS = 8 * 60_000;

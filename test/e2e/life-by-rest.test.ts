@@ -6,7 +6,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 import { askService } from '#lab/meta/web.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { openLane } from './lanes.ts';
-import { asPlanned, dryRun } from './plan-and-deed.ts';
+import { asPlanned, dryRun } from './plan-and-result.ts';
 
 const NAME = 'life';
 const PATH = `/region/lab/cluster/${NAME}`;

@@ -13,7 +13,7 @@ import { deleteCluster } from './deletion.ts';
 import { membersOn } from './etcd-members.ts';
 import { familiesOfNode, serviceIpsOf } from './families.ts';
 import { openLane } from './lanes.ts';
-import { asPlanned } from './plan-and-deed.ts';
+import { asPlanned } from './plan-and-result.ts';
 import { answersAt, type TalkingPod, talkingPod } from './pods-that-talk.ts';
 import { QUICK_KEYS } from './quick-keys.ts';
 import { tracesOn } from './traces.ts';

@@ -52,10 +52,10 @@ export const ofCancelAndPlans: readonly Mutant[] = [
   },
   {
     name: 'a plan holds though an operation came between',
-    file: 'src/operations/seal.ts',
+    file: 'src/operations/plan-hash.ts',
     from: '      after,\n      spec:',
     to: '      spec:',
-    witness: unit('src/operations/seal.test.ts', 'an operation since'),
+    witness: unit('src/operations/plan-hash.test.ts', 'an operation since'),
   },
   {
     name: 'another machine joins under a plan that was agreed to',
@@ -66,7 +66,7 @@ export const ofCancelAndPlans: readonly Mutant[] = [
   },
   {
     name: 'a plan is another by what its dry run saw, and holds all the same',
-    file: 'src/operations/seal.ts',
+    file: 'src/operations/plan-hash.ts',
     from: '{ ...host, seen: machine }',
     to: 'host',
     witness: unit('src/controller/cluster/decide/approved-plan.test.ts', 'begins with the machines'),
@@ -90,7 +90,7 @@ export const ofCancelAndPlans: readonly Mutant[] = [
     file: 'src/operations/plan-for.ts',
     from: ' ?? situation.remains?.get(member.ip)',
     to: '',
-    witness: unit('src/operations/seal.test.ts', 'remains that its former cluster has left'),
+    witness: unit('src/operations/plan-hash.test.ts', 'remains that its former cluster has left'),
   },
   {
     name: 'a word whose spec was edited meanwhile is answered as if it was done',
@@ -104,10 +104,10 @@ export const ofCancelAndPlans: readonly Mutant[] = [
     },
   },
   {
-    name: 'a host that did not join is no difference of plan and deed',
-    file: 'src/operations/plan-and-deed.ts',
-    from: 'aim !== undefined && !deed?.ok',
-    to: 'aim !== undefined && deed?.ok === undefined',
-    witness: unit('src/operations/plan-and-deed.test.ts', 'a host that did not join'),
+    name: 'a host that did not join is no difference of plan and result',
+    file: 'src/operations/plan-and-result.ts',
+    from: 'aim !== undefined && !result?.ok',
+    to: 'aim !== undefined && result?.ok === undefined',
+    witness: unit('src/operations/plan-and-result.test.ts', 'a host that did not join'),
   },
 ];

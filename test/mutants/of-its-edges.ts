@@ -152,10 +152,10 @@ export const ofItsEdges: readonly Mutant[] = [
     witness: unit('src/precheck/checks.test.ts', 'is refused when it was released'),
   },
   {
-    name: 'an errand is counted as an attempt of the operation',
+    name: 'an auxiliary Job is counted as an attempt of the operation',
     file: 'src/server/auth/job-caller.ts',
-    from: '(!isErrand && now.sequence === sequence && now.attempt > attempt)',
-    to: '((isErrand || !isErrand) && now.sequence === sequence && now.attempt > attempt)',
+    from: '(!isAuxiliary && now.sequence === sequence && now.attempt > attempt)',
+    to: '((isAuxiliary || !isAuxiliary) && now.sequence === sequence && now.attempt > attempt)',
     witness: {
       project: 'api',
       file: 'src/server/jobs/jobs.api.test.ts',

@@ -57,17 +57,17 @@ export const ofTheQueue: readonly Mutant[] = [
   },
   {
     name: 'first come, first served',
-    file: `${QUEUE}/order.ts`,
+    file: `${QUEUE}/queue-order.ts`,
     from: 'compare(level(one), level(other)) ||',
     to: '',
-    witness: unit(`${QUEUE}/order.test.ts`, 'one of each namespace in turn'),
+    witness: unit(`${QUEUE}/queue-order.test.ts`, 'one of each namespace in turn'),
   },
   {
     name: 'deletions wait like all others',
-    file: `${QUEUE}/order.ts`,
+    file: `${QUEUE}/queue-order.ts`,
     from: 'compare(Number(other.deletes), Number(one.deletes)) ||',
     to: '',
-    witness: unit(`${QUEUE}/order.test.ts`, 'deletions first of all'),
+    witness: unit(`${QUEUE}/queue-order.test.ts`, 'deletions first of all'),
   },
   {
     name: 'the time in the queue counts against the deadline',

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { PODS, type Pod, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import { attemptSecretName, labels, reportSecretName } from '#api/names.ts';
-import type { Deed } from '#protocol/event.ts';
-import { type Action, ORDER_FILE, type RunOrder, runOrderSchema } from '#protocol/order.ts';
+import type { HostResult } from '#protocol/event.ts';
 import type { reportSchema } from '#protocol/report.ts';
+import { type Action, ORDER_FILE, type RunSpec, runOrderSchema } from '#protocol/run-spec.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { statusOfEnded } from './ended-pod.ts';
@@ -69,8 +69,8 @@ async function end(client: Client, pod: Pod, job: string, hosts: string[], endin
     const { code, reason, message = 'done' } = ending;
     return exit(client, pod, code, JSON.stringify({ success: code === 0, reason, message, hosts: [] }));
   }
-  const order = await orderOf(client, namespace, job);
-  const told = toldBy(order, hosts, ending);
+  const runSpec = await orderOf(client, namespace, job);
+  const told = toldBy(runSpec, hosts, ending);
   if (ending.kind === 'undelivered') return exit(client, pod, 75, JSON.stringify(told));
   const secret: Secret = {
     metadata: { namespace, name: reportSecretName(job), labels: { [labels.purpose]: 'report' } },
@@ -81,29 +81,29 @@ async function end(client: Client, pod: Pod, job: string, hosts: string[], endin
 }
 
 /** What the run was to do; undefined where somebody removed the Secret that says so. */
-async function orderOf(client: Client, namespace: string, job: string): Promise<RunOrder | undefined> {
+async function orderOf(client: Client, namespace: string, job: string): Promise<RunSpec | undefined> {
   const secret = await client.find<Secret>(SECRETS, { namespace, name: attemptSecretName(job) });
   const text = secretText(secret, ORDER_FILE);
   return text === undefined ? undefined : runOrderSchema.parse(JSON.parse(text));
 }
 
 /** What hosts have gone through when their work is done, by their action, as the scripts of the roles say it. */
-const DID: Readonly<Record<Action, Deed[]>> = {
+const DID: Readonly<Record<Action, HostResult[]>> = {
   join: ['taken', 'prepared', 'joined'],
   change: ['taken', 'changed'],
   leave: ['taken', 'reset'],
   stay: ['taken'],
 };
 
-/** The report of a run that did as the script says: every host of the order, steps as they ran. */
+/** The report of a run that did as the script says: every host of the run spec, steps as they ran. */
 function toldBy(
-  order: RunOrder | undefined,
+  runSpec: RunSpec | undefined,
   ips: readonly string[],
   ending: Extract<Ending, { kind: 'report' | 'undelivered' }>,
 ): z.input<typeof reportSchema> {
-  const all = order?.hosts.map(({ member: { ip }, action }) => ({ ip, action }));
+  const all = runSpec?.hosts.map(({ member: { ip }, action }) => ({ ip, action }));
   const hosts = all ?? ips.map((ip) => ({ ip, action: 'join' as const }));
-  const names = order?.steps.map(({ name }) => name);
+  const names = runSpec?.steps.map(({ name }) => name);
   if (ending.kind === 'undelivered') {
     const done = hosts.map(({ ip, action }) => ({ ip, ok: true, did: DID[action] }));
     return { success: true, message: 'done', hosts: done, steps: names };

@@ -20,7 +20,7 @@ import type { Offer } from '#operations/resolve.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { HOOK } from '#protocol/hook.ts';
-import { joins } from '#protocol/order.ts';
+import { joins } from '#protocol/run-spec.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { type DueHook, dueHook } from './decide/due-hook.ts';
 import { FETCH } from './decide/fetch-kubeconfig.ts';
@@ -102,8 +102,8 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   const wantsKubeconfig = underWay ? attempt.kind === 'succeeded' : (operation ?? applied) !== undefined;
   const kubeconfig: Kubeconfig =
     wantsKubeconfig && !deletionTimestamp ? await kubeconfigs.of(client, cluster, now) : { kind: 'missing' };
-  const fetching = newest(attempts.filter(({ errand }) => errand === FETCH));
-  const checking = attempts.find(({ errand }) => errand === PRECHECK);
+  const fetching = newest(attempts.filter(({ auxiliary }) => auxiliary === FETCH));
+  const checking = attempts.find(({ auxiliary }) => auxiliary === PRECHECK);
   return Object.freeze({
     now,
     cluster,
@@ -155,7 +155,7 @@ const hookRun = (
   clusterId: string,
   { sequence, attempt }: OperationStatus,
   { job }: DueHook,
-): AttemptRef => ({ clusterId, sequence, attempt, job, errand: HOOK });
+): AttemptRef => ({ clusterId, sequence, attempt, job, auxiliary: HOOK });
 
 const newest = (refs: readonly AttemptRef[]): AttemptRef | undefined =>
   refs.reduce<AttemptRef | undefined>(

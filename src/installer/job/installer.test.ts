@@ -65,10 +65,10 @@ it('believes the report of a Job that somebody deleted', async () => {
 });
 
 it('lists the pod of a hook whose Job is gone for as long as it may work', async () => {
-  const pod = (errand: string, more: Partial<Pod> = {}): Pod => ({
+  const pod = (auxiliary: string, more: Partial<Pod> = {}): Pod => ({
     metadata: {
-      name: errand,
-      labels: { [labels.errand]: errand, 'batch.kubernetes.io/job-name': `${errand}-x` },
+      name: auxiliary,
+      labels: { [labels.auxiliary]: auxiliary, 'batch.kubernetes.io/job-name': `${auxiliary}-x` },
       deletionTimestamp: '2026-01-01T00:00:20Z',
     },
     ...more,

@@ -56,7 +56,7 @@ const LEAVES_MS = 30_000;
 /** Until when the pod of a hook may still work, which no fence on a host holds up; undefined of others and of one that has ended. */
 function stillWorks({ metadata, status }: Pod, clock: Clock): string | undefined {
   const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
-  if (metadata.labels?.[labels.errand] !== HOOK || hasEnded) return undefined;
+  if (metadata.labels?.[labels.auxiliary] !== HOOK || hasEnded) return undefined;
   return metadata.deletionTimestamp ?? new Date(clock.now().getTime() + LEAVES_MS).toISOString();
 }
 
@@ -176,10 +176,10 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       const refs = new Map<string, AttemptRef>();
       const note = (job: string, marked: Record<string, string> = {}, leavesBy?: string) => {
         const [sequence, attempt] = [Number(marked[labels.sequence]), Number(marked[labels.attempt])];
-        const errand = marked[labels.errand];
+        const auxiliary = marked[labels.auxiliary];
         refs.set(job, {
           ...{ clusterId, job, sequence, attempt },
-          ...(errand === undefined ? {} : { errand }),
+          ...(auxiliary === undefined ? {} : { auxiliary }),
           ...(leavesBy === undefined ? {} : { leavesBy }),
         });
       };
@@ -197,12 +197,12 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       }
       return [...refs.values()];
     },
-    async remove({ job, errand }) {
+    async remove({ job, auxiliary }) {
       // Without its Job no callback comes any more that could leave a report; by the attempt's Secret this is found again.
       await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
       await gone(client.delete(SECRETS, reportKeyOf(job)));
-      // Nobody reads the log of an errand, and no operation's end removes it. Its parts go with their owner.
-      if (errand !== undefined) await gone(client.delete(CONFIG_MAPS, logKeyOf(job)));
+      // Nobody reads the log of an auxiliary Job, and no operation's end removes it. Its parts go with their owner.
+      if (auxiliary !== undefined) await gone(client.delete(CONFIG_MAPS, logKeyOf(job)));
       await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
       caches.made.delete(job);
     },

@@ -6,7 +6,7 @@ import { jobOf, secretOf } from './manifest.ts';
 
 const settings = jobSettings('operator');
 const run = attemptOf('id1', 'create-x-1');
-const hook = { ...attemptOf('id1', 'hook-x-0', { errand: 'hook' }), hook: '- hosts: all\n' };
+const hook = { ...attemptOf('id1', 'hook-x-0', { auxiliary: 'hook' }), hook: '- hosts: all\n' };
 
 describe('the Job of a hook', () => {
   const text = JSON.stringify(jobOf(hook, settings));

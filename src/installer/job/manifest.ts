@@ -6,7 +6,7 @@ import type { KubeObject } from '#api/meta.ts';
 import { attemptSecretName, CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
 import { HOOK_ARGUMENT, HOOK_FILE } from '#protocol/hook.ts';
 import { inventoryOf } from '#protocol/inventory.ts';
-import { ORDER_FILE } from '#protocol/order.ts';
+import { ORDER_FILE } from '#protocol/run-spec.ts';
 import type { Attempt } from '../installer.ts';
 
 /** Settings of Jobs, from the installation of the operator. */
@@ -57,9 +57,9 @@ const metadataOf = (attempt: Attempt, namespace: string, name: string, purpose: 
     [labels.clusterId]: attempt.clusterId,
     [labels.sequence]: String(attempt.sequence),
     [labels.attempt]: String(attempt.attempt),
-    ...(attempt.errand === undefined ? {} : { [labels.errand]: attempt.errand }),
+    ...(attempt.auxiliary === undefined ? {} : { [labels.auxiliary]: attempt.auxiliary }),
   },
-  annotations: { [marks.cluster]: textOf(attempt.order.cluster) },
+  annotations: { [marks.cluster]: textOf(attempt.runSpec.cluster) },
 });
 
 /** The Secret of an attempt: what it is to do and how to reach its hosts, as it was when the attempt began. */
@@ -74,30 +74,30 @@ export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
       known_hosts: knownHosts,
       // A user's own playbook needs none.
       'registry-login': attempt.hook === undefined ? registryLogin : undefined,
-      [ORDER_FILE]: JSON.stringify(attempt.order),
+      [ORDER_FILE]: JSON.stringify(attempt.runSpec),
       [HOOK_FILE]: attempt.hook,
     }),
   };
 }
 
-/** Linux takes 128 KiB for one variable (execve(2), MAX_ARG_STRLEN); whoever has more hosts reads the order's file. */
+/** Linux takes 128 KiB for one variable (execve(2), MAX_ARG_STRLEN); whoever has more hosts reads the run spec's file. */
 const MAX_VARIABLE = 64 * 1024;
 
-/** The variables of the original, for those who wrote playbooks against it; ours reads the order. */
+/** The variables of the original, for those who wrote playbooks against it; ours reads the run spec. */
 function environmentOf(
-  { order, hook }: Attempt,
+  { runSpec, hook }: Attempt,
   settings: JobSettings,
 ): { name: string; value?: string; valueFrom?: unknown }[] {
-  const { cluster, run, hosts, endpoint } = order;
+  const { cluster, run, hosts, endpoint } = runSpec;
   const changed = hosts.filter(({ action }) => action !== 'stay').map(({ member }) => member);
   const ips = (duty: Member['duties'][number]) =>
     changed
       .filter(({ duties }) => duties.includes(duty))
       .map(({ ip }) => ip)
       .join(',');
-  const inventory = stringify(inventoryOf(order));
+  const inventory = stringify(inventoryOf(runSpec));
   const values: Record<string, string> = {
-    OPERATION: order.task,
+    OPERATION: runSpec.task,
     CLUSTER_NAME: cluster.name,
     CLUSTER_NAMESPACE: cluster.namespace,
     CLUSTER_REGION: cluster.region,

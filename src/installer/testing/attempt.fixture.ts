@@ -5,7 +5,7 @@ import type { Attempt } from '../installer.ts';
 export const secretOf = ({ job }: { job: string }): string => `password of ${job}`;
 
 /** An attempt of a cluster that no other test knows. */
-export function newAttempt(more: Partial<Pick<Attempt, 'errand' | 'sequence'>> = {}): Attempt {
+export function newAttempt(more: Partial<Pick<Attempt, 'auxiliary' | 'sequence'>> = {}): Attempt {
   const clusterId = randomUUID().slice(0, 8);
   return attemptOf(clusterId, `create-${clusterId}-1`, more);
 }
@@ -13,17 +13,17 @@ export function newAttempt(more: Partial<Pick<Attempt, 'errand' | 'sequence'>> =
 export function attemptOf(
   clusterId: string,
   job: string,
-  { sequence = 1, errand }: Partial<Pick<Attempt, 'errand' | 'sequence'>> = {},
+  { sequence = 1, auxiliary }: Partial<Pick<Attempt, 'auxiliary' | 'sequence'>> = {},
 ): Attempt {
   const run = { job, sequence, attempt: 1 };
   return {
     ...run,
     clusterId,
-    ...(errand === undefined ? {} : { errand }),
+    ...(auxiliary === undefined ? {} : { auxiliary }),
     deadlineSeconds: 600,
     access: { username: 'root', password: secretOf(run), knownHosts: '' },
-    order: {
-      task: errand ?? 'create',
+    runSpec: {
+      task: auxiliary ?? 'create',
       callback: 'create',
       cluster: { id: clusterId, namespace: 'default', name: clusterId, region: '' },
       run,

@@ -96,17 +96,17 @@ export function everyInstaller(given: () => InstallerWorld): void {
     await becomes(attempt, { kind: 'failed', reason: refused.reason });
   });
 
-  it('lists attempts and errands of one cluster, each with its numbers', async () => {
+  it('lists attempts and auxiliary Jobs of one cluster, each with its numbers', async () => {
     const attempt = await started();
     const { clusterId } = attempt;
-    const errand = await started(
-      attemptOf(clusterId, `fetch-${clusterId}`, { sequence: 7, errand: 'fetch' }),
+    const auxiliary = await started(
+      attemptOf(clusterId, `fetch-${clusterId}`, { sequence: 7, auxiliary: 'fetch' }),
     );
     await started();
-    await listed(clusterId, [attempt.job, errand.job]);
+    await listed(clusterId, [attempt.job, auxiliary.job]);
     const refs = await given().installer.list(clusterId);
     expect(refs).toContainEqual(refOf(attempt));
-    expect(refs).toContainEqual({ ...refOf(errand), errand: 'fetch' });
+    expect(refs).toContainEqual({ ...refOf(auxiliary), auxiliary: 'fetch' });
   });
 
   it('ends a run that it removes', async () => {
@@ -142,7 +142,7 @@ export function everyInstaller(given: () => InstallerWorld): void {
     }
     await given().installer.remove(refOf(first));
     expect(await given().logs()).toContain(first.job);
-    const cluster = textOf(first.order.cluster);
+    const cluster = textOf(first.runSpec.cluster);
     await given().installer.forget(cluster, 1);
     expect(await given().logs()).not.toContain(first.job);
     expect(await given().logs()).toContain(second.job);

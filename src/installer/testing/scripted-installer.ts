@@ -15,12 +15,12 @@ interface Log {
   sequence: number;
 }
 
-const refOf = ({ clusterId, sequence, attempt, job, errand }: Attempt): AttemptRef => ({
+const refOf = ({ clusterId, sequence, attempt, job, auxiliary }: Attempt): AttemptRef => ({
   clusterId,
   sequence,
   attempt,
   job,
-  ...(errand === undefined ? {} : { errand }),
+  ...(auxiliary === undefined ? {} : { auxiliary }),
 });
 
 function stateOf({ work, report, step }: Run): AttemptState {
@@ -74,7 +74,7 @@ export function scriptedInstaller(): InstallerWorld {
     async tell(job, step) {
       const run = known(job);
       run.step = step;
-      logs.set(job, { cluster: textOf(run.attempt.order.cluster), sequence: run.attempt.sequence });
+      logs.set(job, { cluster: textOf(run.attempt.runSpec.cluster), sequence: run.attempt.sequence });
     },
     async end(job, ending) {
       const run = known(job);

@@ -18,7 +18,7 @@ export const spec = (masters: number[], nodes: number[], more: Partial<Spec['clu
     undefined,
   );
 /** One whose etcd has hosts of its own. */
-export const apart = (masters: number[], etcd: number[], nodes: number[] = []): Spec =>
+export const externalEtcd = (masters: number[], etcd: number[], nodes: number[] = []): Spec =>
   spec(masters, nodes, { etcdList: entries(etcd) });
 
 export const records = (of: Spec): HostRecord[] =>

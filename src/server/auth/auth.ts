@@ -1,5 +1,5 @@
 import type { Access, SecretUse } from '#access/access.ts';
-import type { Deed, User } from '#access/deeds.ts';
+import type { Permission, User } from '#access/permissions.ts';
 import { forbidden, unauthorized } from '../http/errors.ts';
 
 /** Authentication and authorization of people; a refusal is an HttpError. */
@@ -7,7 +7,7 @@ export interface Auth {
   /** The person behind an Authorization header. Throws HttpError 401. */
   personOf(authorization: string | undefined): Promise<User>;
   /** Throws HttpError 403, in the same words whether or not the object exists. */
-  allow(person: User, deed: Deed): Promise<void>;
+  allow(person: User, permission: Permission): Promise<void>;
   /** The same for making the operator use a Secret. */
   allowSecret(person: User, use: SecretUse): Promise<void>;
 }
@@ -29,7 +29,7 @@ export function authBy(access: Access): Auth {
       if (!person) throw unauthorized('the token is not valid here');
       return person;
     },
-    allow: async (person, deed) => pass(await access.refusal(person, deed)),
+    allow: async (person, permission) => pass(await access.refusal(person, permission)),
     allowSecret: async (person, use) => pass(await access.secretRefusal(person, use)),
   };
 }

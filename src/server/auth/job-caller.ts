@@ -18,8 +18,8 @@ export interface JobCaller {
   clusterId: string;
   sequence: number;
   attempt: number;
-  /** Whether the run is an errand beside operations, whose attempts are counted apart. */
-  isErrand: boolean;
+  /** Whether the run is an auxiliary Job beside operations, whose attempts are counted apart. */
+  isAuxiliary: boolean;
   cluster: ObjectKey;
   /** Whether the Job's end was seen, after which nothing of it counts any more. */
   ended: boolean;
@@ -94,7 +94,7 @@ export function jobCallersBy({
       clusterId,
       sequence: Number(marked[labels.sequence] ?? 0),
       attempt: Number(marked[labels.attempt] ?? 0),
-      isErrand: marked[labels.errand] !== undefined,
+      isAuxiliary: marked[labels.auxiliary] !== undefined,
       cluster: { namespace: of, name },
       ended: hasEnded(job),
     };
@@ -109,14 +109,14 @@ export function jobCallersBy({
       const token = bearerOf(authorization);
       return known.get(fingerprintOf(token), () => callerOf(token));
     },
-    async isSuperseded({ cluster, sequence, attempt, isErrand }) {
+    async isSuperseded({ cluster, sequence, attempt, isAuxiliary }) {
       const now = await operationOf(cluster);
       if (!now) return false;
-      return now.sequence > sequence || (!isErrand && now.sequence === sequence && now.attempt > attempt);
+      return now.sequence > sequence || (!isAuxiliary && now.sequence === sequence && now.attempt > attempt);
     },
-    isCancelled: ({ job, cluster, clusterId, sequence, isErrand }) =>
+    isCancelled: ({ job, cluster, clusterId, sequence, isAuxiliary }) =>
       cancelled.get(job, async () => {
-        const now = isErrand ? undefined : await operationOf(cluster);
+        const now = isAuxiliary ? undefined : await operationOf(cluster);
         return now?.id === operationIdOf(clusterId, sequence) && now.cancelledAt !== undefined;
       }),
   };

@@ -2,7 +2,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan-for.ts';
-import { outlineOf, planChanged, sealOf, withSeen } from '#operations/seal.ts';
+import { outlineOf, planChanged, planHash, withSeen } from '#operations/plan-hash.ts';
 import { conflict } from '../http/errors.ts';
 
 /** Sequence of the operation that was accepted last; 0 for a cluster that is not there yet. */
@@ -18,7 +18,7 @@ function otherPlan(
 ): string | undefined {
   const after = lastSequence(cluster);
   const known = cluster?.status?.plan?.hash === agreed ? cluster?.status?.plan : undefined;
-  if (agreed === undefined || sealOf(name, withSeen(plan, known?.seen), after) === agreed) return undefined;
+  if (agreed === undefined || planHash(name, withSeen(plan, known?.seen), after) === agreed) return undefined;
   return planChanged(known, outlineOf(plan, after));
 }
 

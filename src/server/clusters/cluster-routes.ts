@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { onClusters } from '#access/deeds.ts';
+import { onClusters } from '#access/permissions.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { clusterObject } from '#rest/answers.ts';
 import { getCluster, listClusters } from '#rest/looking.ts';

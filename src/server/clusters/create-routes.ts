@@ -1,7 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onCredentials, onHooks, onManifests, onSettings, type User } from '#access/deeds.ts';
 import { hostRecordsOf, remainsFor } from '#access/host-records.ts';
+import {
+  onClusters,
+  onCredentials,
+  onHooks,
+  onManifests,
+  onSettings,
+  type User,
+} from '#access/permissions.ts';
 import { appliedOperation } from '#api/cluster-facts.ts';
 import { LISTS } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -75,8 +82,9 @@ async function authorizeRetry(
   // Somebody who gives the key needs no right to the Secret that was used before.
   if (privateKey === undefined) await auth.allowSecret(person, secretUseOf({ ...found, spec }, namespace));
   // The webhook lets pass whatever the server writes.
-  const deeds = [...onManifests(spec, wanted), ...onHooks(spec, wanted)];
-  for (const deed of [...deeds, ...onSettings(found.spec, spec, wanted)]) await auth.allow(person, deed);
+  const permissions = [...onManifests(spec, wanted), ...onHooks(spec, wanted)];
+  for (const permission of [...permissions, ...onSettings(found.spec, spec, wanted)])
+    await auth.allow(person, permission);
 }
 
 /** A creation, and the headers that may name the version that it is for. */

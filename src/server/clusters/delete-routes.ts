@@ -1,5 +1,5 @@
-import { onClusters } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
+import { onClusters } from '#access/permissions.ts';
 import { operationUnderWay, presentSpec } from '#api/cluster-facts.ts';
 import { deletedByOf } from '#api/deleter.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';

@@ -1,5 +1,5 @@
-import { onClusters } from '#access/deeds.ts';
 import { hostRecordsOf } from '#access/host-records.ts';
+import { onClusters } from '#access/permissions.ts';
 import { HOSTS, type HostRecord, stateOf } from '#api/host-record.ts';
 import { type HostAnswer, listClusterHosts, listHosts } from '#rest/hosts.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';

@@ -1,4 +1,4 @@
-import { onKubeconfig } from '#access/deeds.ts';
+import { onKubeconfig } from '#access/permissions.ts';
 import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { kubeconfigSecretName } from '#api/names.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
-import { onClusters, onHooks } from '#access/deeds.ts';
 import { hostRecordsOf, remainsFor } from '#access/host-records.ts';
+import { onClusters, onHooks } from '#access/permissions.ts';
 import { presentSpec } from '#api/cluster-facts.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -69,7 +69,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
       const judge = async (cluster: KubernetesCluster) => {
         refuseOtherVersion(headers, cluster);
         await auth.allowSecret(person, secretUseOf(cluster, key.namespace));
-        for (const deed of onHooks(cluster.spec, key)) await auth.allow(person, deed);
+        for (const permission of onHooks(cluster.spec, key)) await auth.allow(person, permission);
         const isPlanTold = query.dryRun !== undefined || body.plan !== undefined;
         return judged(operation, cluster, { given, isPlanTold }, deps);
       };

@@ -3,7 +3,7 @@ import { isFree } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan-for.ts';
-import { sealOf } from '#operations/seal.ts';
+import { planHash } from '#operations/plan-hash.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
 import type { Client } from '#runtime/client/client.ts';
 
@@ -18,7 +18,7 @@ export const planAnswer = (
   }: { more: readonly Problem[]; spelled: (problem: Problem) => Problem; after: number },
 ): PlanAnswer => ({
   operation: name,
-  hash: sealOf(name, { hosts, release, steps, hooks, target }, after),
+  hash: planHash(name, { hosts, release, steps, hooks, target }, after),
   hosts: hosts.map(({ member, action, reclaim }) => ({
     ip: member.ip,
     name: member.name,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { User } from '#access/deeds.ts';
+import type { User } from '#access/permissions.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type ClusterSpec, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
@@ -39,7 +39,7 @@ function busyReason(cluster: KubernetesCluster, again: boolean): string | undefi
   const running = status?.operation;
   if (running && running.result === undefined) return `is busy: ${running.word}`;
   const word = metadata.annotations?.[annotations.operation];
-  // A word that is only planned waits for nothing; whoever asks for the deed takes its place.
+  // A word that is only planned waits for nothing; whoever asks for the permission takes its place.
   if (again || !operationAsked(word) || isDryRun(cluster)) return undefined;
   // Status tells of an end a moment before the word does.
   const hasEnded =
@@ -90,7 +90,7 @@ export function ask(
     metadata: {
       uid,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      // Who asks by REST for the deed wants the deed, whatever was only planned before.
+      // Who asks by REST for the permission wants the permission, whatever was only planned before.
       // A plan that an earlier request named is not this one's.
       annotations: {
         ...requestBy(person),

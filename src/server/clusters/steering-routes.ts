@@ -1,4 +1,4 @@
-import { onClusters } from '#access/deeds.ts';
+import { onClusters } from '#access/permissions.ts';
 import { operationUnderWay } from '#api/cluster-facts.ts';
 import {
   KUBERNETES_CLUSTERS,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { User } from '#access/deeds.ts';
+import type { User } from '#access/permissions.ts';
 import { takesBody } from '#rest/addressing.ts';
 import type { Route } from '#rest/route.ts';
 import { readLeniently, refuseTypos, warningOf } from './lenient.ts';

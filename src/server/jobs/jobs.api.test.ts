@@ -159,12 +159,12 @@ describe('callbacks', () => {
     await world.admin.create(KUBERNETES_CLUSTERS, cluster);
     await setOperation('demo', { sequence: 1, attempt: 2 });
     expect((await callback(token)).status).toBe(409);
-    // The attempts of an errand are counted apart.
-    const errand = await world.attempt(`precheck-e${made}-1`, 'demo');
+    // The attempts of an auxiliary Job are counted apart.
+    const auxiliary = await world.attempt(`precheck-e${made}-1`, 'demo');
     const key = { namespace: world.operatorNamespace, name: `precheck-e${made}-1` };
-    const marked = { metadata: { labels: { [labels.errand]: 'precheck' } } };
+    const marked = { metadata: { labels: { [labels.auxiliary]: 'precheck' } } };
     await world.admin.patch(JOBS, key, marked, { type: 'merge' });
-    expect((await callback(await errand.token(), {}, 'demo/precheck')).status).toBe(200);
+    expect((await callback(await auxiliary.token(), {}, 'demo/precheck')).status).toBe(200);
     await world.admin.delete(KUBERNETES_CLUSTERS, { namespace, name: 'demo' });
   });
 });

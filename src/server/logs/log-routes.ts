@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { onClusters } from '#access/deeds.ts';
+import { onClusters } from '#access/permissions.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { ok } from '#rest/answers.ts';
 import { BROKEN_OFF, getLogs, LOG_END_TRAILER, type LogEnd } from '#rest/looking.ts';

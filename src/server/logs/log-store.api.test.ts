@@ -22,7 +22,7 @@ beforeEach(() => {
   const cluster = { namespace: world.namespace, name: 'demo' };
   caller = {
     ...{ job: `create-s${made}-1`, clusterId: 'c1', sequence: 1, attempt: 1 },
-    ...{ isErrand: false, cluster, ended: false },
+    ...{ isAuxiliary: false, cluster, ended: false },
   };
   store = logStoreIn(world.client, world.reportsNamespace, systemClock);
   other = logStoreIn(world.client, world.reportsNamespace, systemClock);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretUseOf } from '#access/access.ts';
-import { type Deed, onClusters, onHooks, onManifests, onSettings } from '#access/deeds.ts';
+import { onClusters, onHooks, onManifests, onSettings, type Permission } from '#access/permissions.ts';
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
@@ -87,9 +87,9 @@ async function missingRight(
   { access }: WebhookDeps,
 ): Promise<Judgement | undefined> {
   const { name = '' } = next.metadata;
-  const asked = [...deedsOf({ old, next, hosts }, { namespace, name })].map(
-    async ({ deed, field, explain }) => {
-      const reason = await access.refusal(userInfo, deed);
+  const asked = [...permissionsOf({ old, next, hosts }, { namespace, name })].map(
+    async ({ permission, field, explain }) => {
+      const reason = await access.refusal(userInfo, permission);
       return reason === undefined ? undefined : forbidden(field, explain(reason));
     },
   );
@@ -112,12 +112,12 @@ async function missingRight(
 
 /** A right that a change takes, where a refusal points to, and what it says. */
 interface Needed {
-  deed: Deed;
+  permission: Permission;
   field: string;
   explain(reason: string): string;
 }
 
-function* deedsOf(
+function* permissionsOf(
   { old, next, hosts }: Pick<Change, 'old' | 'next' | 'hosts'>,
   key: { namespace: string; name: string },
 ): Generator<Needed> {
@@ -126,17 +126,17 @@ function* deedsOf(
   const isLetGo = old !== undefined && ((isDryRun(old) && !isDryRun(next)) || planIn(old) !== planIn(next));
   if (wordOf(next) === WORDS.delete.asked && (wordOf(old) !== WORDS.delete.asked || isLetGo))
     yield {
-      deed: onClusters('delete', key.namespace, key.name),
+      permission: onClusters('delete', key.namespace, key.name),
       field: `metadata.annotations[${annotations.operation}]`,
       explain: (reason) => `${reason}, which "terminating" does`,
     };
-  for (const deed of onManifests(manifestsUsedAnew({ old, next, hosts }), key))
-    yield { deed, field: 'spec.addons.manifests', explain: asIs };
-  for (const deed of onHooks(hooksUsedAnew({ old, next, hosts }), key))
-    yield { deed, field: 'spec.hooks', explain: asIs };
-  for (const deed of onSettings(old?.spec, next.spec, key))
+  for (const permission of onManifests(manifestsUsedAnew({ old, next, hosts }), key))
+    yield { permission, field: 'spec.addons.manifests', explain: asIs };
+  for (const permission of onHooks(hooksUsedAnew({ old, next, hosts }), key))
+    yield { permission, field: 'spec.hooks', explain: asIs };
+  for (const permission of onSettings(old?.spec, next.spec, key))
     yield {
-      deed,
+      permission,
       field: 'spec.cluster',
       explain: (reason) =>
         `${reason}, and needs that right for a change of imagesRegistry, or of kubelet, patches, registryMirrors or proxy in kubeadm, which give as much`,

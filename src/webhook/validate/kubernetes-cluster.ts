@@ -8,7 +8,7 @@ import type { Problem } from '#base/errors.ts';
 import { changesBetween } from '#operations/changes.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
-import { isRemedy } from '#operations/remedy.ts';
+import { isRemediation } from '#operations/remediation.ts';
 import { validateSpec } from '#operations/validate.ts';
 import { agreedPlanProblems } from './agreed-plan.ts';
 import { cancelProblems } from './cancel.ts';
@@ -105,7 +105,8 @@ export function guarded(change: Pick<Change, 'old' | 'next'>): Problem[] {
 /** A spec is its user's: the controller makes the one edit that he has ordered, and no other. */
 function editedByItself({ old, next }: Change): Problem[] {
   if (!old || !differs(old.spec, next.spec)) return [];
-  if (mark(next, annotations.operation) === WORDS.replace.asked && isRemedy(old.spec, next.spec)) return [];
+  if (mark(next, annotations.operation) === WORDS.replace.asked && isRemediation(old.spec, next.spec))
+    return [];
   const reason =
     'can be edited by the controller only to put a host of spec.policy.replaceFrom in the place of a control plane';
   return [{ field: 'spec', reason }];

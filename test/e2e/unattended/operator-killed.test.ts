@@ -9,7 +9,7 @@ import { LEASES, type Lease } from '#runtime/leader/lease.ts';
 import { byNumber } from '../by-number.ts';
 import { membersOn } from '../etcd-members.ts';
 import { openLane } from '../lanes.ts';
-import { asPlanned } from '../plan-and-deed.ts';
+import { asPlanned } from '../plan-and-result.ts';
 import { QUICK_KEYS } from '../quick-keys.ts';
 import { tracesOn } from '../traces.ts';
 import { beginHistory } from '../with-history.ts';
@@ -84,7 +84,7 @@ async function killedAtEachStep(ask: () => Promise<unknown>): Promise<string[]> 
   }
 }
 
-/** One run carries it out, and the deed is the plan, whenever the operator was killed. */
+/** One run carries it out, and the result is the plan, whenever the operator was killed. */
 async function done(path: string, body: Record<string, unknown>): Promise<void> {
   const act = async () => {
     const steps = await killedAtEachStep(async () =>

@@ -1,4 +1,4 @@
-import type { Deed } from '#access/deeds.ts';
+import type { Permission } from '#access/permissions.ts';
 import type { ObjectKey } from '#api/meta.ts';
 
 /** One call of an authenticated person. */
@@ -10,5 +10,5 @@ export interface Call {
   signal: AbortSignal;
   /** When the signal aborts at the latest, by the clock's wall time. */
   endsAtMs: number;
-  allow(verb: Deed['verb'], key: ObjectKey): Promise<void>;
+  allow(verb: Permission['verb'], key: ObjectKey): Promise<void>;
 }

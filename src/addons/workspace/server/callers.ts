@@ -1,6 +1,6 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { Access } from '#access/access.ts';
-import type { Deed, User } from '#access/deeds.ts';
+import type { Permission, User } from '#access/permissions.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
@@ -13,7 +13,7 @@ export interface Callers {
   /** The person behind the bearer token of a call's metadata. Rejects with CallError UNAUTHENTICATED. */
   personOf(metadata: Metadata): Promise<User>;
   /** Rejects with CallError PERMISSION_DENIED, in the same words whether or not the Workspace exists. */
-  allow(person: User, verb: Deed['verb'], key: ObjectKey): Promise<void>;
+  allow(person: User, verb: Permission['verb'], key: ObjectKey): Promise<void>;
 }
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
@@ -39,9 +39,9 @@ export function callersBy(access: Access, clock: Clock): Callers {
       const { group, plural: resource } = WORKSPACES;
       // A creation has no name yet, as the API server sees it.
       const which = verb === 'create' ? {} : { name };
-      const deed = { verb, group, resource, namespace, ...which };
-      await granted.get(canonicalJson([person, deed]), async () => {
-        const refusal = await access.refusal(person, deed);
+      const permission = { verb, group, resource, namespace, ...which };
+      await granted.get(canonicalJson([person, permission]), async () => {
+        const refusal = await access.refusal(person, permission);
         if (refusal !== undefined) throw new CallError('PERMISSION_DENIED', refusal);
       });
     },

@@ -113,8 +113,8 @@ describe('a caller', () => {
     const clock = createManualClock();
     const asked: unknown[] = [];
     let refusal: string | undefined = 'you may not';
-    const refusing = async (...deed: unknown[]) => {
-      asked.push(deed);
+    const refusing = async (...permission: unknown[]) => {
+      asked.push(permission);
       return refusal;
     };
     const callers = callersBy({ ...access, refusal: refusing }, clock);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { annotations } from '#api/names.ts';
 import { create } from '#operations/create.ts';
-import { sealOf, withSeen } from '#operations/seal.ts';
+import { planHash, withSeen } from '#operations/plan-hash.ts';
 import { agreedPlan, presentPlan } from './approved-plan.ts';
 import { statusAfter } from './status/status.ts';
 import { operation, outcome, signal, snapshot, spec } from './testing/given.fixture.ts';
@@ -52,7 +52,7 @@ describe('a request that names its plan', () => {
   it('begins with the machines that the dry run saw, and with no others', () => {
     const known = planned();
     const seen = { '10.0.0.2': 'machine-a' };
-    const hash = sealOf(create.name, withSeen(presentPlan(snapshot({}), create), seen), 0);
+    const hash = planHash(create.name, withSeen(presentPlan(snapshot({}), create), seen), 0);
     const given = (plan: object) => ({
       word: 'creating',
       marks: agreed(hash),

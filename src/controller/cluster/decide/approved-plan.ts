@@ -5,7 +5,7 @@ import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import type { Operation } from '#operations/operation.ts';
 import { type Plan, planFor } from '#operations/plan-for.ts';
-import { outlineOf, planChanged, sealOf, withSeen } from '#operations/seal.ts';
+import { outlineOf, planChanged, planHash, withSeen } from '#operations/plan-hash.ts';
 import type { Outcome } from './outcome.ts';
 import { Refusal } from './refusal.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -53,7 +53,7 @@ export function isAgreed(snapshot: Snapshot): boolean {
   const hash = agreedHash(snapshot);
   const operation = hash === undefined ? undefined : pending(snapshot);
   if (!operation) return true;
-  return sealOf(operation.name, agreedPlan(snapshot, operation), lastSequence(snapshot.cluster)) === hash;
+  return planHash(operation.name, agreedPlan(snapshot, operation), lastSequence(snapshot.cluster)) === hash;
 }
 
 /**

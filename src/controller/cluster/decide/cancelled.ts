@@ -1,6 +1,6 @@
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { deedsInWords } from '#operations/deed.ts';
+import { hostResultsText } from '#operations/host-results.ts';
 import { CANCELLED } from '#protocol/report.ts';
 import type { Outcome } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -23,7 +23,7 @@ export function cancelled(
 ): Outcome {
   const by = cancelledBy(cluster, status);
   const report = attempt.kind === 'failed' ? attempt.report : undefined;
-  const hosts = report && plan ? deedsInWords(plan.hosts, report) : '';
+  const hosts = report && plan ? hostResultsText(plan.hosts, report) : '';
   const message = `cancelled${by === undefined ? '' : ` by ${by}`}: ${how}${hosts === '' ? '' : `; ${hosts}`}`;
   return { kind: 'end', result: 'cancelled', reason: CANCELLED, message };
 }

@@ -2,8 +2,8 @@ import { stateOf } from '#api/host-record.ts';
 import { isMaster } from '#api/member.ts';
 import { kubeconfigSecretName } from '#api/names.ts';
 import { shortHash } from '#base/canonical.ts';
-import type { PlannedHost } from '#protocol/order.ts';
 import type { Report } from '#protocol/report.ts';
+import type { PlannedHost } from '#protocol/run-spec.ts';
 import { isUsable } from './kubeconfig.ts';
 import type { Outcome } from './outcome.ts';
 import { secretIsForeign } from './refusal.ts';
@@ -14,10 +14,10 @@ const DEADLINE_SECONDS = 300;
 const RETRY_MS = 30_000;
 /** A fetch that fails again and again is tried ever more seldom, at last once an hour. */
 const RETRY_MAX_MS = 3_600_000;
-/** The errand that fetches a kubeconfig. */
+/** The auxiliary Job that fetches a kubeconfig. */
 export const FETCH = 'fetch';
 
-/** From the report if it has one, else by an errand that only fetches it. */
+/** From the report if it has one, else by an auxiliary Job that only fetches it. */
 export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
   const { now, fetch, cluster, operation, attempts, hosts } = snapshot;
   const { namespace = '', name = '' } = cluster.metadata;
@@ -36,7 +36,7 @@ export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
     return { kind: 'act', effects: [{ kind: 'keep-kubeconfig', kubeconfig: usable.kubeconfig }] };
   if (fetch.kind === 'running') return { kind: 'wait', ms: DEADLINE_SECONDS * 1_000 };
   const stall = { reason: 'KubeconfigMissing', message: whyNone(snapshot, fetched) };
-  const runs = attempts.filter(({ errand }) => errand === FETCH);
+  const runs = attempts.filter(({ auxiliary }) => auxiliary === FETCH);
   const tries = Math.max(1, ...runs.map(({ attempt }) => attempt));
   const pauseMs = Math.min(RETRY_MS * 2 ** (tries - 1), RETRY_MAX_MS);
   const endedAt = 'endedAt' in fetch ? Date.parse(fetch.endedAt ?? '') : Number.NaN;
@@ -58,7 +58,7 @@ export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
       job: fetchJobName(snapshot.clusterId, operation.sequence, next),
       attempt: next,
       deadlineSeconds: DEADLINE_SECONDS,
-      errand: FETCH,
+      auxiliary: FETCH,
       task: FETCH,
       callback: FETCH,
       precheck: 'reach',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { plannedHookSchema } from '#operations/hooks.ts';
-import { plannedHostSchema, stepSchema } from '#protocol/order.ts';
+import { plannedHostSchema, stepSchema } from '#protocol/run-spec.ts';
 
 /**
  * The plan of an operation as it was when the operation was accepted. Every attempt carries out this one, whatever is

@@ -208,7 +208,7 @@ it('does not keep, over and over, what was fetched and is no kubeconfig', () => 
     attempt: { kind: 'succeeded' as const, report },
   };
   expect(outcome(given)).toMatchObject({
-    effects: [{ kind: 'start', attempt: { errand: 'fetch', attempt: 1 } }],
+    effects: [{ kind: 'start', attempt: { auxiliary: 'fetch', attempt: 1 } }],
   });
   const fetch = { kind: 'succeeded' as const, report, endedAt: '2026-01-01T00:00:50.000Z' };
   expect(outcome({ ...given, fetch })).toMatchObject({
@@ -216,7 +216,7 @@ it('does not keep, over and over, what was fetched and is no kubeconfig', () => 
     ms: 20_000,
     stall: { reason: 'KubeconfigMissing', message: expect.stringContaining('is no kubeconfig') },
   });
-  const attempts = [{ clusterId: 'id1', sequence: 1, attempt: 1, job: 'fetch-x-1', errand: 'fetch' }];
+  const attempts = [{ clusterId: 'id1', sequence: 1, attempt: 1, job: 'fetch-x-1', auxiliary: 'fetch' }];
   const later = { ...given, attempts, fetch: { ...fetch, endedAt: '2026-01-01T00:00:10.000Z' } };
   expect(outcome(later)).toMatchObject({
     effects: [

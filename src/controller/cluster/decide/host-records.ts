@@ -2,8 +2,8 @@ import { operationUnderWay } from '#api/cluster-facts.ts';
 import { type HostRecord, type HostRecordStatus, type HostState, stateOf } from '#api/host-record.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Operation } from '#operations/operation.ts';
-import { joins, type PlannedHost } from '#protocol/order.ts';
 import type { HostReport, Report } from '#protocol/report.ts';
+import { joins, type PlannedHost } from '#protocol/run-spec.ts';
 import { hooksHaveBegun } from './due-hook.ts';
 import { wasLeftAsItWas } from './leaving.ts';
 import type { Effect, Outcome, Stall } from './outcome.ts';
@@ -73,7 +73,7 @@ export function touchedBefore(snapshot: Snapshot): Effect[] {
   if (running) return hasBegun(attempt, running) || hooksHaveBegun(hook, running) ? touchedBy(snapshot) : [];
   // Status is gone, and with it what the run was about.
   const isUnknown = cluster.status?.operation === undefined;
-  return isUnknown && attempts.some(({ errand }) => errand === undefined) ? touched(hosts) : [];
+  return isUnknown && attempts.some(({ auxiliary }) => auxiliary === undefined) ? touched(hosts) : [];
 }
 
 /** Whether a run of the operation may have reached a host: one whose pod cannot start did not. */

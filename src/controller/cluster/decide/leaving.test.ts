@@ -36,8 +36,12 @@ function given(status: HostRecordStatus, wanted = two, before = three) {
   };
 }
 
-type Deeds = ('taken' | 'prepared' | 'joined' | 'changed' | 'left' | 'reset')[];
-const failed = (steps: string[] | undefined, did: Deeds = ['taken'], others: Deeds = ['taken']) => ({
+type HostResults = ('taken' | 'prepared' | 'joined' | 'changed' | 'left' | 'reset')[];
+const failed = (
+  steps: string[] | undefined,
+  did: HostResults = ['taken'],
+  others: HostResults = ['taken'],
+) => ({
   kind: 'failed' as const,
   reason: 'InstallFailed',
   message: 'refused',

@@ -35,7 +35,7 @@ export function wasLeftAsItWas(
   const takesOut = new Set(planning.steps.filter(counts).map(({ name }) => name));
   return (
     !steps.some((step) => takesOut.has(step)) &&
-    host.did.every((deed) => deed === 'taken') &&
-    hosts.every(({ did }) => did.every((deed) => HARMLESS.includes(deed)))
+    host.did.every((result) => result === 'taken') &&
+    hosts.every(({ did }) => did.every((result) => HARMLESS.includes(result)))
   );
 }

@@ -6,12 +6,12 @@ import type { OperationName, Phase, Result } from '#api/words.ts';
 import { type Problem, sentenceOf } from '#base/errors.ts';
 import type { Attempt, AttemptRef, Blocked } from '#installer/installer.ts';
 import type { PlannedHook } from '#operations/hooks.ts';
-import type { Remedy } from '#operations/remedy.ts';
+import type { Remediation } from '#operations/remediation.ts';
 import type { Request, Turn } from './snapshot.ts';
 
 /** What is known of a run before the way to its hosts is read. */
-export type AttemptToStart = Omit<Attempt, 'access' | 'order'> & {
-  order: Omit<Attempt['order'], 'username'>;
+export type AttemptToStart = Omit<Attempt, 'access' | 'runSpec'> & {
+  runSpec: Omit<Attempt['runSpec'], 'username'>;
 };
 
 /** One idempotent step in the world outside the object's status. */
@@ -45,7 +45,7 @@ export type Effect =
       upTo: number;
     }
   /** A spare host in the place of a control plane, in the spec, with the word that asks for it. */
-  | ({ kind: 'remedy'; requestId: string; message: string } & Remedy)
+  | ({ kind: 'remediate'; requestId: string; message: string } & Remediation)
   | { kind: 'answer'; word: string; applied: boolean }
   /** The cluster's count of operations, where hosts know a later one. */
   | { kind: 'raise-sequence'; to: number }

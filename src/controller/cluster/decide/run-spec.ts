@@ -4,19 +4,19 @@ import { DEFAULTS, type OperationStatus } from '#api/kubernetes-cluster.ts';
 import { isMaster } from '#api/member.ts';
 import { drainVars } from '#protocol/drain-vars.ts';
 import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
-import type { PlannedHost, RunOrder } from '#protocol/order.ts';
+import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
 import type { FrozenPlan } from './frozen-plan.ts';
 import type { AttemptToStart } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** What differs from run to run. */
 export interface RunShape
-  extends Pick<RunOrder, 'task' | 'callback' | 'precheck' | 'brings'>,
-    Pick<Partial<RunOrder>, 'playbook'> {
+  extends Pick<RunSpec, 'task' | 'callback' | 'precheck' | 'brings'>,
+    Pick<Partial<RunSpec>, 'playbook'> {
   job: string;
   attempt: number;
   deadlineSeconds: number;
-  errand?: string;
+  auxiliary?: string;
 }
 
 const NO_REGION = 'default';
@@ -26,7 +26,7 @@ function endpointOf(
   clusterId: string,
   { cluster }: OperationStatus['spec'],
   hosts: readonly PlannedHost[],
-): RunOrder['endpoint'] {
+): RunSpec['endpoint'] {
   const balancer = cluster.externalLoadBalancer;
   const master = hosts.find(({ member, action }) => isMaster(member) && action !== 'leave');
   if (balancer === undefined)
@@ -39,7 +39,7 @@ function endpointOf(
 export function runOf(
   { cluster, clusterId, operation }: Pick<Snapshot, 'cluster' | 'clusterId' | 'operation'>,
   { hosts, steps }: Pick<FrozenPlan, 'hosts' | 'steps'>,
-  { job, attempt, deadlineSeconds, errand, ...shape }: RunShape,
+  { job, attempt, deadlineSeconds, auxiliary, ...shape }: RunShape,
 ): AttemptToStart {
   const sequence = operation?.sequence ?? 0;
   const spec = operation?.spec ?? cluster.spec;
@@ -50,8 +50,8 @@ export function runOf(
     attempt,
     job,
     deadlineSeconds,
-    ...(errand === undefined ? {} : { errand }),
-    order: {
+    ...(auxiliary === undefined ? {} : { auxiliary }),
+    runSpec: {
       ...shape,
       cluster: { id: clusterId, ...keyOf(cluster), region: cluster.spec.cluster.region ?? NO_REGION },
       run: { job, sequence, attempt },

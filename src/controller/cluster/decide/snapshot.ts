@@ -84,11 +84,11 @@ export interface Snapshot {
   hook: SeenHook | undefined;
   /** Whether the operation under way may begin; of one that has begun it says nothing. */
   turn: Turn;
-  /** State of the errand that fetches the kubeconfig; `absent` unless one was needed. */
+  /** State of the auxiliary Job that fetches the kubeconfig; `absent` unless one was needed. */
   fetch: AttemptState;
   /** The run of a dry run that looks at hosts, and how it stands. */
   check: { ref: AttemptRef; state: AttemptState } | undefined;
-  /** Runs that still exist, of whatever operation or errand. */
+  /** Runs that still exist, of whatever operation or auxiliary Job. */
   attempts: readonly AttemptRef[];
   kubeconfig: Kubeconfig;
   health: Health;
@@ -105,7 +105,7 @@ export interface Snapshot {
   malformed: boolean;
 }
 
-/** The errand that looks at the hosts of a plan. */
+/** The auxiliary Job that looks at the hosts of a plan. */
 export const PRECHECK = 'precheck';
 
 /** Whether an operation was accepted and has not ended. */

@@ -65,7 +65,7 @@ describe('the life of a cluster', () => {
       effects: [{ kind: 'keep-kubeconfig' }],
     });
     expect(outcome({ ...done, attempt: { kind: 'succeeded' } })).toMatchObject({
-      effects: [{ kind: 'start', attempt: { errand: 'fetch' } }],
+      effects: [{ kind: 'start', attempt: { auxiliary: 'fetch' } }],
     });
     expect(
       outcome({ ...done, attempt: { kind: 'succeeded' }, kubeconfig: { kind: 'present' } }),

@@ -5,7 +5,7 @@ import { notAgreed } from './approved-plan.ts';
 import * as cancel from './cancel/rules.ts';
 import * as hooks from './hook/rules.ts';
 import type { Outcome } from './outcome.ts';
-import { applyRemedy } from './rest/remediation.ts';
+import { applyRemediation } from './rest/remediation.ts';
 import { acceptReset, restUntilReset } from './rest/reset-left.ts';
 import * as rules from './rest/rules.ts';
 import { type RestSignal, restSignalOf } from './rest/signal.ts';
@@ -32,7 +32,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   'not-offered': rules.notOffered,
   invalid: rules.invalid,
   'kubeconfig-missing': rules.mendKubeconfig,
-  'remediation-due': applyRemedy,
+  'remediation-due': applyRemediation,
   'reset-due': acceptReset,
   idle: restUntilReset,
 };

@@ -37,7 +37,7 @@ const effects: { [K in Effect['kind']]: Perform<K> } = {
   release: ({ hosts: ips }, { clusterId }, { hosts }) => hosts.release(clusterId, ips),
   prune: pruneHistory,
   answer: reportResult,
-  remedy: remediate,
+  remediate,
   'raise-sequence': ({ to }, { clusterId }, { clusterStates }) => clusterStates.raiseSequence(clusterId, to),
   'delete-object': async (_effect, { cluster }, { client }) => {
     const { uid } = cluster.metadata;

@@ -5,7 +5,7 @@ import { WORDS } from '#api/words.ts';
 import type { Perform } from './effect.ts';
 
 /** Replaces a control plane in the spec by a spare host and asks for the operation, in one write. */
-export const remediate: Perform<'remedy'> = async (
+export const remediate: Perform<'remediate'> = async (
   { change, replaceFrom, requestId, message },
   snapshot,
   deps,

@@ -14,20 +14,20 @@ export const startLook: Perform<'look'> = async (
 ) => {
   const { cluster } = snapshot;
   await hosts.refuseOthers(snapshot.clusterId, textOf(keyOf(cluster)), members);
-  const files = await manifestVars(client, cluster, cluster.spec, attempt.order.steps);
+  const files = await manifestVars(client, cluster, cluster.spec, attempt.runSpec.steps);
   await readHooks(client, cluster, hooks);
   const access = await clusterStates.presentAccess(cluster);
   const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts));
-  const vars = { ...attempt.order.vars, ...files };
+  const vars = { ...attempt.runSpec.vars, ...files };
   const { username } = access;
-  const order = {
-    ...attempt.order,
+  const runSpec = {
+    ...attempt.runSpec,
     vars,
     username,
-    knownMachines: knownMachines(attempt.order, records()),
-    ownClusters: ownClusters(attempt.order, records()),
+    knownMachines: knownMachines(attempt.runSpec, records()),
+    ownClusters: ownClusters(attempt.runSpec, records()),
   };
-  await installer.start({ ...attempt, order, access: { ...access, knownHosts } });
+  await installer.start({ ...attempt, runSpec, access: { ...access, knownHosts } });
 };
 /** Starts the Job of an operation, with the credentials that it was accepted with. */
 export const startRun: Perform<'start'> = async (
@@ -36,24 +36,24 @@ export const startRun: Perform<'start'> = async (
   { client, clusterStates, installer, records },
   { reclaims },
 ) => {
-  const { order, ...rest } = attempt;
+  const { runSpec, ...rest } = attempt;
   const { cluster, operation } = snapshot;
   // As the operation was accepted with them, whatever the spec says by now.
-  const files = await manifestVars(client, cluster, operation?.spec ?? cluster.spec, order.steps);
+  const files = await manifestVars(client, cluster, operation?.spec ?? cluster.spec, runSpec.steps);
   const access = await clusterStates.accessOf(snapshot.clusterId, attempt.sequence);
-  const hosts = order.hosts.map((host) => {
+  const hosts = runSpec.hosts.map((host) => {
     const reclaim = host.action === 'join' ? (host.reclaim ?? reclaims.get(host.member.ip)) : undefined;
     return { ...host, ...(reclaim === undefined ? {} : { reclaim }) };
   });
   await installer.start({
     ...rest,
-    order: {
-      ...order,
-      vars: { ...order.vars, ...files },
+    runSpec: {
+      ...runSpec,
+      vars: { ...runSpec.vars, ...files },
       hosts,
       username: access.username,
-      knownMachines: knownMachines(order, records()),
-      ownClusters: ownClusters(order, records()),
+      knownMachines: knownMachines(runSpec, records()),
+      ownClusters: ownClusters(runSpec, records()),
     },
     access: { ...access, knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)) },
   });
@@ -68,6 +68,6 @@ export const startHook: Perform<'hook'> = async (
   const access = await clusterStates.accessOf(clusterId, attempt.sequence);
   const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(hosts));
   const { username } = access;
-  const order = { ...attempt.order, username, knownMachines: knownMachines(attempt.order, records()) };
-  await installer.start({ ...attempt, order, hook: text, access: { ...access, knownHosts } });
+  const runSpec = { ...attempt.runSpec, username, knownMachines: knownMachines(attempt.runSpec, records()) };
+  await installer.start({ ...attempt, runSpec, hook: text, access: { ...access, knownHosts } });
 };

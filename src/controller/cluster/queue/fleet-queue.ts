@@ -5,7 +5,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Turn } from '../decide/snapshot.ts';
 import { isFirstToBegin } from '../decide/times.ts';
-import { inOrder, nextOf, rounded, type Waiting } from './order.ts';
+import { inOrder, nextOf, rounded, type Waiting } from './queue-order.ts';
 
 export interface FleetQueueDeps {
   clusters: Pick<Informer<KubernetesCluster>, 'addHandler'>;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
-import { type Action, machineSeen, type PlannedHost } from '#protocol/order.ts';
+import { type Action, machineSeen, type PlannedHost } from '#protocol/run-spec.ts';
 import { knownMachines, ownClusters } from './known-machines.ts';
 
 const planned = (ip: string, action: Action): PlannedHost => ({

@@ -1,13 +1,13 @@
 import { type HostRecord, isFree } from '#api/host-record.ts';
 import type { ObjectKey } from '#api/meta.ts';
-import { joins, machineSeen, type RunOrder } from '#protocol/order.ts';
+import { joins, machineSeen, type RunSpec } from '#protocol/run-spec.ts';
 
 /**
  * Returns the machines that the run must not take in under another address (`knownMachines` of a run spec): those of the
  * Host records of all clusters, but for records at addresses that join, and for hosts that their cluster gave up.
  */
 export function knownMachines(
-  { hosts, cluster }: Pick<RunOrder, 'hosts'> & { cluster: ObjectKey & { id: string } },
+  { hosts, cluster }: Pick<RunSpec, 'hosts'> & { cluster: ObjectKey & { id: string } },
   records: readonly HostRecord[],
 ): Readonly<Record<string, string>> {
   const joining = new Set(hosts.filter(joins).map(({ member }) => member.ip));

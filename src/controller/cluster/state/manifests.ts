@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { appliesManifests, manifestField, manifestsOf } from '#operations/manifests.ts';
 import type { ManifestFile } from '#protocol/manifests.ts';
-import type { Step } from '#protocol/order.ts';
+import type { Step } from '#protocol/run-spec.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { Refusal } from '../decide/refusal.ts';
 import { pinnedFilesIn } from './pinned-files.ts';

@@ -6,7 +6,7 @@ import type { OperationName } from '#api/words.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { findOperation } from '#operations/index.ts';
-import { deedOnRecord, differenceOf, planOnRecord } from '#operations/plan-and-deed.ts';
+import { differenceOf, planOnRecord, resultOnRecord } from '#operations/plan-and-result.ts';
 import type { Report } from '#protocol/report.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
@@ -53,7 +53,7 @@ export async function writeRecord(
       ...(by === undefined ? {} : { 'cancelled-by': by }),
       // At the end the plan may be gone; what the beginning has written of it stays.
       ...(plan ? { plan: JSON.stringify(planOnRecord(plan)) } : {}),
-      ...(report ? { deed: JSON.stringify(deedOnRecord(report)) } : {}),
+      ...(report ? { deed: JSON.stringify(resultOnRecord(report)) } : {}),
       ...(plan && result !== 'running' ? { difference: differenceBetween(plan, report, operation) } : {}),
       hosts: JSON.stringify(cluster.status?.hosts ?? []),
     },
@@ -66,7 +66,7 @@ export async function writeRecord(
   }
 }
 
-/** A sentence a line, empty where the deed is the plan. */
+/** A sentence a line, empty where the result is the plan. */
 function differenceBetween(
   plan: FrozenPlan,
   report: Report | undefined,

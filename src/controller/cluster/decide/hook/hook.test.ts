@@ -114,7 +114,7 @@ describe('a hook', () => {
   });
 
   it('begins once hosts are held, and after every other run is gone', () => {
-    const other = { clusterId: 'id1', sequence: 0, attempt: 1, job: 'hook-old-0', errand: 'hook' };
+    const other = { clusterId: 'id1', sequence: 0, attempt: 1, job: 'hook-old-0', auxiliary: 'hook' };
     expect(outcome({ ...given('starting'), attempts: [other] })).toMatchObject({
       effects: [{ kind: 'discard' }],
     });
@@ -126,7 +126,7 @@ describe('a hook', () => {
     });
     const gone = { ...other, leavesBy: '2026-01-01T00:00:45Z' };
     expect(outcome({ ...given('starting'), attempts: [gone] })).toMatchObject({
-      effects: [{ kind: 'record' }, { kind: 'hook', attempt: { errand: 'hook', job: 'hook-abc-0' } }],
+      effects: [{ kind: 'record' }, { kind: 'hook', attempt: { auxiliary: 'hook', job: 'hook-abc-0' } }],
     });
   });
 

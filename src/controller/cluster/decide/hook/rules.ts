@@ -30,7 +30,7 @@ const phaseAt = ({ hook }: SeenHook, { operation }: Work) =>
 export const startHook = ofHook((snapshot, seen, { status }) => {
   const { plan, attempts, offer } = snapshot;
   const { hook, job } = seen;
-  const others = attempts.filter((one) => one.job !== job && (hook.time === 'pre' || one.errand === HOOK));
+  const others = attempts.filter((one) => one.job !== job && (hook.time === 'pre' || one.auxiliary === HOOK));
   const held = heldBack(snapshot, status, others);
   if (held || !plan) return held ?? { kind: 'rest' };
   if (offer.hooks !== true) {
@@ -44,7 +44,7 @@ export const startHook = ofHook((snapshot, seen, { status }) => {
       job,
       attempt: status.attempt,
       deadlineSeconds: secondsLeft(snapshot, status),
-      errand: HOOK,
+      auxiliary: HOOK,
       task: hook.name,
       callback: HOOK,
       precheck: 'reach',

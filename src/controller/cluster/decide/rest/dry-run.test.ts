@@ -25,7 +25,7 @@ const jobIn = (given: Given): string => {
 };
 const checked = (state: AttemptState, given: Given = creating): Given => {
   const job = jobIn(begun(given));
-  const ref = { clusterId: 'id1', job, sequence: 0, attempt: 1, errand: 'precheck' };
+  const ref = { clusterId: 'id1', job, sequence: 0, attempt: 1, auxiliary: 'precheck' };
   return { ...begun(given), attempts: [ref], check: { ref, state } };
 };
 
@@ -43,7 +43,7 @@ describe('what is only to be planned', () => {
         {
           kind: 'look',
           members: [{}, {}, {}],
-          attempt: { errand: 'precheck', order: { precheck: 'all', brings: [] } },
+          attempt: { auxiliary: 'precheck', runSpec: { precheck: 'all', brings: [] } },
         },
       ],
     });
@@ -122,7 +122,7 @@ describe('what is only to be planned', () => {
     const given = { word: 'terminating', dryRun: true, hosts, appliedBy: 1 };
     expect(outcome(begun(given))).toMatchObject({
       kind: 'act',
-      effects: [{ kind: 'look', members: [], attempt: { errand: 'precheck' } }],
+      effects: [{ kind: 'look', members: [], attempt: { auxiliary: 'precheck' } }],
     });
     expect(outcome({ ...given, dryRun: false })).toMatchObject({ effects: [{ kind: 'delete-object' }] });
     const report = {

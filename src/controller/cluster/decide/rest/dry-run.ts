@@ -6,9 +6,9 @@ import type { AttemptState } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import type { Operation } from '#operations/operation.ts';
 import type { Plan } from '#operations/plan-for.ts';
-import { outlineOf, sealOf, withSeen } from '#operations/seal.ts';
-import { joins, machineSeen } from '#protocol/order.ts';
+import { outlineOf, planHash, withSeen } from '#operations/plan-hash.ts';
 import type { HostReport } from '#protocol/report.ts';
+import { joins, machineSeen } from '#protocol/run-spec.ts';
 import { lastSequence, presentPlan } from '../approved-plan.ts';
 import { type Effect, type Outcome, type Stall, textOfBlock, textOfProblems } from '../outcome.ts';
 import { runOf } from '../run-spec.ts';
@@ -34,7 +34,7 @@ const jobOf = ({ clusterId }: Snapshot, { word, requestId, specHash }: Request):
 
 /**
  * What an accepted request would do, and what its hosts say to it: the plan is written to status, and the hosts are
- * looked at by an errand that runs no playbook. A request that was answered so is looked at again under another
+ * looked at by an auxiliary Job that runs no playbook. A request that was answered so is looked at again under another
  * request-id.
  */
 export function rehearse(snapshot: Snapshot, request: Request): Outcome {
@@ -44,7 +44,7 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   const job = jobOf(snapshot, request);
   const known = answerTo(snapshot, request);
   if (known && known.result !== 'Checking') {
-    const [first, ...others] = snapshot.attempts.filter(({ errand }) => errand === PRECHECK);
+    const [first, ...others] = snapshot.attempts.filter(({ auxiliary }) => auxiliary === PRECHECK);
     if (first) return { kind: 'act', effects: [{ kind: 'discard', attempts: [first, ...others] }] };
     return answered(known);
   }
@@ -114,7 +114,7 @@ const outlined = ({ cluster }: Snapshot, { name }: Operation, plan: Plan) => {
   const warnings = textOfProblems(plan.warnings).slice(0, MAX_TEXT);
   return {
     ...outlineOf(plan, after),
-    hash: sealOf(name, plan, after),
+    hash: planHash(name, plan, after),
     ...(warnings === '' ? {} : { warnings }),
   };
 };
@@ -128,14 +128,14 @@ function begin(snapshot: Snapshot, { hosts, steps, hooks }: Plan, job: string): 
       job,
       attempt: 1,
       deadlineSeconds: DEADLINE_SECONDS,
-      errand: PRECHECK,
+      auxiliary: PRECHECK,
       task: PRECHECK,
       callback: PRECHECK,
       precheck: 'all',
       brings: [],
     },
   );
-  const before = snapshot.attempts.filter((one) => one.errand === PRECHECK && one.job !== job);
+  const before = snapshot.attempts.filter((one) => one.auxiliary === PRECHECK && one.job !== job);
   const look: Effect = { kind: 'look', members: joining, hooks, attempt };
   return before.length > 0
     ? { kind: 'act', effects: [{ kind: 'discard', attempts: before }, look] }

@@ -100,7 +100,7 @@ it('asks for the replacement of a control plane that stays away, as a person wou
       kind: 'act',
       effects: [
         {
-          kind: 'remedy',
+          kind: 'remediate',
           change: {
             masterList: [host(1), host(2), host(8)],
             nodeList: [host(8), host(4)],
@@ -178,7 +178,7 @@ describe('a remedy', () => {
   it('takes the next spare where the first is on record, or does not fit', () => {
     const spareOf = (given: Given) => {
       const { outcome } = decide(at(given));
-      return outcome.kind === 'act' && outcome.effects[0].kind === 'remedy'
+      return outcome.kind === 'act' && outcome.effects[0].kind === 'remediate'
         ? outcome.effects[0].change.masterList?.at(-1)
         : undefined;
     };

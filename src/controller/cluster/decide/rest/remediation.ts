@@ -6,7 +6,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import { POLICY_DEFAULTS } from '#api/policy.ts';
-import { type Remedy, remedied, remedyOf } from '#operations/remedy.ts';
+import { type Remediation, remedied, remedyOf } from '#operations/remediation.ts';
 import { replace } from '#operations/replace.ts';
 import { agreedHash, lastSequence, presentPlan } from '../approved-plan.ts';
 import { type Effect, type Outcome, type Stall, textOfProblems } from '../outcome.ts';
@@ -29,7 +29,7 @@ const MAX_TEXT = 1000;
 interface Found {
   stated: Stated;
   /** The effect that is due now. */
-  due?: Extract<Effect, { kind: 'remedy' }>;
+  due?: Extract<Effect, { kind: 'remediate' }>;
 }
 
 const isNot = (reason: string, message: string): Found => ({
@@ -119,7 +119,7 @@ function ofOneAway(snapshot: Snapshot, ip: string): Found {
   );
 }
 
-function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, remedy: Remedy): Found {
+function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, remedy: Remediation): Found {
   const { cluster, health } = snapshot;
   const minutes = minutesOf(snapshot);
   const stated = is(
@@ -130,11 +130,11 @@ function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, remedy: Remed
   if (away?.ip !== ip || away.forMs < minutes * MINUTE_MS) return { stated };
   const requestId = `remedy-${ip}-${lastSequence(cluster) + 1}`;
   const message = `control plane ${ip} has been away for ${minutes} min or more; ${spare.ip} takes its place, as spec.policy says`;
-  return { stated, due: { kind: 'remedy', ...remedy, requestId, message } };
+  return { stated, due: { kind: 'remediate', ...remedy, requestId, message } };
 }
 
 /** The replacement that is due in a cluster at rest whose spec is carried out, as far as no operation has failed since. */
-export function dueRemedy(snapshot: Snapshot): Found['due'] {
+export function dueRemediation(snapshot: Snapshot): Found['due'] {
   const { cluster, operation, hosts } = snapshot;
   if (!wantsRemedy(cluster) || !isObserved(cluster)) return undefined;
   const hasFailed =
@@ -144,8 +144,8 @@ export function dueRemedy(snapshot: Snapshot): Found['due'] {
 }
 
 /** The rule for it: the spec is edited and the word written as a person would, and what follows is the same. */
-export function applyRemedy(snapshot: Snapshot): Outcome {
-  const due = dueRemedy(snapshot);
+export function applyRemediation(snapshot: Snapshot): Outcome {
+  const due = dueRemediation(snapshot);
   return due ? { kind: 'act', effects: [due] } : { kind: 'rest' };
 }
 

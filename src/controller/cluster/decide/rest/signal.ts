@@ -9,7 +9,7 @@ import { isAgreed } from '../approved-plan.ts';
 import { isAnswered, isNew, isNewDeletion, wasTried } from '../requests.ts';
 import { inFlight, PRECHECK, type Snapshot } from '../snapshot.ts';
 import { duePointing } from './point-kubeconfig.ts';
-import { dueRemedy } from './remediation.ts';
+import { dueRemediation } from './remediation.ts';
 import { dueReset } from './reset-left.ts';
 
 /** The fact that decides what happens next while no operation is under way, or none counts. */
@@ -72,7 +72,7 @@ export function restSignalOf(snapshot: Snapshot): RestSignal | undefined {
   const asked = askedSignal(snapshot);
   const begins = asked === 'requested' || asked === 'spec-edited';
   if (begins && isDryRun(snapshot.cluster)) return 'dry-run';
-  if (snapshot.attempts.some(({ errand }) => errand === PRECHECK)) return 'leftovers';
+  if (snapshot.attempts.some(({ auxiliary }) => auxiliary === PRECHECK)) return 'leftovers';
   return begins && !isAgreed(snapshot) ? 'plan-changed' : asked;
 }
 
@@ -93,8 +93,8 @@ const isHeld = (cluster: Snapshot['cluster']): boolean => cluster.spec.paused ==
 /** Ranks what the object asks for, by annotation or by its spec. */
 function askedSignal(snapshot: Snapshot): RestSignal {
   const { cluster, request, applied, binding, attempts, kubeconfig } = snapshot;
-  const left = attempts.filter(({ errand, leavesBy }) => errand !== PRECHECK && leavesBy === undefined);
-  const isDone = ({ errand }: AttemptRef) => errand === undefined || errand === HOOK;
+  const left = attempts.filter(({ auxiliary, leavesBy }) => auxiliary !== PRECHECK && leavesBy === undefined);
+  const isDone = ({ auxiliary }: AttemptRef) => auxiliary === undefined || auxiliary === HOOK;
   if (left.some((one) => kubeconfig.kind === 'present' || isDone(one))) return 'leftovers';
   if (binding.kind === 'ours' && !snapshot.adopted) return 'unbound';
   if (snapshot.malformed) return 'invalid';
@@ -111,7 +111,7 @@ function askedSignal(snapshot: Snapshot): RestSignal {
     return isHeld(cluster) ? 'paused' : 'spec-edited';
   }
   if (kubeconfig.kind !== 'present' || duePointing(snapshot)) return 'kubeconfig-missing';
-  if (dueRemedy(snapshot)) return 'remediation-due';
+  if (dueRemediation(snapshot)) return 'remediation-due';
   return dueReset(snapshot) ? 'reset-due' : 'idle';
 }
 

@@ -15,7 +15,7 @@ const byText = (texts: readonly string[]): string[] => [...texts].sort();
  * The hash of a plan. It is another as soon as anything that it does is another, or another operation was accepted after
  * `after`, the sequence of the last one; not by the order of lists, nor by how hosts are reached.
  */
-export function sealOf(
+export function planHash(
   operation: OperationName,
   { hosts, release, steps, hooks, target }: Pick<Plan, 'hosts' | 'release' | 'steps' | 'hooks' | 'target'>,
   after: number,

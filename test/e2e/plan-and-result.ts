@@ -9,7 +9,7 @@ import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { clientOf, kubeconfigOf } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
-import { ACTIONS } from '#protocol/order.ts';
+import { ACTIONS } from '#protocol/run-spec.ts';
 import { planSchema } from '#rest/plan.ts';
 
 /** After an operation: what was done to hosts, nodes and records, compared with what its plan says. */
@@ -85,7 +85,7 @@ const lasting = (taints: readonly { key: string }[] = []) =>
 
 const recorded = z.object({ hosts: plannedHosts, steps: z.array(z.object({ name: z.string() })) });
 
-/** The plan as the record of the last operation has it, which also says that the deed was no other. */
+/** The plan as the record of the last operation has it, which also says that the result was no other. */
 async function recordedPlan(meta: Meta, name: string): Promise<Planned> {
   const operation = (await cluster(meta, name))?.status?.operation;
   if (!operation) throw new Error(`${name} has no operation`);
@@ -94,7 +94,7 @@ async function recordedPlan(meta: Meta, name: string): Promise<Planned> {
   // The end is told in the object first, and its record is finished right after.
   await expect.poll(async () => (await read())?.['result'], { timeout: 10_000 }).not.toBe('running');
   const data = await read();
-  expect(data?.['difference'], 'the difference of plan and deed').toBe('');
+  expect(data?.['difference'], 'the difference of plan and result').toBe('');
   return recorded.parse(JSON.parse(data?.['plan'] ?? '')).hosts;
 }
 
@@ -112,8 +112,8 @@ export async function dryRun(
 }
 
 /**
- * Runs an operation, which `act` asks for and awaits, and compares its deeds with its plan: hosts that the plan does
- * not name saw no login, nodes of others are the same, records tell the deeds. `plan`: what a dry run said before;
+ * Runs an operation, which `act` asks for and awaits, and compares its results with its plan: hosts that the plan does
+ * not name saw no login, nodes of others are the same, records tell the results. `plan`: what a dry run said before;
  * without it the plan is that of the operation's record. `files`: also compares the files of hosts that belong to nobody
  * (some seconds a host). `addressOf`: by which the cluster names hosts.
  */

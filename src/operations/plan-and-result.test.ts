@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Deed } from '#protocol/event.ts';
-import type { Action, PlannedHost, Step } from '#protocol/order.ts';
+import type { HostResult } from '#protocol/event.ts';
 import type { HostReport } from '#protocol/report.ts';
-import { deedOnRecord, differenceOf, planOnRecord } from './plan-and-deed.ts';
+import type { Action, PlannedHost, Step } from '#protocol/run-spec.ts';
+import { differenceOf, planOnRecord, resultOnRecord } from './plan-and-result.ts';
 
 const host = (ip: string, action: Action): PlannedHost => ({
   member: { ip, name: ip, duties: ['worker'] },
   action,
 });
 const step = (name: string, ...hosts: string[]): Step => ({ name, hosts, pace: 'all', cut: 'between' });
-const did = (ip: string, ok: boolean, ...deeds: Deed[]): HostReport => ({ ip, ok, did: deeds });
+const did = (ip: string, ok: boolean, ...results: HostResult[]): HostReport => ({ ip, ok, did: results });
 const plan = {
   hosts: [host('a', 'join'), host('b', 'leave'), host('c', 'change'), host('d', 'stay')],
   steps: [step('Take hosts', 'a', 'b', 'c', 'd'), step('Join hosts', 'a'), step('Reset hosts', 'b')],
@@ -28,7 +28,7 @@ const but = (...others: HostReport[]) =>
 
 describe('differenceOf', () => {
   it.each<[string, HostReport[], string[] | undefined, string[]]>([
-    ['nothing: the deed is the plan', done, all, []],
+    ['nothing: the result is the plan', done, all, []],
     ['nothing, where a run does not tell its steps', done, undefined, []],
     ['nothing, where a host needed none of it', but(did('b', true)), all.slice(0, 2), []],
     [
@@ -65,16 +65,16 @@ describe('differenceOf', () => {
   it('stays small however large the cluster', () => {
     const hosts = Array.from({ length: 1000 }, (_, index) => host(`10.0.0.${index}`, 'join'));
     const large = { hosts, steps: [step('Take hosts', ...hosts.map(({ member }) => member.ip))] };
-    const deed = {
+    const result = {
       success: false,
       message: '',
       hosts: hosts.map(({ member }) => did(member.ip, false, 'taken')),
     };
-    expect(differenceOf(large, deed)).toHaveLength(201);
+    expect(differenceOf(large, result)).toHaveLength(201);
     expect(planOnRecord(large)).toEqual({
       hosts: { join: 1000 },
       steps: [{ name: 'Take hosts', hosts: 1000 }],
     });
-    expect(deedOnRecord(deed)).toEqual({ hosts: { taken: 1000 } });
+    expect(resultOnRecord(result)).toEqual({ hosts: { taken: 1000 } });
   });
 });

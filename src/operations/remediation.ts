@@ -4,7 +4,7 @@ import { canonicalJson } from '#base/canonical.ts';
 import { exchanged } from './replace.ts';
 
 /** The one edit of a spec that the operator makes by itself, on the order in `spec.policy`. */
-export interface Remedy {
+export interface Remediation {
   /** The lists of `spec.cluster` that name the host that is away, with the spare in its place. */
   change: Partial<ClusterSpec>;
   /** `spec.policy.replaceFrom` without the spare: each is used once. */
@@ -12,13 +12,13 @@ export interface Remedy {
 }
 
 /** The edit that puts a spare of the policy in the place of a host. */
-export function remedyOf(spec: Spec, from: string, spare: HostEntry): Remedy {
+export function remedyOf(spec: Spec, from: string, spare: HostEntry): Remediation {
   const { change } = exchanged({ spec, applied: undefined }, from, spare);
   return { change, replaceFrom: (spec.policy?.replaceFrom ?? []).filter((host) => host !== spare) };
 }
 
 /** The spec after it. */
-export const remedied = (spec: Spec, { change, replaceFrom }: Remedy): Spec => ({
+export const remedied = (spec: Spec, { change, replaceFrom }: Remediation): Spec => ({
   ...spec,
   cluster: { ...spec.cluster, ...change },
   policy: { ...spec.policy, replaceFrom },
@@ -30,7 +30,7 @@ const missingIn = (
 ): HostEntry[] => (from ?? []).filter(({ ip }) => !(hosts ?? []).some((host) => host.ip === ip));
 
 /** Whether an edit is nothing but a spare of the policy in the place of one control plane. */
-export function isRemedy(old: Spec, next: Spec): boolean {
+export function isRemediation(old: Spec, next: Spec): boolean {
   const [spare, ...spares] = missingIn(next.policy?.replaceFrom, old.policy?.replaceFrom);
   const [gone, ...more] = missingIn(next.cluster.masterList, old.cluster.masterList);
   if (!spare || !gone || spares.length > 0 || more.length > 0) return false;

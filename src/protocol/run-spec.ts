@@ -60,7 +60,7 @@ export const BRINGS = ['kubeconfig'] as const;
 export type Brings = (typeof BRINGS)[number];
 
 export const runOrderSchema = z.object({
-  /** Operation or errand, for people. */
+  /** Operation or auxiliary Job, for people. */
   task: z.string(),
   /** Last part but one of the route that takes the report: `create` of `…/create/callback`. */
   callback: z.string(),
@@ -90,7 +90,7 @@ export const runOrderSchema = z.object({
   /** Variables of the playbook (ansible/README.md). */
   vars: z.record(z.string(), z.unknown()),
 });
-export type RunOrder = z.infer<typeof runOrderSchema>;
+export type RunSpec = z.infer<typeof runOrderSchema>;
 
-/** The file of the attempt's Secret that holds the order. */
+/** The file of the attempt's Secret that holds the run spec. */
 export const ORDER_FILE = 'order.json';

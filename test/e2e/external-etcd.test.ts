@@ -11,7 +11,7 @@ import { byNumber } from './by-number.ts';
 import { deleteCluster } from './deletion.ts';
 import { makeExample } from './examples.ts';
 import { openLane } from './lanes.ts';
-import { asPlanned, dryRun } from './plan-and-deed.ts';
+import { asPlanned, dryRun } from './plan-and-result.ts';
 import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 

@@ -12,7 +12,7 @@ export interface User {
 }
 
 /** A request to be authorized; the fields of `resourceAttributes` in a SubjectAccessReview. */
-export interface Deed {
+export interface Permission {
   verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use' | 'hook';
   group: string;
   resource: string;
@@ -21,12 +21,12 @@ export interface Deed {
   name?: string | undefined;
 }
 
-/** A deed on a cluster. */
+/** A permission on a cluster. */
 export const onClusters = (
   verb: 'get' | 'list' | 'create' | 'update' | 'delete',
   namespace: string | undefined,
   name?: string | undefined,
-): Deed => ({
+): Permission => ({
   verb,
   group: KUBERNETES_CLUSTERS.group,
   resource: KUBERNETES_CLUSTERS.plural,
@@ -35,23 +35,23 @@ export const onClusters = (
 });
 
 /**
- * A deed on the cluster's own SSH Secret, which the operator keeps: `create` gives it a key, `use` has the operator
+ * A permission on the cluster's own SSH Secret, which the operator keeps: `create` gives it a key, `use` has the operator
  * reach hosts with it. Neither lets anybody read it.
  */
-export const onCredentials = (verb: 'create' | 'use', namespace: string, name: string): Deed => ({
+export const onCredentials = (verb: 'create' | 'use', namespace: string, name: string): Permission => ({
   ...onClusters('get', namespace, name),
   verb,
   subresource: 'credentials',
 });
 
 /** Getting a cluster's kubeconfig, which is everything inside it. */
-export const onKubeconfig = (namespace: string, name: string): Deed => ({
+export const onKubeconfig = (namespace: string, name: string): Permission => ({
   ...onClusters('get', namespace, name),
   subresource: 'kubeconfig',
 });
 
-/** A deed on a Secret. */
-export const onSecrets = (verb: 'get', namespace: string, name: string): Deed => ({
+/** A permission on a Secret. */
+export const onSecrets = (verb: 'get', namespace: string, name: string): Permission => ({
   verb,
   group: '',
   resource: 'secrets',
@@ -66,7 +66,7 @@ export const onSecrets = (verb: 'get', namespace: string, name: string): Deed =>
 export function onManifests(
   { addons }: Pick<Spec, 'addons'>,
   { namespace, name }: { namespace: string; name: string },
-): Deed[] {
+): Permission[] {
   const files = addons?.manifests ?? [];
   return files.length === 0 ? [] : [...reading(files, namespace), onKubeconfig(namespace, name)];
 }
@@ -78,9 +78,9 @@ export function onManifests(
 export function onHooks(
   { hooks }: Pick<Spec, 'hooks'>,
   { namespace, name }: { namespace: string; name: string },
-): Deed[] {
+): Permission[] {
   const files = Object.values(hooks ?? {}).flatMap((list) => list ?? []);
-  const running: Deed = { ...onClusters('update', namespace, name), verb: 'hook' };
+  const running: Permission = { ...onClusters('update', namespace, name), verb: 'hook' };
   return files.length === 0 ? [] : [running, ...reading(files, namespace)];
 }
 
@@ -99,21 +99,21 @@ export function onSettings(
   before: Pick<Spec, 'cluster'> | undefined,
   after: Pick<Spec, 'cluster'>,
   { namespace, name }: { namespace: string; name: string },
-): Deed[] {
+): Permission[] {
   const isSame = !before || canonicalJson(ruling(before)) === canonicalJson(ruling(after));
   return isSame ? [] : [onKubeconfig(namespace, name)];
 }
 
 /** Reading the ConfigMaps that files come from. */
-function reading(files: readonly Pick<PinnedFile, 'configMap'>[], namespace: string): Deed[] {
+function reading(files: readonly Pick<PinnedFile, 'configMap'>[], namespace: string): Permission[] {
   const { group, plural: resource } = CONFIG_MAPS;
   const names = new Set(files.map(({ configMap }) => configMap));
   return [...names].map((name) => ({ verb: 'get', group, resource, namespace, name }));
 }
 
-/** The refusal of a deed; the words say nothing about whether the object exists. */
-export function refusalOf({ username }: User, deed: Deed): string {
-  const { verb, resource, subresource, group, namespace, name } = deed;
+/** The refusal of a permission; the words say nothing about whether the object exists. */
+export function refusalOf({ username }: User, permission: Permission): string {
+  const { verb, resource, subresource, group, namespace, name } = permission;
   const path = subresource === undefined ? resource : `${resource}/${subresource}`;
   const what = group === '' ? path : `${path}.${group}`;
   const which = name === undefined ? what : `${what} "${name}"`;

@@ -1,6 +1,6 @@
-import type { PlannedHost, Step } from '#protocol/order.ts';
 import type { Report } from '#protocol/report.ts';
-import { AIMS } from './deed.ts';
+import type { PlannedHost, Step } from '#protocol/run-spec.ts';
+import { AIMS } from './host-results.ts';
 
 /** What was planned and what was done, side by side. */
 
@@ -32,7 +32,7 @@ export const planOnRecord = ({ hosts, steps }: Planned): unknown =>
       };
 
 /** What a run reported, as a record has it: what it did on each host, steps that did something on one. */
-export const deedOnRecord = ({ hosts, steps }: Report): unknown => ({
+export const resultOnRecord = ({ hosts, steps }: Report): unknown => ({
   hosts:
     hosts.length <= MAX_HOSTS
       ? hosts.map(({ ip, ok, did }) => ({ ip, ok, did }))
@@ -42,11 +42,11 @@ export const deedOnRecord = ({ hosts, steps }: Report): unknown => ({
 
 function differenceOfHost(
   { member: { ip }, action }: PlannedHost,
-  deed: Report['hosts'][number] | undefined,
+  result: Report['hosts'][number] | undefined,
 ): string[] {
   const aim = AIMS[action];
-  const did = deed?.did ?? [];
-  if (aim !== undefined && !deed?.ok) return [`${ip}: planned to be ${aim}, and was not`];
+  const did = result?.did ?? [];
+  if (aim !== undefined && !result?.ok) return [`${ip}: planned to be ${aim}, and was not`];
   // What is taken out of the cluster is reset; what stays or changes neither joins nor leaves.
   const others = Object.values(AIMS).filter((one) => one !== undefined && one !== aim);
   // A host that joins may carry remains, which are reset first.
@@ -57,22 +57,22 @@ function differenceOfHost(
 }
 
 /** A step may pass over a host that needs nothing any more: one that left before, or that is not ours. */
-const neededNothing = (deed: Report['hosts'][number] | undefined): boolean =>
-  deed?.ok === true && deed.did.length === 0;
+const neededNothing = (result: Report['hosts'][number] | undefined): boolean =>
+  result?.ok === true && result.did.length === 0;
 
 /**
- * What was planned and not done, and what was done and not planned, a sentence each; empty where the deed is the plan.
- * Hosts without a deed were not worked on. Steps are compared where the run tells them.
+ * What was planned and not done, and what was done and not planned, a sentence each; empty where the result is the plan.
+ * Hosts without a result were not worked on. Steps are compared where the run tells them.
  */
-export function differenceOf({ hosts, steps }: Planned, deed: Pick<Report, 'hosts' | 'steps'>): string[] {
-  const said = new Map(deed.hosts.map((host) => [host.ip, host]));
+export function differenceOf({ hosts, steps }: Planned, result: Pick<Report, 'hosts' | 'steps'>): string[] {
+  const said = new Map(result.hosts.map((host) => [host.ip, host]));
   const planned = new Set(hosts.map(({ member }) => member.ip));
   const lines = hosts.flatMap((host) => differenceOfHost(host, said.get(host.member.ip)));
-  for (const { ip, did } of deed.hosts)
+  for (const { ip, did } of result.hosts)
     if (!planned.has(ip) && did.length > 0)
       lines.push(`${ip}: was ${did.join(', ')}, and is not in the plan`);
-  const ran = new Set(deed.steps);
-  for (const { name, hosts: at } of deed.steps ? steps : [])
+  const ran = new Set(result.steps);
+  for (const { name, hosts: at } of result.steps ? steps : [])
     if (!ran.has(name) && !at.every((ip) => neededNothing(said.get(ip))))
       lines.push(`step "${name}" was planned, and did not run`);
   for (const name of ran)

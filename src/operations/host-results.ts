@@ -1,9 +1,9 @@
-import type { Deed } from '#protocol/event.ts';
-import type { Action, PlannedHost } from '#protocol/order.ts';
+import type { HostResult } from '#protocol/event.ts';
 import type { HostReport, Report } from '#protocol/report.ts';
+import type { Action, PlannedHost } from '#protocol/run-spec.ts';
 
 /** What a host has gone through at the end, by its action; one that stays is only asked or worked through. */
-export const AIMS: Readonly<Record<Action, Deed | undefined>> = {
+export const AIMS: Readonly<Record<Action, HostResult | undefined>> = {
   join: 'joined',
   change: 'changed',
   leave: 'reset',
@@ -22,7 +22,7 @@ function textOf(action: Action, host: HostReport | undefined): string | undefine
 }
 
 /** What was done on each host of a plan and what was not, hosts of which the same is true together. */
-export function deedsInWords(hosts: readonly PlannedHost[], report: Report): string {
+export function hostResultsText(hosts: readonly PlannedHost[], report: Report): string {
   const said = new Map(report.hosts.map((host) => [host.ip, host]));
   const groups = new Map<string, string[]>();
   for (const { member, action } of hosts) {

@@ -4,9 +4,9 @@ import type { HostRecord } from '#api/host-record.ts';
 import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { planFor } from './plan-for.ts';
+import { changeOfPlan, outlineOf, planHash } from './plan-hash.ts';
 import { resolveSpec } from './resolve.ts';
 import { scaleUp } from './scale-up.ts';
-import { changeOfPlan, outlineOf, sealOf } from './seal.ts';
 
 const offer = { versions: ['v1.34.4'] };
 const hostOf = (last: number) => ({ ip: `10.0.0.${last}` });
@@ -22,7 +22,8 @@ const records = (status: HostRecord['status'] = {}): HostRecord[] =>
 const planned = (spec: Spec, hosts = records(), remains?: ReadonlyMap<string, string>) =>
   planFor(scaleUp, { spec, applied: present, hosts, remains, offer });
 const wanted = specOf([hostOf(2), hostOf(3), hostOf(4)]);
-const sealed = (spec: Spec, hosts = records(), after = 1) => sealOf('scale-up', planned(spec, hosts), after);
+const sealed = (spec: Spec, hosts = records(), after = 1) =>
+  planHash('scale-up', planned(spec, hosts), after);
 const agreed = sealed(wanted);
 
 describe('the seal of a plan', () => {
@@ -43,12 +44,12 @@ describe('the seal of a plan', () => {
     ['remains that are wiped', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), reclaim: 'old' }]))],
     [
       'remains that its former cluster has left',
-      sealOf('scale-up', planned(wanted, records(), new Map([['10.0.0.4', 'old']])), 1),
+      planHash('scale-up', planned(wanted, records(), new Map([['10.0.0.4', 'old']])), 1),
     ],
     ['another machine', sealed(wanted, records({ machineId: 'other' }))],
     ['another version', sealed(specOf([hostOf(2), hostOf(3), hostOf(4)], { kubeVersion: 'v1.35.0' }))],
     ['an operation since', sealed(wanted, records(), 2)],
-    ['another operation', sealOf('replace', planned(wanted), 1)],
+    ['another operation', planHash('replace', planned(wanted), 1)],
   ])('sees %s', (_what, seal) => {
     expect(seal).not.toBe(agreed);
   });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Spec } from '#api/kubernetes-cluster.ts';
-import { onKubeconfig, onSettings } from './deeds.ts';
+import { onKubeconfig, onSettings } from './permissions.ts';
 
 const spec = (settings: Omit<Spec['cluster'], 'masterList'>): Spec => ({
   cluster: { masterList: [{ ip: '10.0.0.1' }], ...settings },
@@ -15,6 +15,6 @@ it.each<[string, Spec | undefined, Spec, boolean]>([
   ['patches that go', spec({ kubeadm: { patches } }), spec({}), true],
   ['names in certificates', spec({}), spec({ kubeadm: { certSANs: ['a.example.com'] } }), false],
 ])('%s: whether it takes the right to the kubeconfig', (_what, before, after, expected) => {
-  const deeds = onSettings(before, after, { namespace: 'a', name: 'demo' });
-  expect(deeds).toEqual(expected ? [onKubeconfig('a', 'demo')] : []);
+  const permissions = onSettings(before, after, { namespace: 'a', name: 'demo' });
+  expect(permissions).toEqual(expected ? [onKubeconfig('a', 'demo')] : []);
 });
