@@ -7,7 +7,7 @@ import { artifactsDir } from '#lab/artifacts/places.ts';
 const kubectl = join(artifactsDir, `dl.k8s.io/release/${releases[0].kubernetes}/bin/linux/amd64/kubectl`);
 const CALL_MS = 10_000;
 const WAIT_MS = 120_000;
-const LOOK_MS = 200;
+const CHECK_MS = 200;
 const QUESTION =
   'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}';
 
@@ -25,6 +25,6 @@ export async function nodesReady(kubeconfigPath: string, count: number): Promise
     if (!failed && nodes.length === count && nodes.every((line) => line.endsWith('=True'))) return;
     if (performance.now() > until)
       throw new Error(`not ${count} Ready nodes within ${WAIT_MS / 1000} s: ${nodes.join(' ')} ${stderr}`);
-    await sleep(LOOK_MS);
+    await sleep(CHECK_MS);
   }
 }

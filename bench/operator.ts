@@ -12,7 +12,7 @@ import type { Meta } from '#lab/meta/meta.ts';
 
 const BUNDLE_TIMEOUT_MS = 120_000;
 const LISTEN_MS = 20_000;
-const LOOK_MS = 5;
+const CHECK_MS = 5;
 
 /** Bundles the operator as its image has it, into a folder that goes with the answer. */
 export async function bundledOperator(): Promise<{ dist: string } & AsyncDisposable> {
@@ -71,7 +71,7 @@ export async function secondsToListen({ kubeconfigPath, artifactsUrl }: Meta, di
     while (!(await answers(`http://127.0.0.1:${port}/healthz`))) {
       if (ended) throw new Error(`the controller ended: ${(await child).stderr}`);
       if (performance.now() - start > LISTEN_MS) throw new Error(`no answer within ${LISTEN_MS / 1000} s`);
-      await sleep(LOOK_MS);
+      await sleep(CHECK_MS);
     }
     return (performance.now() - start) / 1000;
   } finally {

@@ -91,13 +91,13 @@ export const controllerConfig = z.object({
     .min(0)
     .max(3600)
     .default(30)
-    .describe('Seconds between two looks at a made cluster; 0: none is looked at'),
+    .describe('Seconds between two probes a made cluster; 0: none is probed'),
   healthDeadlineSeconds: z.coerce
     .number()
     .min(1)
     .max(60)
     .default(10)
-    .describe('Most seconds for one look at a made cluster'),
+    .describe('Most seconds for one probe a made cluster'),
 });
 
 export const serverConfig = z.object({

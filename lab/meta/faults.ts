@@ -113,7 +113,7 @@ export const faults = {
     ]),
   /** Whether a run holds the host. */
   isTaken: ({ name }: LabHost): Promise<boolean> =>
-    docker(['exec', name, 'test', '-e', '/etc/matryoshka/owner.json']).then(
+    docker(['exec', name, 'grep', '-q', '"released":false', '/etc/matryoshka/owner.json']).then(
       () => true,
       () => false,
     ),

@@ -1,16 +1,16 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { lookAtManifests } from './manifests.ts';
+import { checkManifests } from './manifests.ts';
 
 const file = (name: string, text: string) => ({ name, content: gzipSync(text).toString('base64') });
-const problemsOf = (text: string) => lookAtManifests([file('addons/a.yaml', text)]).problems;
+const problemsOf = (text: string) => checkManifests([file('addons/a.yaml', text)]).problems;
 const object = (kind: string, name: string) => `apiVersion: v1\nkind: ${kind}\nmetadata: {name: ${name}}\n`;
 
 it('counts what each file holds: documents, empty ones left out, and items of lists', () => {
   const list = `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: p}}\n`;
   const documents = [object('Namespace', 'a'), '# nothing\n', list, object('ConfigMap', 'b')];
   const template = `${object('ConfigMap', 'c')}data:\n  t: "{{ .Values.x }} {% if %}"\n`;
-  const seen = lookAtManifests([
+  const seen = checkManifests([
     file('addons/all.yaml', documents.join('---\n')),
     file('more/t.yaml', template),
   ]);

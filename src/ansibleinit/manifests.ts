@@ -20,7 +20,7 @@ const kindSchema = z.looseObject({ apiVersion: z.string().min(1), kind: z.string
 const namedSchema = z.looseObject({ metadata: z.looseObject({ name: z.string().min(1) }) });
 
 /** Judges files as they stand in a run spec, without asking anybody. */
-export function lookAtManifests(files: readonly ManifestFile[]): ManifestsSeen {
+export function checkManifests(files: readonly ManifestFile[]): ManifestsSeen {
   const seen: ManifestsSeen = { files: [], problems: [] };
   for (const { name, content } of files) {
     const { objects, problems } = lookAt(gunzipSync(Buffer.from(content, 'base64')).toString('utf8'));
@@ -53,7 +53,7 @@ function lookAt(text: string): { objects: number; problems: string[] } {
     if ('problem' in value) problems.push(`${where}: ${value.problem}`);
     // Nothing stands between two separators, or only comments.
     else if (value.object !== null) {
-      const found = lookAtObject(value.object, where);
+      const found = checkObject(value.object, where);
       objects += found.objects;
       problems.push(...found.problems);
     }
@@ -75,10 +75,10 @@ function objectIn(document: Document, lines: LineCounter): { object: unknown } |
 const SECRET =
   'is a Secret, and a ConfigMap is no place for one; leave it out and make it in the cluster once that is there';
 
-function lookAtObject(object: unknown, where: string): { objects: number; problems: string[] } {
+function checkObject(object: unknown, where: string): { objects: number; problems: string[] } {
   const list = listSchema.safeParse(object);
   if (list.success) {
-    const items = list.data.items.map((item, index) => lookAtObject(item, `${where}, item ${index + 1}`));
+    const items = list.data.items.map((item, index) => checkObject(item, `${where}, item ${index + 1}`));
     return {
       objects: items.reduce((sum, item) => sum + item.objects, 0),
       problems: items.flatMap((item) => item.problems),

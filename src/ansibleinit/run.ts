@@ -13,7 +13,7 @@ import { hostsAhead } from './hosts-ahead.ts';
 import { fetchKubeconfig, firstReady } from './kubeconfig.ts';
 import { isGrave, leftAlone } from './left-alone.ts';
 import { MACHINE_ON_RECORD, machineProblems } from './machines.ts';
-import { lookAtManifests } from './manifests.ts';
+import { checkManifests } from './manifests.ts';
 import { runPlaybook } from './playbook.ts';
 import { writePlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
@@ -66,7 +66,7 @@ export async function carryOut(settings: Settings, uplink: Uplink, signal: Abort
     for (const { ip, check, severity, message } of problems)
       say('precheck', `${severity}: ${check}: ${message}`, ip);
     weigh(problems, settings, findings);
-    const manifests = lookAtManifests(manifestFilesIn(runSpec.vars));
+    const manifests = checkManifests(manifestFilesIn(runSpec.vars));
     if (manifests.problems.length > 0) throw new Failure('ManifestsInvalid', manifests.problems.join('; '));
     for (const file of manifests.files) say('info', `to be applied in the cluster: ${file}`);
     if (runSpec.playbook !== undefined) await play(runSpec.playbook, settings, uplink, signal, findings);

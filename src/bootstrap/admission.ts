@@ -5,7 +5,7 @@ import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
 
 const BOUND_MS = 60_000;
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 
 /** Never kept: it is created as a dry run. The address is of RFC 5737, for documentation. */
 const PROBE: KubernetesCluster = {
@@ -31,7 +31,7 @@ export async function admissionAnswers(
       throw new Error(
         `the webhook of KubernetesClusters does not answer within ${BOUND_MS / 1_000} s (${said}); look at the pods of matryoshka-webhook`,
       );
-    await sleep(LOOK_MS, undefined, clock);
+    await sleep(CHECK_MS, undefined, clock);
   }
 }
 

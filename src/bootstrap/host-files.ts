@@ -70,7 +70,7 @@ export async function checkImage(image: string, flag: string): Promise<void> {
   if (!failed) return;
   const why = stderr?.trim() || shortMessage;
   throw new UsageError(
-    `${flag}: this machine's Docker does not give image "${image}" (README.md, On hosts of your own): ${why}`,
+    `${flag}: this machine's Docker does not give image "${image}" (docs/getting-started.md, Build the images and the artifacts): ${why}`,
   );
 }
 

@@ -16,7 +16,7 @@ import { isNamespace, NAMESPACE, objectsOf, type Values } from './objects.ts';
 import { deploymentsIn, deploymentsReady } from './rollout.ts';
 
 const FIELD_MANAGER = 'matryoshka-bootstrap';
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 export interface Installation extends Omit<Values, 'authority'> {
   manifests: readonly Manifest[];
@@ -58,7 +58,7 @@ async function applyPatiently(client: Client, object: KubeObject): Promise<void>
         'Connection',
       );
       if (!passing || performance.now() > until) throw error;
-      await sleep(LOOK_MS);
+      await sleep(CHECK_MS);
     }
   }
 }

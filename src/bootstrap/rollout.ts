@@ -12,7 +12,7 @@ export const DEPLOYMENTS: Resource = {
 };
 const READY_MS = 180_000;
 const TELL_MS = 5_000;
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 interface Deployment extends KubeObject {
   status?: {
@@ -56,7 +56,7 @@ export async function deploymentsReady(
       print(`waiting for ${list}`);
       told = performance.now();
     }
-    await sleep(LOOK_MS);
+    await sleep(CHECK_MS);
   }
 }
 

@@ -15,17 +15,17 @@ import type { ControllerConfig } from '../config.ts';
 import { modulesOf } from './controllers.ts';
 import { offerFrom } from './offer.ts';
 
-/** Made clusters that are looked at at once: one that hangs holds a place for as long as a look may last. */
-const LOOKS_AT_ONCE = 8;
+/** Made clusters that are probed at once: one that hangs holds a place for as long as a probe may last. */
+const PROBES_AT_ONCE = 8;
 
-/** How made clusters are looked at; undefined: not at all. */
+/** How made clusters are probed; undefined: not at all. */
 const healthOf = ({ healthIntervalSeconds, healthDeadlineSeconds }: ControllerConfig) =>
   healthIntervalSeconds === 0
     ? undefined
     : {
         intervalMs: healthIntervalSeconds * 1000,
         deadlineMs: healthDeadlineSeconds * 1000,
-        workers: LOOKS_AT_ONCE,
+        workers: PROBES_AT_ONCE,
       };
 
 /** Programs that run the same controllers are replicas of each other, and no others. */

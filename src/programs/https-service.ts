@@ -5,7 +5,7 @@ import type { Logger } from '#base/log.ts';
 import { readPair } from '#certificates/read-pair.ts';
 import type { Service } from '#runtime/process/manager.ts';
 
-const LOOK_MS = 10_000;
+const CHECK_MS = 10_000;
 
 export interface HttpsServiceOptions {
   name: string;
@@ -15,7 +15,7 @@ export interface HttpsServiceOptions {
   certDir: string;
   log: Logger;
   /** How often the certificate is looked at. Default 10,000. */
-  lookMs?: number | undefined;
+  checkMs?: number | undefined;
 }
 
 /** Whether a server can be given another certificate while it serves. */
@@ -34,7 +34,7 @@ export function httpsService({
   host = '::',
   certDir,
   log,
-  lookMs = LOOK_MS,
+  checkMs = CHECK_MS,
 }: HttpsServiceOptions): Service {
   let timer: ReturnType<typeof setInterval> | undefined;
   let present = readPair(certDir);
@@ -59,7 +59,7 @@ export function httpsService({
     name,
     async start() {
       await app.listen({ host, port });
-      timer = setInterval(look, lookMs);
+      timer = setInterval(look, checkMs);
       timer.unref();
     },
     async stop() {

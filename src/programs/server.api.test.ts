@@ -133,7 +133,7 @@ it('takes up a new certificate while it serves, and never half of one', async ()
     host: '127.0.0.1',
     certDir: dir,
     log: heard,
-    lookMs: 20,
+    checkMs: 20,
   });
   await service.start();
   const serial = () =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
-import { lookAt } from '#controller/cluster/health/look.ts';
+import { probe } from '#controller/cluster/health/probe.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import { createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
@@ -24,7 +24,7 @@ it('is told of an etcd that is full, which still answers, once no kubelet can re
   });
   const { token, ca, url } = server;
   const look = () =>
-    lookAt({
+    probe({
       access: { ca, token },
       ips: ['127.0.0.1'],
       port: Number(new URL(url).port),

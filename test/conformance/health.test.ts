@@ -48,7 +48,7 @@ const says = (cluster: KubernetesCluster | undefined, type: string): string => {
 const until = (type: string, wanted: string, name = 'demo') =>
   operator.until(name, (cluster) => says(cluster, type) === wanted);
 /** Resolves when the cluster was looked at so often again. */
-async function looksAgain(times: number): Promise<void> {
+async function checksAgain(times: number): Promise<void> {
   const before = made.looks();
   await expect.poll(made.looks, { timeout: 30_000 }).toBeGreaterThan(before + times);
 }
@@ -118,12 +118,12 @@ it('tells that the API server does not answer, and that it does again; a restart
   await until('Ready', 'True Healthy');
   await made.setNode(WORKER, false);
   await until('HostsReachable', 'False NodeNotReady');
-  await looksAgain(2);
+  await checksAgain(2);
   const version = async () => (await operator.get('demo'))?.metadata.resourceVersion;
   const atRest = await version();
-  await looksAgain(3);
+  await checksAgain(3);
   await operator.restart();
-  await looksAgain(3);
+  await checksAgain(3);
   expect(await version()).toBe(atRest);
 
   made.proxy.setConnectionFault(() => 'close');
@@ -164,7 +164,7 @@ it('follows nothing that somebody writes into the kubeconfig', async () => {
     // Another server is not asked: the hosts on record are.
     const elsewhere = `https://127.0.0.9:${made.port}`;
     await write(made.kubeconfig({ server: elsewhere, 'tls-server-name': 'x', 'proxy-url': elsewhere }));
-    await looksAgain(3);
+    await checksAgain(3);
     expect(says(await operator.get('demo'), 'Ready')).toBe('True Healthy');
     await write(made.kubeconfig({ 'certificate-authority-data': '', 'insecure-skip-tls-verify': true }));
     const blind = await until('Ready', 'Unknown KubeconfigUnusable');

@@ -65,14 +65,14 @@ const says = (cluster: KubernetesCluster | undefined): string => {
 };
 const untilSays = (wanted: string) => operator.until('demo', (cluster) => says(cluster) === wanted);
 /** Resolves when the cluster was looked at so often again; each look asks every control plane that answers. */
-async function looksAgain(times: number): Promise<void> {
+async function checksAgain(times: number): Promise<void> {
   const before = made.looks();
   await expect.poll(made.looks, { timeout: 30_000 }).toBeGreaterThan(before + 3 * times);
 }
 /** Time goes by, and the cluster is looked at afterwards. */
 async function pass(ms: number): Promise<void> {
   aheadMs += ms;
-  await looksAgain(3);
+  await checksAgain(3);
 }
 const replaced = (cluster: KubernetesCluster | undefined): boolean =>
   cluster?.metadata.annotations?.[annotations.operation] === 'replace-finished';
@@ -91,7 +91,7 @@ it('replaces one that stays away, once in a day, and tells when no spare is left
   await create();
   await setMaster(3, false);
   await untilSays('True ControlPlaneAway');
-  await looksAgain(3);
+  await checksAgain(3);
   expect(replacements()).toBe(0);
   aheadMs += MINUTE;
   const first = await operator.until('demo', replaced);
@@ -113,7 +113,7 @@ it('replaces one that stays away, once in a day, and tells when no spare is left
   // Nobody looked for so long: who is away now has been so since now.
   aheadMs += DAY;
   await untilSays('True ControlPlaneAway');
-  await looksAgain(2);
+  await checksAgain(2);
   expect(replacements()).toBe(1);
   aheadMs += MINUTE;
   const second = await untilSays('False NoSpareHost');
@@ -133,7 +133,7 @@ it('does nothing while two are away, and counts anew once one is back', async ()
   expect(replacements()).toBe(0);
   await setMaster(2, true);
   await untilSays('True ControlPlaneAway');
-  await looksAgain(3);
+  await checksAgain(3);
   expect(replacements()).toBe(0);
   aheadMs += MINUTE;
   expect(mastersOf(await operator.until('demo', replaced))).toEqual([1, 2, 4].map(ip));
@@ -163,7 +163,7 @@ it('does nothing for one that only the operator cannot reach, nor in a pause; a 
   aheadMs += MINUTE;
   await operator.restart();
   await untilSays('True ControlPlaneAway');
-  await looksAgain(3);
+  await checksAgain(3);
   expect(replacements()).toBe(0);
   aheadMs += MINUTE;
   expect(mastersOf(await operator.until('demo', replaced))).toEqual([1, 2, 4].map(ip));
@@ -174,7 +174,7 @@ it('tries no other spare by itself where the replacement failed', async () => {
   await create();
   await setMaster(3, false);
   await untilSays('True ControlPlaneAway');
-  await looksAgain(2);
+  await checksAgain(2);
   aheadMs += MINUTE;
   const failed = await operator.until(
     'demo',

@@ -60,7 +60,7 @@ const spec: LocalService['spec'] = {
 };
 const make = (name: string) =>
   test.client.create<LocalService>(LOCAL_SERVICES, { metadata: test.key(name), spec });
-const isLookedAt = async (name: string) => {
+const isChecked = async (name: string) => {
   const { metadata, status } = await test.client.get<LocalService>(LOCAL_SERVICES, test.key(name));
   return status?.observedGeneration === metadata.generation;
 };
@@ -95,7 +95,7 @@ it('each pod that needs its label gets it by one write of that field alone; news
   const change = { spec: { ports: [{ port: 81 }] } };
   await test.client.patch(LOCAL_SERVICES, test.key('one'), change, { type: 'merge' });
   await make('two');
-  for (const name of ['one', 'two']) await until(() => isLookedAt(name)).toBe(true);
+  for (const name of ['one', 'two']) await until(() => isChecked(name)).toBe(true);
   const noise = { metadata: { annotations: { seen: 'yes' }, labels: { tier: 'web' } } };
   await test.client.patch(PODS, test.key(nameOf(2)), noise, { type: 'merge' });
   // Its own news comes after all of those.

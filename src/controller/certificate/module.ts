@@ -5,7 +5,7 @@ import { createController } from '#runtime/controller/controller.ts';
 import type { ControllerHost, ControllerModule } from '#runtime/process/controller-host.ts';
 
 const HOUR_MS = 3_600_000;
-const LOOK_MS = 12 * HOUR_MS;
+const CHECK_MS = 12 * HOUR_MS;
 const NOT_RENEWED =
   'the certificate nears its end and is not renewed: its authority is not ours, is gone, or ends too; run "matryoshka bootstrap" again';
 
@@ -47,7 +47,7 @@ function renewing(
       if (!present || cert === undefined) return undefined;
       const now = clock.now();
       const untilMs = renewalOf(cert).getTime() - now.getTime();
-      if (untilMs > 0) return { requeueAfterMs: Math.min(untilMs, LOOK_MS) };
+      if (untilMs > 0) return { requeueAfterMs: Math.min(untilMs, CHECK_MS) };
       const authority = await client.find<Secret>(SECRETS, { namespace, name: AUTHORITY_SECRET }, { signal });
       const [caCert, caKey] = [secretText(authority, 'tls.crt'), secretText(authority, 'tls.key')];
       const next =
@@ -57,7 +57,7 @@ function renewing(
       if (!next) {
         log.warn({ secret: key.name }, NOT_RENEWED);
         recorder.event(present, 'Warning', 'CertificateNotRenewed', NOT_RENEWED);
-        return { requeueAfterMs: LOOK_MS };
+        return { requeueAfterMs: CHECK_MS };
       }
       const { uid, resourceVersion } = present.metadata;
       const change = {

@@ -15,7 +15,7 @@ import { PUBLIC_KEYS } from './state/cluster-state.ts';
 export interface ClusterModuleSettings {
   offer: Offer;
   installer: (host: InstallerHost) => InstallerModule;
-  /** How made clusters are looked at; absent: not at all. */
+  /** How made clusters are probed; absent: not at all. */
   health?: HealthSettings | undefined;
   /** How many operations run at once over all clusters. */
   maxOperations: number;

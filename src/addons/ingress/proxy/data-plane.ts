@@ -41,12 +41,12 @@ export interface DataPlaneOptions extends ListenersOptions {
   /** Told of each request that is over. */
   onServed?: ((served: Served) => void) | undefined;
   /** How exact timeouts are. Default 500. */
-  lookMs?: number | undefined;
+  checkMs?: number | undefined;
 }
 
 export function createDataPlane(options: DataPlaneOptions): DataPlane {
-  const { clock, limits, trust, own, onServed, lookMs } = options;
-  const deadlines = createDeadlines(clock, lookMs);
+  const { clock, limits, trust, own, onServed, checkMs } = options;
+  const deadlines = createDeadlines(clock, checkMs);
   const live = createLiveTable();
   const certificates = createCertificates(own);
   const counts = noCounts();

@@ -17,17 +17,17 @@ export interface Deadlines {
   stop(): void;
 }
 
-/** `lookMs`: how exact it is. */
-export function createDeadlines(clock: Clock, lookMs = 500): Deadlines {
+/** `checkMs`: how exact it is. */
+export function createDeadlines(clock: Clock, checkMs = 500): Deadlines {
   const all = new Set<Timed>();
   let nowMs = clock.monotonicMs();
   let cancel = () => {};
   const look = () => {
     nowMs = clock.monotonicMs();
     for (const one of all) if (one.dueMs <= nowMs) one.expire();
-    cancel = clock.after(lookMs, look);
+    cancel = clock.after(checkMs, look);
   };
-  cancel = clock.after(lookMs, look);
+  cancel = clock.after(checkMs, look);
   return {
     get nowMs() {
       return nowMs;

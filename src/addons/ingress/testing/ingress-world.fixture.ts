@@ -121,7 +121,7 @@ export function useIngresses(
     const own = await createServerCertificate(await createAuthority(), ['own.invalid'], []);
     const log = createLogger('silent');
     const serving = createDataPlane({
-      ...{ clock: systemClock, limits: DEFAULT_LIMITS, trust: () => false, own, lookMs: 20 },
+      ...{ clock: systemClock, limits: DEFAULT_LIMITS, trust: () => false, own, checkMs: 20 },
       ...{ host: '127.0.0.1', httpPort: 0, httpsPort: 0 },
     });
     plane = serving;

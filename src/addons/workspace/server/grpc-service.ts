@@ -5,7 +5,7 @@ import { readPair } from '#certificates/read-pair.ts';
 import type { Service } from '#runtime/process/manager.ts';
 import type { Gateway } from './server.ts';
 
-const LOOK_MS = 10_000;
+const CHECK_MS = 10_000;
 
 export interface GrpcServiceOptions {
   gateway: Gateway;
@@ -15,7 +15,7 @@ export interface GrpcServiceOptions {
   certDir: string;
   log: Logger;
   /** How often the certificate is looked at. Default 10,000. */
-  lookMs?: number | undefined;
+  checkMs?: number | undefined;
   /** Told of the port that it got. */
   onListening?: (port: number) => void;
 }
@@ -25,7 +25,7 @@ type Listener = Parameters<
 >[0];
 
 /** Hands certificate and key of a directory to a gRPC server, and again when they are others. Throws as readPair does. */
-function certificatesOf(certDir: string, log: Logger, lookMs: number) {
+function certificatesOf(certDir: string, log: Logger, checkMs: number) {
   const listeners = new Set<Listener>();
   let present = readPair(certDir);
   const given = () => ({ certificate: Buffer.from(present.cert), privateKey: Buffer.from(present.key) });
@@ -41,7 +41,7 @@ function certificatesOf(certDir: string, log: Logger, lookMs: number) {
       log.warn({ error: messageOf(error) }, 'the certificate cannot be read; the last one stays');
     }
   };
-  const timer = setInterval(look, lookMs);
+  const timer = setInterval(look, checkMs);
   timer.unref();
   return {
     stop: () => clearInterval(timer),
@@ -59,8 +59,8 @@ function certificatesOf(certDir: string, log: Logger, lookMs: number) {
 
 /** A gateway as a service over TLS that takes up a new certificate while it serves. */
 export function grpcService(options: GrpcServiceOptions): Service {
-  const { gateway, port, host = '[::]', certDir, log, lookMs = LOOK_MS, onListening } = options;
-  const { stop, provider } = certificatesOf(certDir, log, lookMs);
+  const { gateway, port, host = '[::]', certDir, log, checkMs = CHECK_MS, onListening } = options;
+  const { stop, provider } = certificatesOf(certDir, log, checkMs);
   return {
     name: 'grpc',
     start: () =>

@@ -91,7 +91,7 @@ export function useWorkspaces(observed: (client: Client) => Client = (client) =>
         host: '127.0.0.1',
         certDir: dir,
         log,
-        lookMs: 200,
+        checkMs: 200,
         onListening: listening.resolve,
       }),
     ];

@@ -22,7 +22,12 @@ export type Effect =
   /** Hosts that a run may have changed and whose records are gone: taken again as touched, but for those of others. */
   | { kind: 'hold-again'; members: readonly Member[] }
   /** A run that only looks at hosts, with the credentials as they are now; refused where one is another cluster's. */
-  | { kind: 'look'; members: readonly Member[]; hooks: readonly PlannedHook[]; attempt: AttemptToStart }
+  | {
+      kind: 'check-hosts';
+      members: readonly Member[];
+      hooks: readonly PlannedHook[];
+      attempt: AttemptToStart;
+    }
   | { kind: 'start'; attempt: AttemptToStart }
   /** A playbook of the user's, in a Job of its own. */
   | { kind: 'hook'; hook: PlannedHook; attempt: AttemptToStart }

@@ -11,7 +11,7 @@ import { pruneHistory, recordOperation } from './record-operation.ts';
 import { releaseObject } from './release-object.ts';
 import { remediate } from './remediate.ts';
 import { reportResult } from './report-result.ts';
-import { startHook, startLook, startRun } from './start-run.ts';
+import { startHook, startHostCheck, startRun } from './start-run.ts';
 import { noteHosts, rewriteHosts } from './update-host-records.ts';
 
 const effects: { [K in Effect['kind']]: Perform<K> } = {
@@ -19,7 +19,7 @@ const effects: { [K in Effect['kind']]: Perform<K> } = {
   adopt,
   hold: holdHosts,
   'hold-again': holdAgain,
-  look: startLook,
+  'check-hosts': startHostCheck,
   start: startRun,
   hook: startHook,
   discard: async ({ attempts }, _snapshot, { installer }) => {

@@ -7,7 +7,7 @@ import { manifestVars } from '../state/manifests.ts';
 import type { Perform } from './effect.ts';
 
 /** Starts the Job that only looks at hosts, with the credentials as they are now. */
-export const startLook: Perform<'look'> = async (
+export const startHostCheck: Perform<'check-hosts'> = async (
   { members, hooks, attempt },
   snapshot,
   { client, clusterStates, hosts, installer, records },

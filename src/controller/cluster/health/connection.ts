@@ -3,7 +3,7 @@ import { Agent, request } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import type { Access } from './access.ts';
 
-/** One API server, asked at its own address over one connection, which lasts as long as a look. */
+/** One API server, asked at its own address over one connection, which lasts as long as a probe. */
 export interface Connection {
   readonly ip: string;
   /** Rejects beyond `maxBytes`, with the signal's reason, or with what TLS or TCP say. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { driftIn } from './drift.ts';
 import type { DriftSeen } from './judge/seen.ts';
-import { MAX_CHARACTERS, toldIn } from './told.ts';
+import { MAX_CHARACTERS, toldIn } from './reported.ts';
 
 /**
  * What hosts of etcd alone tell of themselves: they have no node, so each writes it into etcd, and every control plane passes

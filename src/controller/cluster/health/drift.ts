@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DriftSeen } from './judge/seen.ts';
-import { toldIn } from './told.ts';
+import { toldIn } from './reported.ts';
 
 /** What a host tells of itself, in an annotation of its node's lease (ansible/files/watch). */
 export const DRIFT_ANNOTATION = 'ecs.yun.com/drift';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalIp } from '#api/host.ts';
 import type { MemberSeen } from './judge/seen.ts';
-import { toldIn } from './told.ts';
+import { toldIn } from './reported.ts';
 
 /** How members of etcd on hosts of their own, or the one beside it, answer a control plane, in an annotation of its node's lease (ansible/files/watch). */
 export const MEMBERS_ANNOTATION = 'ecs.yun.com/etcd';

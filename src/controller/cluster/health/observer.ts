@@ -23,15 +23,15 @@ import { judge } from './judge/judge.ts';
 import { MAX_PAUSE_MS, pauseMs } from './judge/pace.ts';
 import type { Seen } from './judge/seen.ts';
 import { settle } from './judge/settle.ts';
-import { lookAt } from './look.ts';
+import { probe } from './probe.ts';
 import { readAccess } from './secret.ts';
 
 export interface HealthSettings {
-  /** Between two looks at a cluster. */
+  /** Between two probes a cluster. */
   intervalMs: number;
-  /** For one look. */
+  /** For one probe. */
   deadlineMs: number;
-  /** Clusters that are looked at at once. */
+  /** Clusters that are probed at once. */
   workers: number;
   /** Of the API servers. Default 6443, which is where they are. */
   port?: number;
@@ -52,20 +52,20 @@ export interface HealthDeps extends HealthSettings {
 }
 
 export interface HealthObserver {
-  /** Looks at clusters while it runs. */
+  /** Probes clusters while it runs. */
   readonly controller: Controller;
   /** The newest of a cluster that is in memory. */
   of(cluster: KubernetesCluster): Health;
 }
 
-/** All that is kept of a cluster between two looks. */
+/** All that is kept of a cluster between two probes. */
 interface Memory {
   uid: string | undefined;
-  /** The operation that ended last when it was looked at: the next one is reason to look at once. */
+  /** The operation that ended last when it was probed: the next one is reason to probe once. */
   ended: number;
   told: Verdict;
   last?: Verdict;
-  /** Looks in a row to which no API server answered. */
+  /** Probes in a row to which no API server answered. */
   silent: number;
   dueMs: number;
   sizeDueMs: number;
@@ -77,11 +77,11 @@ interface Memory {
 }
 
 const SIZE_EVERY_MS = 600_000;
-/** What a look may take besides its deadline: to read the kubeconfig. */
+/** What a probe may take besides its deadline: to read the kubeconfig. */
 const READ_MS = 15_000;
 
 /**
- * Looks at every created cluster again and again, over the kubeconfig that is kept for it. It writes nothing: what it
+ * Probes every created cluster again and again, over the kubeconfig that is kept for it. It writes nothing: what it
  * found is asked for by the controller of clusters, which it wakes.
  */
 export function healthObserver(deps: HealthDeps): HealthObserver {
@@ -92,14 +92,14 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
     return memory?.uid === cluster.metadata.uid ? memory : undefined;
   };
 
-  /** What is known before the first look is what status says: a restart of ours is no news. */
+  /** What is known before the first probe is what status says: a restart of ours is no news. */
   function begin(cluster: KubernetesCluster): Memory {
     const { conditions = [], nodes } = cluster.status ?? {};
     const types = ['Ready', ...HEALTH_CONDITIONS];
     const stated = conditions
       .filter(({ type }) => types.includes(type))
       .map(({ type, status, reason, message }) => ({ type, status, reason, message }));
-    // A fleet that is there at the start is looked at over one interval; one that nobody knows yet at once.
+    // A fleet that is there at the start is probed over one interval; one that nobody knows yet at once.
     const known = findCondition(conditions, 'ControlPlaneHealthy') !== undefined;
     const nowMs = clock.monotonicMs();
     return {
@@ -123,7 +123,7 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
         ? { blind: access, servers: [] }
         : ips.length === 0
           ? { blind: NO_CONTROL_PLANE, servers: [] }
-          : await lookAt({ access, ips, port, deadlineMs, clock, signal, withSize });
+          : await probe({ access, ips, port, deadlineMs, clock, signal, withSize });
     const databaseBytes = seen.databaseBytes ?? memory.databaseBytes;
     const servers = seen.servers.map((server) => ({
       ...server,
@@ -169,11 +169,11 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       memories.set(textOf(key), memory);
       const restMs = memory.dueMs - clock.monotonicMs();
       const ended = endedOf(cluster);
-      // What an operation has left is looked at at once, and again at the usual pace.
+      // What an operation has left is probed at once, and again at the usual pace.
       if (restMs > 0 && (ended === 0 || ended === memory.ended)) return { requeueAfterMs: restMs };
       const client = scopedClient(deps.client, context);
       const seen = await see(cluster, memory, client, context.signal);
-      // A look that was cut off by our own end says nothing of the cluster.
+      // A probe that was cut off by our own end says nothing of the cluster.
       context.signal.throwIfAborted();
       const present = clusters.get(key);
       if (!present || present.metadata.uid !== memory.uid || !isObserved(present))
@@ -182,7 +182,7 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       const told = seen.last ? settle(memory.told, memory.last, seen.last) : memory.told;
       memories.set(textOf(key), { ...seen, told, dueMs: clock.monotonicMs() + waitMs });
       const isNews = canonicalJson(told) !== canonicalJson(memory.told);
-      // Time alone makes a replacement due, and only a look tells that it is.
+      // Time alone makes a replacement due, and only a probe tells that it is.
       if (isNews || seen.away) deps.wake(key);
       return { requeueAfterMs: waitMs };
     },
@@ -197,7 +197,7 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       return {
         kind: 'seen',
         verdict,
-        // What an operation has left nobody has looked at yet.
+        // What an operation has left nobody has probed yet.
         away:
           away && memory.ended === endedOf(cluster)
             ? { ip: away.ip, forMs: away.atMs - away.sinceMs }
@@ -219,6 +219,6 @@ function endedOf({ status }: KubernetesCluster): number {
   return status?.operation?.result === undefined ? 0 : status.operation.sequence;
 }
 
-/** What of an object may start or end observation, or be reason to look at once. */
+/** What of an object may start or end observation, or be reason to probe once. */
 const marksOf = (cluster: KubernetesCluster): string =>
   canonicalJson([isObserved(cluster), idOf(cluster), endedOf(cluster), appliedOperation(cluster)?.sequence]);

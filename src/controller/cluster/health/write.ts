@@ -23,7 +23,7 @@ export async function tryWrite(
   const options = { signal, maxBytes: MAX_BYTES };
   const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: NAME } };
   const made = await connection.send(LEASES, { method: 'POST', body }, options);
-  // One that is there was left by a look that was cut off.
+  // One that is there was left by a probe that was cut off.
   if (made.status === 201 || made.status === 409) {
     await connection.send(`${LEASES}/${NAME}`, { method: 'DELETE' }, options);
     return undefined;

@@ -129,7 +129,7 @@ export function usePlane(limits: Partial<Limits> = {}, trusted: readonly string[
       httpPort: 0,
       httpsPort: 0,
       onServed: (one) => void (one.host !== STEADY && served.push(one)),
-      lookMs: 20,
+      checkMs: 20,
     });
     Object.assign(world, await plane.listen());
   });

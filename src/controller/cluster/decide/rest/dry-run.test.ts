@@ -19,8 +19,8 @@ const begun = (given: Given = creating): Given => ({
 });
 const jobIn = (given: Given): string => {
   const it = outcome(given);
-  const look = it.kind === 'act' ? it.effects.find(({ kind }) => kind === 'look') : undefined;
-  if (look?.kind !== 'look') throw new Error(`no run is started: ${JSON.stringify(it)}`);
+  const look = it.kind === 'act' ? it.effects.find(({ kind }) => kind === 'check-hosts') : undefined;
+  if (look?.kind !== 'check-hosts') throw new Error(`no run is started: ${JSON.stringify(it)}`);
   return look.attempt.job;
 };
 const checked = (state: AttemptState, given: Given = creating): Given => {
@@ -41,7 +41,7 @@ describe('what is only to be planned', () => {
       kind: 'act',
       effects: [
         {
-          kind: 'look',
+          kind: 'check-hosts',
           members: [{}, {}, {}],
           attempt: { auxiliary: 'precheck', runSpec: { precheck: 'all', brings: [] } },
         },
@@ -61,7 +61,7 @@ describe('what is only to be planned', () => {
   });
 
   it('is looked at by a run that is made whole, though it was begun before', () => {
-    expect(outcome(checked({ kind: 'absent' }))).toMatchObject({ effects: [{ kind: 'look' }] });
+    expect(outcome(checked({ kind: 'absent' }))).toMatchObject({ effects: [{ kind: 'check-hosts' }] });
   });
 
   it('says what would be done, or every reason why not', () => {
@@ -122,7 +122,7 @@ describe('what is only to be planned', () => {
     const given = { word: 'terminating', dryRun: true, hosts, appliedBy: 1 };
     expect(outcome(begun(given))).toMatchObject({
       kind: 'act',
-      effects: [{ kind: 'look', members: [], attempt: { auxiliary: 'precheck' } }],
+      effects: [{ kind: 'check-hosts', members: [], attempt: { auxiliary: 'precheck' } }],
     });
     expect(outcome({ ...given, dryRun: false })).toMatchObject({ effects: [{ kind: 'delete-object' }] });
     const report = {

@@ -136,7 +136,7 @@ function begin(snapshot: Snapshot, { hosts, steps, hooks }: Plan, job: string): 
     },
   );
   const before = snapshot.attempts.filter((one) => one.auxiliary === PRECHECK && one.job !== job);
-  const look: Effect = { kind: 'look', members: joining, hooks, attempt };
+  const look: Effect = { kind: 'check-hosts', members: joining, hooks, attempt };
   return before.length > 0
     ? { kind: 'act', effects: [{ kind: 'discard', attempts: before }, look] }
     : { kind: 'act', effects: [look] };

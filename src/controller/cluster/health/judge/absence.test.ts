@@ -84,7 +84,7 @@ describe('a control plane', () => {
 });
 
 describe('the time of an absence', () => {
-  const look = (reason: string, ip = '10.0.0.3') => ({
+  const probe = (reason: string, ip = '10.0.0.3') => ({
     conditions: [judgePresence(threeAway, hosts)].map((one) => ({ ...one, reason, message: ip })),
   });
   const before: Absence = { ip: '10.0.0.3', sinceMs: 100, atMs: 500 };
@@ -103,7 +103,7 @@ describe('the time of an absence', () => {
     ['ends where a second is away', before, 'NotAlone', '', 700, undefined],
     ['ends where nobody can tell', before, 'NotJudged', '', 700, undefined],
     [
-      'begins anew where nobody looked for long',
+      'begins anew where nobody probed long',
       before,
       'OneAway',
       '10.0.0.3',
@@ -111,6 +111,6 @@ describe('the time of an absence', () => {
       { ip: '10.0.0.3', sinceMs: 1_501, atMs: 1_501 },
     ],
   ])('%s', (_what, old, reason, ip, atMs, expected) => {
-    expect(absenceAfter(old, look(reason, ip), { atMs, maxGapMs: 1_000 })).toEqual(expected);
+    expect(absenceAfter(old, probe(reason, ip), { atMs, maxGapMs: 1_000 })).toEqual(expected);
   });
 });

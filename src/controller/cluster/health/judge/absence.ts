@@ -32,14 +32,14 @@ export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
     : stated(PRESENCE, 'False', 'OneAway', away.ip);
 }
 
-/** How long one control plane has been away, as looks in a row had it; monotonic milliseconds. */
+/** How long one control plane has been away, as probes in a row had it; monotonic milliseconds. */
 export interface Absence {
   ip: string;
   sinceMs: number;
   atMs: number;
 }
 
-/** The absence after a look at `atMs`; it begins anew where another is away, or nobody looked for `maxGapMs`. */
+/** The absence after a probe `atMs`; it begins anew where another is away, or nobody probed `maxGapMs`. */
 export function absenceAfter(
   before: Absence | undefined,
   { conditions }: Verdict,

@@ -7,7 +7,7 @@ const WARN_DAYS = 30;
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Serving certificates of the API servers, and the kubeconfig's own; in days, so that no look changes the message.
+ * Serving certificates of the API servers, and the kubeconfig's own; in days, so that no probe changes the message.
  * Undefined where an API server has not shown its certificate yet: what was told before is as true as it was.
  */
 export function judgeCertificates(

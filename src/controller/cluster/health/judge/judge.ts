@@ -7,7 +7,7 @@ import { judgeEtcd } from './etcd.ts';
 import type { Expected, Seen, ServerSeen } from './seen.ts';
 import { isAre, named, stated } from './words.ts';
 
-/** What a look says of a cluster with these hosts. Messages have no times and no figures that move by themselves. */
+/** What a probe says of a cluster with these hosts. Messages have no times and no figures that move by themselves. */
 export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdict {
   const etcd = judgeEtcd(seen, hosts);
   const certificates = judgeCertificates(seen, now);

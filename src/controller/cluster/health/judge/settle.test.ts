@@ -9,12 +9,12 @@ const of = (status: 'True' | 'False' | 'Unknown', message = '', ready = 1): Verd
 });
 const nothing: Verdict = { conditions: [] };
 
-/** What is told after each look, in short. */
-function told(looks: readonly Verdict[], before = nothing): string[] {
+/** What is told after each probe, in short. */
+function told(probes: readonly Verdict[], before = nothing): string[] {
   let [present, last]: [Verdict, Verdict | undefined] = [before, undefined];
-  return looks.map((look) => {
-    present = settle(present, last, look);
-    last = look;
+  return probes.map((probe) => {
+    present = settle(present, last, probe);
+    last = probe;
     const [one] = present.conditions;
     return one ? `${one.status}${one.message} ${present.nodes?.ready ?? '-'}` : 'nothing';
   });
@@ -23,9 +23,9 @@ function told(looks: readonly Verdict[], before = nothing): string[] {
 it.each<[string, Verdict[], string[], Verdict?]>([
   ['one that is well at first', [of('True')], ['True 1']],
   ['one that is not', [of('False', 'a', 0), of('False', 'a', 0)], ['nothing', 'Falsea 0']],
-  ['one failed look', [of('True'), of('False', 'a', 0), of('True')], ['True 1', 'True 1', 'True 1']],
+  ['one failed probe', [of('True'), of('False', 'a', 0), of('True')], ['True 1', 'True 1', 'True 1']],
   [
-    'two failed looks, and well',
+    'two failed probes, and well',
     [of('True'), of('False', 'a', 0), of('False', 'b', 0), of('True')],
     ['True 1', 'True 1', 'Falseb 0', 'True 1'],
   ],
@@ -51,8 +51,8 @@ it.each<[string, Verdict[], string[], Verdict?]>([
     ['Falsea 1', 'Falseb 1'],
     of('False', 'a'),
   ],
-])('tells of %s', (_, looks, expected, before) => {
-  expect(told(looks, before)).toEqual(expected);
+])('tells of %s', (_, probes, expected, before) => {
+  expect(told(probes, before)).toEqual(expected);
 });
 
 it.each([
@@ -62,8 +62,8 @@ it.each([
   [2, 0.5, 60_000],
   [3, 0.5, 120_000],
   [60, 0.5, 300_000],
-])('after %d silent looks, with chance at %d, pauses for %d ms', (looks, chance, ms) => {
-  expect(pauseMs(looks, { intervalMs: 30_000, random: () => chance })).toBeCloseTo(ms);
+])('after %d silent probes, with chance at %d, pauses for %d ms', (probes, chance, ms) => {
+  expect(pauseMs(probes, { intervalMs: 30_000, random: () => chance })).toBeCloseTo(ms);
 });
 
 it('never pauses for less than a long interval that was set', () => {

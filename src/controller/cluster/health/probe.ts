@@ -5,12 +5,12 @@ import type { Seen, ServerSeen } from './judge/seen.ts';
 import { askDatabaseBytes, askEtcdPods, askNodes, askReadiness } from './questions.ts';
 import { tryWrite } from './write.ts';
 
-export interface LookOptions {
+export interface ProbeOptions {
   access: Access;
   /** Addresses of the control planes. */
   ips: readonly string[];
   port: number;
-  /** For the whole look; half of it for each API server to say how it is, and half for what else it is asked. */
+  /** For the whole probe; half of it for each API server to say how it is, and half for what else it is asked. */
   deadlineMs: number;
   clock: Clock;
   signal: AbortSignal;
@@ -24,7 +24,7 @@ type Told = Pick<Seen, 'nodes' | 'etcdPods' | 'databaseBytes' | 'writesRefused'>
  * Asks every API server how it is, and the first that is ready everything else: one that is dead, or hangs, neither
  * blinds nor delays. Every connection is closed at the end. It never rejects.
  */
-export async function lookAt(options: LookOptions): Promise<Seen> {
+export async function probe(options: ProbeOptions): Promise<Seen> {
   const { access, ips, port, clock, deadlineMs, signal } = options;
   const connections = ips.map((ip) => connectTo(ip, port, access));
   const bound = bounds(clock);

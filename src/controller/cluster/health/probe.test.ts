@@ -5,7 +5,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { type Authority, createAuthority } from '#lab/apiserver/certificates.ts';
 import { freePorts } from '#lab/apiserver/ports.ts';
-import { lookAt } from './look.ts';
+import { probe } from './probe.ts';
 
 /** What comes from a cluster that is not what it should be: a real one is in test/conformance/health.test.ts. */
 type Respond = Parameters<typeof createServer>[1];
@@ -41,8 +41,8 @@ const serve = async (
   validity?: { notBefore: Date; notAfter: Date },
 ) => listen(createServer(await by.issue(validity), respond));
 
-const look = (ips: string[], more: Partial<Parameters<typeof lookAt>[0]> = {}) =>
-  lookAt({
+const probed = (ips: string[], more: Partial<Parameters<typeof probe>[0]> = {}) =>
+  probe({
     access: { ca: authority.pem, token: 'secret' },
     ips,
     port,
@@ -89,7 +89,7 @@ const cluster =
     else response.end(JSON.stringify({ items: url.includes('/leases') ? leases : pods }));
   };
 
-describe('a look', () => {
+describe('a probe', () => {
   it('counts a node whose kubelet is silent as away, whatever the cluster says of it', async () => {
     await serve(
       cluster({
@@ -104,7 +104,7 @@ describe('a look', () => {
         pods: [pod('a', 'True'), pod('b', 'False'), pod('c', 'True', 'etcd-backup')],
       }),
     );
-    const seen = await look(['127.0.0.1']);
+    const seen = await probed(['127.0.0.1']);
     expect(seen.nodes).toEqual([
       { name: 'a', ready: true },
       { name: 'b', ready: false },
@@ -126,7 +126,7 @@ describe('a look', () => {
     });
     const leases = [seldom('a', '2026-01-01T00:08:20Z'), seldom('b', '2026-01-01T00:02:29Z')];
     await serve(cluster({ nodes: table(['a', 'Ready'], ['b', 'Ready']), leases }));
-    expect((await look(['127.0.0.1'])).nodes).toEqual([
+    expect((await probed(['127.0.0.1'])).nodes).toEqual([
       { name: 'a', ready: true },
       { name: 'b', ready: false, silent: true },
     ]);
@@ -155,7 +155,7 @@ describe('a look', () => {
         leases: [lease('a', renewed, told), lease('b', renewed, { 'example.com/mine': 'x' })],
       }),
     );
-    expect((await look(['127.0.0.1'])).nodes).toEqual([
+    expect((await probed(['127.0.0.1'])).nodes).toEqual([
       {
         name: 'a',
         ready: true,
@@ -170,7 +170,7 @@ describe('a look', () => {
   it('takes one row of a node, however many there are', async () => {
     const rows = Array.from({ length: 20_000 }, (): [string, string] => ['a', 'Ready']);
     await serve(cluster({ nodes: table(['a', 'NotReady'], ...rows) }));
-    expect((await look(['127.0.0.1'])).nodes).toEqual([{ name: 'a', ready: false }]);
+    expect((await probed(['127.0.0.1'])).nodes).toEqual([{ name: 'a', ready: false }]);
   });
 
   it('asks whoever is ready, beside servers that are dead or hang', async () => {
@@ -180,7 +180,7 @@ describe('a look', () => {
       '127.0.0.2',
     );
     const began = performance.now();
-    const seen = await look(['127.0.0.2', '127.0.0.3', '127.0.0.1']);
+    const seen = await probed(['127.0.0.2', '127.0.0.3', '127.0.0.1']);
     expect(performance.now() - began).toBeLessThan(2_000);
     expect(seen.servers.map(({ state }) => state)).toEqual(['silent', 'silent', 'ready']);
     expect(seen.nodes).toEqual([{ name: 'a', ready: true }]);
@@ -197,7 +197,7 @@ describe('a look', () => {
         cancel();
       };
     };
-    await look(['127.0.0.1'], { clock: { ...systemClock, after } });
+    await probed(['127.0.0.1'], { clock: { ...systemClock, after } });
     expect(timers).toBe(0);
     const connections = () =>
       new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
@@ -209,7 +209,7 @@ describe('a look', () => {
       response.statusCode = 500;
       response.end('[+]ping ok\n[-]etcd failed: reason withheld\n[-]a<b> failed: x\nreadyz check failed');
     });
-    const { servers } = await look(['127.0.0.1']);
+    const { servers } = await probed(['127.0.0.1']);
     expect(servers).toMatchObject([{ state: 'not-ready', failed: ['etcd'] }]);
   });
 
@@ -225,7 +225,7 @@ describe('a look', () => {
         response.statusCode = method === 'POST' ? status : 200;
         response.end(JSON.stringify({ kind: 'Status', message }));
       });
-      return { tried, seen: await look(['127.0.0.1']) };
+      return { tried, seen: await probed(['127.0.0.1']) };
     };
     const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
 
@@ -257,7 +257,7 @@ describe('a look', () => {
   it('finds the size of the database in metrics, without keeping them', async () => {
     const line = 'apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} 2.5e+06';
     await serve(cluster({ metrics: `${'# much\n'.repeat(200_000)}${line}\n` }));
-    expect(await look(['127.0.0.1'], { withSize: true })).toMatchObject({ databaseBytes: 2_500_000 });
+    expect(await probed(['127.0.0.1'], { withSize: true })).toMatchObject({ databaseBytes: 2_500_000 });
   });
 });
 
@@ -269,17 +269,17 @@ describe('a cluster that is hostile', () => {
       response.end('ok');
     };
     await serve(note, stranger);
-    expect((await look(['127.0.0.1'])).servers).toMatchObject([{ state: 'untrusted' }]);
+    expect((await probed(['127.0.0.1'])).servers).toMatchObject([{ state: 'untrusted' }]);
     const named = createServer(await authority.issue(), note);
     await listen(named, '127.0.0.2');
-    expect((await look(['127.0.0.2'])).servers).toMatchObject([{ state: 'untrusted' }]);
+    expect((await probed(['127.0.0.2'])).servers).toMatchObject([{ state: 'untrusted' }]);
     expect(heard).toEqual([]);
   });
 
   it('is told from one whose certificate has ended', async () => {
     const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
     await serve(cluster(), authority, { notBefore: ago(2), notAfter: ago(1) });
-    expect((await look(['127.0.0.1'])).servers).toMatchObject([{ state: 'expired' }]);
+    expect((await probed(['127.0.0.1'])).servers).toMatchObject([{ state: 'expired' }]);
   });
 
   it('leads nobody elsewhere', async () => {
@@ -292,7 +292,7 @@ describe('a cluster that is hostile', () => {
       response.writeHead(302, { location: `https://127.0.0.2:${port}/` });
       response.end();
     });
-    expect((await look(['127.0.0.1'])).servers).toMatchObject([{ state: 'not-ready' }]);
+    expect((await probed(['127.0.0.1'])).servers).toMatchObject([{ state: 'not-ready' }]);
     expect(asked).toBe(0);
   });
 
@@ -320,7 +320,7 @@ describe('a cluster that is hostile', () => {
     await serve(respond);
     const before = process.memoryUsage().rss;
     const began = performance.now();
-    const seen = await look(['127.0.0.1']);
+    const seen = await probed(['127.0.0.1']);
     expect(performance.now() - began).toBeLessThan(2_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * 1024);
     expect(seen).toMatchObject({ servers: [{ state: 'ready' }] });
