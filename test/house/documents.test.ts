@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checks } from '#precheck/index.ts';
@@ -86,5 +86,29 @@ describe('docs/precheck.md', () => {
       .map(kebab)
       .map((flag) => short[flag] ?? flag);
     expect([...new Set(namedIn('Check hosts by hand'))].toSorted()).toEqual(options.toSorted());
+  });
+});
+
+describe('docs/troubleshooting.md', () => {
+  const text = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
+  const headings = [...text.matchAll(/^### (.*)$/gm)].flatMap(([, title]) => (title ?? '').split(', '));
+  const sourcesIn = (folder: string) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !/test|fixture|status\//.test(file))
+      .map((file) => readFileSync(join(root, folder, file), 'utf8'))
+      .join('\n');
+  const controller = ['decide', 'state']
+    .map((folder) => sourcesIn(`src/controller/cluster/${folder}`))
+    .join();
+  const run = /REASONS[^{]*\{([^}]*)\}/.exec(readFileSync(join(root, 'src/ansibleinit/run.ts'), 'utf8'))?.[1];
+  const reasons = new Set([
+    ...[...controller.matchAll(/(?:Refusal|stall|stalled)\(\s*'([A-Z]\w+)'/g)].map(([, name]) => name),
+    ...[...controller.matchAll(/reason: '([A-Z]\w+)'/g)].map(([, name]) => name),
+    ...[...(run ?? '').matchAll(/'([A-Z]\w+)'/g)].map(([, name]) => name),
+  ]);
+
+  it('has a section for each reason of a stall or a failure', () => {
+    expect(reasons.size).toBeGreaterThan(20);
+    expect([...reasons].filter((reason) => reason !== undefined && !headings.includes(reason))).toEqual([]);
   });
 });
