@@ -52,8 +52,8 @@ describe('hooks', () => {
       spec({ postCreate: [file('a')] }),
       spec({ postCreate: [file('b')] }),
     ];
-    const seals = [without, one, other].map((wanted) => planHash('create', planned(wanted), 0));
-    expect(new Set(seals).size).toBe(3);
+    const hashes = [without, one, other].map((wanted) => planHash('create', planned(wanted), 0));
+    expect(new Set(hashes).size).toBe(3);
     const plan = planned(one);
     expect(outlineOf(plan, 0).steps.at(-1)).toBe('Hook postCreate[0]');
     expect(plan.warnings).toEqual([

@@ -22,36 +22,36 @@ const records = (status: HostRecord['status'] = {}): HostRecord[] =>
 const planned = (spec: Spec, hosts = records(), remains?: ReadonlyMap<string, string>) =>
   planFor(scaleUp, { spec, applied: present, hosts, remains, offer });
 const wanted = specOf([hostOf(2), hostOf(3), hostOf(4)]);
-const sealed = (spec: Spec, hosts = records(), after = 1) =>
+const hashOf = (spec: Spec, hosts = records(), after = 1) =>
   planHash('scale-up', planned(spec, hosts), after);
-const agreed = sealed(wanted);
+const agreed = hashOf(wanted);
 
-describe('the seal of a plan', () => {
+describe('the hash of a plan', () => {
   it.each<[string, string]>([
-    ['the order of hosts', sealed(specOf([hostOf(4), hostOf(3), hostOf(2)]))],
-    ['the order of records', sealed(wanted, records().reverse())],
-    ['the way to a host', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), port: 2222, user: 'root' }]))],
-    ['credentials', sealed(specOf([hostOf(2), hostOf(3), hostOf(4)], { credentialsSecret: 'keys' }))],
-    ['the order of keys', sealed(specOf([hostOf(2), hostOf(3), { name: 'host-10-0-0-4', ...hostOf(4) }]))],
-  ])('does not see %s', (_what, seal) => {
-    expect(seal).toBe(agreed);
+    ['the order of hosts', hashOf(specOf([hostOf(4), hostOf(3), hostOf(2)]))],
+    ['the order of records', hashOf(wanted, records().reverse())],
+    ['the way to a host', hashOf(specOf([hostOf(2), hostOf(3), { ...hostOf(4), port: 2222, user: 'root' }]))],
+    ['credentials', hashOf(specOf([hostOf(2), hostOf(3), hostOf(4)], { credentialsSecret: 'keys' }))],
+    ['the order of keys', hashOf(specOf([hostOf(2), hostOf(3), { name: 'host-10-0-0-4', ...hostOf(4) }]))],
+  ])('does not see %s', (_what, hash) => {
+    expect(hash).toBe(agreed);
   });
 
   it.each<[string, string]>([
-    ['another host', sealed(specOf([hostOf(2), hostOf(3), hostOf(5)]))],
-    ['another name', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), name: 'b' }]))],
-    ['other labels', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), labels: { a: 'b' } }]))],
-    ['remains that are wiped', sealed(specOf([hostOf(2), hostOf(3), { ...hostOf(4), reclaim: 'old' }]))],
+    ['another host', hashOf(specOf([hostOf(2), hostOf(3), hostOf(5)]))],
+    ['another name', hashOf(specOf([hostOf(2), hostOf(3), { ...hostOf(4), name: 'b' }]))],
+    ['other labels', hashOf(specOf([hostOf(2), hostOf(3), { ...hostOf(4), labels: { a: 'b' } }]))],
+    ['remains that are wiped', hashOf(specOf([hostOf(2), hostOf(3), { ...hostOf(4), reclaim: 'old' }]))],
     [
       'remains that its former cluster has left',
       planHash('scale-up', planned(wanted, records(), new Map([['10.0.0.4', 'old']])), 1),
     ],
-    ['another machine', sealed(wanted, records({ machineId: 'other' }))],
-    ['another version', sealed(specOf([hostOf(2), hostOf(3), hostOf(4)], { kubeVersion: 'v1.35.0' }))],
-    ['an operation since', sealed(wanted, records(), 2)],
+    ['another machine', hashOf(wanted, records({ machineId: 'other' }))],
+    ['another version', hashOf(specOf([hostOf(2), hostOf(3), hostOf(4)], { kubeVersion: 'v1.35.0' }))],
+    ['an operation since', hashOf(wanted, records(), 2)],
     ['another operation', planHash('replace', planned(wanted), 1)],
-  ])('sees %s', (_what, seal) => {
-    expect(seal).not.toBe(agreed);
+  ])('sees %s', (_what, hash) => {
+    expect(hash).not.toBe(agreed);
   });
 });
 

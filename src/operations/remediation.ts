@@ -12,7 +12,7 @@ export interface Remediation {
 }
 
 /** The edit that puts a spare of the policy in the place of a host. */
-export function remedyOf(spec: Spec, from: string, spare: HostEntry): Remediation {
+export function editFor(spec: Spec, from: string, spare: HostEntry): Remediation {
   const { change } = exchanged({ spec, applied: undefined }, from, spare);
   return { change, replaceFrom: (spec.policy?.replaceFrom ?? []).filter((host) => host !== spare) };
 }
@@ -34,5 +34,5 @@ export function isRemediation(old: Spec, next: Spec): boolean {
   const [spare, ...spares] = missingIn(next.policy?.replaceFrom, old.policy?.replaceFrom);
   const [gone, ...more] = missingIn(next.cluster.masterList, old.cluster.masterList);
   if (!spare || !gone || spares.length > 0 || more.length > 0) return false;
-  return canonicalJson(remedied(old, remedyOf(old, gone.ip, spare))) === canonicalJson(next);
+  return canonicalJson(remedied(old, editFor(old, gone.ip, spare))) === canonicalJson(next);
 }

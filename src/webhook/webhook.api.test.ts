@@ -362,16 +362,16 @@ describe('the webhook, called by the API server', () => {
       patch(alice, 'remedied', marked(annotations.remediedAt, '2026-01-01T00:00:00Z')),
     ).rejects.toThrow(/controller alone/);
 
-    const remedy = (spare: number, ...left: number[]) => ({
+    const remediated = (spare: number, ...left: number[]) => ({
       ...word('replacing'),
       spec: { ...lists(1, 2, spare), policy: { replaceFrom: left.map(host) } },
     });
     const alone = /spec: can be edited by the controller only to put a host of spec\.policy/;
-    await expect(patch(controller, 'remedied', remedy(7, 8))).rejects.toThrow(alone);
-    await expect(patch(controller, 'remedied', remedy(8))).rejects.toThrow(alone);
+    await expect(patch(controller, 'remedied', remediated(7, 8))).rejects.toThrow(alone);
+    await expect(patch(controller, 'remedied', remediated(8))).rejects.toThrow(alone);
     await expect(patch(controller, 'remedied', { spec: { paused: true } })).rejects.toThrow(alone);
     await patch(controller, 'remedied', word('create-finished'));
-    await patch(controller, 'remedied', remedy(8, 9));
+    await patch(controller, 'remedied', remediated(8, 9));
     await patch(bob, 'remedied', policy(null));
   });
 

@@ -47,7 +47,7 @@ export const kernelModules: Check = {
       .filter(([, name = '']) => needs(context, name));
     if (missing.length === 0) return fine;
     const [running = '', ...installed] = host.said.text('noModules').split(' ').filter(Boolean);
-    const remedy =
+    const fix =
       running === ''
         ? 'install the package with the modules of this kernel (Ubuntu: linux-modules-extra), or remove the line of /etc/modprobe.d that disables them'
         : installed.length > 0
@@ -57,6 +57,6 @@ export const kernelModules: Check = {
       const why = said.replace(/^modprobe: (FATAL: )?/, '');
       return `${name}, for ${MODULES[name]?.for ?? 'Kubernetes'}${why === '' ? '' : ` (${why})`}`;
     });
-    return error(`the kernel cannot load ${named.join('; ')}; ${remedy}`);
+    return error(`the kernel cannot load ${named.join('; ')}; ${fix}`);
   },
 };

@@ -33,20 +33,20 @@ export const nameServers: Check = {
     const file = said.text('resolvConf');
     const servers = said.all('nameServer').filter((text) => text !== '');
     const loopback = servers.filter(isLoopback);
-    const remedy = 'name servers that pods can reach, or set kubelet_resolv_conf_nameservers for the site';
+    const fix = 'name servers that pods can reach, or set kubelet_resolv_conf_nameservers for the site';
     if (said.text('resolvConfRead') === 'no')
       findings.errors.push(
-        `${file} is missing, and the kubelet starts no pod without it; make it, with ${remedy}`,
+        `${file} is missing, and the kubelet starts no pod without it; make it, with ${fix}`,
       );
     else if (servers.length === 0)
-      findings.errors.push(`${file} names no name server, so CoreDNS does not start; write ${remedy}`);
+      findings.errors.push(`${file} names no name server, so CoreDNS does not start; write ${fix}`);
     else if (loopback.length === servers.length)
       findings.errors.push(
-        `${file} names ${loopback.join(', ')} alone: a pod finds itself there, and CoreDNS ends in a loop; write ${remedy}`,
+        `${file} names ${loopback.join(', ')} alone: a pod finds itself there, and CoreDNS ends in a loop; write ${fix}`,
       );
     else if (loopback.length > 0)
       findings.warnings.push(
-        `${file} names ${loopback.join(', ')}: a pod finds itself there; write only ${remedy}`,
+        `${file} names ${loopback.join(', ')}: a pod finds itself there; write only ${fix}`,
       );
     return findings;
   },

@@ -44,7 +44,7 @@ for file in "$R"/etc/systemd/zram-generator.conf "$R"/etc/systemd/zram-generator
 done`;
 
 /** What a person does about each source. */
-function remedyFor(line: string): string {
+function fixFor(line: string): string {
   const [kind, name = ''] = line.split(' ');
   if (kind === '/etc/fstab') return `remove the line of ${name} from /etc/fstab`;
   if (kind === 'zram') return `remove ${name}, or its [zram] sections`;
@@ -62,7 +62,7 @@ export const swapAtBoot: Check = {
     return found.length === 0
       ? fine
       : error(
-          `swap comes back when the host starts, and the kubelet will not start then: ${found.map(remedyFor).join('; ')}`,
+          `swap comes back when the host starts, and the kubelet will not start then: ${found.map(fixFor).join('; ')}`,
         );
   },
 };

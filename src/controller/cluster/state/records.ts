@@ -15,6 +15,9 @@ import type { FrozenPlan } from '../decide/frozen-plan.ts';
 import { jobName } from '../decide/work/rules.ts';
 import { createOrMerge } from './create-or-merge.ts';
 
+/** Clients read what each host got under this key. */
+const RESULT_KEY = 'deed';
+
 /**
  * Writes the record of an operation, a ConfigMap `kube-<operation>-<id>` beside the cluster. It is for people:
  * nothing reads it back, so a namespace that takes no new objects is no reason to stop.
@@ -53,7 +56,7 @@ export async function writeRecord(
       ...(by === undefined ? {} : { 'cancelled-by': by }),
       // At the end the plan may be gone; what the beginning has written of it stays.
       ...(plan ? { plan: JSON.stringify(planOnRecord(plan)) } : {}),
-      ...(report ? { deed: JSON.stringify(resultOnRecord(report)) } : {}),
+      ...(report ? { [RESULT_KEY]: JSON.stringify(resultOnRecord(report)) } : {}),
       ...(plan && result !== 'running' ? { difference: differenceBetween(plan, report, operation) } : {}),
       hosts: JSON.stringify(cluster.status?.hosts ?? []),
     },

@@ -115,7 +115,7 @@ it('asks for the replacement of a control plane that stays away, as a person wou
   });
 });
 
-describe('a remedy', () => {
+describe('a remediation', () => {
   const ago = (hours: number) => ({
     [annotations.remediedAt]: new Date(
       Date.parse('2026-01-01T00:01:00Z') - hours * 60 * MINUTE,

@@ -6,7 +6,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import { POLICY_DEFAULTS } from '#api/policy.ts';
-import { type Remediation, remedied, remedyOf } from '#operations/remediation.ts';
+import { editFor, type Remediation, remedied } from '#operations/remediation.ts';
 import { replace } from '#operations/replace.ts';
 import { agreedHash, lastSequence, presentPlan } from '../approved-plan.ts';
 import { type Effect, type Outcome, type Stall, textOfProblems } from '../outcome.ts';
@@ -38,7 +38,7 @@ const isNot = (reason: string, message: string): Found => ({
 const is = (reason: string, message: string): Stated => ({ type: TYPE, status: 'True', reason, message });
 
 /** Whether the policy has a word of spares; one that only lets edits begin has none. */
-const wantsRemedy = ({ spec: { policy = {} } }: KubernetesCluster): boolean =>
+const wantsRemediation = ({ spec: { policy = {} } }: KubernetesCluster): boolean =>
   Object.keys(policy).some((field) => field !== 'inferDestructive');
 
 const minutesOf = ({ cluster }: Snapshot): number =>
@@ -107,10 +107,10 @@ function ofOneAway(snapshot: Snapshot, ip: string): Found {
     return isNot('TooSoon', `control plane ${ip} is away; the last replacement was less than ${hours} h ago`);
   const refused: string[] = [];
   for (const spare of freeSpares(snapshot)) {
-    const remedy = remedyOf(cluster.spec, ip, spare);
-    const next = { ...cluster, spec: remedied(cluster.spec, remedy) };
+    const edit = editFor(cluster.spec, ip, spare);
+    const next = { ...cluster, spec: remedied(cluster.spec, edit) };
     const { refusals } = presentPlan({ ...snapshot, cluster: next }, replace);
-    if (refusals.length === 0) return inPlace(snapshot, ip, spare, remedy);
+    if (refusals.length === 0) return inPlace(snapshot, ip, spare, edit);
     refused.push(`${spare.ip}: ${textOfProblems(refusals)}`);
   }
   return isNot(
@@ -119,7 +119,7 @@ function ofOneAway(snapshot: Snapshot, ip: string): Found {
   );
 }
 
-function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, remedy: Remediation): Found {
+function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, edit: Remediation): Found {
   const { cluster, health } = snapshot;
   const minutes = minutesOf(snapshot);
   const stated = is(
@@ -130,13 +130,13 @@ function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, remedy: Remed
   if (away?.ip !== ip || away.forMs < minutes * MINUTE_MS) return { stated };
   const requestId = `remedy-${ip}-${lastSequence(cluster) + 1}`;
   const message = `control plane ${ip} has been away for ${minutes} min or more; ${spare.ip} takes its place, as spec.policy says`;
-  return { stated, due: { kind: 'remediate', ...remedy, requestId, message } };
+  return { stated, due: { kind: 'remediate', ...edit, requestId, message } };
 }
 
 /** The replacement that is due in a cluster at rest whose spec is carried out, as far as no operation has failed since. */
 export function dueRemediation(snapshot: Snapshot): Found['due'] {
   const { cluster, operation, hosts } = snapshot;
-  if (!wantsRemedy(cluster) || !isObserved(cluster)) return undefined;
+  if (!wantsRemediation(cluster) || !isObserved(cluster)) return undefined;
   const hasFailed =
     operation?.result !== undefined && operation.result !== 'finished' && !isResetAgain(operation);
   if (hasFailed && hosts.some((host) => stateOf(host) !== 'Joined')) return undefined;
@@ -152,7 +152,7 @@ export function applyRemediation(snapshot: Snapshot): Outcome {
 /** What status says of it; `settled`: the spec is carried out. Nothing while nobody has looked yet: what it says stays. */
 export function remediationConditions(snapshot: Snapshot, settled: boolean): [string, Stated | undefined][] {
   const { cluster } = snapshot;
-  if (!wantsRemedy(cluster) || !isObserved(cluster)) return [[TYPE, undefined]];
+  if (!wantsRemediation(cluster) || !isObserved(cluster)) return [[TYPE, undefined]];
   const found = remediationOf(snapshot, settled);
   if (!found) return [];
   const { message } = found.stated;
