@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Limits } from '#precheck/check.ts';
 import { checks } from '#precheck/index.ts';
 import { limitsOf } from '#precheck/limits.ts';
-import { ORDER_FILE, type RunSpec, runOrderSchema } from '#protocol/run-spec.ts';
+import { RUN_SPEC_FILE, type RunSpec, runSpecSchema } from '#protocol/run-spec.ts';
 
 const artifactsSchema = z.object({
   baseUrl: z.string(),
@@ -64,7 +64,7 @@ function readOptional(path: string): string | undefined {
 export function readRunSpec(path: string): RunSpec {
   const text = readOptional(path);
   if (text === undefined) throw new Error(`there is no run spec at ${path}`);
-  const parsed = runOrderSchema.safeParse(JSON.parse(text));
+  const parsed = runSpecSchema.safeParse(JSON.parse(text));
   if (!parsed.success)
     throw new Error(`the run spec at ${path} is not usable: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
@@ -93,7 +93,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const { precheck_limits: limits, ...roleVars } = siteVars;
   return {
     ...parsed,
-    runSpec: readRunSpec(join(etc, 'access', ORDER_FILE)),
+    runSpec: readRunSpec(join(etc, 'access', RUN_SPEC_FILE)),
     artifacts: artifactsSchema.parse(JSON.parse(readOptional(join(etc, 'site/artifacts.json')) ?? '{}')),
     siteVars: roleVars,
     limits: limitsOf(checks, {

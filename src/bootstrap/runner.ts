@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { UsageError } from '#base/errors.ts';
 import { type Report, reportFrom } from '#protocol/report.ts';
-import { ORDER_FILE, type RunSpec } from '#protocol/run-spec.ts';
+import { RUN_SPEC_FILE, type RunSpec } from '#protocol/run-spec.ts';
 
 export interface RunnerInput {
   image: string;
@@ -35,7 +35,7 @@ export async function runHere(input: RunnerInput, print: (line: string) => void)
     write('site/inventory-vars.yaml', input.inventoryVars);
     // A sequence that grows from run to run, also when it is another machine that runs the next one.
     const sequence = Math.floor(Date.now() / 1000);
-    write(`access/${ORDER_FILE}`, JSON.stringify(input.runSpec(sequence)));
+    write(`access/${RUN_SPEC_FILE}`, JSON.stringify(input.runSpec(sequence)));
     const environment = {
       POD_UID: `bootstrap-${sequence}`,
       REPORT_FILE: '/etc/matryoshka/out/report.json',

@@ -59,7 +59,7 @@ export type Step = z.infer<typeof stepSchema>;
 export const BRINGS = ['kubeconfig'] as const;
 export type Brings = (typeof BRINGS)[number];
 
-export const runOrderSchema = z.object({
+export const runSpecSchema = z.object({
   /** Operation or auxiliary Job, for people. */
   task: z.string(),
   /** Last part but one of the route that takes the report: `create` of `…/create/callback`. */
@@ -90,7 +90,7 @@ export const runOrderSchema = z.object({
   /** Variables of the playbook (ansible/README.md). */
   vars: z.record(z.string(), z.unknown()),
 });
-export type RunSpec = z.infer<typeof runOrderSchema>;
+export type RunSpec = z.infer<typeof runSpecSchema>;
 
 /** The file of the attempt's Secret that holds the run spec. */
-export const ORDER_FILE = 'order.json';
+export const RUN_SPEC_FILE = 'order.json';

@@ -24,7 +24,13 @@ async function runAs(
   try {
     let result = await once();
     for (let time = 1; time < times; time += 1) result = await once();
-    return { result, asked: host.asked, calls: await host.calls(), tried: await host.tried() };
+    return {
+      result,
+      asked: host.asked,
+      calls: await host.calls(),
+      tried: await host.tried(),
+      received: host.received(),
+    };
   } finally {
     connection.close();
   }
@@ -105,9 +111,13 @@ describe('a user who is not root, with a password', () => {
     ['wants it', wants, [password, password, password]],
     ['does not', 'grants', []],
   ])('runs a command line whose input is its own, where sudo %s', async (_what, sudo, expected) => {
-    const { result, calls, tried } = await runAs('ops', sudo, `cat; echo "$HOME"`, { password, input });
+    const { result, calls, tried, received } = await runAs('ops', sudo, `cat; echo "$HOME"`, {
+      password,
+      input,
+    });
     expect(result).toEqual<RunResult>({ code: 0, stdout: 'first\nsecond\n/became/root\n', stderr: '' });
     expect(tried).toEqual(expected);
+    expect(received.includes(password)).toBe(sudo !== 'grants');
     expect(calls.join()).not.toContain('p w');
   });
 

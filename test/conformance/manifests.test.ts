@@ -6,7 +6,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { annotations, attemptSecretName } from '#api/names.ts';
 import { sha256 } from '#base/canonical.ts';
 import { manifestFilesIn } from '#protocol/manifests.ts';
-import { ORDER_FILE, runOrderSchema } from '#protocol/run-spec.ts';
+import { RUN_SPEC_FILE, runSpecSchema } from '#protocol/run-spec.ts';
 import { expectAsPlanned } from '../worlds/as-planned.ts';
 import { KUBECONFIG, startOperator, type TestOperator } from '../worlds/operator.ts';
 import type { Ending } from '../worlds/scripted-jobs.ts';
@@ -49,7 +49,7 @@ const word = (text: string) =>
 async function orderOf(job: string) {
   const where = { namespace: operator.operatorNamespace, name: attemptSecretName(job) };
   const secret = await operator.client.get<Secret>(SECRETS, where);
-  return runOrderSchema.parse(JSON.parse(secretText(secret, ORDER_FILE) ?? ''));
+  return runSpecSchema.parse(JSON.parse(secretText(secret, RUN_SPEC_FILE) ?? ''));
 }
 
 describe('spec.addons.manifests', () => {

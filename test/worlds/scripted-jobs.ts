@@ -3,7 +3,7 @@ import { PODS, type Pod, SECRETS, type Secret, secretData, secretText } from '#a
 import { attemptSecretName, labels, reportSecretName } from '#api/names.ts';
 import type { HostResult } from '#protocol/event.ts';
 import type { reportSchema } from '#protocol/report.ts';
-import { type Action, ORDER_FILE, type RunSpec, runOrderSchema } from '#protocol/run-spec.ts';
+import { type Action, RUN_SPEC_FILE, type RunSpec, runSpecSchema } from '#protocol/run-spec.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { statusOfEnded } from './ended-pod.ts';
@@ -83,8 +83,8 @@ async function end(client: Client, pod: Pod, job: string, hosts: string[], endin
 /** What the run was to do; undefined where somebody removed the Secret that says so. */
 async function orderOf(client: Client, namespace: string, job: string): Promise<RunSpec | undefined> {
   const secret = await client.find<Secret>(SECRETS, { namespace, name: attemptSecretName(job) });
-  const text = secretText(secret, ORDER_FILE);
-  return text === undefined ? undefined : runOrderSchema.parse(JSON.parse(text));
+  const text = secretText(secret, RUN_SPEC_FILE);
+  return text === undefined ? undefined : runSpecSchema.parse(JSON.parse(text));
 }
 
 /** What hosts have gone through when their work is done, by their action, as the scripts of the roles say it. */

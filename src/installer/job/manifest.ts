@@ -6,7 +6,7 @@ import type { KubeObject } from '#api/meta.ts';
 import { attemptSecretName, CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
 import { HOOK_ARGUMENT, HOOK_FILE } from '#protocol/hook.ts';
 import { inventoryOf } from '#protocol/inventory.ts';
-import { ORDER_FILE } from '#protocol/run-spec.ts';
+import { RUN_SPEC_FILE } from '#protocol/run-spec.ts';
 import type { Attempt } from '../installer.ts';
 
 /** Settings of Jobs, from the installation of the operator. */
@@ -74,7 +74,7 @@ export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
       known_hosts: knownHosts,
       // A user's own playbook needs none.
       'registry-login': attempt.hook === undefined ? registryLogin : undefined,
-      [ORDER_FILE]: JSON.stringify(attempt.runSpec),
+      [RUN_SPEC_FILE]: JSON.stringify(attempt.runSpec),
       [HOOK_FILE]: attempt.hook,
     }),
   };

@@ -39,7 +39,7 @@ function busyReason(cluster: KubernetesCluster, again: boolean): string | undefi
   const running = status?.operation;
   if (running && running.result === undefined) return `is busy: ${running.word}`;
   const word = metadata.annotations?.[annotations.operation];
-  // A word that is only planned waits for nothing; whoever asks for the permission takes its place.
+  // A dry run waits for nothing: a request for the operation itself replaces it.
   if (again || !operationAsked(word) || isDryRun(cluster)) return undefined;
   // Status tells of an end a moment before the word does.
   const hasEnded =
@@ -90,7 +90,7 @@ export function ask(
     metadata: {
       uid,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      // Who asks by REST for the permission wants the permission, whatever was only planned before.
+      // A REST request for the operation itself ends the dry run that was asked before.
       // A plan that an earlier request named is not this one's.
       annotations: {
         ...requestBy(person),

@@ -22,6 +22,8 @@ export interface SshHost extends AsyncDisposable {
   calls(): Promise<string[]>;
   /** The passwords that sudo was given, in order. */
   tried(): Promise<string[]>;
+  /** All that arrived on the standard input of its commands. */
+  received(): string;
   /** Ends every connection, as a host that goes down; resolves when they are closed. */
   hangUp(): Promise<void>;
 }
@@ -67,6 +69,7 @@ export async function sshHost(
     await chmod(join(bin, 'sudo'), 0o755);
   }
   const [asked, methods]: [string[], string[]] = [[], []];
+  let received = '';
   const clients = new Set<Connection>();
   const { private: hostKey } = keyPair();
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
@@ -84,6 +87,9 @@ export async function sshHost(
         const child = shell?.(command) ?? spawn('/bin/sh', ['-c', command], { env: { PATH: bin } });
         // A command need not read what it is sent.
         child.stdin.on('error', () => {});
+        channel.on('data', (chunk: Buffer) => {
+          received += String(chunk);
+        });
         channel.pipe(child.stdin);
         child.stdout.pipe(channel, { end: false });
         child.stderr.pipe(channel.stderr, { end: false });
@@ -115,6 +121,7 @@ export async function sshHost(
     bin,
     calls: () => linesOf(log),
     tried: () => linesOf(`${log}.tried`),
+    received: () => received,
     hangUp: async () => {
       await Promise.all([...clients].map((client) => once(client.end(), 'close')));
     },
