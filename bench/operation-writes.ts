@@ -57,7 +57,7 @@ const run = async (job: string): Promise<void> => {
 const operator = await startOperator(
   apiServer.kubeconfigPath,
   async (job) => {
-    // The errand that looks at hosts logs nothing to speak of.
+    // The auxiliary Job `precheck` logs nothing to speak of.
     if (/^(create|scale-up|scale-down|delete)-/.test(job)) await run(job);
     return { kind: 'report', success: true, kubeconfig: KUBECONFIG };
   },

@@ -21,7 +21,7 @@ export interface Permission {
   name?: string | undefined;
 }
 
-/** A permission on a cluster. */
+/** Returns the permission for `verb` on clusters. */
 export const onClusters = (
   verb: 'get' | 'list' | 'create' | 'update' | 'delete',
   namespace: string | undefined,
@@ -111,7 +111,7 @@ function reading(files: readonly Pick<PinnedFile, 'configMap'>[], namespace: str
   return [...names].map((name) => ({ verb: 'get', group, resource, namespace, name }));
 }
 
-/** The refusal of a permission; the words say nothing about whether the object exists. */
+/** Returns the message for a missing permission; it does not say whether the object exists. */
 export function refusalOf({ username }: User, permission: Permission): string {
   const { verb, resource, subresource, group, namespace, name } = permission;
   const path = subresource === undefined ? resource : `${resource}/${subresource}`;

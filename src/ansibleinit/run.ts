@@ -29,7 +29,7 @@ class Failure extends Error {
 }
 
 /**
- * One run from run spec to report: look at every host, run the playbook (which takes them first), bring what is asked for.
+ * Carries out a run spec and returns its report: checks every host, runs the playbook, fetches what the spec asks for.
  * The run succeeded when its playbook says that it is complete and every host that joins or changes did. Rejects only
  * when `signal` aborts: then nobody knows how far it came, and no verdict may be given. A run that is cancelled starts
  * nothing more, and reports how far it came.

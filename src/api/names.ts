@@ -36,11 +36,11 @@ export const labels = {
   job: `${GROUP}/job`,
   /** The namespace of the cluster whose log a ConfigMap heads; its logs have one budget. */
   clusterNamespace: `${GROUP}/cluster-namespace`,
-  /** The auxiliary Job that a Job runs beside operations. */
+  /** Marks an auxiliary Job; the value says which: `fetch`, `precheck`, `hook`. */
   auxiliary: `${GROUP}/errand`,
   /**
-   * What an object of ours in the operator's namespaces is for: `attempt`, `host`, `cluster state Secret`, `log`, `log-part`,
-   * `report`.
+   * What an object of ours in the operator's namespaces is for: `attempt`, `host`, `anchor` (the cluster state Secret),
+   * `tombstone`, `log`, `log-part`, `report`.
    */
   purpose: `${GROUP}/purpose`,
 } as const;

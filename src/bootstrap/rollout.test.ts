@@ -37,7 +37,7 @@ describe('a rollout that waits', () => {
   ])('says that it waits for %s', (_, pods, said) => expect(whyNotReady(pods, 'server')).toBe(said));
 });
 
-it('awaits no Deployment of a add-on, which is in a namespace of its own', () => {
+it('awaits no Deployment of an add-on, which is in a namespace of its own', () => {
   const of = (folder: string) => readManifests(join(import.meta.dirname, '../../deploy', folder));
   const own = deploymentsIn(of('manifests'), 'matryoshka-system');
   expect(own).toContain('matryoshka-controller');

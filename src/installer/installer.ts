@@ -12,7 +12,7 @@ export interface AttemptRef {
   attempt: number;
   /** Name of the Job: `<prefix>-<id>-<attempt>`. */
   job: string;
-  /** Set where the run is an auxiliary Job beside operations, and which. */
+  /** Which auxiliary Job it is; absent for an operation. */
   auxiliary?: string;
   /** It was removed, and its pod may still work, until then (RFC 3339). */
   leavesBy?: string;

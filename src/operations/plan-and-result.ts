@@ -61,7 +61,7 @@ const neededNothing = (result: Report['hosts'][number] | undefined): boolean =>
   result?.ok === true && result.did.length === 0;
 
 /**
- * What was planned and not done, and what was done and not planned, a sentence each; empty where the result is the plan.
+ * What was planned and not done, and what was done and not planned, a sentence each; empty if the run did what was planned.
  * Hosts without a result were not worked on. Steps are compared where the run tells them.
  */
 export function differenceOf({ hosts, steps }: Planned, result: Pick<Report, 'hosts' | 'steps'>): string[] {

@@ -37,6 +37,23 @@ const plan = (operation: Operation, wanted: Spec, applied: Spec | undefined, hos
   };
 };
 
+describe('a spec without defaults', () => {
+  const written: Spec = { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }] } };
+  const situation = { applied: spec(), hosts: [master], offer: { versions: ['v1.34.4'] } };
+
+  it('has the plan of the spec with every default filled in', () => {
+    const made = planFor(scaleUp, { ...situation, spec: written });
+    expect(made).toEqual(planFor(scaleUp, { ...situation, spec: spec({ ip: '10.0.0.2' }) }));
+    expect(made.target.cluster.podCIDR).toMatch(/./);
+  });
+
+  it('keeps the version of its cluster if status has none, whatever is newest', () => {
+    const offer = { versions: ['v1.35.1', 'v1.34.4'] };
+    const made = planFor(scaleUp, { ...situation, spec: written, offer });
+    expect([made.refusals, made.target.cluster.kubeVersion]).toEqual([[], 'v1.34.4']);
+  });
+});
+
 describe('an address is who a host is, its name is not', () => {
   const mistyped = { ip: '10.0.0.99', name: 'w1' };
   const right = { ip: '10.0.0.17', name: 'w1' };

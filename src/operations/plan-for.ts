@@ -187,8 +187,14 @@ export function planFor(
   asked: Situation,
 ): Plan {
   const { planning } = operation;
-  const { offer, version, applied } = asked;
-  const situation = { ...asked, spec: resolveSpec(asked.spec, offer, version, applied) };
+  const { offer, applied } = asked;
+  // Status may have been lost; then the applied spec says the version.
+  const version = asked.version ?? applied?.cluster.kubeVersion;
+  const situation = {
+    ...asked,
+    ...(version === undefined ? {} : { version }),
+    spec: resolveSpec(asked.spec, offer, version, applied),
+  };
   const { hosts, release } = plannedHosts(planning, situation);
   const steps = planning.steps.flatMap(({ works, name, pace, cut }): Step[] => {
     const at = hosts.filter((host) => works(host, hosts, situation.spec)).map(({ member }) => member.ip);

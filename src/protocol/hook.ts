@@ -1,6 +1,6 @@
 /** A hook: a playbook of a user's own, which a Job of its own runs before or after an operation's run (spec.hooks). */
 
-/** The auxiliary Job that such a Job is. */
+/** Label value of a hook's Job. */
 export const HOOK = 'hook';
 
 /** First argument of ansibleinit where it runs a hook. */

@@ -60,7 +60,7 @@ export const BRINGS = ['kubeconfig'] as const;
 export type Brings = (typeof BRINGS)[number];
 
 export const runSpecSchema = z.object({
-  /** Operation or auxiliary Job, for people. */
+  /** Name of the operation or auxiliary Job, for people. */
   task: z.string(),
   /** Last part but one of the route that takes the report: `create` of `…/create/callback`. */
   callback: z.string(),

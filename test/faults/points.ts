@@ -27,7 +27,7 @@ export function partsOf(path: string) {
 
 /**
  * The name of a call that stays the same from run to run: `POST/jobs/create-X-1`, `PUT/kubernetesclusters/demo/status`,
- * `GET/secrets?purpose=cluster state Secret`.
+ * `GET/secrets?purpose=anchor`.
  */
 export function pointOf({ method, path, body, query }: ApiRequest): string {
   const { plural, name, subresource } = partsOf(path);

@@ -23,7 +23,7 @@ export interface ClusterModuleSettings {
   maxOperationsPerNamespace?: number | undefined;
 }
 
-/** Kept of a cluster state Secret: its metadata, and what is no secret: the sequence that was taken last, and the plan under it. */
+/** Keeps of a cluster state Secret its metadata, the sequence that was taken last, and the plan under it. */
 const withoutSecrets = (secret: Secret): Secret => ({
   ...secret,
   metadata: { ...secret.metadata, managedFields: [] },

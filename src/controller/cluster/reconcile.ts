@@ -55,9 +55,9 @@ export interface ClusterControllerDeps {
   clusters: Informer<KubernetesCluster>;
   /** Host records of the operator's namespace, with `hostIndexers`. */
   hosts: Informer<HostRecord>;
-  /** What the cache has of a cluster's cluster state Secret. */
+  /** Returns the cluster state Secret from the cache. */
   clusterStateOf(clusterId: string): Secret | undefined;
-  /** Cluster state Secrets and tombstones of an object, by its `namespace/name`, from the cache. */
+  /** Returns the cluster state Secrets and tombstones of an object, by its `namespace/name`, from the cache. */
   clusterStatesMarked(cluster: string): readonly KubeObject[];
   /** Further objects marked with a cluster (logs, cluster state Secrets) whose changes concern it. */
   others: readonly Informer<KubeObject>[];

@@ -28,9 +28,9 @@ const LOOK_AGAIN_MS = 5_000;
 const RETRY_MS = 600_000;
 
 /**
- * What an object that is gone may have left. A cluster state Secret without hosts is what a crash between the last two steps of a
- * deletion leaves; a tombstone without hosts has served. A cluster state Secret with hosts means that somebody stripped the
- * finalizer: the object comes back, with the word that asks for its deletion, so that its hosts are reset.
+ * Removes what an object that is gone left. A cluster state Secret without hosts is left by a crash between the last two
+ * steps of a deletion; a tombstone without hosts is not needed any more. A cluster state Secret with hosts means that a
+ * user stripped the finalizer: the object is made again, annotated for deletion, so that its hosts are reset.
  */
 export async function settleVanished(
   key: ObjectKey,

@@ -80,10 +80,10 @@ export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
   };
 }
 
-/** Linux takes 128 KiB for one variable (execve(2), MAX_ARG_STRLEN); whoever has more hosts reads the run spec's file. */
+/** Linux takes 128 KiB for one variable (execve(2), MAX_ARG_STRLEN); a run with more hosts has them in its run spec. */
 const MAX_VARIABLE = 64 * 1024;
 
-/** The variables of the original, for those who wrote playbooks against it; ours reads the run spec. */
+/** The variables of the articles' Job, for playbooks that were written against it; ours reads the run spec. */
 function environmentOf(
   { runSpec, hook }: Attempt,
   settings: JobSettings,

@@ -193,7 +193,7 @@ describe('validateKubernetesCluster', () => {
     for (const next of others) expect(judged(next)).toContain('spec');
   });
 
-  it('keeps the time of the last remedy for the controller', () => {
+  it('keeps the time of the last remediation for the controller', () => {
     const remedied = { [annotations.remediedAt]: '2026-01-01T00:00:00.000Z' };
     expect(fields(cluster(record), cluster({ ...record, ...remedied }))).toHaveLength(1);
     expect(fields(cluster({ ...record, ...remedied }), cluster(record))).toHaveLength(1);

@@ -17,7 +17,7 @@ const RETRY_MAX_MS = 3_600_000;
 /** The auxiliary Job that fetches a kubeconfig. */
 export const FETCH = 'fetch';
 
-/** From the report if it has one, else by an auxiliary Job that only fetches it. */
+/** Takes the kubeconfig from the report. Starts the auxiliary Job `fetch` if the report has none. */
 export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
   const { now, fetch, cluster, operation, attempts, hosts } = snapshot;
   const { namespace = '', name = '' } = cluster.metadata;

@@ -3,7 +3,10 @@ import { isNotFound } from '#runtime/wire/api-error.ts';
 import type { Perform } from './effect.ts';
 import { patchMetadata } from './patch-metadata.ts';
 
-/** Removes the finalizer, then the cluster state Secret. Throws if the cluster still holds hosts. */
+/**
+ * Removes the finalizer. Then deletes the cluster state Secret, or makes it a tombstone if hosts are left. Throws if the API
+ * server has hosts that the cache does not show.
+ */
 export const releaseObject: Perform<'let-go'> = async (_effect, snapshot, deps) => {
   const { finalizers = [], name = '' } = snapshot.cluster.metadata;
   const { clusterId, hosts, binding } = snapshot;

@@ -27,7 +27,7 @@ import { probe } from './probe.ts';
 import { readAccess } from './secret.ts';
 
 export interface HealthSettings {
-  /** Between two probes a cluster. */
+  /** Between two probes of a cluster. */
   intervalMs: number;
   /** For one probe. */
   deadlineMs: number;
@@ -61,7 +61,7 @@ export interface HealthObserver {
 /** All that is kept of a cluster between two probes. */
 interface Memory {
   uid: string | undefined;
-  /** The operation that ended last when it was probed: the next one is reason to probe once. */
+  /** Sequence of the operation that had ended at the last probe; a newer one is probed at once. */
   ended: number;
   told: Verdict;
   last?: Verdict;
@@ -219,6 +219,6 @@ function endedOf({ status }: KubernetesCluster): number {
   return status?.operation?.result === undefined ? 0 : status.operation.sequence;
 }
 
-/** What of an object may start or end observation, or be reason to probe once. */
+/** What of an object starts or ends observation, or makes it probe at once. */
 const marksOf = (cluster: KubernetesCluster): string =>
   canonicalJson([isObserved(cluster), idOf(cluster), endedOf(cluster), appliedOperation(cluster)?.sequence]);

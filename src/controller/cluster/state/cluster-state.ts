@@ -72,10 +72,10 @@ export function clusterStatesIn(
 
   return {
     async bindingOf(clusterId, cluster, { carriesId, none }) {
-      // A live cluster state Secret keeps its cluster until it goes, and whatever is done in its name is refused once it has gone.
+      // The Secret names the same cluster until it is deleted. After that every write for that cluster is refused.
       const known = cached(clusterId);
       if (oursIn(cluster, known)) return { kind: 'ours' };
-      // Should it have a cluster state Secret that the cache does not show yet, binding it finds that out.
+      // The cache may not show its cluster state Secret yet; bind() finds it.
       if (none && !known) return { kind: 'unbound' };
       const secret = await find(clusterId);
       if (!secret || !isLive(secret)) return carriesId ? { kind: 'missing' } : { kind: 'unbound' };

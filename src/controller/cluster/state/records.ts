@@ -69,7 +69,7 @@ export async function writeRecord(
   }
 }
 
-/** A sentence a line, empty where the result is the plan. */
+/** One sentence a line; empty if the run did what was planned. */
 function differenceBetween(
   plan: FrozenPlan,
   report: Report | undefined,

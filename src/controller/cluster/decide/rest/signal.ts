@@ -40,7 +40,7 @@ export type RestSignal =
   | 'dry-run'
   /** One of these two, and the plan changed after it was approved. */
   | 'plan-changed'
-  /** The edit removes hosts and needs an operation annotation. */
+  /** The edit needs an operation annotation: its operation does not start by itself, or was tried before. */
   | 'needs-confirmation'
   | 'not-offered'
   /** The spec is malformed, or asks for the impossible. */

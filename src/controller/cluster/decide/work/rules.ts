@@ -40,7 +40,7 @@ const phaseAt = (operation: Operation, step: string, attempt: number): Phase =>
 export const jobName = (prefix: string, { id, attempt }: Pick<OperationStatus, 'id' | 'attempt'>): string =>
   `${prefix}-${id}-${attempt}`;
 
-/** The cluster state Secret holds the plan, and is written before status is: what does not show it is behind, or was edited. */
+/** The plan is written before status: a cluster state Secret without it is older than status, or was edited. */
 function withoutPlan({ now }: Snapshot, status: OperationStatus): Outcome {
   const reason = 'PlanMissing';
   const message = 'the plan of the operation is not on record, and nothing is done without it';

@@ -103,7 +103,7 @@ describe('the time of an absence', () => {
     ['ends where a second is away', before, 'NotAlone', '', 700, undefined],
     ['ends where nobody can tell', before, 'NotJudged', '', 700, undefined],
     [
-      'begins anew where nobody probed long',
+      'begins anew where no probe ran for long',
       before,
       'OneAway',
       '10.0.0.3',

@@ -39,7 +39,7 @@ export interface Absence {
   atMs: number;
 }
 
-/** The absence after a probe `atMs`; it begins anew where another is away, or nobody probed `maxGapMs`. */
+/** Returns the absence after a probe at `atMs`. It begins anew if another host is away, or no probe ran for `maxGapMs`. */
 export function absenceAfter(
   before: Absence | undefined,
   { conditions }: Verdict,

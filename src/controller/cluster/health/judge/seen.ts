@@ -1,4 +1,4 @@
-/** Everything that one probe a cluster saw; what could not be asked is absent. */
+/** What one probe of a cluster saw; what could not be asked is absent. */
 export interface Seen {
   /** Why nothing at all could be asked; without it, a control plane was. */
   blind?: Blind;

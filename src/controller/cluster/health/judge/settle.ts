@@ -3,8 +3,9 @@ import { canonicalJson } from '#base/canonical.ts';
 import type { Verdict } from '../../decide/snapshot.ts';
 
 /**
- * What is told after a probe: good news at once; bad and unknown when two probes in a row had it; another wording of it
- * when two in a row had the very same. What a host tells of itself it has probed twice itself, so that is told at once. `told` is what was told before, `last` what the probe before this one said.
+ * Returns what to report after a probe. Good news is reported at once; bad and unknown when two probes in a row had it;
+ * another wording when two in a row had the very same. A host checks its own drift twice before it reports, so drift is
+ * reported at once. `told` is the report before, `last` is what the probe before this one saw.
  */
 export function settle(told: Verdict, last: Verdict | undefined, now: Verdict): Verdict {
   const conditions = new Map(told.conditions.map((one) => [one.type, one]));
