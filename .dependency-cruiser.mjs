@@ -74,9 +74,9 @@ const rooms = Object.entries(ROOMS).flatMap(([room, allowed]) => {
     rule(`${room}-imports`, comment, { path: path(room), pathNot: TEST }, { path: OURS, pathNot: own }),
     rule(
       `tests-of-${room}-import`,
-      `${comment}; tests also import the API server of the lab`,
+      `${comment}; tests also import the servers of the lab`,
       { path: `${path(room)}.*(${TEST})` },
-      { path: OURS, pathNot: [...own, path('api'), path('base'), '^lab/(apiserver|fault-proxy)/'] },
+      { path: OURS, pathNot: [...own, path('api'), path('base'), '^lab/(apiserver|fault-proxy|haproxy)/'] },
     ),
   ];
 });

@@ -1,6 +1,8 @@
-# The operator: controller, server, webhook, artifact server. One bundle, a subcommand each.
+# The operator: controller, server, webhook, artifact server, proxy of Ingresses. One bundle, a subcommand each.
 # Context: dist/ of the checkout, with node beside the bundle.
 FROM debian:trixie-slim
+# HAProxy carries what Ingresses serve; no other program here runs it.
+RUN apt-get update && apt-get install -y --no-install-recommends haproxy && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY dist/node /usr/local/bin/node
 COPY dist/matryoshka.js /opt/matryoshka/matryoshka.js
 COPY dist/static /opt/matryoshka/static

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { z } from 'zod';
 import { LIST, PORT, SWITCH } from './options.ts';
 
@@ -91,13 +91,13 @@ export const controllerConfig = z.object({
     .min(0)
     .max(3600)
     .default(30)
-    .describe('Seconds between two probes a made cluster; 0: none is probed'),
+    .describe('Seconds between two probes of a created cluster; 0: no cluster is probed'),
   healthDeadlineSeconds: z.coerce
     .number()
     .min(1)
     .max(60)
     .default(10)
-    .describe('Most seconds for one probe a made cluster'),
+    .describe('Longest time of one probe of a created cluster, in seconds'),
 });
 
 export const serverConfig = z.object({
@@ -147,21 +147,26 @@ export const ingressProxyConfig = z.object({
   httpPort: PORT.default(8080).describe('Port of HTTP'),
   httpsPort: PORT.default(8443).describe('Port of HTTPS'),
   probePort: inCluster.probePort,
-  workers: whole(0, 64, 0).describe('Processes that serve; 0: one for each core, at most 8'),
+  haproxy: z.string().default('haproxy').describe('Path of HAProxy'),
+  directory: z
+    .string()
+    .default(tmpdir())
+    .describe('Directory for the configuration and the keys of HAProxy; best in memory'),
+  workers: whole(0, 64, 0).describe('Threads of HAProxy; 0: one for each core, at most 8'),
   accessLog: SWITCH.default(true).describe('A line of JSON on standard output for each request'),
   trustedProxies: LIST.default([]).describe(
     'Networks (CIDR), comma-separated, whose X-Forwarded fields are believed; default: none',
   ),
-  maxBodyBytes: z.coerce.number().int().min(0).default(0).describe('Longest body of a request; 0: any'),
-  requestSeconds: whole(1, 86_400, 300).describe(
-    'Longest time in which a request must be there, body and all',
+  proxyProtocol: SWITCH.default(false).describe(
+    'Whether connections from --trusted-proxies begin with the PROXY protocol',
   ),
+  maxBodyBytes: z.coerce.number().int().min(0).default(0).describe('Longest body of a request; 0: any'),
   idleSeconds: whole(1, 86_400, 60).describe('Longest time without a byte of a request or answer under way'),
   tunnelIdleSeconds: whole(1, 86_400, 3_600).describe('Longest time without a byte of a WebSocket'),
   shedSeconds: whole(0, 300, 5).describe(
-    'Upon SIGTERM: how long connections are still let in, so that balancers can learn of the end',
+    'After SIGTERM: how long new connections are still accepted, so that load balancers notice',
   ),
-  drainSeconds: whole(1, 3_600, 30).describe('After that: how long requests under way may take to end'),
+  drainSeconds: whole(1, 3_600, 30).describe('Then: how long requests under way may take'),
 });
 
 export const artifactsConfig = z.object({

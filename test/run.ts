@@ -5,6 +5,7 @@ import { execa } from 'execa';
 import { z } from 'zod';
 import { messageOf } from '#base/errors.ts';
 import { sayOnStderr } from '#lab/artifacts/progress.ts';
+import { haproxyProgram } from '#lab/haproxy/program.ts';
 import { ensurePackages } from '#lab/hosts/packages.ts';
 
 /**
@@ -83,6 +84,9 @@ await ensurePackages(
   { nft: 'nftables', ip: 'iproute2', sshd: 'openssh-server', python3: 'python3' },
   sayOnStderr,
 ).catch((error: unknown) => sayOnStderr(messageOf(error)));
+
+// Tests of Ingress ask for it; here its build has all the time that it needs.
+await haproxyProgram(sayOnStderr).catch((error: unknown) => sayOnStderr(messageOf(error)));
 
 const scratch = mkdtempSync(join(tmpdir(), 'matryoshka-test-'));
 let passed = 0;

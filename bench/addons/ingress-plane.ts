@@ -1,43 +1,39 @@
-import { writeFile } from 'node:fs/promises';
-import { Session } from 'node:inspector/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { createDataPlane } from '#addons/ingress/proxy/data-plane.ts';
-import { DEFAULT_LIMITS } from '#addons/ingress/proxy/limits.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHaproxy } from '#addons/ingress/proxy/haproxy.ts';
+import { CONNECTIONS_PER_THREAD, DEFAULT_SETTINGS } from '#addons/ingress/proxy/settings.ts';
 import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { createAuthority, createServerCertificate } from '#certificates/certificates.ts';
+import { freePorts } from '#lab/apiserver/ports.ts';
+import { haproxyProgram } from '#lab/haproxy/program.ts';
 
-/**
- * One serving process of the proxy with made-up routes: `node ingress-plane.ts PORT HOSTS ENDPOINT PROFILE`. Host 0 is asked
- * for. Upon SIGUSR2 it writes a profile of its next seconds to the file PROFILE.
- */
-const [port = '0', hosts = '1', endpoint = '', profilePath = ''] = process.argv.slice(2);
-const PROFILED_MS = 3_000;
+/** HAProxy of one thread with made-up routes: `node ingress-plane.ts PORT HOSTS ENDPOINT`. Host 0 is asked for. */
+const [port = '0', hosts = '1', endpoint = ''] = process.argv.slice(2);
+const folder = await mkdtemp(join(tmpdir(), 'bench-haproxy-'));
+const [httpsPort = 0] = await freePorts(1);
 
-const plane = createDataPlane({
-  ...{ clock: systemClock, limits: DEFAULT_LIMITS, trust: () => false },
-  ...{ host: '127.0.0.1', httpPort: Number(port), httpsPort: 0 },
+const haproxy = createHaproxy({
+  ...{ binary: await haproxyProgram(), folder, clock: systemClock, log: createLogger('error') },
+  settings: {
+    ...DEFAULT_SETTINGS,
+    ...{ host: '127.0.0.1', httpPort: Number(port), httpsPort, threads: 1 },
+    connections: CONNECTIONS_PER_THREAD,
+  },
   own: await createServerCertificate(await createAuthority(), ['own.invalid'], []),
 });
 const names = Array.from({ length: Number(hosts) }, (_, at) => `h${at}.example`);
-plane.apply({
+await haproxy.apply({
   routes: {
-    hosts: names.map((name) => [
-      name,
-      JSON.stringify({ paths: [{ path: '/', match: 'prefix', backend: name }] }),
-    ]),
-    backends: names.map((name) => [name, JSON.stringify({ protocol: 'http1', endpoints: [endpoint] })]),
+    hosts: new Map(names.map((name) => [name, { paths: [{ path: '/', match: 'prefix', backend: name }] }])),
+    backends: new Map(names.map((name) => [name, { protocol: 'http1', endpoints: [endpoint] }])),
   },
+  certificates: { hosts: new Map(), pairs: new Map() },
 });
-
-process.on('SIGUSR2', async () => {
-  const session = new Session();
-  session.connect();
-  await session.post('Profiler.enable');
-  await session.post('Profiler.start');
-  await sleep(PROFILED_MS);
-  const { profile } = await session.post('Profiler.stop');
-  session.disconnect();
-  await writeFile(profilePath, `${JSON.stringify(profile)}\n`);
-});
-await plane.listen();
 process.stdout.write('listening\n');
+process.on('SIGTERM', async () => {
+  await haproxy.close(AbortSignal.abort());
+  await rm(folder, { recursive: true });
+  process.exit(0);
+});

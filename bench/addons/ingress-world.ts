@@ -15,6 +15,7 @@ import {
 import { freePorts } from '#lab/apiserver/ports.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
 import type { Say } from '#lab/artifacts/progress.ts';
+import { haproxyProgram } from '#lab/haproxy/program.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import type { Side } from './load.ts';
@@ -71,6 +72,7 @@ export async function ingressWorld(
       ...{ addressType: 'IPv4', ports: [{ name: '', port }], endpoints: [{ addresses: [ownAddress()] }] },
     });
   }
+  const program = await haproxyProgram(say);
   const [first = ''] = ports.keys();
   const all = Array.from({ length: count }, (_, at) => ingressTo(first, at));
   await pMap(all, (ingress) => client.create<Ingress>(INGRESSES, ingress), { concurrency: AT_ONCE });
@@ -80,7 +82,12 @@ export async function ingressWorld(
     async proxy(workers) {
       const [http = 0, https = 0, probes = 0] = await freePorts(3);
       const argv = [process.execPath, join(import.meta.dirname, '../../src/main.ts'), 'ingress-proxy'];
-      argv.push(`--workers=${workers}`, `--kubeconfig=${kubeconfig}`, '--access-log=false');
+      argv.push(
+        `--workers=${workers}`,
+        `--kubeconfig=${kubeconfig}`,
+        '--access-log=false',
+        `--haproxy=${program}`,
+      );
       argv.push(`--http-port=${http}`, `--https-port=${https}`, `--probe-port=${probes}`);
       argv.push('--shed-seconds=0', '--drain-seconds=1', '--log-level=error');
       return { process: stack.use(await pinned('0,1', argv, http)), port: http };

@@ -37,6 +37,8 @@ export interface AddonServer {
   ports: readonly { name: string; port: number; target?: number }[];
   /** Serves TLS with the Secret `<its name>-tls`. */
   hasCertificate: boolean;
+  /** Directory in memory that it may write to. */
+  scratch?: string;
   rules: readonly PolicyRule[];
   /** Set if clients outside the cluster reach it, by several replicas; absent: one replica, for clients inside. */
   outside?: {

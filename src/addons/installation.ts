@@ -42,6 +42,15 @@ interface Program {
 const deployment = ({ name, namespace, container: own, server }: Program): Installed => {
   const labels = { app: name };
   const hasCertificate = server?.hasCertificate ?? false;
+  const scratch = server?.scratch;
+  const mounts = [
+    ...(hasCertificate ? [{ name: 'tls', mountPath: '/etc/matryoshka/tls', readOnly: true }] : []),
+    ...(scratch ? [{ name: 'scratch', mountPath: scratch }] : []),
+  ];
+  const volumes = [
+    ...(hasCertificate ? [{ name: 'tls', secret: { secretName: `${name}-tls` } }] : []),
+    ...(scratch ? [{ name: 'scratch', emptyDir: { medium: 'Memory', sizeLimit: '128Mi' } }] : []),
+  ];
   const outside = server?.outside;
   const container = {
     name: own.name,
@@ -65,9 +74,7 @@ const deployment = ({ name, namespace, container: own, server }: Program): Insta
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
-    ...(hasCertificate
-      ? { volumeMounts: [{ name: 'tls', mountPath: '/etc/matryoshka/tls', readOnly: true }] }
-      : {}),
+    ...(mounts.length > 0 ? { volumeMounts: mounts } : {}),
   };
   const pod = {
     serviceAccountName: name,
@@ -76,7 +83,7 @@ const deployment = ({ name, namespace, container: own, server }: Program): Insta
     securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [container],
     ...(outside ? { terminationGracePeriodSeconds: outside.graceSeconds, ...spread(labels) } : {}),
-    ...(hasCertificate ? { volumes: [{ name: 'tls', secret: { secretName: `${name}-tls` } }] } : {}),
+    ...(volumes.length > 0 ? { volumes } : {}),
   };
   return {
     apiVersion: 'apps/v1',

@@ -11,6 +11,9 @@ import { slimIngress, slimPair, slimService, TLS_SECRETS } from './routing/slim.
 /** The Service of the proxy, in its own namespace: where clients reach it. */
 const PROXY_SERVICE = 'matryoshka-ingress-server';
 
+/** Where HAProxy finds its configuration and keys. */
+const SCRATCH = '/run/matryoshka';
+
 /** What is wrong with a certificate, and nothing of it: this program shows none. */
 const judged = (secret: Secret): Secret => {
   const pair = { cert: secretText(secret, 'tls.crt'), key: secretText(secret, 'tls.key') };
@@ -48,7 +51,7 @@ const reading: readonly PolicyRule[] = [
 ];
 export const ingress: Addon = {
   name: 'ingress',
-  summary: 'Ingress: an HTTP proxy that serves Ingresses of class matryoshka',
+  summary: 'Ingress: HAProxy serves Ingresses of class matryoshka',
   module,
   crds: [],
   others: [
@@ -64,7 +67,8 @@ export const ingress: Addon = {
     { apiGroups: ['networking.k8s.io'], resources: ['ingresses/status'], verbs: ['patch'] },
   ],
   server: {
-    args: ['ingress-proxy', '--workers=2'],
+    args: ['ingress-proxy', '--workers=2', `--directory=${SCRATCH}`],
+    scratch: SCRATCH,
     ports: [
       { name: 'http', port: 80, target: 8080 },
       { name: 'https', port: 443, target: 8443 },

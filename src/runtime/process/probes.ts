@@ -14,7 +14,7 @@ export interface ProbesOptions {
   live?: Readonly<Record<string, Check>> | undefined;
   /** Failing takes us out of the Service. */
   ready?: Readonly<Record<string, Check>> | undefined;
-  metrics?: Metrics | undefined;
+  metrics?: { registry: Pick<Metrics['registry'], 'contentType' | 'metrics'> } | undefined;
 }
 
 /**

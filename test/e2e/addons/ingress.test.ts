@@ -68,7 +68,7 @@ const shop = (image: string) => ({
             args: [
               `require('http').createServer((q, a) => a.end(process.env.HOSTNAME + ' ' + q.headers['x-forwarded-proto']))
                 .on('upgrade', (q, s) => { s.on('error', () => {});
-                  s.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\nthrough'); })
+                  s.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\\r\\n\\r\\nthrough'); })
                 .listen(8080)`,
             ],
             readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 },
@@ -194,7 +194,8 @@ describe('Ingress on a cluster', () => {
   });
 
   it('passes a WebSocket', async () => {
-    const asked = "--http1.1 -i -N -H 'Connection: Upgrade' -H 'Upgrade: websocket'";
+    const key = "-H 'Sec-WebSocket-Version: 13' -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='";
+    const asked = `--http1.1 -i -N -H 'Connection: Upgrade' -H 'Upgrade: websocket' ${key}`;
     expect(await curl(1, asked)).toMatch(/^HTTP\/1.1 101 [\s\S]*through$/);
   });
 

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { createServer as createH2Server } from 'node:http2';
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { endpoint, nobody, portOf, usePlane } from './testing/plane.fixture.ts';
+import { endpoint, nobody, portOf, useProxy } from './testing/proxy.fixture.ts';
 
 /** So little beside the time without a byte that a test would not see the end of that. */
-const test = usePlane({ connectMs: 300 });
+const test = useProxy({ connectSeconds: 1 });
 
 /** A port where connections wait to be taken, and there is no room for more. */
 async function deaf(): Promise<string> {
@@ -42,13 +43,31 @@ it.each([
   ['http1', () => endpoint((_asked, answer) => answer.end())],
   ['h2c', h2Endpoint],
 ] as const)(
-  'over %s an endpoint that takes no connection in time is passed over; the last one is 504, and 502 where nobody listens',
+  'over %s an endpoint that takes no connection in time is passed over, and gets no request until it does; the last one is 503',
   async (protocol, alive) => {
-    test.route('dead', [await nobody()], { protocol });
-    expect(await statusOf('dead')).toBe('502');
-    test.route('deaf', [await deaf()], { protocol });
-    expect(await statusOf('deaf')).toBe('504');
-    test.route('both', [await deaf(), await alive()], { protocol });
-    expect([await statusOf('both'), await statusOf('both')]).toEqual(['200', '200']);
+    await test.route('dead', [await nobody()], { protocol });
+    expect(await statusOf('dead')).toBe('503');
+    await test.route('deaf', [await deaf()], { protocol });
+    expect(await statusOf('deaf')).toBe('503');
+    await test.route('both', [await deaf(), await alive()], { protocol });
+    const began = performance.now();
+    const answers = [];
+    for (let times = 0; times < 10; times += 1) answers.push(await statusOf('both'));
+    expect(answers).toEqual(answers.map(() => '200'));
+    // Each time that one waits for the deaf one costs a second.
+    expect(performance.now() - began).toBeLessThan(4_000);
   },
 );
+
+it('an endpoint is used again soon after it takes connections', async () => {
+  const where = await nobody();
+  await test.route('back', [where]);
+  expect(await statusOf('back')).toBe('503');
+  const server = createServer((_asked, answer) => answer.end()).listen(
+    Number(where.split(':')[1]),
+    '127.0.0.1',
+  );
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  await expect.poll(() => statusOf('back'), { timeout: 10_000 }).toBe('200');
+});

@@ -8,10 +8,10 @@ import {
 } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { endpoint, portOf, rawEndpoint, usePlane } from './testing/plane.fixture.ts';
+import { endpoint, portOf, rawEndpoint, useProxy } from './testing/proxy.fixture.ts';
 
 /** What is under way when its route goes: it ends as it began, while the next request finds what is now. */
-const test = usePlane();
+const test = useProxy();
 const sessions = new Set<ClientHttp2Session | ServerHttp2Session>();
 afterAll(() => {
   for (const session of sessions) session.destroy();
@@ -61,7 +61,8 @@ const overHttp2 = async (host: string): Promise<Open> => {
 };
 const overWebSocket = async (host: string): Promise<Open> => {
   const socket = await test.open();
-  const head = `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+  const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+  const head = `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}\r\n`;
   socket.write(head);
   expect(`${(await once(socket, 'data'))[0]}`).toMatch(/^HTTP\/1.1 101 /);
   return overStream(socket, socket);
@@ -83,7 +84,8 @@ async function echoHttp2(): Promise<string> {
   afterAll(() => void server.close());
   return `127.0.0.1:${portOf(server)}`;
 }
-const SWITCHING = 'HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n';
+const SWITCHING =
+  'HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n';
 const echoWebSocket = () =>
   rawEndpoint((socket) =>
     socket.once('data', () => {
@@ -101,28 +103,27 @@ const WAYS = {
 /** What becomes of a host, and what the next request is answered. */
 const CHANGES: Record<string, (host: string) => Promise<number>> = {
   'its host has no rules any more': async (host) => {
-    test.unroute(host);
+    await test.unroute(host);
     return 404;
   },
   'its Service is none any more': async (host) => {
-    test.plane.apply({ routes: { hosts: [[host, null]], backends: [[`ns/${host}:80`, null]] } });
+    await test.unroute(host, true);
     return 404;
   },
   'its rules lead to another Service': async (host) => {
-    test.route(`${host}-other`, [await answering(201)]);
-    test.plane.apply({ routes: { hosts: [[host, rulesTo(`ns/${host}-other:80`)]], backends: [] } });
+    await test.route(`${host}-other`, [await answering(201)]);
+    await test.route(host, [], { paths: [{ path: '/', match: 'prefix', backend: `ns/${host}-other:80` }] });
     return 201;
   },
   'its endpoint is replaced': async (host) => {
-    test.route(host, [await answering(202)]);
+    await test.route(host, [await answering(202)]);
     return 202;
   },
   'its endpoint goes': async (host) => {
-    test.route(host, []);
+    await test.route(host, []);
     return 503;
   },
 };
-const rulesTo = (backend: string) => JSON.stringify({ paths: [{ path: '/', match: 'prefix', backend }] });
 const answering = (status: number) => endpoint((_asked, answer) => answer.writeHead(status).end());
 const statusOf = async (host: string): Promise<number> => {
   const { text } = await test.raw(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
@@ -132,7 +133,7 @@ const statusOf = async (host: string): Promise<number> => {
 describe.each(Object.entries(WAYS))('%s', (way, [open, serve, protocol]) => {
   it.each(Object.entries(CHANGES))('goes on when %s', async (change, apply) => {
     const host = `${way} ${change}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-    test.route(host, [await serve()], { protocol });
+    await test.route(host, [await serve()], { protocol });
     const stream = await open(host);
     expect(await stream.say('before')).toBe('before');
     const next = await apply(host);
@@ -147,7 +148,7 @@ describe('an answer that is still to come', () => {
   it.each(Object.entries(CHANGES))('comes when %s', async (change, apply) => {
     const host = `late-${change}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
     const answers: (() => void)[] = [];
-    test.route(host, [await endpoint((_asked, answer) => answers.push(() => answer.end('late')))]);
+    await test.route(host, [await endpoint((_asked, answer) => answers.push(() => answer.end('late')))]);
     const old = test.raw(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     const session = connectH2(`https://127.0.0.1:${test.httpsPort}`, { rejectUnauthorized: false });
     sessions.add(session);

@@ -1,59 +1,30 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
-import type { DataPlane } from './data-plane.ts';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { Gauge, type Registry } from 'prom-client';
 import type { RouteKeeper } from './route-keeper.ts';
 
-/** Metrics of the proxy: read off its own counters when somebody asks, so that requests pay nothing for them. */
-export function observeIngress(
-  registry: Registry,
-  plane: Pick<DataPlane, 'counts'>,
-  keeper: Pick<RouteKeeper, 'hosts'>,
-): void {
-  const registers = [registry];
-  const total = (name: string, help: string, read: () => number) =>
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
-  new Counter({
-    name: 'matryoshka_ingress_requests_total',
-    help: 'Requests that are over, by status; 0: the client had gone',
-    labelNames: ['code'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [code, times] of Object.entries(plane.counts().byStatus)) this.inc({ code }, times);
-    },
-  });
-  total('matryoshka_ingress_request_seconds_total', 'Time of all requests', () => plane.counts().seconds);
-  total(
-    'matryoshka_ingress_request_bytes_total',
-    'Bytes of bodies of requests',
-    () => plane.counts().bytesIn,
-  );
-  total(
-    'matryoshka_ingress_response_bytes_total',
-    'Bytes of bodies of answers',
-    () => plane.counts().bytesOut,
-  );
-  new Gauge({
-    name: 'matryoshka_ingress_connections',
-    help: 'Connections of clients',
-    registers,
-    collect() {
-      this.set(plane.counts().connections);
-    },
-  });
+const SCRAPE_MS = 4_000;
+
+/**
+ * Of the proxy's metrics those of HAProxy's own exporter, beside how many hosts are served. Source: haproxy 3.0, prometheus
+ * exporter.
+ */
+export function observeIngress(registry: Registry, socketPath: string, keeper: Pick<RouteKeeper, 'hosts'>) {
   new Gauge({
     name: 'matryoshka_ingress_hosts',
     help: 'Hosts with rules',
-    registers,
+    registers: [registry],
     collect() {
       this.set(keeper.hosts);
     },
   });
+  return { registry: { contentType: registry.contentType, metrics: () => metricsOf(registry, socketPath) } };
+}
+
+async function metricsOf(registry: Registry, socketPath: string): Promise<string> {
+  const signal = AbortSignal.timeout(SCRAPE_MS);
+  const asked = request({ socketPath, path: '/metrics', agent: false, signal }).end();
+  const [answer] = await once(asked, 'response');
+  return `${await registry.metrics()}${await buffer(answer)}`;
 }

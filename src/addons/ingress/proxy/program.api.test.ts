@@ -15,10 +15,11 @@ import {
   SERVICE_NAME_LABEL,
 } from '#api/networking.ts';
 import { freePorts } from '#lab/apiserver/ports.ts';
+import { haproxyProgram } from '#lab/haproxy/program.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { CONTROLLER_NAME } from '../routing/classes.ts';
 
-/** The program itself, with two processes that serve. */
+/** The program itself. */
 const test = useNamespace('ingress-proxy');
 const [host, className] = [`${test.namespace}.example`, `${test.namespace}-class`];
 let child: ChildProcess;
@@ -58,7 +59,13 @@ beforeAll(async () => {
     [
       join(import.meta.dirname, '../../../main.ts'),
       'ingress-proxy',
-      ...['--workers=2', '--log-level=silent', '--shed-seconds=5', '--drain-seconds=20'],
+      ...[
+        '--workers=2',
+        '--log-level=silent',
+        `--haproxy=${await haproxyProgram()}`,
+        '--shed-seconds=5',
+        '--drain-seconds=20',
+      ],
       ...[`--http-port=${http}`, `--https-port=${https}`, `--probe-port=${probes}`],
       `--kubeconfig=${inject('kubeconfigPath')}`,
     ],
@@ -96,26 +103,29 @@ const childrenOf = (pid = 0): number[] =>
 it('serves once it is ready, and tells of it in log and metrics', async () => {
   await until(ready).toBe(200);
   expect(await ask(http, '/page?secret=1')).toMatchObject({ status: 200, text: 'hello' });
-  await until(async () => stdout).toMatch(/"path":"\/page".*\n/);
+  await until(async () => stdout).toMatch(/"path":"\\\/page".*\n/);
   expect(stdout).not.toContain('secret');
   expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({ host, status: 200, method: 'GET' });
   await until(async () => (await ask(probes, '/metrics')).text).toMatch(
-    /matryoshka_ingress_requests_total\{code="200"\} 1\n/,
+    /haproxy_backend_http_responses_total\{proxy="[^"]*_web_80",code="2xx"\} 1\n/,
   );
 });
 
-it('puts another process in the place of one that ended, with all routes', async () => {
-  const before = childrenOf(child.pid);
-  expect(before).toHaveLength(2);
-  for (const pid of before) process.kill(pid, 'SIGKILL');
-  await until(async () => childrenOf(child.pid).filter((pid) => !before.includes(pid)).length).toBe(2);
-  await until(() =>
-    ask(http).then(
-      ({ text }) => text,
-      () => '',
-    ),
-  ).toBe('hello');
-});
+it.each(['worker', 'master'])(
+  'puts another HAProxy in the place of one whose %s ended, with all routes',
+  async (which) => {
+    const [master = 0] = childrenOf(child.pid);
+    const [worker = 0] = childrenOf(master);
+    process.kill(which === 'master' ? master : worker, 'SIGKILL');
+    await until(async () => childrenOf(child.pid).some((pid) => pid !== master)).toBe(true);
+    await until(() =>
+      ask(http).then(
+        ({ text }) => text,
+        () => '',
+      ),
+    ).toBe('hello');
+  },
+);
 
 it('upon SIGTERM is not ready, sheds connections, ends what is under way, and then itself', async () => {
   const slow = ask(http, '/slow');

@@ -1,6 +1,7 @@
-import cluster from 'node:cluster';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { pino } from 'pino';
+import { join } from 'node:path';
 import { aborted } from '#base/abort.ts';
 import { sleep, systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -12,41 +13,43 @@ import { createManager, type Manager } from '#runtime/process/manager.ts';
 import { createMetrics } from '#runtime/process/metrics.ts';
 import { createProbes } from '#runtime/process/probes.ts';
 import type { IngressProxyConfig } from '../../../config.ts';
-import type { DataPlane } from './data-plane.ts';
-import { trustIn } from './forwarded.ts';
-import { DEFAULT_LIMITS, type Limits } from './limits.ts';
+import { metricsSocket } from './config.ts';
+import { createHaproxy } from './haproxy.ts';
 import { observeIngress } from './metrics.ts';
 import { createRouteKeeper } from './route-keeper.ts';
-import { dataPlaneOf, runWorker } from './worker.ts';
-import { createWorkers } from './workers.ts';
+import { CONNECTIONS_PER_THREAD, DEFAULT_SETTINGS, type ProxySettings } from './settings.ts';
+import type { Served } from './state.ts';
+import { checkNetworks } from './trusted-proxies.ts';
 
 const CALLS_PER_SECOND = 50;
-const MAX_WORKERS = 8;
+const MAX_THREADS = 8;
 /** Name of the certificate for hosts that have none. */
 const OWN_NAME = 'ingress.invalid';
-/** Lines of several processes go to one pipe: what is written at once must not be torn. */
-const PIPE_BYTES = 4_096;
-const FLUSH_MS = 1_000;
 
-function accessLog(): (line: string) => void {
-  const lines = pino.destination({ dest: 1, sync: false, minLength: PIPE_BYTES / 2, maxWrite: PIPE_BYTES });
-  setInterval(() => lines.flush(), FLUSH_MS).unref();
-  process.once('exit', () => lines.flushSync());
-  return (line) => void lines.write(line);
+/** Of files and sockets: HAProxy needs two for a connection, and some for itself. */
+const OWN_FILES = 1_000;
+
+/** The connections that this process may hold, whatever its limit of open files. Source: proc_pid_limits(5). */
+function connectionsFor(threads: number): number {
+  const limit = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]);
+  const asked = CONNECTIONS_PER_THREAD * threads;
+  return Number.isNaN(limit) ? asked : Math.max(1, Math.min(asked, Math.floor((limit - OWN_FILES) / 2)));
 }
 
-const limitsOf = (config: IngressProxyConfig): Limits => ({
-  ...DEFAULT_LIMITS,
-  bodyBytes: config.maxBodyBytes,
-  requestMs: config.requestSeconds * 1000,
-  idleMs: config.idleSeconds * 1000,
-  tunnelIdleMs: config.tunnelIdleSeconds * 1000,
-});
+function settingsOf(config: IngressProxyConfig): ProxySettings {
+  const { httpPort, httpsPort, trustedProxies, proxyProtocol, accessLog, maxBodyBytes } = config;
+  const { idleSeconds, tunnelIdleSeconds } = config;
+  const threads = config.workers > 0 ? config.workers : Math.min(availableParallelism(), MAX_THREADS);
+  return {
+    ...DEFAULT_SETTINGS,
+    ...{ httpPort, httpsPort, trustedProxies, proxyProtocol, accessLog, maxBodyBytes },
+    ...{ idleSeconds, tunnelIdleSeconds, threads, connections: connectionsFor(threads) },
+  };
+}
 
-/** Wires the proxy of Ingresses: config → client → routes → data plane. Every replica serves; none writes anything. */
+/** Wires the proxy of Ingresses: config → client → routes → HAProxy. Every replica serves; none writes to the API. */
 export async function ingressProxyProgram(config: IngressProxyConfig, log: Logger): Promise<Manager> {
-  if (cluster.isWorker) return { run: () => runWorker(accessLog()) };
-  trustIn(config.trustedProxies);
+  checkNetworks(config.trustedProxies);
   const clock = systemClock;
   const metrics = createMetrics();
   const endpoint = await loadEndpoint({ kubeconfig: config.kubeconfig });
@@ -55,52 +58,45 @@ export async function ingressProxyProgram(config: IngressProxyConfig, log: Logge
     qps: CALLS_PER_SECOND,
     observe: metrics.client(new URL(endpoint.url).host),
   });
-  const { httpPort, httpsPort, trustedProxies } = config;
-  const start = {
-    ...{ host: undefined, httpPort, httpsPort, trustedProxies, accessLog: config.accessLog },
-    limits: limitsOf(config),
-    own: await createServerCertificate(await createAuthority(), [OWN_NAME], []),
-  };
-  const count = config.workers > 0 ? config.workers : Math.min(availableParallelism(), MAX_WORKERS);
-  let isKnown = false;
+  // It holds keys. Another one each time: nothing of an earlier process is in it.
+  const folder = await mkdtemp(join(config.directory, 'haproxy-'));
+  const own = await createServerCertificate(await createAuthority(), [OWN_NAME], []);
+  const haproxy = createHaproxy({
+    ...{ binary: config.haproxy, folder, settings: settingsOf(config), own, clock, log },
+  });
   let isDraining = false;
-  const keeper = createRouteKeeper({ client, clock, log, publish: (update) => plane.apply(update) });
-  const plane: DataPlane =
-    count === 1
-      ? dataPlaneOf({ ...start, update: undefined }, accessLog())
-      : createWorkers({ count, start, whole: () => (isKnown ? keeper.whole() : undefined), clock, log });
-  observeIngress(metrics.registry, plane, keeper);
+  const publish = (served: Served) => void haproxy.apply(served);
+  const keeper = createRouteKeeper({ client, clock, log, publish });
 
   const probes = createProbes({
     port: config.probePort,
-    metrics,
+    metrics: observeIngress(metrics.registry, metricsSocket({ folder, adminSocket: '' }), keeper),
     live: { watches: watchesAlive(keeper.informers) },
     ready: {
       caches: cachesSynced(keeper.informers),
-      routes: () => (isKnown ? undefined : 'not known yet'),
+      haproxy: () => (haproxy.isServing() ? undefined : 'not started yet'),
       stopping: () => (isDraining ? 'requests under way are ended' : undefined),
     },
   });
   const server = {
     name: 'ingress',
-    start: async () => void (await plane.listen()),
-    stop: () => plane.close(AbortSignal.timeout(config.drainSeconds * 1000)),
+    start: async () => {},
+    async stop() {
+      await haproxy.close(AbortSignal.timeout(config.drainSeconds * 1000));
+      await rm(folder, { recursive: true, force: true });
+    },
   };
   const stopTimeoutMs = (config.drainSeconds + 5) * 1000;
   const manager = createManager({ probes, servers: [server], caches: keeper.informers, log, stopTimeoutMs });
   return {
     async run(signal) {
       const ending = new AbortController();
-      void keeper.start(signal).then(
-        () => {
-          isKnown = true;
-        },
-        () => {},
-      );
-      // Whoever balances learns of the end before the doors close; routes follow changes until then.
+      // It rejects only when the signal aborts.
+      keeper.start(signal).catch(() => {});
+      // Balancers learn of the end before HAProxy stops listening; routes follow changes until then.
       void aborted(signal).then(async () => {
         isDraining = true;
-        plane.shed();
+        await haproxy.shed();
         await sleep(config.shedSeconds * 1000);
         ending.abort(signal.reason);
       });

@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import { SECRETS, SERVICES, type Secret, type Service, secretText } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
 import {
@@ -25,19 +26,27 @@ import {
   slimSlice,
   TLS_SECRETS,
 } from '../routing/slim.ts';
-import { createUpdateMaker } from '../routing/update.ts';
-import type { Pair } from './certificates.ts';
-import type { PlaneUpdate } from './data-plane.ts';
+import type { Certificates, Pair, Served } from './state.ts';
 
 /** Changes that come within this time are one. */
 const GATHER_MS = 10;
+
+/** Whether OpenSSL takes a pair at the level that HAProxy asks of it: a key of 1,024 bits is too short, for instance. */
+function isTaken(pair: Pair): boolean {
+  try {
+    createSecureContext({ ...pair, ciphers: 'DEFAULT@SECLEVEL=2' });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export interface RouteKeeperDeps {
   client: Client;
   clock: Clock;
   log: Logger;
-  /** Told of each change, the first one included. */
-  publish(update: PlaneUpdate): void;
+  /** Called with all routes after each change, the first time included. */
+  publish(served: Served): void;
 }
 
 /** Makes routes of what is in the API, anew at each change. */
@@ -46,8 +55,6 @@ export interface RouteKeeper {
   readonly informers: readonly Informer<KubeObject>[];
   /** Resolves when the first routes were published. */
   start(signal?: AbortSignal): Promise<void>;
-  /** All that was published until now. */
-  whole(): PlaneUpdate;
   /** How many hosts are served. */
   readonly hosts: number;
 }
@@ -70,14 +77,10 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
     transform: slimPair,
   });
   const informers = [ingresses, classes, services, slices, secrets];
-  const maker = createUpdateMaker();
   /** By object: one that changes is another object. */
   const checked = new WeakMap<Secret, Pair | undefined>();
-  let certificates: NonNullable<PlaneUpdate['certificates']> = { hosts: [], pairs: [] };
-  let toldPairs = '';
   let hosts = 0;
   let isPending = false;
-  let isStarted = false;
 
   function pairNamed(name: string): Pair | undefined {
     const [namespace = '', secretName = ''] = name.split('/');
@@ -85,23 +88,20 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
     if (!secret) return undefined;
     if (checked.has(secret)) return checked.get(secret);
     const [cert = '', key = ''] = [secretText(secret, 'tls.crt'), secretText(secret, 'tls.key')];
-    const pair = problemOfPair({ cert, key }) === undefined ? { cert, key } : undefined;
+    const pair =
+      problemOfPair({ cert, key }) === undefined && isTaken({ cert, key }) ? { cert, key } : undefined;
     checked.set(secret, pair);
     return pair;
   }
 
-  function certificatesFor({ certificates: wanted, holders }: Compiled): PlaneUpdate['certificates'] {
+  function certificatesFor({ certificates: wanted, holders }: Compiled): Certificates {
     const pairs = new Map<string, Pair>();
     for (const name of new Set(wanted.values())) {
       const pair = pairNamed(name);
       if (pair) pairs.set(name, pair);
     }
-    const shown = [...shownFor(holders, new Map([...wanted].filter(([, name]) => pairs.has(name))))];
-    const told = JSON.stringify([shown, [...pairs]]);
-    if (told === toldPairs) return undefined;
-    toldPairs = told;
-    certificates = { hosts: shown, pairs: [...pairs] };
-    return certificates;
+    const usable = new Map([...wanted].filter(([, name]) => pairs.has(name)));
+    return { hosts: shownFor(holders, usable), pairs };
   }
 
   function compile(): void {
@@ -113,11 +113,7 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
       slices: (namespace, service) => slices.byIndex(BY_SERVICE, sliceKey(namespace, service)),
     });
     hosts = compiled.hosts.size;
-    const pairs = certificatesFor(compiled);
-    const routes = maker.next(compiled);
-    if (!routes && !pairs && isStarted) return;
-    isStarted = true;
-    publish({ routes: routes ?? { hosts: [], backends: [] }, ...(pairs ? { certificates: pairs } : {}) });
+    publish({ routes: compiled, certificates: certificatesFor(compiled) });
   }
 
   return {
@@ -133,7 +129,6 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
       for (const informer of informers) informer.addHandler(handler);
       compile();
     },
-    whole: () => ({ routes: maker.whole(), certificates }),
     get hosts() {
       return hosts;
     },

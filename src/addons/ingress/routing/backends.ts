@@ -1,13 +1,22 @@
 import type { Service } from '#api/core.ts';
 import type { EndpointSlice, IngressBackend } from '#api/networking.ts';
+import type { IngressSettings } from './settings.ts';
 
 /** How a backend is spoken to: HTTP/1.1, or HTTP/2 without TLS, as gRPC servers want it. */
 export type Protocol = 'http1' | 'h2c';
+
+/** How the requests of a backend are served. `rule` is set if they are rewritten. */
+export interface BackendRules {
+  settings: IngressSettings;
+  rule?: { path: string; match: 'exact' | 'prefix' };
+}
 
 /** Where requests go. `endpoints` are `address:port`, an IPv6 address in brackets. */
 export interface Backend {
   protocol: Protocol;
   endpoints: readonly string[];
+  /** Absent: as all others. */
+  rules?: BackendRules;
 }
 
 /** Source: KEP-3726, standard application protocols; `grpc` is the IANA name that its servers are given. */

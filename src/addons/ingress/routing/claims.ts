@@ -10,6 +10,7 @@ export interface Refusal {
     | 'DefaultBackendTaken'
     | 'PathTooLong'
     | 'PathUnsafe'
+    | 'AnnotationInvalid'
     | 'BackendNotFound'
     | 'BackendNotServed';
   message: string;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Service } from '#api/core.ts';
 import type { EndpointSlice, Ingress, IngressClass, IngressRule } from '#api/networking.ts';
+import { backendFinder } from '../testing/find-backend.fixture.ts';
 import { shownFor } from './claims.ts';
 import { CONTROLLER_NAME } from './classes.ts';
 import { compileRoutes, type RoutingWorld } from './compile.ts';
 import { byHost } from './hosts.ts';
-import { tableOfRoutes } from './table.ts';
 
 const klass = (name: string, more: Partial<IngressClass['metadata']> = {}, controller = CONTROLLER_NAME) => ({
   metadata: { name, ...more },
@@ -55,10 +55,10 @@ const world = (ingresses: Ingress[], more: Partial<RoutingWorld> = {}): RoutingW
 });
 const compiled = (ingresses: Ingress[], more: Partial<RoutingWorld> = {}) => {
   const routes = compileRoutes(world(ingresses, more));
-  const table = tableOfRoutes(routes);
+  const find = backendFinder(routes);
   return {
     ...routes,
-    find: (host: string, path = '/') => table.find(host, path)?.name,
+    find: (host: string, path = '/') => find(host, path),
     told: routes.refusals.map(({ ingress, reason }) => `${ingress.metadata.name} ${reason}`),
   };
 };
@@ -304,5 +304,36 @@ describe('a certificate', () => {
     ]);
     const usable = new Map(hosts.map((one) => [one, `${holders.get(one)?.namespace}/${one}`]));
     expect(byHost(shownFor(holders, usable), host)).toBe(expected);
+  });
+});
+
+describe('annotations of an Ingress', () => {
+  const annotated = (name: string, path: string, annotation: string, value: string) => {
+    const made = ingress(name, { rules: [rule('h', 'web', path)] });
+    return {
+      ...made,
+      metadata: { ...made.metadata, annotations: { [`ingress.ecs.yun.com/${annotation}`]: value } },
+    };
+  };
+
+  it('hold for its own rules, also if others lead to the same Service', () => {
+    const { backends, find, told } = compiled([
+      ingress('plain', { rules: [rule('h', 'web', '/')] }),
+      annotated('limited', '/limited', 'timeout-seconds', '5'),
+    ]);
+    const [plain = '', limited = ''] = [find('h', '/'), find('h', '/limited')];
+    expect(backends.get(plain)?.rules).toBeUndefined();
+    expect(backends.get(limited)?.rules?.settings).toEqual({ 'timeout-seconds': 5 });
+    expect(told).toEqual([]);
+  });
+
+  it('that cannot be used are named, and the rules of that Ingress lead to no endpoint', () => {
+    const { backends, find, told } = compiled([
+      ingress('plain', { rules: [rule('h', 'web', '/')] }),
+      annotated('open', '/open', 'allow-form', '10.0.0.0/8'),
+    ]);
+    expect(told).toEqual(['open AnnotationInvalid']);
+    expect(backends.get(find('h', '/open') ?? '')?.endpoints).toEqual([]);
+    expect(backends.get(find('h', '/') ?? '')?.endpoints).toEqual(['10.0.0.1:8080']);
   });
 });

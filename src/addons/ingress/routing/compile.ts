@@ -1,9 +1,11 @@
 import type { Ingress, IngressBackend, IngressClass } from '#api/networking.ts';
-import { type Backend, backendId, backendOf, type Endpoints } from './backends.ts';
+import { canonicalJson } from '#base/canonical.ts';
+import { type Backend, type BackendRules, backendId, backendOf, type Endpoints } from './backends.ts';
 import { byAge, claimHosts, type Holder, hostsOf, type Refusal } from './claims.ts';
 import { isOursBy } from './classes.ts';
 import { ANY_HOST, hostOf, wildcardOf } from './hosts.ts';
 import { isUnsafePath, normalizedPath } from './paths.ts';
+import { type IngressSettings, settingsOf } from './settings.ts';
 
 /** A path of a host. `prefix` matches by elements; the name of a backend is its key in `backends`. */
 export interface PathRule {
@@ -62,12 +64,22 @@ export function compileRoutes(world: RoutingWorld): Compiled {
     const { rules = [], defaultBackend } = ingress.spec ?? {};
     const refuse = (reason: Refusal['reason'], message: string) =>
       void refusals.push({ ingress, reason, message });
-    const backend = (asked: IngressBackend): string => {
-      const id = backendId(namespace, asked) ?? `${namespace}/${asked.resource?.name}:none`;
+    const { settings, problems } = settingsOf(ingress);
+    for (const problem of problems)
+      refuse('AnnotationInvalid', `${problem}; until then its requests get 503`);
+    const backend = (asked: IngressBackend, rule?: BackendRules['rule']): string => {
       const found = backendOf(namespace, asked, world);
       if ('reason' in found) refuse(found.reason, found.message);
+      const rules = rulesOf(settings, rule);
+      const isServed = !('reason' in found) && problems.length === 0;
+      const plain = backendId(namespace, asked) ?? `${namespace}/:none`;
+      const id =
+        problems.length > 0 ? `${namespace}/:invalid` : rules ? `${plain}#${canonicalJson(rules)}` : plain;
       if (!backends.has(id))
-        backends.set(id, 'reason' in found ? { protocol: 'http1', endpoints: [] } : found);
+        backends.set(
+          id,
+          isServed ? { ...found, ...(rules ? { rules } : {}) } : { protocol: 'http1', endpoints: [] },
+        );
       return id;
     };
     const growing = (host: string): Growing | undefined => {
@@ -97,7 +109,7 @@ export function compileRoutes(world: RoutingWorld): Compiled {
         const key = `${match} ${match === 'prefix' ? withoutSlash(compared) : compared}`;
         if (there.paths.has(key))
           refuse('PathTaken', `path "${path}" of host "${host}" is in an older rule, which is served`);
-        else there.paths.set(key, { path, match, backend: backend(asked) });
+        else there.paths.set(key, { path, match, backend: backend(asked, { path, match }) });
       }
     }
     if (defaultBackend) {
@@ -128,6 +140,12 @@ export function compileRoutes(world: RoutingWorld): Compiled {
     served,
     holders,
   };
+}
+
+/** Undefined: requests are served as all others. */
+function rulesOf(settings: IngressSettings, rule: BackendRules['rule']): BackendRules | undefined {
+  if (Object.keys(settings).length === 0) return undefined;
+  return { settings, ...(settings['rewrite-to'] === undefined || !rule ? {} : { rule }) };
 }
 
 const grown = ({ paths, otherwise }: Growing): HostRules => ({

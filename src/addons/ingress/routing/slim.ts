@@ -1,6 +1,7 @@
 import type { Secret, Service } from '#api/core.ts';
 import type { ObjectMeta } from '#api/meta.ts';
 import { type EndpointSlice, type Ingress, SERVICE_NAME_LABEL } from '#api/networking.ts';
+import { SETTINGS_PREFIX } from './settings.ts';
 
 /** What caches keep of objects: there may be thousands, and each has much that routes do not ask for. */
 const slim = ({ namespace, name, uid, resourceVersion }: ObjectMeta): ObjectMeta => ({
@@ -46,7 +47,9 @@ export const slimPair = ({ metadata, data = {} }: Secret): Secret => ({
 /** Without the fields that others manage, which are half of it. */
 export const slimIngress = ({ apiVersion, kind, metadata, spec, status }: Ingress): Ingress => {
   const { annotations, creationTimestamp, generation } = metadata;
-  const old = annotations?.['kubernetes.io/ingress.class'];
+  const read = Object.entries(annotations ?? {}).filter(
+    ([name]) => name === 'kubernetes.io/ingress.class' || name.startsWith(SETTINGS_PREFIX),
+  );
   return {
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(kind === undefined ? {} : { kind }),
@@ -54,7 +57,7 @@ export const slimIngress = ({ apiVersion, kind, metadata, spec, status }: Ingres
       ...slim(metadata),
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
       ...(generation === undefined ? {} : { generation }),
-      ...(old === undefined ? {} : { annotations: { 'kubernetes.io/ingress.class': old } }),
+      ...(read.length === 0 ? {} : { annotations: Object.fromEntries(read) }),
     },
     ...(spec === undefined ? {} : { spec }),
     ...(status === undefined ? {} : { status }),

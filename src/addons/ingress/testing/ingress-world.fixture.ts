@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -8,7 +9,8 @@ import {
   request,
 } from 'node:http';
 import { request as requestTls } from 'node:https';
-import { networkInterfaces } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll } from 'vitest';
@@ -24,13 +26,16 @@ import {
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { createAuthority, createServerCertificate } from '#certificates/certificates.ts';
+import { freePorts } from '#lab/apiserver/ports.ts';
+import { haproxyProgram } from '#lab/haproxy/program.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { namespaceOf, serverNameOf } from '../../installation.ts';
 import { type AddonWorld, useAddon } from '../../testing/addon-world.fixture.ts';
 import { ingress } from '../addon.ts';
-import { createDataPlane, type DataPlane } from '../proxy/data-plane.ts';
-import { DEFAULT_LIMITS } from '../proxy/limits.ts';
+import { createHaproxy, type Haproxy } from '../proxy/haproxy.ts';
 import { createRouteKeeper } from '../proxy/route-keeper.ts';
+import { DEFAULT_SETTINGS } from '../proxy/settings.ts';
+import type { Served } from '../proxy/state.ts';
 
 export interface Answer {
   status: number;
@@ -90,7 +95,8 @@ export function useIngresses(
   const ending = new AbortController();
   const undo: (() => unknown)[] = [];
   const ports = new Map<string, number>();
-  let plane: DataPlane | undefined;
+  let proxy: Haproxy | undefined;
+  let folder = '';
   let listening = { httpPort: 0, httpsPort: 0 };
   const suffix = randomUUID().slice(0, 8);
   const address = ownAddress();
@@ -120,16 +126,23 @@ export function useIngresses(
     const client = await test.clientAs(serverNameOf(ingress));
     const own = await createServerCertificate(await createAuthority(), ['own.invalid'], []);
     const log = createLogger('silent');
-    const serving = createDataPlane({
-      ...{ clock: systemClock, limits: DEFAULT_LIMITS, trust: () => false, own, checkMs: 20 },
-      ...{ host: '127.0.0.1', httpPort: 0, httpsPort: 0 },
+    folder = await mkdtemp(join(tmpdir(), 'haproxy-'));
+    const [httpPort = 0, httpsPort = 0] = await freePorts(2);
+    listening = { httpPort, httpsPort };
+    const serving = createHaproxy({
+      ...{ binary: await haproxyProgram(), folder, own, clock: systemClock, log },
+      settings: {
+        ...DEFAULT_SETTINGS,
+        ...{ host: '127.0.0.1', httpPort, httpsPort, threads: 1, connections: 1_000 },
+      },
     });
-    plane = serving;
-    const publish = serving.apply;
+    const started = Promise.withResolvers<void>();
+    const publish = (served: Served) => void serving.apply(served).then(started.resolve);
     const keeper = createRouteKeeper({ client, clock: systemClock, log, publish });
     const running = keeper.informers.map((informer) => informer.run(ending.signal));
     await keeper.start();
-    listening = await serving.listen();
+    await started.promise;
+    proxy = serving;
     undo.push(
       () => Promise.all(running),
       () => client.close(),
@@ -137,7 +150,8 @@ export function useIngresses(
   });
   afterAll(async () => {
     ending.abort(new Error('stop'));
-    await plane?.close(AbortSignal.abort());
+    await proxy?.close(AbortSignal.abort());
+    await rm(folder, { recursive: true, force: true });
     for (const one of undo.reverse()) await one();
   });
 

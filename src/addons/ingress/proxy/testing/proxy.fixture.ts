@@ -1,16 +1,21 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, createServer as createNetServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { createAuthority, createServerCertificate } from '#certificates/certificates.ts';
+import { freePorts } from '#lab/apiserver/ports.ts';
+import { haproxyProgram } from '#lab/haproxy/program.ts';
 import type { Backend } from '../../routing/backends.ts';
 import type { HostRules } from '../../routing/compile.ts';
-import { createDataPlane, type DataPlane } from '../data-plane.ts';
-import { trustIn } from '../forwarded.ts';
-import { DEFAULT_LIMITS, type Limits } from '../limits.ts';
-import type { Served } from '../traffic.ts';
+import { createHaproxy, type Haproxy } from '../haproxy.ts';
+import { DEFAULT_SETTINGS, type ProxySettings } from '../settings.ts';
+import type { Pair } from '../state.ts';
 
 export const portOf = (server: Pick<Server, 'address'>): number => {
   const address = server.address();
@@ -56,48 +61,65 @@ export async function nobody(): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-export interface PlaneWorld {
-  readonly plane: DataPlane;
+export interface ProxyWorld {
+  readonly proxy: Haproxy;
   httpPort: number;
   httpsPort: number;
-  /** Every request that is over, but for those of keepsOthersServed. */
-  served: Served[];
-  /** All of a host's requests go to these endpoints. */
-  route(host: string, endpoints: readonly string[], more?: Partial<Backend & HostRules>): void;
-  unroute(host: string): void;
+  /** Leads all requests of a host to these endpoints. Resolves when it is in effect. */
+  route(host: string, endpoints: readonly string[], more?: Partial<Backend & HostRules>): Promise<void>;
+  /** Takes rules away from a host, and its backend as well where `withBackend`. */
+  unroute(host: string, withBackend?: boolean): Promise<void>;
+  /** Shows a pair for a host; null: the proxy's own, undefined: as if nothing were said. */
+  certify(host: string, pair: Pair | null | undefined): Promise<void>;
   /** Sends bytes, and answers all that comes until the connection ends or `until` is in it. */
   raw(text: string | Buffer, until?: string): Promise<{ text: string; hasEnded: boolean }>;
   open(): Promise<Socket>;
 }
 
-/** A data plane on the loopback; to be called at the top of a test file. Time limits are looked at every 20 ms. */
-export function usePlane(limits: Partial<Limits> = {}, trusted: readonly string[] = []): PlaneWorld {
-  const served: Served[] = [];
-  let plane: DataPlane | undefined;
+/** A HAProxy on the loopback; to be called at the top of a test file. */
+export function useProxy(settings: Partial<ProxySettings> = {}): ProxyWorld {
+  const hosts = new Map<string, HostRules>();
+  const backends = new Map<string, Backend>();
+  const shown = new Map<string, string | null>();
+  const pairs = new Map<string, Pair>();
+  let proxy: Haproxy | undefined;
+  let folder = '';
   const there = () => {
-    if (!plane) throw new Error('the plane is there from beforeAll on');
-    return plane;
+    if (!proxy) throw new Error('the proxy is there from beforeAll on');
+    return proxy;
   };
-  const world: PlaneWorld = {
-    get plane() {
+  const served = () => ({
+    routes: { hosts: new Map(hosts), backends: new Map(backends) },
+    certificates: { hosts: new Map(shown), pairs: new Map(pairs) },
+  });
+  const apply = () => there().apply(served());
+  const world: ProxyWorld = {
+    get proxy() {
       return there();
     },
     httpPort: 0,
     httpsPort: 0,
-    served,
-    route(host, endpoints, { protocol = 'http1', paths, otherwise } = {}) {
-      const rules: HostRules = {
+    route(host, endpoints, { protocol = 'http1', paths, otherwise, rules } = {}) {
+      hosts.set(host, {
         paths: paths ?? [{ path: '/', match: 'prefix', backend: `ns/${host}:80` }],
         ...(otherwise === undefined ? {} : { otherwise }),
-      };
-      const backend: Backend = { protocol, endpoints };
-      const routes = {
-        hosts: [[host, JSON.stringify(rules)]] as const,
-        backends: [[`ns/${host}:80`, JSON.stringify(backend)]] as const,
-      };
-      there().apply({ routes });
+      });
+      backends.set(`ns/${host}:80`, { protocol, endpoints, ...(rules ? { rules } : {}) });
+      return apply();
     },
-    unroute: (host) => there().apply({ routes: { hosts: [[host, null]], backends: [] } }),
+    unroute(host, withBackend = false) {
+      hosts.delete(host);
+      if (withBackend) backends.delete(`ns/${host}:80`);
+      return apply();
+    },
+    certify(host, pair) {
+      const name = `ns/tls-${host.replace('*', 'any')}`;
+      if (pair === undefined) shown.delete(host);
+      else shown.set(host, pair === null ? null : name);
+      if (pair) pairs.set(name, pair);
+      else pairs.delete(name);
+      return apply();
+    },
     async open() {
       const socket = connect(world.httpPort, '127.0.0.1');
       await once(socket, 'connect');
@@ -119,29 +141,36 @@ export function usePlane(limits: Partial<Limits> = {}, trusted: readonly string[
     },
   };
   beforeAll(async () => {
-    const own = await createServerCertificate(await createAuthority(), ['own.invalid'], []);
-    plane = createDataPlane({
-      clock: systemClock,
-      limits: { ...DEFAULT_LIMITS, ...limits },
-      trust: trustIn(trusted),
-      own,
-      host: '127.0.0.1',
-      httpPort: 0,
-      httpsPort: 0,
-      onServed: (one) => void (one.host !== STEADY && served.push(one)),
-      checkMs: 20,
+    const [binary, own, ports] = await Promise.all([
+      haproxyProgram(),
+      createAuthority().then((authority) => createServerCertificate(authority, ['own.invalid'], [])),
+      freePorts(2),
+    ]);
+    folder = await mkdtemp(join(tmpdir(), 'haproxy-'));
+    [world.httpPort = 0, world.httpsPort = 0] = ports;
+    const { httpPort, httpsPort } = world;
+    proxy = createHaproxy({
+      ...{ binary, folder, own, clock: systemClock, log: createLogger('error') },
+      settings: {
+        ...DEFAULT_SETTINGS,
+        ...{ host: '127.0.0.1', httpPort, httpsPort, threads: 1, connections: 1_000 },
+        ...settings,
+      },
     });
-    Object.assign(world, await plane.listen());
+    await proxy.apply(served());
   });
-  afterAll(() => plane?.close(AbortSignal.abort()));
+  afterAll(async () => {
+    await proxy?.close(AbortSignal.abort());
+    await rm(folder, { recursive: true, force: true });
+  });
   return world;
 }
 
 /**
  * Holds each test of a file to leave others alone: meanwhile a connection to another host is answered again and again. To be
- * called below usePlane.
+ * called below useProxy.
  */
-export function keepsOthersServed(world: PlaneWorld): void {
+export function keepsOthersServed(world: ProxyWorld): void {
   let socket: Socket | undefined;
   let isOver = false;
   let asking = Promise.resolve();
@@ -150,7 +179,7 @@ export function keepsOthersServed(world: PlaneWorld): void {
     expect(`${socket && (await once(socket, 'data'))[0]}`).toMatch(/^HTTP\/1.1 200 /);
   };
   beforeAll(async () => {
-    world.route(STEADY, [await endpoint((_asked, answer) => answer.end())]);
+    await world.route(STEADY, [await endpoint((_asked, answer) => answer.end())]);
   });
   beforeEach(async () => {
     socket = await world.open();

@@ -4,9 +4,10 @@ import { type RequestOptions, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { endpoint, nobody, rawEndpoint, usePlane } from './testing/plane.fixture.ts';
+import { endpoint, nobody, rawEndpoint, useProxy } from './testing/proxy.fixture.ts';
 
-const test = usePlane({ idleMs: 1_000, connectMs: 500, bodyBytes: 3_000_000, tunnelIdleMs: 400 });
+const test = useProxy({ idleSeconds: 1, connectSeconds: 1, tunnelIdleSeconds: 1 });
+const limited = useProxy({ maxBodyBytes: 3_000_000 });
 
 async function ask(host: string, options: RequestOptions = {}, body?: Buffer) {
   const sent = request({ host: '127.0.0.1', port: test.httpPort, agent: false, ...options });
@@ -23,16 +24,16 @@ const echo = () =>
   });
 
 describe('a request', () => {
-  it('without a route is 404, without an endpoint 503, without one that answers 502', async () => {
-    test.route('empty', []);
-    test.route('dead', [await nobody(), await nobody()]);
+  it('without a route is 404, without an endpoint that answers 503', async () => {
+    await test.route('empty', []);
+    await test.route('dead', [await nobody(), await nobody()]);
     expect([(await ask('none')).status, (await ask('empty')).status, (await ask('dead')).status]).toEqual([
-      404, 503, 502,
+      404, 503, 503,
     ]);
   });
 
   it('goes to another endpoint where one does not answer, its body as well', async () => {
-    test.route('half', [await nobody(), await echo()]);
+    await test.route('half', [await nobody(), await echo()]);
     const body = randomBytes(2_000_000);
     for (let times = 0; times < 4; times += 1) {
       const { status, bytes } = await ask('half', { method: 'POST' }, body);
@@ -48,27 +49,21 @@ describe('a request', () => {
         socket.destroy();
       }),
     );
-    test.route('broken', [broken, broken.replace('127.0.0.1', '127.0.0.2')]);
+    await test.route('broken', [broken, broken.replace('127.0.0.1', '127.0.0.2')]);
     expect((await ask('broken')).status).toBe(502);
     expect(times).toBe(1);
   });
 
-  it('goes to each endpoint in turn, over connections that are kept', async () => {
-    const sockets = new Set<unknown>();
-    const named = (name: string) =>
-      endpoint((request, response) => {
-        sockets.add(request.socket);
-        response.end(name);
-      });
-    test.route('turns', [await named('a'), await named('b'), await named('c')]);
+  it('goes to each endpoint in turn', async () => {
+    const named = (name: string) => endpoint((_request, response) => response.end(name));
+    await test.route('turns', [await named('a'), await named('b'), await named('c')]);
     const names: string[] = [];
     for (let times = 0; times < 9; times += 1) names.push((await ask('turns')).text);
     expect(names.toSorted()).toEqual(['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c']);
-    expect(sockets.size).toBe(3);
   });
 
   it('tells the endpoint where it came from, and believes nothing that the client says of it', async () => {
-    test.route('way', [await echo()]);
+    await test.route('way', [await echo()]);
     const { headers } = await ask('way:8443', {
       headers: {
         'x-forwarded-for': '1.2.3.4',
@@ -86,23 +81,24 @@ describe('a request', () => {
     });
     const seen: string[] = JSON.parse(`${headers['x-seen']}`);
     expect(seen).toEqual([
-      ...['host', 'way:8443', 'x-kept', 'yes', 'x-forwarded-for', '127.0.0.1'],
+      ...['te', 'trailers', 'x-kept', 'yes', 'host', 'way:8443', 'x-forwarded-for', '127.0.0.1'],
       ...['x-forwarded-host', 'way:8443', 'x-forwarded-port', '8443', 'x-forwarded-proto', 'http'],
+      ...['x-request-id', expect.stringMatching(/^[0-9a-f-]{36}$/)],
     ]);
   });
 
-  it('longer than may be is 413, told before or found out', async () => {
-    test.route('long', [await echo()]);
-    const body = Buffer.alloc(3_000_001);
-    expect((await ask('long', { method: 'POST', headers: { 'content-length': body.length } })).status).toBe(
-      413,
-    );
-    const chunk = `${body.length.toString(16)}\r\n`;
-    const head = 'POST / HTTP/1.1\r\nHost: long\r\nTransfer-Encoding: chunked\r\n\r\n';
-    const { text } = await test.raw(Buffer.concat([Buffer.from(head + chunk), body]));
-    // The endpoint may have begun to answer: then the connection ends.
-    expect(text).toMatch(/^(HTTP\/1.1 (413|200) |$)/);
-    expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
+  it('longer than may be is 413, and 411 where its length is not said', async () => {
+    await limited.route('long', [await echo()]);
+    const post = async (fields: string) =>
+      (await limited.raw(`POST / HTTP/1.1\r\nHost: long\r\n${fields}\r\n0\r\n\r\n`, '\r\n\r\n')).text.slice(
+        9,
+        12,
+      );
+    expect([
+      await post('Content-Length: 3000001\r\n'),
+      await post('Transfer-Encoding: chunked\r\n'),
+      await post('Content-Length: 1\r\n'),
+    ]).toEqual(['413', '411', '200']);
   });
 
   it('that no endpoint answers in time is 504, and what breaks off is seen to break off', async () => {
@@ -110,19 +106,18 @@ describe('a request', () => {
     const half = await rawEndpoint((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')),
     );
-    test.route('silent', [silent]);
-    test.route('half-answer', [half]);
+    await test.route('silent', [silent]);
+    await test.route('half-answer', [half]);
     expect((await ask('silent')).status).toBe(504);
     await expect(ask('half-answer')).rejects.toThrow(/aborted|hang up/);
   });
 
   it.each([
-    ['both lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['a bare LF', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n'],
     ['a protocol that nobody asked for', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n'],
   ])('whose answer has %s is 502', async (_what, text) => {
-    test.route('wrong', [await rawEndpoint((socket) => socket.once('data', () => socket.write(text)))]);
+    await test.route('wrong', [await rawEndpoint((socket) => socket.once('data', () => socket.write(text)))]);
     expect((await ask('wrong')).status).toBe(502);
   });
 
@@ -137,7 +132,7 @@ describe('a request', () => {
         isFirst = false;
       });
     });
-    test.route('more', [where]);
+    await test.route('more', [where]);
     for (let times = 0; times < 3; times += 1) expect((await ask('more')).text).toBe('mine');
     expect(connections).toBe(3);
   });
@@ -148,7 +143,7 @@ describe('a request', () => {
       response.writeHead(status, { 'set-cookie': ['a=1', 'b=2'], 'content-length': status === 200 ? 5 : 0 });
       response.end(status === 200 ? 'hello' : undefined);
     });
-    test.route('status', [where]);
+    await test.route('status', [where]);
     for (const status of [200, 204, 304, 404, 500])
       expect((await ask('status', { path: `/${status}` })).status).toBe(status);
     expect((await ask('status', { path: '/200' })).headers['set-cookie']).toEqual(['a=1', 'b=2']);
@@ -167,7 +162,7 @@ describe('a request', () => {
 
 describe('a body', () => {
   it('passes as it comes, both ways at once, with nothing waiting for its end', async () => {
-    test.route('stream', [await echo()]);
+    await test.route('stream', [await echo()]);
     const options = { host: '127.0.0.1', port: test.httpPort, method: 'POST', headers: { host: 'stream' } };
     const sent = request(options);
     sent.write('one');
@@ -189,7 +184,7 @@ describe('a body', () => {
       response.on('drain', more);
       more();
     });
-    test.route('endless', [where]);
+    await test.route('endless', [where]);
     const socket = await test.open();
     socket.write('GET / HTTP/1.1\r\nHost: endless\r\n\r\n');
     await once(socket, 'readable');
@@ -205,7 +200,7 @@ describe('a body', () => {
   });
 
   it('arrives whole, with a length and without', async () => {
-    test.route('whole', [await echo()]);
+    await test.route('whole', [await echo()]);
     const body = randomBytes(1_500_000);
     const sum = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
     for (const headers of [{ 'content-length': `${body.length}` }, { 'transfer-encoding': 'chunked' }])
@@ -213,7 +208,7 @@ describe('a body', () => {
   });
 
   it('is asked for by the endpoint where the client waits for that', async () => {
-    test.route('continue', [await echo()]);
+    await test.route('continue', [await echo()]);
     const head = 'POST / HTTP/1.1\r\nHost: continue\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n';
     const socket = await test.open();
     socket.write(head);
@@ -225,18 +220,22 @@ describe('a body', () => {
 });
 
 describe('a WebSocket', () => {
-  const HEAD = 'GET /ws HTTP/1.1\r\nHost: ws\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n';
+  const HEAD =
+    'GET /ws HTTP/1.1\r\nHost: ws\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
   it('passes bytes both ways, and ends with either end or when nothing passes', async () => {
     const where = await rawEndpoint((socket) =>
       socket.once('data', (head) => {
-        const isAsked = /connection: upgrade\r\nupgrade: websocket/i.test(`${head}`);
+        const isAsked =
+          /^connection: upgrade\r$/im.test(`${head}`) && /^upgrade: websocket\r$/im.test(`${head}`);
         socket.write(
-          isAsked ? 'HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhi' : '',
+          isAsked
+            ? 'HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nhi'
+            : '',
         );
         socket.on('data', (bytes) => socket.write(`echo ${bytes}`));
       }),
     );
-    test.route('ws', [where]);
+    await test.route('ws', [where]);
     const socket = await test.open();
     let got = '';
     socket.on('data', (bytes) => {
@@ -250,13 +249,13 @@ describe('a WebSocket', () => {
     await vi.waitFor(() => expect(got).toMatch(/hiecho there$/));
     await once(socket, 'close');
   });
-  it.each([
-    ['h2c', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'],
-    ['one with a body', 'Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n'],
-  ])('is not what %s asks for: the endpoint is not told of it', async (_what, fields) => {
-    test.route('plain', [await echo()]);
-    const { text } = await test.raw(`GET / HTTP/1.1\r\nHost: plain\r\n${fields}\r\nx`, '\r\n\r\n');
-    expect(text).toMatch(/^HTTP\/1.1 200 /);
-    expect(text).not.toMatch(/"(upgrade|http2-settings)"/i);
-  });
+  it.each([['h2c', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n']])(
+    'is not what %s asks for: the endpoint is not told of it',
+    async (_what, fields) => {
+      await test.route('plain', [await echo()]);
+      const { text } = await test.raw(`GET / HTTP/1.1\r\nHost: plain\r\n${fields}\r\nx`, '\r\n\r\n');
+      expect(text).toMatch(/^HTTP\/1.1 200 /);
+      expect(text).not.toMatch(/"(upgrade|http2-settings)"/i);
+    },
+  );
 });

@@ -1,0 +1,61 @@
+import type { BackendRules } from '../routing/backends.ts';
+import { normalizedPath } from '../routing/paths.ts';
+
+/** How many clients a backend with a limit of requests remembers. */
+const CLIENTS = '100k';
+
+/** The path of a request of a rule, with another beginning; txn.path begins with the rule's. */
+function rewriting(to: string, { path, match }: { path: string; match: 'exact' | 'prefix' }): string[] {
+  if (match === 'exact') return [`http-request set-path ${to}`];
+  const normalized = normalizedPath(path);
+  const length = normalized.endsWith('/') ? normalized.length - 1 : normalized.length;
+  const base = to.endsWith('/') ? to.slice(0, -1) : to;
+  return [
+    `http-request set-path "${base}%[var(txn.path),bytes(${length})]" if { var(txn.path),length gt ${length} }`,
+    `http-request set-path ${base === '' ? '/' : base} if { var(txn.path),length eq ${length} }`,
+  ];
+}
+
+/** Lines of a backend whose requests are served by settings of an Ingress. All values are checked (routing/settings.ts). */
+export function linesOf({ settings, rule }: BackendRules): string[] {
+  const allowed = settings['allow-from'];
+  const most = settings['max-body-bytes'];
+  const rate = settings['requests-per-second'];
+  const seconds = settings['timeout-seconds'];
+  const hsts = settings['hsts-seconds'];
+  const to = settings['rewrite-to'];
+  return [
+    ...(seconds === undefined ? [] : [`timeout server ${seconds}s`]),
+    ...(allowed ? [`http-request deny status 403 if !{ src ${allowed.join(' ')} }`] : []),
+    ...(rate === undefined
+      ? []
+      : [
+          `stick-table type ipv6 size ${CLIENTS} expire 10s store http_req_rate(1s)`,
+          'http-request track-sc0 src',
+          `http-request deny status 429 if { sc_http_req_rate(0) gt ${rate} }`,
+        ]),
+    ...(settings['redirect-to-https']
+      ? [
+          'http-request redirect code 308 location "https://%[var(txn.asked)]%[pathq]" if !{ var(txn.https) -m found }',
+        ]
+      : []),
+    ...(most === undefined
+      ? []
+      : [
+          `http-request deny status 413 if { req.hdr_val(content-length) gt ${most} }`,
+          'http-request deny status 411 if { req.hdr(transfer-encoding) -m found }',
+        ]),
+    ...(to === undefined || rule === undefined ? [] : rewriting(to, rule)),
+    ...(hsts === undefined
+      ? []
+      : [
+          `http-response set-header Strict-Transport-Security max-age=${hsts} if { var(txn.https) -m found }`,
+        ]),
+    ...(settings.affinity
+      ? [
+          'cookie matryoshka-affinity insert indirect nocache httponly dynamic',
+          'dynamic-cookie-key matryoshka',
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,125 @@
+import {
+  crtListFile,
+  crtListLine,
+  mapFile,
+  mapText,
+  type ProxyPaths,
+  pemFile,
+  serverLine,
+} from './config.ts';
+import { MAP_NAMES, type MapName, type ProxyState } from './state.ts';
+
+/** A command of the runtime API. `takes`: what HAProxy answers when it is done. */
+export interface Command {
+  command: string;
+  payload?: string;
+  takes: RegExp;
+}
+
+const NOTHING = /^$/;
+/** Of a payload: HAProxy reads one buffer of it. */
+const PAYLOAD_BYTES = 12_000;
+
+/** Whether the change needs a reload: another backend, or a host that shows another certificate, or none. */
+export function needsReload(from: ProxyState, to: ProxyState): boolean {
+  for (const [name, { protocol, lines }] of to.backends) {
+    const before = from.backends.get(name);
+    if (before?.protocol !== protocol || before.lines.join() !== lines.join()) return true;
+  }
+  for (const [host, pem] of from.shown) if (to.shown.get(host) !== pem) return true;
+  return false;
+}
+
+/** Commands that bring a HAProxy from a state to another one that needs no reload; what is added comes first. */
+export function commandsFor(from: ProxyState, to: ProxyState, paths: ProxyPaths): Command[] {
+  return [...certificatesAdded(from, to, paths), ...serversAdded(from, to), ...serversGone(from, to)];
+}
+
+function certificatesAdded(from: ProxyState, to: ProxyState, paths: ProxyPaths): Command[] {
+  const commands: Command[] = [];
+  for (const [name, pem] of to.pems) {
+    const before = from.pems.get(name);
+    if (before === pem) continue;
+    const file = pemFile(paths, name);
+    if (before === undefined)
+      commands.push({ command: `new ssl cert ${file}`, takes: /^New empty certificate/ });
+    commands.push(
+      { command: `set ssl cert ${file}`, payload: pem, takes: /^Transaction (created|updated)/ },
+      { command: `commit ssl cert ${file}`, takes: /Success!$/ },
+    );
+  }
+  for (const [host, pem] of to.shown)
+    if (!from.shown.has(host))
+      commands.push({
+        command: `add ssl crt-list ${crtListFile(paths)}`,
+        payload: crtListLine(paths, host, pem),
+        takes: /Success!$/,
+      });
+  return commands;
+}
+
+function serversAdded(from: ProxyState, to: ProxyState): Command[] {
+  const commands: Command[] = [];
+  for (const [name, backend] of to.backends)
+    for (const [server, address] of backend.servers) {
+      if (from.backends.get(name)?.servers.has(server)) continue;
+      const where = `${name}/${server}`;
+      commands.push(
+        // It is still there where a request was under way when it went.
+        {
+          command: `add server ${where} ${serverLine(backend, address)}`,
+          takes: /^New server registered|^Already exists/,
+        },
+        { command: `enable health ${where}`, takes: NOTHING },
+        { command: `set server ${where} state ready`, takes: NOTHING },
+      );
+    }
+  return commands;
+}
+
+function serversGone(from: ProxyState, to: ProxyState): Command[] {
+  const commands: Command[] = [];
+  for (const [name, { servers }] of from.backends)
+    for (const server of servers.keys()) {
+      if (to.backends.get(name)?.servers.has(server)) continue;
+      const where = `${name}/${server}`;
+      commands.push(
+        { command: `set server ${where} state maint`, takes: NOTHING },
+        // One whose requests are under way stays, without new ones, until the next reload.
+        { command: `del server ${where}`, takes: /^Server deleted|still has connections/ },
+      );
+    }
+  return commands;
+}
+
+/** The maps that differ. */
+export const changedMaps = (from: ProxyState, to: ProxyState): MapName[] =>
+  MAP_NAMES.filter((name) => mapText(from.maps[name]) !== mapText(to.maps[name]));
+
+/** Lines of a map as payloads, each short enough for one command. */
+export function payloadsOf(map: ReadonlyMap<string, string>): string[] {
+  const payloads: string[] = [];
+  let payload = '';
+  for (const [key, value] of map) {
+    const line = `${key} ${value}\n`;
+    if (payload !== '' && payload.length + line.length > PAYLOAD_BYTES) {
+      payloads.push(payload);
+      payload = '';
+    }
+    payload += line;
+  }
+  return payload === '' ? payloads : [...payloads, payload];
+}
+
+/** The commands that replace a map at once. `version` is what HAProxy answered to `prepare map`. */
+export function mapCommands(paths: ProxyPaths, name: MapName, version: string, state: ProxyState): Command[] {
+  const file = mapFile(paths, name);
+  return [
+    ...payloadsOf(state.maps[name]).map((payload) => ({
+      command: `add map @${version} ${file}`,
+      payload,
+      takes: NOTHING,
+    })),
+    { command: `commit map @${version} ${file}`, takes: NOTHING },
+  ];
+}

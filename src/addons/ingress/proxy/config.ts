@@ -1,0 +1,250 @@
+import { LUA } from './lua.ts';
+import type { ProxySettings } from './settings.ts';
+import { MAP_NAMES, type MapName, type ProxyBackend, type ProxyState } from './state.ts';
+
+/** Where the files of one proxy are. */
+export interface ProxyPaths {
+  folder: string;
+  /** Another one after each reload: a command never reaches a process that the reload replaced. */
+  adminSocket: string;
+}
+
+export const configFile = ({ folder }: ProxyPaths): string => `${folder}/haproxy.cfg`;
+export const mapFile = ({ folder }: ProxyPaths, name: MapName): string => `${folder}/${name}.map`;
+export const pemFile = ({ folder }: ProxyPaths, name: string): string => `${folder}/certificates/${name}`;
+export const crtListFile = ({ folder }: ProxyPaths): string => `${folder}/crt-list`;
+export const masterSocket = ({ folder }: ProxyPaths): string => `${folder}/master.sock`;
+export const metricsSocket = ({ folder }: ProxyPaths): string => `${folder}/metrics.sock`;
+const luaFile = ({ folder }: ProxyPaths): string => `${folder}/requests.lua`;
+/** Has the key `shed` while each answer is to be the last of its connection. */
+export const flagsFile = ({ folder }: ProxyPaths): string => `${folder}/flags.map`;
+
+/** Header fields of one request: 16 KiB, and a KiB for those that the proxy adds. */
+const BUFFER_BYTES = 17_408;
+const REWRITE_BYTES = 1_024;
+const MAX_FIELDS = 101;
+/** Processes that a reload replaced and whose connections last, such as WebSockets. */
+const MAX_OLD_PROCESSES = 20;
+const STREAMS = 128;
+
+/**
+ * A path that a backend may shorten after the rules were compared (`..`), or read in two ways. The same as isUnsafePath of
+ * src/addons/ingress/routing/paths.ts.
+ */
+const UNSAFE_PATH = String.raw`'(?i)(/|%2f)(\.|%2e){1,2}(?=[/;]|%2f|$)|\\|%5c|%00'`;
+
+/**
+ * An endpoint that takes no connection gets no request until a check each second finds it again. `inter`: an endpoint that
+ * works is never checked, as Kubernetes probes it.
+ */
+const SERVER_OPTIONS =
+  'check inter 24h fastinter 1s downinter 1s rise 1 fall 1 observe layer4 error-limit 1 on-error mark-down';
+
+/** The options of a server, in the file and in `add server`. */
+export const serverLine = ({ protocol }: ProxyBackend, address: string): string =>
+  `${address} ${protocol === 'h2c' ? 'proto h2 ' : ''}${SERVER_OPTIONS}`;
+
+/** A line of JSON for each request, without its query, which may hold secrets. Source: haproxy 3.0 manual, 8.2.4. */
+const text = (expression: string) => `"%[${expression},json(utf8s)]"`;
+const LOG_FIELDS: Readonly<Record<string, string>> = {
+  time: '"%[accept_date(ms),ms_utime(%Y-%m-%dT%H:%M:%S.%3NZ)]"',
+  method: text('var(txn.method)'),
+  host: text('var(txn.asked)'),
+  path: text('var(txn.path)'),
+  version: text('var(txn.version)'),
+  client: text('src'),
+  status: '%ST',
+  backend: text('var(txn.backend)'),
+  endpoint: '"%si:%sp"',
+  bytesIn: '%U',
+  bytesOut: '%B',
+  tls: '%[ssl_fc,iif(true,false)]',
+  ms: '%Ta',
+  requestId: text('var(txn.id)'),
+};
+const LOG_FORMAT = `'{${Object.entries(LOG_FIELDS)
+  .map(([name, value]) => `"${name}":${value}`)
+  .join(',')}}'`;
+
+const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
+
+function globalSection(settings: ProxySettings, paths: ProxyPaths): string[] {
+  return [
+    `maxconn ${settings.connections}`,
+    `nbthread ${settings.threads}`,
+    `stats socket ${paths.adminSocket} mode 600 level admin`,
+    `mworker-max-reloads ${MAX_OLD_PROCESSES}`,
+    `lua-load-per-thread ${luaFile(paths)}`,
+    `tune.bufsize ${BUFFER_BYTES}`,
+    `tune.maxrewrite ${REWRITE_BYTES}`,
+    `tune.http.maxhdr ${MAX_FIELDS}`,
+    `tune.h2.max-concurrent-streams ${STREAMS}`,
+    'tune.h2.fe.glitches-threshold 100',
+    'ssl-default-bind-options ssl-min-ver TLSv1.2',
+  ];
+}
+
+function defaultsSection(settings: ProxySettings): string[] {
+  const { idleSeconds, tunnelIdleSeconds, keepAliveSeconds, headerSeconds, connectSeconds } = settings;
+  return [
+    'mode http',
+    'option dontlognull',
+    // A request whose connection was kept meets its answer, and then the end.
+    'option idle-close-on-response',
+    'option http-no-delay',
+    `timeout connect ${connectSeconds}s`,
+    `timeout queue ${connectSeconds}s`,
+    `timeout check ${connectSeconds}s`,
+    `timeout client ${idleSeconds}s`,
+    `timeout server ${idleSeconds}s`,
+    `timeout http-request ${headerSeconds}s`,
+    `timeout http-keep-alive ${keepAliveSeconds}s`,
+    `timeout tunnel ${tunnelIdleSeconds}s`,
+    // Only a request that no endpoint has seen goes to another one.
+    'retries 2',
+    'retry-on conn-failure',
+    'option redispatch 1',
+  ];
+}
+
+function binds(settings: ProxySettings, paths: ProxyPaths, hasIpv6: boolean): string[] {
+  const hosts = settings.host === undefined ? ['*', ...(hasIpv6 ? ['[::]'] : [])] : [settings.host];
+  const tls = `ssl crt-list ${crtListFile(paths)} alpn h2,http/1.1`;
+  return hosts.flatMap((host) => {
+    const only = host === '[::]' ? ' v6only' : '';
+    return [`bind ${host}:${settings.httpPort}${only}`, `bind ${host}:${settings.httpsPort}${only} ${tls}`];
+  });
+}
+
+/** Fields that say where a request came from. */
+function forwarding(trustedProxies: readonly string[]): string[] {
+  const from = "http-request del-header '(?i)^(x[-_]forwarded[-_].*|forwarded|x[-_]real[-_]ip)$' -m reg";
+  const isTrusted = trustedProxies.length > 0 ? `{ src ${trustedProxies.join(' ')} }` : undefined;
+  const ours = (name: string, value: string) =>
+    `http-request set-header ${name} ${value}${isTrusted ? ` if !${isTrusted} or !{ req.hdr(${name}) -m found }` : ''}`;
+  const acl = isTrusted ? [`acl trusted src ${trustedProxies.join(' ')}`] : [];
+  return [
+    ...acl,
+    ...(isTrusted
+      ? [`${from} if !trusted`, "http-request del-header '^(forwarded|x-real-ip)$' -m reg"]
+      : [from]),
+    'http-request set-var(txn.for) req.fhdr(x-forwarded-for)',
+    'http-request set-header X-Forwarded-For "%[var(txn.for)], %[src]" if { var(txn.for) -m found }',
+    'http-request set-header X-Forwarded-For %[src] if !{ var(txn.for) -m found }',
+    ours('X-Forwarded-Host', '%[req.hdr(host)]'),
+    ours('X-Forwarded-Port', '%[var(txn.port)]'),
+    ours('X-Forwarded-Proto', '%[ssl_fc,iif(https,http)]'),
+  ];
+}
+
+function refusals(maxBodyBytes: number): string[] {
+  return [
+    "http-request deny status 400 if { req.hdr_cnt(host) gt 1 } or { req.fhdr(host) -m reg '[^A-Za-z0-9._:[\\]-]' }",
+    'http-request deny status 400 if !{ req.hdr(host) -m found } { req.ver 1.1 }',
+    'http-request deny status 501 if { method CONNECT }',
+    `http-request deny status 400 if { var(txn.path) -m reg ${UNSAFE_PATH} }`,
+    ...(maxBodyBytes > 0
+      ? [
+          `http-request deny status 413 if { req.hdr_val(content-length) gt ${maxBodyBytes} }`,
+          'http-request deny status 411 if { req.hdr(transfer-encoding) -m found } !{ req.hdr(content-length) -m found }',
+        ]
+      : []),
+  ];
+}
+
+function routing(paths: ProxyPaths): string[] {
+  const map = (kind: string, name: MapName) => `map_${kind}(${mapFile(paths, name)})`;
+  const unless = (name: string) => `if !{ var(txn.${name}) -m found }`;
+  return [
+    `http-request set-var(txn.host) var(txn.asked),${map('str', 'hosts')}`,
+    `http-request set-var(txn.host) var(txn.asked),regsub(^[^.]+,*),${map('str', 'hosts')} ${unless('host')}`,
+    `http-request set-var(txn.host) str(*) ${unless('host')}`,
+    `http-request set-var(txn.backend) var(txn.host),concat(|,txn.path),${map('str', 'exact')}`,
+    `http-request set-var(txn.backend) var(txn.host),concat(|,txn.path,/),${map('beg', 'prefix')} ${unless('backend')}`,
+    `http-request return status 200 content-type text/plain string ok if { path /healthz } { var(txn.host) -m str * } !{ var(txn.backend) -m found }`,
+    `http-request return status 404 content-type "text/plain; charset=utf-8" string "no Ingress has a rule for this host and path" ${unless('backend')}`,
+  ];
+}
+
+function frontend(settings: ProxySettings, paths: ProxyPaths, hasIpv6: boolean): string[] {
+  const { trustedProxies, proxyProtocol, accessLog } = settings;
+  return [
+    ...binds(settings, paths, hasIpv6),
+    ...(proxyProtocol && trustedProxies.length > 0
+      ? [`tcp-request connection expect-proxy layer4 if { src ${trustedProxies.join(' ')} }`]
+      : []),
+    ...(accessLog ? ['log stdout len 8192 format raw local0 info', `log-format ${LOG_FORMAT}`] : []),
+    'http-request set-var(txn.method) method',
+    'http-request set-var(txn.version) req.ver',
+    'http-request set-var(txn.asked) req.hdr(host),host_only,lower,rtrim(.)',
+    'http-request set-var(txn.port) req.hdr(host),port_only',
+    'http-request set-var(txn.port) ssl_fc,iif(443,80) if { var(txn.port) -m int 0 }',
+    'http-request set-var(txn.path) path',
+    "http-request set-var(txn.path) var(txn.path),lua.normalized_path if { path -m reg '[^A-Za-z0-9._~!$&()*+,;=:@/-]' }",
+    ...refusals(settings.maxBodyBytes),
+    'http-request lua.drop_listed if { req.hdr(connection) -m found }',
+    "http-request del-header '^(keep-alive|proxy-connection|proxy-authorization|http2-settings)$' -m reg",
+    ...forwarding(trustedProxies),
+    'http-request set-var(txn.https) bool(true) if { req.hdr(x-forwarded-proto) -m str https }',
+    'http-request set-var(txn.id) req.hdr(x-request-id) if { req.hdr(x-request-id) -m reg ^[A-Za-z0-9_-]{8,64}$ }',
+    'http-request set-var(txn.id) uuid if !{ var(txn.id) -m found }',
+    'http-request set-header X-Request-ID %[var(txn.id)]',
+    ...routing(paths),
+    `http-after-response set-header Connection close if { str(shed),map_str(${flagsFile(paths)}) -m found }`,
+    'http-response del-header Keep-Alive',
+    'http-after-response set-header Server matryoshka if !{ res.hdr(server) -m found }',
+    'http-after-response set-header Date %[date,http_date] if !{ res.hdr(date) -m found }',
+    'use_backend %[var(txn.backend)]',
+  ];
+}
+
+const section = (title: string, lines: readonly string[]): string[] => [title, ...indented(lines), ''];
+
+/** Returns the text of haproxy.cfg. */
+function configOf(state: ProxyState, settings: ProxySettings, paths: ProxyPaths, hasIpv6: boolean): string {
+  const backends = [...state.backends].flatMap(([name, backend]) =>
+    section(`backend ${name}`, [
+      'balance roundrobin',
+      ...backend.lines,
+      ...[...backend.servers].map(([server, address]) => `server ${server} ${serverLine(backend, address)}`),
+    ]),
+  );
+  return [
+    ...section('global', globalSection(settings, paths)),
+    ...section('defaults', defaultsSection(settings)),
+    ...section('frontend ingress', frontend(settings, paths, hasIpv6)),
+    ...section('frontend metrics', [
+      `bind unix@${metricsSocket(paths)} mode 600`,
+      'http-request use-service prometheus-exporter',
+    ]),
+    ...backends,
+  ].join('\n');
+}
+
+export const mapText = (map: ReadonlyMap<string, string>): string =>
+  [...map].map(([key, value]) => `${key} ${value}\n`).join('');
+
+/** Certificates with the hosts that they are shown for. Source: haproxy 3.0 management manual, crt-list. */
+export const crtListLine = (paths: ProxyPaths, host: string, pem: string): string =>
+  `${pemFile(paths, pem)} ${host}`;
+
+/** Returns all files of a proxy that serves `state`, by path. */
+export function filesOf(
+  state: ProxyState,
+  settings: ProxySettings,
+  paths: ProxyPaths,
+  hasIpv6: boolean,
+): Map<string, string> {
+  const files = new Map([
+    [luaFile(paths), LUA],
+    [flagsFile(paths), ''],
+    [
+      crtListFile(paths),
+      [...state.shown].map(([host, pem]) => `${crtListLine(paths, host, pem)}\n`).join(''),
+    ],
+    [configFile(paths), configOf(state, settings, paths, hasIpv6)],
+  ]);
+  for (const name of MAP_NAMES) files.set(mapFile(paths, name), mapText(state.maps[name]));
+  for (const [name, pem] of state.pems) files.set(pemFile(paths, name), pem);
+  return files;
+}

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Clock } from '#base/clock.ts';
+import { sleep } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { configFile, masterSocket, type ProxyPaths } from './config.ts';
+import { ask } from './runtime-api.ts';
+
+const START_MS = 30_000;
+const LOOK_AGAIN_MS = 20;
+
+/** A HAProxy in master-worker mode: the master stays, a reload replaces the worker. */
+export interface HaproxyProcess {
+  /** Resolves once the process has ended. */
+  readonly ended: Promise<void>;
+  /** Takes up haproxy.cfg; connections that are open go on in the process before. Rejects with what HAProxy says. */
+  reload(): Promise<void>;
+  /** Lets nobody in any more, and ends when the last request is answered. */
+  drain(): void;
+  kill(): void;
+}
+
+/** Starts HAProxy on files that are there; resolves when it serves. */
+export async function startHaproxy(
+  binary: string,
+  paths: ProxyPaths,
+  { clock, log }: { clock: Clock; log: Logger },
+): Promise<HaproxyProcess> {
+  const master = masterSocket(paths);
+  // It must not outlive this process, however that ends.
+  const args = ['--pdeathsig=TERM', binary, '-W', '-db', '-S', `${master},mode,600`, '-f', configFile(paths)];
+  const child = spawn('setpriv', args, { stdio: ['ignore', 'inherit', 'pipe'] });
+  let isEnding = false;
+  const said: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    said.push(line);
+    said.splice(0, said.length - 20);
+    // A Service without endpoints is no fault of the proxy.
+    if (line.includes('[ALERT]') && !isEnding && !line.includes('has no server available'))
+      log.error({ line }, 'haproxy says');
+    else log.debug({ line }, 'haproxy says');
+  });
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', (error) => {
+      said.push(error.message);
+      resolve();
+    });
+  });
+  let hasEnded = false;
+  void ended.then(() => {
+    hasEnded = true;
+  });
+  const until = clock.monotonicMs() + START_MS;
+  while (!(await answers(paths))) {
+    if (hasEnded || clock.monotonicMs() > until) {
+      child.kill('SIGKILL');
+      throw new Error(`haproxy does not start: ${said.join(' ') || 'it says nothing'}`);
+    }
+    await sleep(LOOK_AGAIN_MS, undefined, clock);
+  }
+  return {
+    ended,
+    async reload() {
+      const answer = await ask(master, 'reload');
+      if (!answer.startsWith('Success=1')) throw new Error(`haproxy refuses its configuration: ${answer}`);
+    },
+    drain: () => void child.kill('SIGUSR1'),
+    kill() {
+      isEnding = true;
+      child.kill('SIGTERM');
+    },
+  };
+}
+
+const answers = (paths: ProxyPaths): Promise<boolean> =>
+  ask(paths.adminSocket, 'show version').then(
+    (version) => version !== '',
+    () => false,
+  );
+
+/** Asks HAProxy whether it would take up haproxy.cfg; returns what it says against it. */
+export async function problemOfConfig(binary: string, paths: ProxyPaths): Promise<string | undefined> {
+  const child: ChildProcess = spawn(binary, ['-c', '-f', configFile(paths)], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr?.on('data', (text) => {
+    said += text;
+  });
+  const [code] = await once(child, 'close');
+  return code === 0 ? undefined : said;
+}

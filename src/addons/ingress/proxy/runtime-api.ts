@@ -1,0 +1,27 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+const ANSWER_MS = 10_000;
+
+/**
+ * Sends one command to a socket of HAProxy, and returns what it answers, without spaces at the ends. `payload` is what
+ * stands after `<<`. Rejects when nobody listens, or no answer comes within 10 s. The error never has the payload, which
+ * may be a key. Source: haproxy 3.0 management manual, 9.3.
+ */
+export async function ask(socketPath: string, command: string, payload?: string): Promise<string> {
+  const socket = connect(socketPath);
+  const timer = setTimeout(
+    () => socket.destroy(new Error(`haproxy did not answer "${command}" within ${ANSWER_MS / 1000} s`)),
+    ANSWER_MS,
+  );
+  try {
+    await once(socket, 'connect');
+    // An empty line ends a payload.
+    socket.end(payload === undefined ? `${command}\n` : `${command} <<\n${payload.replace(/\n*$/, '\n')}\n`);
+    return `${await buffer(socket)}`.trim();
+  } finally {
+    clearTimeout(timer);
+    socket.destroy();
+  }
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import type { Backend, Protocol } from '../routing/backends.ts';
+import type { Routes } from '../routing/compile.ts';
+import { ANY_HOST } from '../routing/hosts.ts';
+import { normalizedPath } from '../routing/paths.ts';
+import { linesOf } from './backend-rules.ts';
+
+/** Certificate (with its chain) and key, as PEM. */
+export interface Pair {
+  cert: string;
+  key: string;
+}
+
+/** Certificates by host, as clients name it when they connect (SNI). */
+export interface Certificates {
+  /** Host → name of its pair in `pairs`; null: the proxy's own. */
+  hosts: ReadonlyMap<string, string | null>;
+  pairs: ReadonlyMap<string, Pair>;
+}
+
+/** What the proxy serves, as the Ingresses ask for it. */
+export interface Served {
+  routes: Pick<Routes, 'hosts' | 'backends'>;
+  certificates: Certificates;
+}
+
+export interface ProxyBackend {
+  protocol: Protocol;
+  /** Name of the server → `address:port`. */
+  servers: ReadonlyMap<string, string>;
+  /** Lines of its section, besides its servers. */
+  lines: readonly string[];
+}
+
+/** `hosts`: host → key of its paths. `exact`, `prefix`: `host|path` → backend; a prefix ends with a slash. */
+export const MAP_NAMES = ['hosts', 'exact', 'prefix'] as const;
+export type MapName = (typeof MAP_NAMES)[number];
+
+/** The names of HAProxy for what it serves. Two equal states make equal files. */
+export interface ProxyState {
+  backends: ReadonlyMap<string, ProxyBackend>;
+  maps: Readonly<Record<MapName, ReadonlyMap<string, string>>>;
+  /** File name → PEM. */
+  pems: ReadonlyMap<string, string>;
+  /** Host, or wildcard → file name; `*` is for all others. */
+  shown: ReadonlyMap<string, string>;
+}
+
+/** The file of the certificate that clients see whose host has none. */
+export const OWN_PEM = 'own.pem';
+/** A host that cannot be, so that HAProxy always has the proxy's own certificate. Source: RFC 2606. */
+const OWN_HOST = 'ingress.invalid';
+/** Requests for hosts without rules. */
+const OTHER_HOSTS = '*';
+
+/**
+ * Returns HAProxy's name of a backend or a pair. A namespace has no underscore, so names of two namespaces differ. What
+ * stands behind `#` is hashed. Source: haproxy 3.0 configuration manual, 2.5.
+ */
+export function nameOf(id: string): string {
+  const at = id.indexOf('#');
+  const plain = (at < 0 ? id : id.slice(0, at)).replaceAll(/[^\w.-]/g, '_');
+  if (at < 0) return plain;
+  return `${plain}_${createHash('sha256').update(id.slice(at)).digest('hex').slice(0, 12)}`;
+}
+
+const pemOf = ({ cert, key }: Pair): string => `${cert.trim()}\n${key.trim()}\n`;
+
+const serverName = (address: string): string => address.replaceAll(/[[\]]/g, '');
+
+function backendOf({ protocol, endpoints, rules }: Backend): ProxyBackend {
+  const servers = new Map(endpoints.map((address) => [serverName(address), address]));
+  return { protocol, servers, lines: rules ? linesOf(rules) : [] };
+}
+
+/** Returns the state of a proxy that serves `served` and shows `own` for hosts without a certificate. */
+export function stateOf({ routes, certificates }: Served, own: Pair): ProxyState {
+  const maps = {
+    hosts: new Map<string, string>(),
+    exact: new Map<string, string>(),
+    prefix: new Map<string, string>(),
+  };
+  for (const [name, { paths, otherwise }] of routes.hosts) {
+    const host = name === ANY_HOST ? OTHER_HOSTS : name;
+    maps.hosts.set(host, host);
+    for (const { path: written, match, backend } of paths) {
+      const path = normalizedPath(written);
+      if (match === 'exact') maps.exact.set(`${host}|${path}`, nameOf(backend));
+      else maps.prefix.set(`${host}|${path.endsWith('/') ? path : `${path}/`}`, nameOf(backend));
+    }
+    if (otherwise !== undefined) maps.prefix.set(`${host}|`, nameOf(otherwise));
+  }
+  const pems = new Map([[OWN_PEM, pemOf(own)]]);
+  for (const [name, pair] of certificates.pairs) pems.set(`${nameOf(name)}.pem`, pemOf(pair));
+  const shown = new Map([
+    // HAProxy shows the first one to a client that names no host, or another one.
+    [OTHER_HOSTS, OWN_PEM],
+    [OWN_HOST, OWN_PEM],
+  ]);
+  for (const [host, name] of certificates.hosts) {
+    const isThere = name !== null && certificates.pairs.has(name);
+    shown.set(host === ANY_HOST ? OTHER_HOSTS : host, isThere ? `${nameOf(name)}.pem` : OWN_PEM);
+  }
+  return {
+    backends: new Map([...routes.backends].map(([id, backend]) => [nameOf(id), backendOf(backend)])),
+    maps,
+    pems,
+    shown,
+  };
+}

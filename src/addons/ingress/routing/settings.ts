@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { GROUP } from '#api/names.ts';
+import type { Ingress } from '#api/networking.ts';
+
+/** Annotations of an Ingress that change how its requests are served. */
+export const SETTINGS_PREFIX = `ingress.${GROUP}/`;
+
+const SECONDS_A_YEAR = 31_536_000;
+const count = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, 'write a whole number')
+    .transform(Number)
+    .pipe(z.number().min(least).max(most));
+const network = z.union([z.cidrv4(), z.cidrv6()]);
+const isNetwork = (text: string): boolean => network.safeParse(text).success;
+
+/** Each by its annotation, without the prefix. */
+const settingsSchema = z
+  .strictObject({
+    /** Requests over HTTP get 308. */
+    'redirect-to-https': z.enum(['true', 'false']).transform((value) => value === 'true'),
+    'hsts-seconds': count(0, 10 * SECONDS_A_YEAR),
+    /** Clients of other networks get 403. */
+    'allow-from': z
+      .string()
+      .max(4_096)
+      .transform((value) => value.split(',').map((one) => one.trim()))
+      .refine(
+        (networks) => networks.every(isNetwork),
+        'write networks such as 10.0.0.0/8, with commas between them',
+      ),
+    /** Longest time without a byte of an answer. */
+    'timeout-seconds': count(1, 86_400),
+    /** Longer requests get 413, those that do not say their length 411. */
+    'max-body-bytes': count(1, Number.MAX_SAFE_INTEGER),
+    /** Of one client, at one replica; beyond it 429. */
+    'requests-per-second': count(1, 1_000_000),
+    affinity: z.enum(['cookie'], 'only "cookie" is offered'),
+    /** Takes the place of the path of the rule. */
+    'rewrite-to': z
+      .string()
+      .regex(/^\/[A-Za-z0-9._~/-]{0,1023}$/, 'write a path of letters, digits and ._~/-'),
+  })
+  .partial();
+
+export type IngressSettings = z.output<typeof settingsSchema>;
+
+/** Returns the settings of an Ingress, or a problem for each annotation that cannot be used. */
+export function settingsOf({ metadata }: Ingress): { settings: IngressSettings; problems: string[] } {
+  const own = Object.entries(metadata.annotations ?? {}).flatMap(([name, value]) =>
+    name.startsWith(SETTINGS_PREFIX) ? [[name.slice(SETTINGS_PREFIX.length), value] as const] : [],
+  );
+  const parsed = settingsSchema.safeParse(Object.fromEntries(own));
+  if (parsed.success) return { settings: parsed.data, problems: [] };
+  const problems = parsed.error.issues.flatMap((issue): string[] => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map(
+        (key) =>
+          `annotation ${SETTINGS_PREFIX}${key} does not exist; there are ${Object.keys(settingsSchema.shape).join(', ')}`,
+      );
+    const [name = ''] = issue.path;
+    const value = own.find(([key]) => key === name)?.[1] ?? '';
+    return [`annotation ${SETTINGS_PREFIX}${String(name)} is "${value.slice(0, 64)}": ${issue.message}`];
+  });
+  return { settings: {}, problems };
+}
