@@ -33,7 +33,7 @@ const FILES = {
   config: ['base', 'options.ts'],
   'command-config': ['base', 'options.ts'],
   options: ['base'],
-  crds: ['addons', 'api'],
+  crds: ['api'],
 };
 
 /** Folders of runtime and server in layers: each imports itself and those named. */
@@ -55,9 +55,14 @@ const LAYERS = {
     clusters: ['auth', 'http'],
     jobs: ['logs', 'clusters', 'auth', 'http'],
   },
+  'addons/ingress': {
+    routing: [],
+    controller: ['routing'],
+    proxy: ['routing'],
+  },
 };
 
-const TEST = '[.](test|fixture)[.]ts$|/testing/';
+const TEST = '[.](test|fixture)[.]ts$|(^|/)testing/';
 const OURS = '^(src|lab|test|bench|deploy)/';
 const escaped = (path) => path.replaceAll('.', '[.]');
 const path = (one) => `^src/${escaped(one)}${one.endsWith('.ts') ? '$' : '/'}`;
@@ -75,7 +80,9 @@ const rooms = Object.entries(ROOMS).flatMap(([room, allowed]) => {
     rule(
       `tests-of-${room}-import`,
       `${comment}; tests also import the servers of the lab`,
-      { path: `${path(room)}.*(${TEST})` },
+      {
+        path: [`${path(room)}.*[.](test|fixture)[.]ts$`, `${path(room)}testing/`, `${path(room)}.*/testing/`],
+      },
       { path: OURS, pathNot: [...own, path('api'), path('base'), '^lab/(apiserver|fault-proxy|haproxy)/'] },
     ),
   ];

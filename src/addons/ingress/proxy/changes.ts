@@ -1,12 +1,5 @@
-import {
-  crtListFile,
-  crtListLine,
-  mapFile,
-  mapText,
-  type ProxyPaths,
-  pemFile,
-  serverLine,
-} from './config.ts';
+import { crtListLine, mapText, serverLine } from './config.ts';
+import { crtListFile, mapFile, type ProxyPaths, pemFile } from './locations.ts';
 import { MAP_NAMES, type MapName, type ProxyState } from './state.ts';
 
 /** A command of the runtime API. `takes`: what HAProxy answers when it is done. */

@@ -1,23 +1,16 @@
+import {
+  configFile,
+  crtListFile,
+  flagsFile,
+  luaFile,
+  mapFile,
+  metricsSocket,
+  type ProxyPaths,
+  pemFile,
+} from './locations.ts';
 import { LUA } from './lua.ts';
 import type { ProxySettings } from './settings.ts';
 import { MAP_NAMES, type MapName, type ProxyBackend, type ProxyState } from './state.ts';
-
-/** Where the files of one proxy are. */
-export interface ProxyPaths {
-  folder: string;
-  /** Another one after each reload: a command never reaches a process that the reload replaced. */
-  adminSocket: string;
-}
-
-export const configFile = ({ folder }: ProxyPaths): string => `${folder}/haproxy.cfg`;
-export const mapFile = ({ folder }: ProxyPaths, name: MapName): string => `${folder}/${name}.map`;
-export const pemFile = ({ folder }: ProxyPaths, name: string): string => `${folder}/certificates/${name}`;
-export const crtListFile = ({ folder }: ProxyPaths): string => `${folder}/crt-list`;
-export const masterSocket = ({ folder }: ProxyPaths): string => `${folder}/master.sock`;
-export const metricsSocket = ({ folder }: ProxyPaths): string => `${folder}/metrics.sock`;
-const luaFile = ({ folder }: ProxyPaths): string => `${folder}/requests.lua`;
-/** Has the key `shed` while each answer is to be the last of its connection. */
-export const flagsFile = ({ folder }: ProxyPaths): string => `${folder}/flags.map`;
 
 /** Header fields of one request: 16 KiB, and a KiB for those that the proxy adds. */
 const BUFFER_BYTES = 17_408;
@@ -71,6 +64,8 @@ const indented = (lines: readonly string[]): string[] => lines.map((line) => `  
 function globalSection(settings: ProxySettings, paths: ProxyPaths): string[] {
   return [
     `maxconn ${settings.connections}`,
+    // It counts a file for each endpoint too; fewer connections are better than none.
+    'no strict-limits',
     `nbthread ${settings.threads}`,
     `stats socket ${paths.adminSocket} mode 600 level admin`,
     `mworker-max-reloads ${MAX_OLD_PROCESSES}`,

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Clock } from '#base/clock.ts';
 import { sleep } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { configFile, masterSocket, type ProxyPaths } from './config.ts';
+import { configFile, masterSocket, type ProxyPaths } from './locations.ts';
 import { ask } from './runtime-api.ts';
 
 const START_MS = 30_000;
