@@ -39,14 +39,14 @@ export const ofIngress: readonly Mutant[] = [
     name: 'dots in paths are passed on',
     file: `${PROXY}/config.ts`,
     from: '{ var(txn.path) -m reg',
-    to: '{ var(txn.method) -m reg',
+    to: '{ var(txn.id) -m reg',
     witness: smuggled('".." in the path'),
   },
   {
     name: 'a client says where it came from',
     file: `${PROXY}/config.ts`,
-    from: ': [from]),',
-    to: ': []),',
+    from: 'http-request del-header x-forwarded- -m beg',
+    to: 'http-request del-header x-nothing- -m beg',
     witness: unit(`${PROXY}/requests.test.ts`, 'believes nothing that the client says of it'),
   },
   {

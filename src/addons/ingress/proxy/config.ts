@@ -59,6 +59,13 @@ const LOG_FORMAT = `'{${Object.entries(LOG_FIELDS)
   .map(([name, value]) => `"${name}":${value}`)
   .join(',')}}'`;
 
+const LOG_LINES = [
+  'log stdout len 8192 format raw local0 info',
+  `log-format ${LOG_FORMAT}`,
+  'http-request set-var(txn.method) method',
+  'http-request set-var(txn.version) req.ver',
+];
+
 const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
 
 function globalSection(settings: ProxySettings, paths: ProxyPaths): string[] {
@@ -86,6 +93,8 @@ function defaultsSection(settings: ProxySettings): string[] {
     'option dontlognull',
     // A request whose connection was kept meets its answer, and then the end.
     'option idle-close-on-response',
+    // Servers of the CGI family read X_Forwarded_For as X-Forwarded-For.
+    'option http-restrict-req-hdr-names delete',
     'option http-no-delay',
     `timeout connect ${connectSeconds}s`,
     `timeout queue ${connectSeconds}s`,
@@ -113,19 +122,15 @@ function binds(settings: ProxySettings, paths: ProxyPaths, hasIpv6: boolean): st
 
 /** Fields that say where a request came from. */
 function forwarding(trustedProxies: readonly string[]): string[] {
-  const from = "http-request del-header '(?i)^(x[-_]forwarded[-_].*|forwarded|x[-_]real[-_]ip)$' -m reg";
-  const isTrusted = trustedProxies.length > 0 ? `{ src ${trustedProxies.join(' ')} }` : undefined;
+  const hasTrusted = trustedProxies.length > 0;
   const ours = (name: string, value: string) =>
-    `http-request set-header ${name} ${value}${isTrusted ? ` if !${isTrusted} or !{ req.hdr(${name}) -m found }` : ''}`;
-  const acl = isTrusted ? [`acl trusted src ${trustedProxies.join(' ')}`] : [];
+    `http-request set-header ${name} ${value}${hasTrusted ? ` if !trusted or !{ req.hdr(${name}) -m found }` : ''}`;
   return [
-    ...acl,
-    ...(isTrusted
-      ? [`${from} if !trusted`, "http-request del-header '^(forwarded|x-real-ip)$' -m reg"]
-      : [from]),
-    'http-request set-var(txn.for) req.fhdr(x-forwarded-for)',
-    'http-request set-header X-Forwarded-For "%[var(txn.for)], %[src]" if { var(txn.for) -m found }',
-    'http-request set-header X-Forwarded-For %[src] if !{ var(txn.for) -m found }',
+    ...(hasTrusted ? [`acl trusted src ${trustedProxies.join(' ')}`] : []),
+    `http-request del-header x-forwarded- -m beg${hasTrusted ? ' if !trusted' : ''}`,
+    'http-request del-header forwarded',
+    'http-request del-header x-real-ip',
+    'http-request add-header X-Forwarded-For %[src]',
     ours('X-Forwarded-Host', '%[req.hdr(host)]'),
     ours('X-Forwarded-Port', '%[var(txn.port)]'),
     ours('X-Forwarded-Proto', '%[ssl_fc,iif(https,http)]'),
@@ -168,9 +173,7 @@ function frontend(settings: ProxySettings, paths: ProxyPaths, hasIpv6: boolean):
     ...(proxyProtocol && trustedProxies.length > 0
       ? [`tcp-request connection expect-proxy layer4 if { src ${trustedProxies.join(' ')} }`]
       : []),
-    ...(accessLog ? ['log stdout len 8192 format raw local0 info', `log-format ${LOG_FORMAT}`] : []),
-    'http-request set-var(txn.method) method',
-    'http-request set-var(txn.version) req.ver',
+    ...(accessLog ? LOG_LINES : []),
     'http-request set-var(txn.asked) req.hdr(host),host_only,lower,rtrim(.)',
     'http-request set-var(txn.port) req.hdr(host),port_only',
     'http-request set-var(txn.port) ssl_fc,iif(443,80) if { var(txn.port) -m int 0 }',
@@ -178,7 +181,9 @@ function frontend(settings: ProxySettings, paths: ProxyPaths, hasIpv6: boolean):
     "http-request set-var(txn.path) var(txn.path),lua.normalized_path if { path -m reg '[^A-Za-z0-9._~!$&()*+,;=:@/-]' }",
     ...refusals(settings.maxBodyBytes),
     'http-request lua.drop_listed if { req.hdr(connection) -m found }',
-    "http-request del-header '^(keep-alive|proxy-connection|proxy-authorization|http2-settings)$' -m reg",
+    ...['keep-alive', 'proxy-connection', 'proxy-authorization', 'http2-settings'].map(
+      (name) => `http-request del-header ${name}`,
+    ),
     ...forwarding(trustedProxies),
     'http-request set-var(txn.https) bool(true) if { req.hdr(x-forwarded-proto) -m str https }',
     'http-request set-var(txn.id) req.hdr(x-request-id) if { req.hdr(x-request-id) -m reg ^[A-Za-z0-9_-]{8,64}$ }',

@@ -8,6 +8,8 @@ import { endpoint, nobody, rawEndpoint, useProxy } from './testing/proxy.fixture
 
 const test = useProxy({ idleSeconds: 1, connectSeconds: 1, tunnelIdleSeconds: 1 });
 const limited = useProxy({ maxBodyBytes: 3_000_000 });
+const trusting = useProxy({ trustedProxies: ['127.0.0.0/8'] });
+const proxied = useProxy({ trustedProxies: ['127.0.0.0/8'], proxyProtocol: true });
 
 async function ask(host: string, options: RequestOptions = {}, body?: Buffer) {
   const sent = request({ host: '127.0.0.1', port: test.httpPort, agent: false, ...options });
@@ -85,6 +87,26 @@ describe('a request', () => {
       ...['x-forwarded-host', 'way:8443', 'x-forwarded-port', '8443', 'x-forwarded-proto', 'http'],
       ...['x-request-id', expect.stringMatching(/^[0-9a-f-]{36}$/)],
     ]);
+  });
+
+  it('of a trusted proxy keeps what that says, and gets its address added', async () => {
+    await trusting.route('way', [await echo()]);
+    const fields =
+      'X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Ssl: on\r\nX-Real-IP: 1.2.3.4\r\n';
+    const { text } = await trusting.raw(`GET / HTTP/1.1\r\nHost: way\r\nConnection: close\r\n${fields}\r\n`);
+    const seen: string[] = JSON.parse(/^x-seen: (.*)$/m.exec(text)?.[1] ?? '[]');
+    const told = seen.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${seen[at + 1]}`] : []));
+    expect(told.filter((field) => /^x-(forwarded|real)/.test(field))).toEqual([
+      ...['x-forwarded-for: 203.0.113.9', 'x-forwarded-proto: https', 'x-forwarded-ssl: on'],
+      ...['x-forwarded-for: 127.0.0.1', 'x-forwarded-host: way', 'x-forwarded-port: 80'],
+    ]);
+  });
+
+  it('of a trusted proxy that says the PROXY protocol comes from the client that it names', async () => {
+    await proxied.route('way', [await echo()]);
+    const head = 'PROXY TCP4 203.0.113.9 192.0.2.1 1234 80\r\n';
+    const { text } = await proxied.raw(`${head}GET / HTTP/1.1\r\nHost: way\r\nConnection: close\r\n\r\n`);
+    expect(text).toContain('"x-forwarded-for","203.0.113.9"');
   });
 
   it('longer than may be is 413, and 411 where its length is not said', async () => {
