@@ -1,4 +1,4 @@
-import { hostname, tmpdir } from 'node:os';
+import { hostname } from 'node:os';
 import { z } from 'zod';
 import { LIST, PORT, SWITCH } from './options.ts';
 
@@ -150,8 +150,10 @@ export const ingressProxyConfig = z.object({
   haproxy: z.string().default('haproxy').describe('Path of HAProxy'),
   directory: z
     .string()
-    .default(tmpdir())
-    .describe('Directory for the configuration and the keys of HAProxy; best in memory'),
+    .optional()
+    .describe(
+      'Directory, best in memory, whose folder haproxy gets configuration and keys; default: a temporary one',
+    ),
   workers: whole(0, 64, 0).describe('Threads of HAProxy; 0: one for each core, at most 8'),
   accessLog: SWITCH.default(true).describe('A line of JSON on standard output for each request'),
   trustedProxies: LIST.default([]).describe(

@@ -22,9 +22,10 @@ export function problemOfPair(pair: {
     return 'tls.key is no private key in PEM';
   }
   try {
-    createSecureContext({ cert, key });
+    // The level of Debian's OpenSSL, which HAProxy has: a key of 1,024 bits is too short, for instance.
+    createSecureContext({ cert, key, ciphers: 'DEFAULT@SECLEVEL=2' });
     return undefined;
   } catch {
-    return 'OpenSSL takes neither such a certificate nor such a key';
+    return 'OpenSSL refuses the certificate or the key, for example because the key is too short';
   }
 }

@@ -5,7 +5,7 @@ import type { Clock } from '#base/clock.ts';
 import { sleep } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { configFile, masterSocket, type ProxyPaths } from './locations.ts';
-import { ask } from './runtime-api.ts';
+import { ask, RELOAD_MS } from './runtime-api.ts';
 
 const START_MS = 30_000;
 const LOOK_AGAIN_MS = 20;
@@ -63,7 +63,7 @@ export async function startHaproxy(
   return {
     ended,
     async reload() {
-      const answer = await ask(master, 'reload');
+      const answer = await ask(master, 'reload', undefined, RELOAD_MS);
       if (!answer.startsWith('Success=1')) throw new Error(`haproxy refuses its configuration: ${answer}`);
     },
     drain: () => void child.kill('SIGUSR1'),

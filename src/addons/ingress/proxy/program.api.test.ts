@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, request, type ServerResponse } from 'node:http';
-import { networkInterfaces } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -25,6 +26,8 @@ const [host, className] = [`${test.namespace}.example`, `${test.namespace}-class
 let child: ChildProcess;
 let [http, https, probes] = [0, 0, 0];
 let stdout = '';
+let directory = '';
+const LEFT = 'haproxy/certificates/left.pem';
 const waiting: ServerResponse[] = [];
 const endpoint = createServer((asked, answer) => {
   if (asked.url === '/slow') waiting.push(answer);
@@ -54,6 +57,9 @@ beforeAll(async () => {
     ...{ spec: { ingressClassName: className, rules: [{ host, http: { paths } }] } },
   });
   [http = 0, https = 0, probes = 0] = await freePorts(3);
+  directory = await mkdtemp(join(tmpdir(), 'ingress-program-'));
+  await mkdir(join(directory, 'haproxy/certificates'), { recursive: true });
+  await writeFile(join(directory, LEFT), 'of a process that was killed');
   child = spawn(
     process.execPath,
     [
@@ -66,6 +72,7 @@ beforeAll(async () => {
         '--shed-seconds=5',
         '--drain-seconds=20',
       ],
+      `--directory=${directory}`,
       ...[`--http-port=${http}`, `--https-port=${https}`, `--probe-port=${probes}`],
       `--kubeconfig=${inject('kubeconfigPath')}`,
     ],
@@ -79,6 +86,7 @@ afterAll(async () => {
   child.kill('SIGKILL');
   endpoint.close();
   endpoint.closeAllConnections();
+  await rm(directory, { recursive: true, force: true });
   await test.client.delete(INGRESS_CLASSES, { namespace: '', name: className });
 });
 
@@ -109,6 +117,12 @@ it('serves once it is ready, and tells of it in log and metrics', async () => {
   await until(async () => (await ask(probes, '/metrics')).text).toMatch(
     /haproxy_backend_http_responses_total\{proxy="[^"]*_web_80",code="2xx"\} 1\n/,
   );
+});
+
+it('keeps its files to itself, and nothing of a process before it', async () => {
+  const { mode } = await stat(join(directory, 'haproxy/certificates/own.pem'));
+  expect(mode & 0o077).toBe(0);
+  expect(existsSync(join(directory, LEFT))).toBe(false);
 });
 
 it.each(['worker', 'master'])(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aborted } from '#base/abort.ts';
 import { sleep, systemClock } from '#base/clock.ts';
@@ -47,6 +47,15 @@ function settingsOf(config: IngressProxyConfig): ProxySettings {
   };
 }
 
+/** Makes the folder of HAProxy's files. Of what an earlier process left there, keys above all, nothing stays. */
+async function emptyFolder(directory: string | undefined): Promise<string> {
+  if (directory === undefined) return mkdtemp(join(tmpdir(), 'haproxy-'));
+  const folder = join(directory, 'haproxy');
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  return folder;
+}
+
 /** Wires the proxy of Ingresses: config → client → routes → HAProxy. Every replica serves; none writes to the API. */
 export async function ingressProxyProgram(config: IngressProxyConfig, log: Logger): Promise<Manager> {
   checkNetworks(config.trustedProxies);
@@ -58,8 +67,7 @@ export async function ingressProxyProgram(config: IngressProxyConfig, log: Logge
     qps: CALLS_PER_SECOND,
     observe: metrics.client(new URL(endpoint.url).host),
   });
-  // It holds keys. Another one each time: nothing of an earlier process is in it.
-  const folder = await mkdtemp(join(config.directory, 'haproxy-'));
+  const folder = await emptyFolder(config.directory);
   const own = await createServerCertificate(await createAuthority(), [OWN_NAME], []);
   const haproxy = createHaproxy({
     ...{ binary: config.haproxy, folder, settings: settingsOf(config), own, clock, log },
@@ -96,7 +104,8 @@ export async function ingressProxyProgram(config: IngressProxyConfig, log: Logge
       // Balancers learn of the end before HAProxy stops listening; routes follow changes until then.
       void aborted(signal).then(async () => {
         isDraining = true;
-        await haproxy.shed();
+        // It waits for changes under way, which may take longer.
+        void haproxy.shed();
         await sleep(config.shedSeconds * 1000);
         ending.abort(signal.reason);
       });

@@ -1,4 +1,3 @@
-import { createSecureContext } from 'node:tls';
 import { SECRETS, SERVICES, type Secret, type Service, secretText } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
 import {
@@ -30,16 +29,6 @@ import type { Certificates, Pair, Served } from './state.ts';
 
 /** Changes that come within this time are one. */
 const GATHER_MS = 10;
-
-/** Whether OpenSSL takes a pair at the level that HAProxy asks of it: a key of 1,024 bits is too short, for instance. */
-function isTaken(pair: Pair): boolean {
-  try {
-    createSecureContext({ ...pair, ciphers: 'DEFAULT@SECLEVEL=2' });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 export interface RouteKeeperDeps {
   client: Client;
@@ -88,8 +77,7 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
     if (!secret) return undefined;
     if (checked.has(secret)) return checked.get(secret);
     const [cert = '', key = ''] = [secretText(secret, 'tls.crt'), secretText(secret, 'tls.key')];
-    const pair =
-      problemOfPair({ cert, key }) === undefined && isTaken({ cert, key }) ? { cert, key } : undefined;
+    const pair = problemOfPair({ cert, key }) === undefined ? { cert, key } : undefined;
     checked.set(secret, pair);
     return pair;
   }

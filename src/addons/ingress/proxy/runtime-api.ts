@@ -3,17 +3,24 @@ import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 const ANSWER_MS = 10_000;
+/** Of a reload: 10,000 backends take some seconds. */
+export const RELOAD_MS = 60_000;
 
 /**
  * Sends one command to a socket of HAProxy, and returns what it answers, without spaces at the ends. `payload` is what
- * stands after `<<`. Rejects when nobody listens, or no answer comes within 10 s. The error never has the payload, which
+ * stands after `<<`. Rejects when nobody listens, or no answer comes in time. The error never has the payload, which
  * may be a key. Source: haproxy 3.0 management manual, 9.3.
  */
-export async function ask(socketPath: string, command: string, payload?: string): Promise<string> {
+export async function ask(
+  socketPath: string,
+  command: string,
+  payload?: string,
+  withinMs = ANSWER_MS,
+): Promise<string> {
   const socket = connect(socketPath);
   const timer = setTimeout(
-    () => socket.destroy(new Error(`haproxy did not answer "${command}" within ${ANSWER_MS / 1000} s`)),
-    ANSWER_MS,
+    () => socket.destroy(new Error(`haproxy did not answer "${command}" within ${withinMs / 1000} s`)),
+    withinMs,
   );
   try {
     await once(socket, 'connect');
