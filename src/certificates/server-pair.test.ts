@@ -1,7 +1,7 @@
 import { execa } from 'execa';
 import { expect, it } from 'vitest';
 import { createAuthority, createServerCertificate } from './certificates.ts';
-import { problemOfPair } from './server-pair.ts';
+import { plainPair, problemOfPair } from './server-pair.ts';
 
 it('a pair that servers can show has no problem', async () => {
   const pair = await createServerCertificate(await createAuthority(), ['a.example'], []);
@@ -15,4 +15,24 @@ it('a key that is too short for servers is one', async () => {
   ]);
   const [key, cert] = stdout.split(/(?=-----BEGIN CERTIFICATE-----)/);
   expect(problemOfPair({ cert, key })).toContain('too short');
+});
+
+it('of a pair with other things beside it only certificates and key remain', async () => {
+  const authority = await createAuthority();
+  const pair = await createServerCertificate(authority, ['a.example'], []);
+  const noisy = {
+    cert: `${authority.key}\n\nshow info\n${pair.cert}\n\n${authority.cert}`,
+    key: `\n${pair.key}\n\n`,
+  };
+  const plain = plainPair(noisy);
+  expect(plain.cert.match(/BEGIN/g)).toHaveLength(2);
+  expect(plain.cert + plain.key).not.toMatch(/\n\n|show info/);
+  expect(problemOfPair(noisy)).toBeUndefined();
+});
+
+it('a chain that is too long for HAProxy is a problem', async () => {
+  const pair = await createServerCertificate(await createAuthority(), ['a.example'], []);
+  expect(problemOfPair({ ...pair, cert: `${pair.cert}\n`.repeat(40) })).toContain(
+    'more than 15000 characters',
+  );
 });

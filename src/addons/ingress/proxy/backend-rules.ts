@@ -1,5 +1,6 @@
 import type { BackendRules } from '../routing/backends.ts';
 import { normalizedPath } from '../routing/paths.ts';
+import { sources } from './sources.ts';
 
 /** How many clients a backend with a limit of requests remembers. */
 const CLIENTS = '100k';
@@ -26,7 +27,7 @@ export function linesOf({ settings, rule }: BackendRules): string[] {
   const to = settings['rewrite-to'];
   return [
     ...(seconds === undefined ? [] : [`timeout server ${seconds}s`]),
-    ...(allowed ? [`http-request deny status 403 if !{ src ${allowed.join(' ')} }`] : []),
+    ...(allowed ? [...sources('allowed', allowed), 'http-request deny status 403 if !allowed'] : []),
     ...(rate === undefined
       ? []
       : [

@@ -93,8 +93,7 @@ export const changedMaps = (from: ProxyState, to: ProxyState): MapName[] =>
 export function payloadsOf(map: ReadonlyMap<string, string>): string[] {
   const payloads: string[] = [];
   let payload = '';
-  for (const [key, value] of map) {
-    const line = `${key} ${value}\n`;
+  for (const line of mapText(map).split(/(?<=\n)/)) {
     if (payload !== '' && payload.length + line.length > PAYLOAD_BYTES) {
       payloads.push(payload);
       payload = '';

@@ -8,8 +8,10 @@ import {
   type ProxyPaths,
   pemFile,
 } from './locations.ts';
+import { LOG_LINES } from './log-lines.ts';
 import { LUA } from './lua.ts';
 import type { ProxySettings } from './settings.ts';
+import { sources } from './sources.ts';
 import { MAP_NAMES, type MapName, type ProxyBackend, type ProxyState } from './state.ts';
 
 /** Header fields of one request: 16 KiB, and a KiB for those that the proxy adds. */
@@ -36,35 +38,6 @@ const SERVER_OPTIONS =
 /** The options of a server, in the file and in `add server`. */
 export const serverLine = ({ protocol }: ProxyBackend, address: string): string =>
   `${address} ${protocol === 'h2c' ? 'proto h2 ' : ''}${SERVER_OPTIONS}`;
-
-/** A line of JSON for each request, without its query, which may hold secrets. Source: haproxy 3.0 manual, 8.2.4. */
-const text = (expression: string) => `"%[${expression},json(utf8s)]"`;
-const LOG_FIELDS: Readonly<Record<string, string>> = {
-  time: '"%[accept_date(ms),ms_utime(%Y-%m-%dT%H:%M:%S.%3NZ)]"',
-  method: text('var(txn.method)'),
-  host: text('var(txn.asked)'),
-  path: text('var(txn.path)'),
-  version: text('var(txn.version)'),
-  client: text('src'),
-  status: '%ST',
-  backend: text('var(txn.backend)'),
-  endpoint: '"%si:%sp"',
-  bytesIn: '%U',
-  bytesOut: '%B',
-  tls: '%[ssl_fc,iif(true,false)]',
-  ms: '%Ta',
-  requestId: text('var(txn.id)'),
-};
-const LOG_FORMAT = `'{${Object.entries(LOG_FIELDS)
-  .map(([name, value]) => `"${name}":${value}`)
-  .join(',')}}'`;
-
-const LOG_LINES = [
-  'log stdout len 8192 format raw local0 info',
-  `log-format ${LOG_FORMAT}`,
-  'http-request set-var(txn.method) method',
-  'http-request set-var(txn.version) req.ver',
-];
 
 const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
 
@@ -126,7 +99,7 @@ function forwarding(trustedProxies: readonly string[]): string[] {
   const ours = (name: string, value: string) =>
     `http-request set-header ${name} ${value}${hasTrusted ? ` if !trusted or !{ req.hdr(${name}) -m found }` : ''}`;
   return [
-    ...(hasTrusted ? [`acl trusted src ${trustedProxies.join(' ')}`] : []),
+    ...(hasTrusted ? ['acl trusted var(sess.trusted) -m found'] : []),
     `http-request del-header x-forwarded- -m beg${hasTrusted ? ' if !trusted' : ''}`,
     'http-request del-header forwarded',
     'http-request del-header x-real-ip',
@@ -170,8 +143,13 @@ function frontend(settings: ProxySettings, paths: ProxyPaths, hasIpv6: boolean):
   const { trustedProxies, proxyProtocol, accessLog } = settings;
   return [
     ...binds(settings, paths, hasIpv6),
+    ...sources('trusted_peer', trustedProxies),
+    // Before the PROXY protocol names another address.
+    ...(trustedProxies.length > 0
+      ? ['tcp-request connection set-var(sess.trusted) bool(true) if trusted_peer']
+      : []),
     ...(proxyProtocol && trustedProxies.length > 0
-      ? [`tcp-request connection expect-proxy layer4 if { src ${trustedProxies.join(' ')} }`]
+      ? ['tcp-request connection expect-proxy layer4 if trusted_peer']
       : []),
     ...(accessLog ? LOG_LINES : []),
     'http-request set-var(txn.asked) req.hdr(host),host_only,lower,rtrim(.)',
@@ -221,8 +199,14 @@ function configOf(state: ProxyState, settings: ProxySettings, paths: ProxyPaths,
   ].join('\n');
 }
 
+/** HAProxy reads a map by pieces of a buffer: the rest of a longer line would be an entry of its own. */
+const MAX_LINE = 8_192;
+
 export const mapText = (map: ReadonlyMap<string, string>): string =>
-  [...map].map(([key, value]) => `${key} ${value}\n`).join('');
+  [...map]
+    .map(([key, value]) => `${key} ${value}\n`)
+    .filter((line) => line.length <= MAX_LINE)
+    .join('');
 
 /** Certificates with the hosts that they are shown for. Source: haproxy 3.0 management manual, crt-list. */
 export const crtListLine = (paths: ProxyPaths, host: string, pem: string): string =>

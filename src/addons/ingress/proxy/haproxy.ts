@@ -6,15 +6,19 @@ import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { type Command, changedMaps, commandsFor, mapCommands, needsReload } from './changes.ts';
 import { filesOf } from './config.ts';
-import { flagsFile, mapFile, type ProxyPaths, pemFile } from './locations.ts';
+import { configFile, flagsFile, mapFile, type ProxyPaths } from './locations.ts';
 import { type HaproxyProcess, problemOfConfig, startHaproxy } from './process.ts';
+import { createRefused } from './refused.ts';
 import { ask } from './runtime-api.ts';
 import type { ProxySettings } from './settings.ts';
-import { OWN_PEM, type Pair, type ProxyState, type Served, stateOf } from './state.ts';
+import { type Pair, type ProxyState, type Served, stateOf } from './state.ts';
 
 /** Reloads come at least this far apart: each leaves a process behind while connections last. */
 const RELOAD_APART_MS = 500;
 const AGAIN_MS = 1_000;
+const AGAIN_MOST_MS = 30_000;
+/** Letters of what HAProxy says that a log gets. */
+const MOST_SAID = 2_000;
 
 export interface HaproxyOptions {
   /** Path or name of the program. */
@@ -52,43 +56,47 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
   let isShedding = false;
   let lastReloadMs = Number.NEGATIVE_INFINITY;
   let work: Promise<void> = Promise.resolve();
-  /** PEMs that HAProxy refused, by file name. */
-  const refused = new Map<string, string>();
+  let failures = 0;
+  /** Ends the pause after a failure. */
+  let pause = new AbortController();
+  const refused = createRefused();
 
   function pathsOf(at: number): ProxyPaths {
     return { folder, adminSocket: `${folder}/admin-${at}.sock` };
   }
 
-  async function write(state: ProxyState): Promise<void> {
-    generation += 1;
-    paths = pathsOf(generation);
-    const files = filesOf(state, settings, paths, hasIpv6);
+  /** Writes all files; returns haproxy.cfg. */
+  async function write(state: ProxyState, into: ProxyPaths): Promise<string> {
+    const files = filesOf(state, settings, into, hasIpv6);
     await mkdir(`${folder}/certificates`, { recursive: true, mode: 0o700 });
     for (const [path, text] of files) await replace(path, text);
     const kept = new Set([...files.keys()].map((path) => basename(path)));
     for (const name of await readdir(`${folder}/certificates`))
       if (!kept.has(name)) await rm(`${folder}/certificates/${name}`);
-    if (isShedding) await replace(flagsFile(paths), 'shed yes\n');
+    if (isShedding) await replace(flagsFile(into), 'shed yes\n');
+    return files.get(configFile(into)) ?? '';
   }
 
-  /** Writes files that HAProxy takes; a certificate that it refuses is left out, and its hosts are shown our own. */
-  async function writeGood(state: ProxyState): Promise<ProxyState> {
-    const usable = withoutPems(state, refused);
-    await write(usable);
-    const problem = await problemOfConfig(binary, paths);
-    if (problem === undefined) return usable;
-    const named = [...usable.pems.keys()].filter(
-      (name) => name !== OWN_PEM && problem.includes(pemFile(paths, name)),
-    );
-    if (named.length === 0) throw new Error(`haproxy refuses its configuration: ${problem}`);
-    for (const name of named) refused.set(name, usable.pems.get(name) ?? '');
-    log.error({ certificates: named }, 'haproxy refuses these certificates');
-    return writeGood(state);
+  /** Writes files that HAProxy takes, without what it refuses. Throws where that is nothing of an object. */
+  async function writeGood(state: ProxyState): Promise<{ usable: ProxyState; written: ProxyPaths }> {
+    generation += 1;
+    const written = pathsOf(generation);
+    for (;;) {
+      const usable = refused.without(state);
+      const config = await write(usable, written);
+      const problem = await problemOfConfig(binary, written);
+      if (problem === undefined) return { usable, written };
+      const named = refused.learn(usable, config, problem, written);
+      if (named.length === 0)
+        throw new Error(`haproxy refuses its configuration: ${problem.slice(0, MOST_SAID)}`);
+      log.error({ refused: named }, 'haproxy refuses these; all others are served');
+    }
   }
 
   async function begin(state: ProxyState): Promise<void> {
-    const usable = await writeGood(state);
-    const started = await startHaproxy(binary, paths, { clock, log });
+    const { usable, written } = await writeGood(state);
+    const started = await startHaproxy(binary, written, { clock, log });
+    paths = written;
     child = started;
     running = usable;
     void started.ended.then(() => {
@@ -96,15 +104,18 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
       if (isClosing) return;
       log.error({}, 'haproxy ended; another one takes its place');
       running = undefined;
-      catchUp();
+      clock.after(AGAIN_MS, () => void catchUp());
     });
   }
 
   async function reload(state: ProxyState, there: HaproxyProcess): Promise<void> {
     await sleep(Math.max(0, lastReloadMs + RELOAD_APART_MS - clock.monotonicMs()), undefined, clock);
     const before = paths;
-    const usable = await writeGood(state);
+    const { usable, written } = await writeGood(state);
+    // Until it says so, nobody knows which files it serves.
+    running = undefined;
     await there.reload();
+    paths = written;
     lastReloadMs = clock.monotonicMs();
     running = usable;
     await rm(before.adminSocket, { force: true });
@@ -132,7 +143,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
 
   async function bring(target: ProxyState): Promise<void> {
     if (!child) return begin(target);
-    const usable = withoutPems(target, refused);
+    const usable = refused.without(target);
     if (running && !needsReload(running, usable)) {
       try {
         return await change(running, usable);
@@ -152,9 +163,14 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
         try {
           await bring(target);
           done = target;
+          failures = 0;
         } catch (error) {
           log.error({ error: messageOf(error) }, 'haproxy does not serve the newest routes; trying again');
-          await sleep(AGAIN_MS, undefined, clock);
+          pause = new AbortController();
+          const ms = Math.min(AGAIN_MOST_MS, AGAIN_MS * 2 ** failures);
+          failures += 1;
+          // A change, or the end, is reason to try at once.
+          await sleep(ms, pause.signal, clock).catch(() => {});
         }
       }
     });
@@ -164,21 +180,20 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
   return {
     apply(served) {
       wanted = stateOf(served, own);
+      pause.abort();
       return catchUp();
     },
-    shed() {
+    async shed() {
       isShedding = true;
-      work = work.then(() =>
-        child
-          ? run({ command: `add map ${flagsFile(paths)} shed yes`, takes: /^$/ }).catch((error: unknown) =>
-              log.error({ error: messageOf(error) }, 'haproxy keeps connections'),
-            )
-          : undefined,
+      // Not behind changes, which may fail again and again.
+      if (!child) return;
+      await run({ command: `add map ${flagsFile(paths)} shed yes`, takes: /^$/ }).catch((error: unknown) =>
+        log.error({ error: messageOf(error) }, 'haproxy keeps connections'),
       );
-      return work;
     },
     async close(signal) {
       isClosing = true;
+      pause.abort();
       await work;
       const there = child;
       if (!there) return;
@@ -198,17 +213,6 @@ async function replace(path: string, text: string): Promise<void> {
   const aside = `${dirname(path)}/.${basename(path)}.new`;
   await writeFile(aside, text, { mode: 0o600 });
   await rename(aside, path);
-}
-
-function withoutPems(state: ProxyState, refused: ReadonlyMap<string, string>): ProxyState {
-  const isRefused = (name: string) => refused.get(name) === state.pems.get(name);
-  const bad = new Set([...refused.keys()].filter((name) => state.pems.has(name) && isRefused(name)));
-  if (bad.size === 0) return state;
-  return {
-    ...state,
-    pems: new Map([...state.pems].filter(([name]) => !bad.has(name))),
-    shown: new Map([...state.shown].map(([host, pem]) => [host, bad.has(pem) ? OWN_PEM : pem])),
-  };
 }
 
 /** What HAProxy has after commands: backends and certificates that nobody names any more stay until a reload. */

@@ -25,6 +25,8 @@ export function observeIngress(registry: Registry, socketPath: string, keeper: P
 async function metricsOf(registry: Registry, socketPath: string): Promise<string> {
   const signal = AbortSignal.timeout(SCRAPE_MS);
   const asked = request({ socketPath, path: '/metrics', agent: false, signal }).end();
+  // A scrape that breaks off in its body ends no program.
+  asked.on('error', () => {});
   const [answer] = await once(asked, 'response');
   return `${await registry.metrics()}${await buffer(answer)}`;
 }

@@ -84,6 +84,8 @@ const answers = (paths: ProxyPaths): Promise<boolean> =>
 export async function problemOfConfig(binary: string, paths: ProxyPaths): Promise<string | undefined> {
   const child: ChildProcess = spawn(binary, ['-c', '-f', configFile(paths)], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: START_MS,
+    killSignal: 'SIGKILL',
   });
   let said = '';
   child.stderr?.on('data', (text) => {

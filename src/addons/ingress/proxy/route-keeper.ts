@@ -10,7 +10,7 @@ import {
 } from '#api/networking.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { problemOfPair } from '#certificates/server-pair.ts';
+import { plainPair, problemOfPair } from '#certificates/server-pair.ts';
 import { createInformer, type Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { shownFor } from '../routing/claims.ts';
@@ -77,7 +77,7 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
     if (!secret) return undefined;
     if (checked.has(secret)) return checked.get(secret);
     const [cert = '', key = ''] = [secretText(secret, 'tls.crt'), secretText(secret, 'tls.key')];
-    const pair = problemOfPair({ cert, key }) === undefined ? { cert, key } : undefined;
+    const pair = problemOfPair({ cert, key }) === undefined ? plainPair({ cert, key }) : undefined;
     checked.set(secret, pair);
     return pair;
   }

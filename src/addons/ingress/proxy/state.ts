@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { Backend, Protocol } from '../routing/backends.ts';
 import type { Routes } from '../routing/compile.ts';
 import { ANY_HOST } from '../routing/hosts.ts';
@@ -64,12 +65,22 @@ export function nameOf(id: string): string {
   return `${plain}_${createHash('sha256').update(id.slice(at)).digest('hex').slice(0, 12)}`;
 }
 
+/** A name of a Secret may be longer than that of a file; its namespace, 63 letters at most, is whole. */
+const pemName = (name: string): string =>
+  `${nameOf(name).slice(0, 100)}-${createHash('sha256').update(name).digest('hex').slice(0, 16)}.pem`;
+
 const pemOf = ({ cert, key }: Pair): string => `${cert.trim()}\n${key.trim()}\n`;
+
+/** The API takes addresses such as 10.0.0.08, which HAProxy would look up by DNS, and then refuse all of its configuration. */
+function isPlain(endpoint: string): boolean {
+  const [, address = '', port = ''] = /^\[?([0-9A-Fa-f:.]+?)\]?:(\d{1,5})$/.exec(endpoint) ?? [];
+  return isIP(address) !== 0 && Number(port) > 0 && Number(port) < 65_536;
+}
 
 const serverName = (address: string): string => address.replaceAll(/[[\]]/g, '');
 
 function backendOf({ protocol, endpoints, rules }: Backend): ProxyBackend {
-  const servers = new Map(endpoints.map((address) => [serverName(address), address]));
+  const servers = new Map(endpoints.filter(isPlain).map((address) => [serverName(address), address]));
   return { protocol, servers, lines: rules ? linesOf(rules) : [] };
 }
 
@@ -91,7 +102,7 @@ export function stateOf({ routes, certificates }: Served, own: Pair): ProxyState
     if (otherwise !== undefined) maps.prefix.set(`${host}|`, nameOf(otherwise));
   }
   const pems = new Map([[OWN_PEM, pemOf(own)]]);
-  for (const [name, pair] of certificates.pairs) pems.set(`${nameOf(name)}.pem`, pemOf(pair));
+  for (const [name, pair] of certificates.pairs) pems.set(pemName(name), pemOf(pair));
   const shown = new Map([
     // HAProxy shows the first one to a client that names no host, or another one.
     [OTHER_HOSTS, OWN_PEM],
@@ -99,7 +110,7 @@ export function stateOf({ routes, certificates }: Served, own: Pair): ProxyState
   ]);
   for (const [host, name] of certificates.hosts) {
     const isThere = name !== null && certificates.pairs.has(name);
-    shown.set(host === ANY_HOST ? OTHER_HOSTS : host, isThere ? `${nameOf(name)}.pem` : OWN_PEM);
+    shown.set(host === ANY_HOST ? OTHER_HOSTS : host, isThere ? pemName(name) : OWN_PEM);
   }
   return {
     backends: new Map([...routes.backends].map(([id, backend]) => [nameOf(id), backendOf(backend)])),

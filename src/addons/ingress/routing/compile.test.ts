@@ -307,6 +307,11 @@ describe('a certificate', () => {
   });
 });
 
+it('a path is as long as it is encoded', () => {
+  const { find, told } = compiled([ingress('i', { rules: [rule('h', 'web', `/${'ü'.repeat(1_000)}`)] })]);
+  expect([find('h', '/'), told]).toEqual([undefined, ['i PathTooLong']]);
+});
+
 describe('annotations of an Ingress', () => {
   const annotated = (name: string, path: string, annotation: string, value: string) => {
     const made = ingress(name, { rules: [rule('h', 'web', path)] });

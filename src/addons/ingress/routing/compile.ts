@@ -94,12 +94,13 @@ export function compileRoutes(world: RoutingWorld): Compiled {
       if (!there) continue;
       // A rule without paths leads all of its host to the default backend.
       for (const { path = '/', pathType, backend: asked } of http?.paths ?? []) {
-        if (isTooLong(path)) {
-          const message = `path "${path.slice(0, 64)}…" of host "${host}" has more than ${MAX_PATH} characters, or ${MAX_ELEMENTS} elements`;
+        const compared = normalizedPath(path);
+        // As HAProxy has it: a letter beyond ASCII is up to nine characters there.
+        if (isTooLong(compared)) {
+          const message = `path "${path.slice(0, 64)}…" of host "${host}" has more than ${MAX_PATH} characters, encoded, or ${MAX_ELEMENTS} elements`;
           refuse('PathTooLong', message);
           continue;
         }
-        const compared = normalizedPath(path);
         if (isUnsafePath(compared)) {
           const message = `path "${path}" of host "${host}" has a "." or ".." element, a backslash or a NUL; requests with one are refused`;
           refuse('PathUnsafe', message);
