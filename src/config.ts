@@ -152,7 +152,7 @@ export const ingressProxyConfig = z.object({
     .string()
     .optional()
     .describe(
-      'Directory, best in memory, whose folder haproxy gets configuration and keys; default: a temporary one',
+      'Directory, best in memory, for the folder matryoshka-ingress with configuration and keys; default: a temporary one',
     ),
   workers: whole(0, 64, 0).describe('Threads of HAProxy; 0: one for each core, at most 8'),
   accessLog: SWITCH.default(true).describe('A line of JSON on standard output for each request'),
@@ -162,7 +162,12 @@ export const ingressProxyConfig = z.object({
   proxyProtocol: SWITCH.default(false).describe(
     'Whether connections from --trusted-proxies begin with the PROXY protocol',
   ),
-  maxBodyBytes: z.coerce.number().int().min(0).default(0).describe('Longest body of a request; 0: any'),
+  maxBodyBytes: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Longest body of a request in bytes; 0: no limit'),
   idleSeconds: whole(1, 86_400, 60).describe('Longest time without a byte of a request or answer under way'),
   tunnelIdleSeconds: whole(1, 86_400, 3_600).describe('Longest time without a byte of a WebSocket'),
   shedSeconds: whole(0, 300, 5).describe(

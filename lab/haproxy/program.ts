@@ -8,8 +8,8 @@ import { type Say, sayOnStderr } from '../artifacts/progress.ts';
 import { ensureDocker } from '../hosts/daemon.ts';
 
 /**
- * Returns the path of a HAProxy that is the one of our images, whatever Debian this machine has: it runs with the libraries
- * of its own layer. Builds it where it is not there, which takes minutes.
+ * Returns the path of the HAProxy of our images. It runs on any Debian, with the libraries of its layer. Builds it if it is
+ * missing, which takes minutes.
  */
 export async function haproxyProgram(say: Say = sayOnStderr): Promise<string> {
   const folder = join(binariesDir, `haproxy-${await layerStamp('haproxy')}`);
@@ -19,7 +19,7 @@ export async function haproxyProgram(say: Say = sayOnStderr): Promise<string> {
   const layer = await debianLayer('haproxy', say);
   const aside = `${folder}.${process.pid}`;
   await mkdir(aside, { recursive: true });
-  await execa('tar', ['-xf', layer, '-C', aside]);
+  await execa('tar', ['-xf', layer, '-C', aside], { timeout: 60_000 });
   // The master starts itself anew by its name at each reload.
   const run = [
     `'${folder}/usr/lib64/ld-linux-x86-64.so.2' --library-path '${folder}/usr/lib/x86_64-linux-gnu'`,

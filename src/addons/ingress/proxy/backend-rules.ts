@@ -17,6 +17,12 @@ function rewriting(to: string, { path, match }: { path: string; match: 'exact' |
   ];
 }
 
+/** Refuses longer bodies, and over HTTP/1.1 those without a length. */
+export const bodyLimit = (bytes: number): string[] => [
+  `http-request deny status 413 if { req.hdr_val(content-length) gt ${bytes} }`,
+  'http-request deny status 411 if { req.hdr(transfer-encoding) -m found }',
+];
+
 /** Lines of a backend whose requests are served by settings of an Ingress. All values are checked (routing/settings.ts). */
 export function linesOf({ settings, rule }: BackendRules): string[] {
   const allowed = settings['allow-from'];
@@ -40,12 +46,7 @@ export function linesOf({ settings, rule }: BackendRules): string[] {
           'http-request redirect code 308 location "https://%[var(txn.asked)]%[pathq]" if !{ var(txn.https) -m found }',
         ]
       : []),
-    ...(most === undefined
-      ? []
-      : [
-          `http-request deny status 413 if { req.hdr_val(content-length) gt ${most} }`,
-          'http-request deny status 411 if { req.hdr(transfer-encoding) -m found }',
-        ]),
+    ...(most === undefined ? [] : bodyLimit(most)),
     ...(to === undefined || rule === undefined ? [] : rewriting(to, rule)),
     ...(hsts === undefined
       ? []

@@ -45,8 +45,8 @@ describe('HAProxy is reloaded', () => {
       state({ 'ns/a:80': {} }, shown({ h: 'ns/o' }, 'ns/o')),
       true,
     ],
-    ['for a host that shows none any more', state({ 'ns/a:80': {} }), true],
-    ['not for a backend that nobody asks for any more', state({}, shown({ h: 'ns/tls' }, 'ns/tls')), false],
+    ['for a host without its certificate', state({ 'ns/a:80': {} }), true],
+    ['not for a backend that is removed', state({}, shown({ h: 'ns/tls' }, 'ns/tls')), false],
     [
       'not for endpoints, rules and one more certificate',
       state(

@@ -1,3 +1,4 @@
+import { bodyLimit } from './backend-rules.ts';
 import {
   configFile,
   crtListFile,
@@ -116,12 +117,7 @@ function refusals(maxBodyBytes: number): string[] {
     'http-request deny status 400 if !{ req.hdr(host) -m found } { req.ver 1.1 }',
     'http-request deny status 501 if { method CONNECT }',
     `http-request deny status 400 if { var(txn.path) -m reg ${UNSAFE_PATH} }`,
-    ...(maxBodyBytes > 0
-      ? [
-          `http-request deny status 413 if { req.hdr_val(content-length) gt ${maxBodyBytes} }`,
-          'http-request deny status 411 if { req.hdr(transfer-encoding) -m found } !{ req.hdr(content-length) -m found }',
-        ]
-      : []),
+    ...(maxBodyBytes > 0 ? bodyLimit(maxBodyBytes) : []),
   ];
 }
 
@@ -208,7 +204,7 @@ export const mapText = (map: ReadonlyMap<string, string>): string =>
     .filter((line) => line.length <= MAX_LINE)
     .join('');
 
-/** Certificates with the hosts that they are shown for. Source: haproxy 3.0 management manual, crt-list. */
+/** Returns the line that shows a certificate for a host. Source: haproxy 3.0 management manual, crt-list. */
 export const crtListLine = (paths: ProxyPaths, host: string, pem: string): string =>
   `${pemFile(paths, pem)} ${host}`;
 

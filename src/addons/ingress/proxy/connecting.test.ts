@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { createServer as createH2Server } from 'node:http2';
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { endpoint, nobody, portOf, useProxy } from './testing/proxy.fixture.ts';
+import { closedPort, endpoint, portOf, useProxy } from './testing/proxy.fixture.ts';
 
 /** So little beside the time without a byte that a test would not see the end of that. */
 const test = useProxy({ connectSeconds: 1 });
@@ -45,7 +45,7 @@ it.each([
 ] as const)(
   'over %s an endpoint that takes no connection in time is passed over, and gets no request until it does; the last one is 503',
   async (protocol, alive) => {
-    await test.route('dead', [await nobody()], { protocol });
+    await test.route('dead', [await closedPort()], { protocol });
     expect(await statusOf('dead')).toBe('503');
     await test.route('deaf', [await deaf()], { protocol });
     expect(await statusOf('deaf')).toBe('503');
@@ -60,7 +60,7 @@ it.each([
 );
 
 it('an endpoint is used again soon after it takes connections', async () => {
-  const where = await nobody();
+  const where = await closedPort();
   await test.route('back', [where]);
   expect(await statusOf('back')).toBe('503');
   const server = createServer((_asked, answer) => answer.end()).listen(

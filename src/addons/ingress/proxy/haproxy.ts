@@ -23,10 +23,10 @@ const MOST_SAID = 2_000;
 export interface HaproxyOptions {
   /** Path or name of the program. */
   binary: string;
-  /** Of its own: files in it are replaced. It holds keys, so it is to be in memory. */
+  /** Folder of this HAProxy alone. It holds keys, so it should be in memory. */
   folder: string;
   settings: ProxySettings;
-  /** What clients see whose host has no certificate. */
+  /** Certificate for hosts that have none. */
   own: Pair;
   clock: Clock;
   log: Logger;
@@ -38,7 +38,7 @@ export interface Haproxy {
   apply(served: Served): Promise<void>;
   /** From now on each answer is the last of its connection. */
   shed(): Promise<void>;
-  /** Lets nobody in, and resolves when the last request is answered, or when `signal` ends them. */
+  /** Closes the listeners. Resolves when the last request is answered, or after `signal` has ended them. */
   close(signal: AbortSignal): Promise<void>;
   isServing(): boolean;
 }
@@ -49,7 +49,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
   let generation = 0;
   let paths: ProxyPaths = pathsOf(generation);
   let child: HaproxyProcess | undefined;
-  /** What the process serves; undefined where that is not known. */
+  /** What the process serves; undefined if that is not known. */
   let running: ProxyState | undefined;
   let wanted: ProxyState | undefined;
   let isClosing = false;
@@ -77,7 +77,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
     return files.get(configFile(into)) ?? '';
   }
 
-  /** Writes files that HAProxy takes, without what it refuses. Throws where that is nothing of an object. */
+  /** Writes files that HAProxy accepts, without the objects that it refuses. Throws if it refuses anything else. */
   async function writeGood(state: ProxyState): Promise<{ usable: ProxyState; written: ProxyPaths }> {
     generation += 1;
     const written = pathsOf(generation);
@@ -112,7 +112,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
     await sleep(Math.max(0, lastReloadMs + RELOAD_APART_MS - clock.monotonicMs()), undefined, clock);
     const before = paths;
     const { usable, written } = await writeGood(state);
-    // Until it says so, nobody knows which files it serves.
+    // If the answer is lost, HAProxy may serve either state.
     running = undefined;
     await there.reload();
     paths = written;
@@ -123,7 +123,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
 
   async function run({ command, payload, takes }: Command): Promise<void> {
     const answer = await ask(paths.adminSocket, command, payload);
-    // What it says of a certificate may have parts of the key.
+    // The answer to a certificate may contain parts of the key.
     if (!takes.test(answer))
       throw new Error(
         `haproxy did not take "${command}"${command.startsWith('set ssl cert') ? '' : `: ${answer.slice(0, 200)}`}`,
@@ -215,7 +215,7 @@ async function replace(path: string, text: string): Promise<void> {
   await rename(aside, path);
 }
 
-/** What HAProxy has after commands: backends and certificates that nobody names any more stay until a reload. */
+/** Returns what HAProxy has after commands. Unused backends and certificates stay until a reload. */
 function merged(from: ProxyState, to: ProxyState): ProxyState {
   const gone = [...from.backends]
     .filter(([name]) => !to.backends.has(name))

@@ -5,7 +5,8 @@
  */
 export const LUA = `
 core.register_converters("normalized_path", function(path)
-  return (path:gsub("%%(%x%x)", function(hex)
+  return (path:gsub("%%(%x?%x?)", function(hex)
+    if #hex < 2 then return "%25" .. hex end
     local character = string.char(tonumber(hex, 16))
     if character:match("[%w%-%._~]") then return character end
     return "%" .. hex:upper()

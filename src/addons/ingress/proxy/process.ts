@@ -16,7 +16,7 @@ export interface HaproxyProcess {
   readonly ended: Promise<void>;
   /** Takes up haproxy.cfg; connections that are open go on in the process before. Rejects with what HAProxy says. */
   reload(): Promise<void>;
-  /** Lets nobody in any more, and ends when the last request is answered. */
+  /** Closes the listeners; the process ends when the last request is answered. */
   drain(): void;
   kill(): void;
 }
@@ -28,7 +28,7 @@ export async function startHaproxy(
   { clock, log }: { clock: Clock; log: Logger },
 ): Promise<HaproxyProcess> {
   const master = masterSocket(paths);
-  // It must not outlive this process, however that ends.
+  // The kernel ends it with this process, also after a SIGKILL.
   const args = ['--pdeathsig=TERM', binary, '-W', '-db', '-S', `${master},mode,600`, '-f', configFile(paths)];
   const child = spawn('setpriv', args, { stdio: ['ignore', 'inherit', 'pipe'] });
   let isEnding = false;
@@ -36,7 +36,7 @@ export async function startHaproxy(
   createInterface({ input: child.stderr }).on('line', (line) => {
     said.push(line);
     said.splice(0, said.length - 20);
-    // A Service without endpoints is no fault of the proxy.
+    // HAProxy also alerts when a Service has no endpoints.
     if (line.includes('[ALERT]') && !isEnding && !line.includes('has no server available'))
       log.error({ line }, 'haproxy says');
     else log.debug({ line }, 'haproxy says');

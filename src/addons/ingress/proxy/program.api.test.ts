@@ -27,7 +27,7 @@ let child: ChildProcess;
 let [http, https, probes] = [0, 0, 0];
 let stdout = '';
 let directory = '';
-const LEFT = 'haproxy/certificates/left.pem';
+const LEFT = 'matryoshka-ingress/certificates/left.pem';
 const waiting: ServerResponse[] = [];
 const endpoint = createServer((asked, answer) => {
   if (asked.url === '/slow') waiting.push(answer);
@@ -58,7 +58,7 @@ beforeAll(async () => {
   });
   [http = 0, https = 0, probes = 0] = await freePorts(3);
   directory = await mkdtemp(join(tmpdir(), 'ingress-program-'));
-  await mkdir(join(directory, 'haproxy/certificates'), { recursive: true });
+  await mkdir(join(directory, 'matryoshka-ingress/certificates'), { recursive: true });
   await writeFile(join(directory, LEFT), 'of a process that was killed');
   child = spawn(
     process.execPath,
@@ -120,7 +120,7 @@ it('serves once it is ready, and tells of it in log and metrics', async () => {
 });
 
 it('keeps its files to itself, and nothing of a process before it', async () => {
-  const { mode } = await stat(join(directory, 'haproxy/certificates/own.pem'));
+  const { mode } = await stat(join(directory, 'matryoshka-ingress/certificates/own.pem'));
   expect(mode & 0o077).toBe(0);
   expect(existsSync(join(directory, LEFT))).toBe(false);
 });

@@ -18,13 +18,11 @@ import { metricsSocket } from './locations.ts';
 import { observeIngress } from './metrics.ts';
 import { createRouteKeeper } from './route-keeper.ts';
 import { CONNECTIONS_PER_THREAD, DEFAULT_SETTINGS, type ProxySettings } from './settings.ts';
-import type { Served } from './state.ts';
+import { OWN_HOST, type Served } from './state.ts';
 import { checkNetworks } from './trusted-proxies.ts';
 
 const CALLS_PER_SECOND = 50;
 const MAX_THREADS = 8;
-/** Name of the certificate for hosts that have none. */
-const OWN_NAME = 'ingress.invalid';
 
 /** Of files and sockets: HAProxy needs two for a connection, and some for itself. */
 const OWN_FILES = 1_000;
@@ -47,10 +45,11 @@ function settingsOf(config: IngressProxyConfig): ProxySettings {
   };
 }
 
-/** Makes the folder of HAProxy's files. Of what an earlier process left there, keys above all, nothing stays. */
+/** Makes the folder of HAProxy's files. Removes what an earlier process left in it, such as keys. */
 async function emptyFolder(directory: string | undefined): Promise<string> {
   if (directory === undefined) return mkdtemp(join(tmpdir(), 'haproxy-'));
-  const folder = join(directory, 'haproxy');
+  // Not "haproxy": Debian has such folders in /etc, /run and /var/lib.
+  const folder = join(directory, 'matryoshka-ingress');
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
   return folder;
@@ -68,7 +67,7 @@ export async function ingressProxyProgram(config: IngressProxyConfig, log: Logge
     observe: metrics.client(new URL(endpoint.url).host),
   });
   const folder = await emptyFolder(config.directory);
-  const own = await createServerCertificate(await createAuthority(), [OWN_NAME], []);
+  const own = await createServerCertificate(await createAuthority(), [OWN_HOST], []);
   const haproxy = createHaproxy({
     ...{ binary: config.haproxy, folder, settings: settingsOf(config), own, clock, log },
   });

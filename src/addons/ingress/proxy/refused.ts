@@ -1,18 +1,18 @@
 import { configFile, type ProxyPaths, pemFile } from './locations.ts';
 import { OWN_PEM, type ProxyBackend, type ProxyState } from './state.ts';
 
-/** What HAProxy does not take, so that one object holds up no other's changes. */
+/** The objects that HAProxy refuses, so that one of them holds up no other's changes. */
 export interface Refused {
   /** The state without it: hosts are shown the proxy's own certificate, backends answer 503. */
   without(state: ProxyState): ProxyState;
-  /** Finds in `problem`, which HAProxy says of `config`, what it is; returns the names, none where it is nothing of `state`. */
+  /** Remembers the objects of `state` that `problem`, HAProxy's complaint about `config`, names. Returns their names. */
   learn(state: ProxyState, config: string, problem: string, paths: ProxyPaths): string[];
 }
 
 const contentOf = ({ protocol, lines, servers }: ProxyBackend): string =>
   JSON.stringify([protocol, lines, [...servers]]);
 
-/** The section of each line, `backend NAME`. */
+/** Returns the name of the backend whose section a line is in. */
 function backendAt(config: readonly string[], line: number): string | undefined {
   for (let at = Math.min(line, config.length) - 1; at >= 0; at -= 1) {
     const [, kind, name] = /^(\w+) ?(\S*)/.exec(config[at] ?? '') ?? [];
@@ -22,11 +22,13 @@ function backendAt(config: readonly string[], line: number): string | undefined 
 }
 
 export function createRefused(): Refused {
-  // By name and content: what is corrected is tried again.
+  // Name → content: a corrected object is tried again.
   const pems = new Map<string, string>();
   const backends = new Map<string, string>();
   return {
     without(state) {
+      for (const name of pems.keys()) if (!state.pems.has(name)) pems.delete(name);
+      for (const name of backends.keys()) if (!state.backends.has(name)) backends.delete(name);
       const isBadPem = (name: string) => pems.has(name) && pems.get(name) === state.pems.get(name);
       const kept = (name: string, backend: ProxyBackend): ProxyBackend =>
         backends.has(name) && backends.get(name) === contentOf(backend)

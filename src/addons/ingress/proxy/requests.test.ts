@@ -4,7 +4,7 @@ import { type RequestOptions, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { endpoint, nobody, rawEndpoint, useProxy } from './testing/proxy.fixture.ts';
+import { closedPort, endpoint, rawEndpoint, useProxy } from './testing/proxy.fixture.ts';
 
 const test = useProxy({ idleSeconds: 1, connectSeconds: 1, tunnelIdleSeconds: 1 });
 const limited = useProxy({ maxBodyBytes: 3_000_000 });
@@ -28,19 +28,32 @@ const echo = () =>
 describe('a request', () => {
   it('without a route is 404, without an endpoint that answers 503', async () => {
     await test.route('empty', []);
-    await test.route('dead', [await nobody(), await nobody()]);
+    await test.route('dead', [await closedPort(), await closedPort()]);
     expect([(await ask('none')).status, (await ask('empty')).status, (await ask('dead')).status]).toEqual([
       404, 503, 503,
     ]);
   });
 
   it('goes to another endpoint where one does not answer, its body as well', async () => {
-    await test.route('half', [await nobody(), await echo()]);
+    await test.route('half', [await closedPort(), await echo()]);
     const body = randomBytes(2_000_000);
     for (let times = 0; times < 4; times += 1) {
       const { status, bytes } = await ask('half', { method: 'POST' }, body);
       expect([status, bytes.equals(body)]).toEqual([200, true]);
     }
+  });
+
+  it.each([
+    ['/100%', '/100%25'],
+    ['/%4', '/%254'],
+    ['/%zz', '/%25zz'],
+    ['/~a', '/%7Ea'],
+    ['/ü', '/%c3%bc'],
+    ['/a%2fb', '/a%2Fb'],
+  ])('for the path of rule %s matches in other spellings: %s', async (path, asked) => {
+    await test.route('spelt', [await echo()], { paths: [{ path, match: 'exact', backend: 'ns/spelt:80' }] });
+    const spelt = path === '/ü' ? [asked] : [path, asked];
+    for (const one of spelt) expect((await ask('spelt', { path: one })).status).toBe(200);
   });
 
   it('is never sent a second time once bytes of it were sent', async () => {
@@ -107,6 +120,11 @@ describe('a request', () => {
     const head = 'PROXY TCP4 203.0.113.9 192.0.2.1 1234 80\r\n';
     const { text } = await proxied.raw(`${head}GET / HTTP/1.1\r\nHost: way\r\nConnection: close\r\n\r\n`);
     expect(text).toContain('"x-forwarded-for","203.0.113.9"');
+    const fields = 'X-Forwarded-Proto: https\r\n';
+    const trusted = await proxied.raw(
+      `${head}GET / HTTP/1.1\r\nHost: way\r\nConnection: close\r\n${fields}\r\n`,
+    );
+    expect(trusted.text).toContain('"x-forwarded-proto","https"');
   });
 
   it('longer than may be is 413, and 411 where its length is not said', async () => {

@@ -8,7 +8,7 @@ export const RELOAD_MS = 60_000;
 
 /**
  * Sends one command to a socket of HAProxy, and returns what it answers, without spaces at the ends. `payload` is what
- * stands after `<<`. Rejects when nobody listens, or no answer comes in time. The error never has the payload, which
+ * stands after `<<`. Rejects if the socket is closed, or no answer comes in time. The error never has the payload, which
  * may be a key. Source: haproxy 3.0 management manual, 9.3.
  */
 export async function ask(

@@ -10,22 +10,22 @@ export interface ProxySettings {
   /** Connections of trustedProxies begin with the PROXY protocol. */
   proxyProtocol: boolean;
   accessLog: boolean;
-  /** Of a request's body; 0: any. */
+  /** Longest body of a request; 0: no limit. */
   maxBodyBytes: number;
-  /** Without a byte of a request or answer under way. */
+  /** Longest pause in a request or answer. */
   idleSeconds: number;
-  /** Without a byte of a WebSocket. */
+  /** Longest pause in a WebSocket. */
   tunnelIdleSeconds: number;
   /** Between two requests of a connection. */
   keepAliveSeconds: number;
   /** From the first byte of a request to the end of its header. */
   headerSeconds: number;
   connectSeconds: number;
-  /** Of clients, both ports together. */
+  /** Most connections of clients, both ports together. */
   connections: number;
 }
 
-/** Of clients, of each thread: 10,000 idle ones took some 150 MiB (`make bench-addons`). */
+/** Most connections of clients for each thread. Two threads with 9,000 idle ones took 112 MiB (`make bench-addons`). */
 export const CONNECTIONS_PER_THREAD = 5_000;
 
 export const DEFAULT_SETTINGS = {

@@ -47,10 +47,10 @@ export interface ProxyState {
   shown: ReadonlyMap<string, string>;
 }
 
-/** The file of the certificate that clients see whose host has none. */
+/** File of the certificate for hosts that have none. */
 export const OWN_PEM = 'own.pem';
-/** A host that cannot be, so that HAProxy always has the proxy's own certificate. Source: RFC 2606. */
-const OWN_HOST = 'ingress.invalid';
+/** Name in the proxy's own certificate, which no host can have. With it HAProxy always has that certificate. Source: RFC 2606. */
+export const OWN_HOST = 'ingress.invalid';
 /** Requests for hosts without rules. */
 const OTHER_HOSTS = '*';
 
@@ -104,7 +104,7 @@ export function stateOf({ routes, certificates }: Served, own: Pair): ProxyState
   const pems = new Map([[OWN_PEM, pemOf(own)]]);
   for (const [name, pair] of certificates.pairs) pems.set(pemName(name), pemOf(pair));
   const shown = new Map([
-    // HAProxy shows the first one to a client that names no host, or another one.
+    // The first one is for clients that name no host, or an unknown one.
     [OTHER_HOSTS, OWN_PEM],
     [OWN_HOST, OWN_PEM],
   ]);

@@ -15,7 +15,7 @@ import {
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, createServerCertificate, type KeyPair } from '#certificates/certificates.ts';
-import { endpoint, nobody, portOf, useProxy } from './testing/proxy.fixture.ts';
+import { closedPort, endpoint, portOf, useProxy } from './testing/proxy.fixture.ts';
 
 const test = useProxy({ idleSeconds: 2, connectSeconds: 1 });
 let authority: KeyPair;
@@ -220,7 +220,7 @@ describe('gRPC', () => {
         error ? reject(error) : resolve(bound),
       ),
     );
-    await test.route('grpc.example', [await nobody(), `127.0.0.1:${port}`], { protocol: 'h2c' });
+    await test.route('grpc.example', [await closedPort(), `127.0.0.1:${port}`], { protocol: 'h2c' });
     channel = new GrpcClient(
       `127.0.0.1:${test.httpsPort}`,
       credentials.createSsl(Buffer.from(authority.cert)),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GROUP } from '#api/names.ts';
 import type { Ingress } from '#api/networking.ts';
+import { isNetwork } from './networks.ts';
 
 /** Annotations of an Ingress that change how its requests are served. */
 export const SETTINGS_PREFIX = `ingress.${GROUP}/`;
@@ -12,13 +13,6 @@ const count = (least: number, most: number) =>
     .regex(/^\d{1,15}$/, 'write a whole number')
     .transform(Number)
     .pipe(z.number().min(least).max(most));
-/** Stricter than z.cidrv6, which takes the prefix 0.5: HAProxy would refuse its whole configuration. */
-const NETWORK = /^([0-9A-Fa-f:.]{2,45})\/(0|[1-9]\d{0,2})$/;
-const isNetwork = (text: string): boolean => {
-  const [, address = '', prefix = ''] = NETWORK.exec(text) ?? [];
-  if (z.ipv4().safeParse(address).success) return Number(prefix) <= 32;
-  return z.ipv6().safeParse(address).success && Number(prefix) <= 128;
-};
 
 /** Each by its annotation, without the prefix. */
 const settingsSchema = z

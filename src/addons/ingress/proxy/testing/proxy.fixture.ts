@@ -51,8 +51,8 @@ export async function rawEndpoint(onConnection: (socket: Socket) => void): Promi
 /** The host of keepsOthersServed. */
 const STEADY = 'steady';
 
-/** A port at which nobody answers. */
-export async function nobody(): Promise<string> {
+/** An address at which no server listens. */
+export async function closedPort(): Promise<string> {
   const server = createNetServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const port = portOf(server);
