@@ -4,6 +4,7 @@ import { ReviewFailed } from '#access/reviews.ts';
 import { MAX_PROBLEMS, messageOf, type Problem, sentenceOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { type ApiError, isApiError } from '#runtime/wire/api-error.ts';
+import { lingeringClose } from './linger.ts';
 import { asSpelledByRest } from './problems.ts';
 import { routeTableOf } from './route-table.ts';
 
@@ -88,11 +89,13 @@ function ownLack(message: string): HttpError | undefined {
 /** A cause's message often repeats `Invalid value: "…": `; what matters stands behind it. */
 const reasonIn = (message: string): string => message.replace(/^Invalid value: (".*?"|[^"].*?): /s, '');
 
+const BODY_TOO_LARGE = 'FST_ERR_CTP_BODY_TOO_LARGE';
+
 /** Refusals of Fastify itself, in our words: its texts name internals. */
 const BY_CODE: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'the body is not valid JSON',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'the body is empty; it must be a JSON object',
-  FST_ERR_CTP_BODY_TOO_LARGE: 'the body is larger than 1 MiB',
+  [BODY_TOO_LARGE]: 'the body is larger than 1 MiB',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'the content type must be application/json',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body is not as long as Content-Length says',
   FST_ERR_BAD_URL: 'the path is not a valid URL',
@@ -124,7 +127,7 @@ export function answerTo(error: unknown): HttpError | undefined {
   return undefined;
 }
 
-/** A longer body of a caller without a valid token is not read to its end: its connection is closed instead. */
+/** The server does not read a longer body of a caller without a valid token: it answers and closes the connection. */
 const DRAINED_BYTES = 64 * 1024;
 
 /** What a request says of the length of its body; a chunked one may be of any. */
@@ -136,6 +139,7 @@ function bodyBytesOf({ headers }: FastifyRequest): number {
 /** Makes every error of `app` an envelope, and logs those that are ours. Comes before any route is registered. */
 export function handleErrors(app: FastifyInstance, log: Logger): void {
   const table = routeTableOf(app);
+  const closeAfterAnswer = lingeringClose();
   const noRoute = (request: FastifyRequest, reply: FastifyReply): void => {
     const [path = ''] = request.url.split('?');
     const methods = table.methodsOf(path);
@@ -161,7 +165,8 @@ export function handleErrors(app: FastifyInstance, log: Logger): void {
     const { statusCode, message, problems } = answer ?? new HttpError(500, 'the server failed; see its log');
     if (statusCode === 401) reply.header('www-authenticate', 'Bearer');
     if ((statusCode === 401 || statusCode === 429) && bodyBytesOf(request) > DRAINED_BYTES)
-      reply.header('connection', 'close');
+      closeAfterAnswer(reply, { isDrained: false });
+    if (isCoded(error) && error.code === BODY_TOO_LARGE) closeAfterAnswer(reply, { isDrained: true });
     if (statusCode === 503 || statusCode === 429) reply.header('retry-after', '5');
     reply
       .code(statusCode)
