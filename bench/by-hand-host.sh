@@ -5,8 +5,7 @@ mkdir -p "$work" /opt/cni/bin /etc/containerd /etc/kubernetes/manifests
 cd "$work"
 modprobe -a overlay br_netfilter 2> /dev/null || true
 sysctl -q -w net.ipv4.ip_forward=1
-# The next lines, restrict_oom_score_adj and disable_apparmor are what lab hosts need (lab/inventory-vars.yaml).
-echo nameserver 10.88.0.1 > /etc/kubernetes/resolv.conf
+# Lab hosts need restrict_oom_score_adj and disable_apparmor (lab/inventory-vars.yaml).
 cat > /etc/containerd/config.toml <<'T'
 version = 3
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
@@ -17,7 +16,7 @@ disable_apparmor = true
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
 runtime_type = 'io.containerd.runc.v2'
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-SystemdCgroup = false
+SystemdCgroup = true
 T
 cat > /etc/systemd/system/containerd.service <<'U'
 [Unit]

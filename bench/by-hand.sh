@@ -16,7 +16,7 @@ names=("${@%%=*}") ips=("${@##*=}")
 nodes=$((${#ips[@]} - ${MEMBERS:-0}))
 members=("${ips[@]:nodes}") member_names=("${names[@]:nodes}") names=("${names[@]:0:nodes}")
 master=${ips[0]} further=("${ips[@]:1:${MASTERS:-1}-1}") workers=("${ips[@]:${MASTERS:-1}:nodes-${MASTERS:-1}}")
-ignore='[SystemVerification, Swap, Mem, NumCPU]'
+ignore='[SystemVerification]'
 control=$(mktemp -d)
 
 on() { # IP COMMAND: one connection a host, opened once
@@ -85,15 +85,15 @@ networking: {podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/16}$external
 ---
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-cgroupDriver: cgroupfs
+cgroupDriver: systemd
 failCgroupV1: false
-failSwapOn: false
 oomScoreAdj: 0
-resolvConf: /etc/kubernetes/resolv.conf
+evictionHard: {nodefs.available: 1Gi, imagefs.available: 1Gi, memory.available: 100Mi}
+imageGCHighThresholdPercent: 100
+imageGCLowThresholdPercent: 99
 ---
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
-mode: nftables
 oomScoreAdj: 0
 conntrack: {maxPerCore: 0, min: 0}" etcd_ca="$(cat "$pki/ca.crt" 2> /dev/null)" cert="$(cat "$pki/client.crt" 2> /dev/null)" key="$(cat "$pki/client.key" 2> /dev/null)" <<'HOST'
 umask 077
@@ -125,7 +125,7 @@ HOST
 network() { # the product's own manifest, filled in with sed
   local image manifest
   image=$(awk '$1 == "flannel" { print $5 }' <<< "$files")
-  manifest=$(sed -e '/^{% if enforces_policies/,/^{% endif/d' -e 's#{{ flannel_configuration | to_json }}#{"Network": "10.244.0.0/16", "EnableNFTables": true, "Backend": {"Type": "vxlan"}}#' -e 's#{{ flannel_command | to_json }}#[/opt/bin/flanneld, --ip-masq, --kube-subnet-mgr, --iface=$(NODE_IP)]#' -e "s|{{ flannel_image }}|$image|" \
+  manifest=$(sed -e '/^{% if enforces_policies/,/^{% endif/d' -e 's#{{ flannel_configuration | to_json }}#{"Network": "10.244.0.0/16", "EnableNFTables": false, "Backend": {"Type": "vxlan"}}#' -e 's#{{ flannel_command | to_json }}#[/opt/bin/flanneld, --ip-masq, --kube-subnet-mgr, --iface=$(NODE_IP)]#' -e "s|{{ flannel_image }}|$image|" \
     -e "s|{{ control_plane_endpoint_name }}|$master|" -e 's|{{ control_plane_endpoint_port }}|6443|' "$here/../ansible/roles/network/templates/flannel.yaml.j2")
   case $manifest in *'{{'* | *'{%'*) echo 'the template of flannel has a variable that is not filled in here' >&2; return 1 ;; esac
   script "$master" manifest="$manifest" <<'HOST'
@@ -156,8 +156,8 @@ done
 for pid in "${joining[@]}"; do wait "$pid"; done
 mark 'all joined'
 wait "$network"
-# The end is the product's own: its very question when nodes are Ready and pods of the system run.
-cat "$here"/../ansible/{files/prelude.sh,roles/readiness/files/ready.sh} |
-  script "$master" ROLE=readiness NETWORK=flannel NODES="${names[*]}" WAIT_SECONDS=300 LABELS= UNTAINT=
+# The end is the product's own: the same scripts wait until nodes are Ready, pods of the system run and the pod network carries packets.
+cat "$here"/../ansible/{files/prelude.sh,roles/readiness/files/{ready,reach}.sh} |
+  script "$master" ROLE=readiness NETWORK=flannel NODES="${names[*]}" CHANGED= WAIT_SECONDS=300 LABELS= UNTAINT=
 mark 'nodes Ready, system pods running'
 (umask 077; on "$master" cat /etc/kubernetes/admin.conf > "$out")
