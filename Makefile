@@ -15,7 +15,10 @@ setup: node_modules/.package-lock.json ## install what the checkout needs
 demo: setup ## a meta cluster, a cluster made by REST, scaled, mended after a loss, deleted (STAGE=1..5, KEEP=1)
 	node lab/main.ts demo --stage $(STAGE) $(if $(KEEP),--keep)
 lint: setup ## format, lint, types, import rules, unused code, shell scripts
-	biome check . && tsc --noEmit && depcruise src lab test bench deploy && knip && node test/shell-lint.ts
+	biome check . && tsc --noEmit && depcruise src lab test bench deploy docs && knip && node test/shell-lint.ts
+docs: setup ## generate reference pages, check all links, build the documentation site into site/
+	node docs/site/generate.ts
+	node docs/site/build.ts site
 lab-up: setup ## start HOSTS=4 lab hosts
 	node lab/main.ts up --hosts $(HOSTS)
 lab-down: setup ## remove them, and those of the second lab that "make e2e" makes
@@ -48,4 +51,4 @@ bench-operations: setup ## creations by hand and by us, faults, a replacement, c
 bench-addons: setup ## systems beside clusters: LocalServices of 100 nodes; Ingress against nginx (PARTS=localservice,workspace,ingress,installed,changes)
 	$(if $(PARTS),PARTS='$(PARTS)') node bench/addons/main.ts
 
-.PHONY: help setup demo lint lab-up lab-down test faults newest mutants fuzz e2e conformance-cluster bench bench-fleet bench-create bench-operations bench-addons
+.PHONY: help setup demo lint docs lab-up lab-down test faults newest mutants fuzz e2e conformance-cluster bench bench-fleet bench-create bench-operations bench-addons

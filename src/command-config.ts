@@ -8,7 +8,7 @@ import { LIST, PORT, PORT_ERROR, SHORT } from './options.ts';
 const kubeVersion = z.string().optional().describe('Kubernetes version; default: the newest offered');
 export const listConfig = z.object({ kubeVersion });
 export const pullConfig = z.object({
-  from: z.string().default('upstream').describe('Where from: "upstream", or the URL of a mirror'),
+  from: z.string().default('upstream').describe('Source: "upstream", or the URL of a mirror'),
   to: z.string({ error: 'is missing; name a directory' }).describe('Directory for the files and SHA256SUMS'),
   kubeVersion,
 });
@@ -21,19 +21,25 @@ export const checkConfig = z.object({
 
 export const precheckConfig = z.object({
   inventory: z.string().optional().describe('YAML file with the hosts (docs/precheck.md)'),
-  fromCluster: z.string().optional().describe('Name of a KubernetesCluster, whose hosts are checked'),
+  fromCluster: z.string().optional().describe('Name of a KubernetesCluster whose hosts are checked'),
   namespace: z
     .string()
     .default('default')
     .describe('Namespace of that cluster')
     .register(SHORT, { letter: 'n' }),
   kubeconfig: z.string().optional().describe('Path of your kubeconfig; default: ~/.kube/config'),
-  knownHosts: z.string().optional().describe('known_hosts of the hosts; default: keys are taken and shown'),
-  artifactsUrl: z.string().optional().describe('URL that hosts must reach, such as that of the artifacts'),
+  knownHosts: z
+    .string()
+    .optional()
+    .describe('known_hosts file of the hosts; default: accept and show the keys'),
+  artifactsUrl: z
+    .string()
+    .optional()
+    .describe('URL that hosts must reach, for example that of the artifacts'),
   output: z
     .enum(['table', 'json', 'junit'], { error: 'is none of table, json and junit' })
     .default('table')
-    .describe('Form of the result: table, json or junit')
+    .describe('Output format: table, json or junit')
     .register(SHORT, { letter: 'o' }),
 });
 
@@ -42,41 +48,43 @@ const home = (name: string): string => join(homedir(), '.matryoshka', name);
 export const bootstrapConfig = z.object({
   host: z
     .string({ error: 'is missing; name the host of the meta cluster' })
-    .describe('Address of the host, which becomes the meta cluster'),
-  port: PORT.min(1, PORT_ERROR).default(22).describe('Its SSH port'),
+    .describe('Address of the host of the meta cluster'),
+  port: PORT.min(1, PORT_ERROR).default(22).describe('SSH port of the host'),
   user: z
     .string()
     .default('root')
-    .describe('Its SSH user; one who is not root must be allowed sudo without a password'),
-  nodeName: z.string().default('meta').describe('Its node name'),
+    .describe('SSH user of the host: root, or a user with sudo without a password'),
+  nodeName: z.string().default('meta').describe('Node name of the host'),
   sshKey: z.string().default(join(homedir(), '.ssh/id_ed25519')).describe('Private key for SSH'),
-  knownHosts: z.string().optional().describe('known_hosts with its key; default: taken at first sight'),
+  knownHosts: z
+    .string()
+    .optional()
+    .describe('known_hosts file with the host’s key; default: accept the key at the first contact'),
   artifacts: z
     .string({ error: 'is missing; say upstream, a URL or a directory' })
-    .describe(
-      'Source of what hosts install: "upstream", the URL of a mirror, or a directory with SHA256SUMS',
-    ),
+    .describe('Source of the artifacts: "upstream", the URL of a mirror, or a directory with SHA256SUMS'),
   inventoryVars: z
     .string()
     .optional()
-    .describe('YAML file with values of role variables for this site (ansible/README.md)'),
+    .describe('YAML file with role variables of this site (ansible/README.md)'),
   kubeVersion: z
     .string()
     .optional()
     .describe('Kubernetes version of the meta cluster; default: the newest offered'),
-  podCidr: z.string().default('10.245.0.0/16').describe('Pod network of the meta cluster; or two: IPv4,IPv6'),
-  serviceCidr: z.string().default('10.97.0.0/16').describe('Its Service network, of the same families'),
-  servedNamespaces: LIST.default(['default']).describe(
-    'Namespaces in which clusters may be made, comma-separated',
-  ),
-  addons: LIST.default([]).describe(
-    'Systems beside clusters to install, by name, comma-separated (deploy/addons)',
-  ),
-  operatorImage: z
+  podCidr: z
     .string()
-    .default('matryoshka-operator')
-    .describe("Operator image of this machine's Docker"),
-  runnerImage: z.string().default('matryoshka-runner').describe("Runner image of this machine's Docker"),
+    .default('10.245.0.0/16')
+    .describe('Pod network of the meta cluster, or two networks: IPv4,IPv6'),
+  serviceCidr: z
+    .string()
+    .default('10.97.0.0/16')
+    .describe('Service network of the meta cluster, of the same families'),
+  servedNamespaces: LIST.default(['default']).describe(
+    'Namespaces in which users may create clusters, comma-separated',
+  ),
+  addons: LIST.default([]).describe('Add-ons to install, by name, comma-separated (deploy/addons)'),
+  operatorImage: z.string().default('matryoshka-operator').describe('Operator image in the local Docker'),
+  runnerImage: z.string().default('matryoshka-runner').describe('Runner image in the local Docker'),
   kubeconfigOut: z
     .string()
     .default(home('meta.kubeconfig'))

@@ -17,25 +17,25 @@ const inCluster = {
   siteDir: z
     .string()
     .default('/etc/matryoshka/site')
-    .describe('Directory with artifacts.json, which names the offered versions'),
+    .describe('Directory with artifacts.json, which lists the offered versions'),
   allowHooks: SWITCH.default(false).describe(
-    'Run playbooks of users as root on hosts of their clusters (spec.hooks); the same for controller, server and webhook',
+    'Run hooks: playbooks of users, as root on hosts of their clusters. Set it alike for controller, server and webhook',
   ),
   probePort: PORT.default(8081).describe('Port of /healthz, /readyz and /metrics'),
   identity: z
     .string()
     .default(() => hostname())
-    .describe('Identity of this replica; no other may have the same'),
+    .describe('Unique identity of this replica'),
 };
 
 const reportsNamespace = z
   .string()
   .default('matryoshka-reports')
-  .describe('Namespace of reports and logs of Jobs, apart from other Secrets and ConfigMaps');
+  .describe('Namespace for reports and logs of Jobs');
 const limitsDir = z
   .string()
   .default('/etc/matryoshka/limits')
-  .describe('Directory with limits.yaml, which limits what the clusters of a namespace may have');
+  .describe('Directory with limits.yaml, the limits of each namespace');
 const certDir = z.string().default('/etc/matryoshka/tls').describe('Directory with tls.crt and tls.key');
 
 const whole = (least: number, most: number, initial: number) =>
@@ -51,14 +51,14 @@ export const controllerConfig = z.object({
     .refine((names) => new Set(names).size === names.length, 'names one twice')
     .default(['kubernetescluster', 'certificate'])
     .describe(
-      'Controllers that run, comma-separated. Programs with the same set share a leader; name each in one set only',
+      'Controllers to run, comma-separated. Programs with the same set elect one leader; a controller may be in one set only',
     ),
   runnerImage: z.string().default('matryoshka/runner:dev').describe('Image of the Job that runs Ansible'),
   runnerServiceAccount: z.string().default('matryoshka-runner').describe('ServiceAccount of the Job'),
   hookServiceAccount: z
     .string()
     .default('matryoshka-hook')
-    .describe('ServiceAccount of Jobs that run hooks; it has no right'),
+    .describe('ServiceAccount of Jobs that run hooks; it has no rights'),
   serverUrl: z
     .string()
     .default('https://matryoshka-server.matryoshka-system.svc')
@@ -66,7 +66,7 @@ export const controllerConfig = z.object({
   caConfigMap: z
     .string()
     .default('matryoshka-ca')
-    .describe('ConfigMap with ca.crt, which Jobs check the server against'),
+    .describe('ConfigMap with ca.crt, the authority that Jobs trust for the server'),
   siteConfigMap: z
     .string()
     .default('matryoshka-site')
@@ -75,29 +75,29 @@ export const controllerConfig = z.object({
     .number()
     .min(1)
     .default(1000)
-    .describe('Most calls per second to the Kubernetes API; its own priority and fairness come first'),
-  workers: whole(1, 64, 4).describe('Clusters that are reconciled at once'),
+    .describe('Maximum calls per second to the Kubernetes API, beside its own priority and fairness'),
+  workers: whole(1, 64, 4).describe('Number of clusters that are reconciled at once'),
   maxOperations: whole(1, 100_000, 50).describe(
-    'Operations that run at once over all clusters; others wait, fairly across namespaces',
+    'Maximum operations at once over all clusters; others wait, fairly by namespace',
   ),
   maxOperationsPerNamespace: z.coerce
     .number()
     .int()
     .min(1)
     .optional()
-    .describe('Operations of one namespace that run at once; default: half of --max-operations'),
+    .describe('Maximum operations at once of one namespace; default: half of --max-operations'),
   healthIntervalSeconds: z.coerce
     .number()
     .min(0)
     .max(3600)
     .default(30)
-    .describe('Seconds between two probes of a created cluster; 0: no cluster is probed'),
+    .describe('Seconds between two probes of a created cluster; 0 turns probes off'),
   healthDeadlineSeconds: z.coerce
     .number()
     .min(1)
     .max(60)
     .default(10)
-    .describe('Longest time of one probe of a created cluster, in seconds'),
+    .describe('Deadline of one probe of a created cluster, in seconds'),
 });
 
 export const serverConfig = z.object({
@@ -107,7 +107,7 @@ export const serverConfig = z.object({
   certDir,
   limitsDir,
   audiences: LIST.default([]).describe(
-    'Audiences of tokens that REST takes besides the API server’s own, comma-separated',
+    'Token audiences that REST accepts beside the API server’s own, comma-separated',
   ),
   runnerServiceAccount: z
     .string()
@@ -123,11 +123,11 @@ export const webhookConfig = z.object({
   controllerUser: z
     .string()
     .default('system:serviceaccount:matryoshka-system:matryoshka-controller')
-    .describe('The user who may write result words'),
+    .describe('User name of the controller, which alone may write results'),
   serverUser: z
     .string()
     .default('system:serviceaccount:matryoshka-system:matryoshka-server')
-    .describe('User name of the REST server, which checks the rights of its callers itself'),
+    .describe('User name of the REST server, which checks the rights of its callers'),
 });
 
 export const workspaceServerConfig = z.object({
@@ -137,7 +137,7 @@ export const workspaceServerConfig = z.object({
   probePort: inCluster.probePort,
   certDir,
   audiences: LIST.default([]).describe(
-    'Audiences of tokens that it takes besides the API server’s own, comma-separated',
+    'Token audiences that the server accepts beside the API server’s own, comma-separated',
   ),
 });
 
@@ -151,29 +151,27 @@ export const ingressProxyConfig = z.object({
   directory: z
     .string()
     .optional()
-    .describe(
-      'Directory, best in memory, for the folder matryoshka-ingress with configuration and keys; default: a temporary one',
-    ),
-  workers: whole(0, 64, 0).describe('Threads of HAProxy; 0: one for each core, at most 8'),
-  accessLog: SWITCH.default(true).describe('A line of JSON on standard output for each request'),
+    .describe('Directory for configuration and keys, best in memory; default: a temporary one'),
+  workers: whole(0, 64, 0).describe('Threads of HAProxy; 0 means one for each core, at most 8'),
+  accessLog: SWITCH.default(true).describe('Print a line of JSON for each request'),
   trustedProxies: LIST.default([]).describe(
-    'Networks (CIDR), comma-separated, whose X-Forwarded fields are believed; default: none',
+    'Networks (CIDR) whose X-Forwarded fields are trusted, comma-separated',
   ),
   proxyProtocol: SWITCH.default(false).describe(
-    'Whether connections from --trusted-proxies begin with the PROXY protocol',
+    'Expect the PROXY protocol on connections from --trusted-proxies',
   ),
   maxBodyBytes: z.coerce
     .number()
     .int()
     .min(0)
     .default(0)
-    .describe('Longest body of a request in bytes; 0: no limit'),
-  idleSeconds: whole(1, 86_400, 60).describe('Longest time without a byte of a request or answer under way'),
-  tunnelIdleSeconds: whole(1, 86_400, 3_600).describe('Longest time without a byte of a WebSocket'),
+    .describe('Maximum body of a request in bytes; 0 means no limit'),
+  idleSeconds: whole(1, 86_400, 60).describe('Idle timeout of a request or answer in flight, in seconds'),
+  tunnelIdleSeconds: whole(1, 86_400, 3_600).describe('Idle timeout of a WebSocket, in seconds'),
   shedSeconds: whole(0, 300, 5).describe(
-    'After SIGTERM: how long new connections are still accepted, so that load balancers notice',
+    'Seconds after SIGTERM during which new connections are accepted, so that load balancers notice',
   ),
-  drainSeconds: whole(1, 3_600, 30).describe('Then: how long requests under way may take'),
+  drainSeconds: whole(1, 3_600, 30).describe('Seconds after that for requests in flight to end'),
 });
 
 export const artifactsConfig = z.object({

@@ -16,7 +16,7 @@ import { configFrom, optionsOf } from './options.ts';
 
 /** The programs that run until they are told to stop; each is imported only when it is the one. */
 const program = new Command('matryoshka').description(
-  'Kubernetes clusters made and looked after from inside Kubernetes',
+  'Kubernetes clusters, created and operated from inside Kubernetes',
 );
 
 function serve<S extends z.ZodObject>(
@@ -58,7 +58,7 @@ function once<S extends z.ZodObject>(
 
 serve(
   'controller',
-  'Reconcile KubernetesClusters',
+  'Run the controllers of the operator',
   controllerConfig,
   async (config, log) => (await import('./programs/controller.ts')).controllerProgram(config, log),
   (config) => config.logLevel,
@@ -87,32 +87,32 @@ serve(
 );
 serve(
   'ingress-proxy',
-  'Serve requests by what Ingresses say',
+  'Serve the routes of Ingresses',
   ingressProxyConfig,
   async (config, log) => (await import('#addons/ingress/proxy/program.ts')).ingressProxyProgram(config, log),
   (config) => config.logLevel,
 );
 
-const artifacts = new Command('artifacts').description('The files that hosts install');
+const artifacts = new Command('artifacts').description('Files that hosts install');
 program.addCommand(artifacts);
 serve(
   'serve',
-  'Serve them to hosts',
+  'Serve the files to hosts',
   artifactsConfig,
   async (config, log) => (await import('./programs/artifacts.ts')).artifactsProgram(config, log),
   (config) => config.logLevel,
   artifacts,
 );
-once(artifacts, 'list', 'Name the files of a release', listConfig, async (config, print) =>
+once(artifacts, 'list', 'List the files of a release', listConfig, async (config, print) =>
   (await import('./programs/artifact-commands.ts')).listArtifacts(config, print),
 );
-once(artifacts, 'pull', 'Fetch them into a directory', pullConfig, async (config, print) =>
+once(artifacts, 'pull', 'Download the files into a directory', pullConfig, async (config, print) =>
   (await import('./programs/artifact-commands.ts')).pullArtifacts(config, print),
 );
 once(
   artifacts,
   'check',
-  'Compare a directory or a mirror with its sums',
+  'Check a directory or a mirror against its sums',
   checkConfig,
   async (config, print) => {
     const { checkArtifacts } = await import('./programs/artifact-commands.ts');
@@ -122,7 +122,7 @@ once(
 once(
   program,
   'bootstrap',
-  'Make the meta cluster on a bare host and put the operator into it',
+  'Create the meta cluster on a bare host and install the operator',
   bootstrapConfig,
   async (config, print) => {
     const { bootstrap } = await import('#bootstrap/bootstrap.ts');
@@ -135,7 +135,7 @@ once(
 /** Nothing was checked: the hosts are not named, or not as they must be. */
 const WRONG_USE = 2;
 const precheck = new Command('precheck')
-  .description('Check hosts as a creation would, and change nothing on them')
+  .description('Check hosts as a creation does, without changing them')
   .addHelpText(
     'after',
     `

@@ -7,7 +7,7 @@ import type { Settings } from './settings.ts';
 /** How long a finished run goes on trying to tell so. */
 const DELIVERY_MS = 5 * 60_000;
 
-/** The report as the callback's body spells it (docs/contract.md, The Job). */
+/** The report as the callback's body spells it (docs/reference/job.md). */
 function callbackBody({ runSpec }: Settings, report: Report): string {
   const { name, namespace, region } = runSpec.cluster;
   const changed = runSpec.hosts.filter(({ action }) => action !== 'stay');

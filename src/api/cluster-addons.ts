@@ -12,10 +12,10 @@ const MAX_MANIFESTS = 20;
 export const addonsSchema = z.object({
   network: z.enum(NETWORKS).optional().meta({
     description:
-      'Pod network; flannel-policies is flannel that enforces NetworkPolicies. Default: flannel. It cannot be changed yet.',
+      'Pod network. flannel-policies also enforces NetworkPolicies. Default: flannel. It cannot be changed yet.',
   }),
   manifests: z.array(pinnedFileSchema).max(MAX_MANIFESTS).optional().meta({
     description:
-      'Files of manifests that are applied once the cluster is there, in this order. They cannot be changed yet.',
+      'Manifest files that the creation applies at its end, in this order. They cannot be changed yet.',
   }),
 });

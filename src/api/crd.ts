@@ -12,35 +12,43 @@ import { OPERATION_NAMES, PHASES, RESULTS } from './words.ts';
 
 const text = z.string().max(4096);
 const statusSchema = z.object({
-  phase: z.enum(PHASES).optional(),
-  reason: text.optional(),
-  message: text.optional(),
-  summary: text.optional().meta({ description: 'Current activity, or the action that a person must take.' }),
-  jobName: text.optional(),
-  lastTransitionTime: text.optional(),
-  observedGeneration: z.int().optional(),
+  phase: z.enum(PHASES).optional().meta({ description: 'Phase of the cluster.' }),
+  reason: text.optional().meta({ description: 'Reason of the phase, if the cluster needs attention.' }),
+  message: text.optional().meta({ description: 'Details of the reason.' }),
+  summary: text.optional().meta({ description: 'Current activity, or the action that the user must take.' }),
+  jobName: text.optional().meta({ description: 'Job of the current or last attempt.' }),
+  lastTransitionTime: text.optional().meta({ description: 'Time of the last change of the phase.' }),
+  observedGeneration: z
+    .int()
+    .optional()
+    .meta({ description: 'Generation of the spec that this status describes.' }),
   operation: z
     .object({
-      id: text,
+      id: text.meta({ description: 'Id of the operation, also in the names of its Job and record.' }),
       name: z.enum(OPERATION_NAMES),
-      sequence: z.int(),
-      attempt: z.int(),
-      word: text,
-      requestId: text,
-      specHash: text,
-      generation: z.int(),
-      spec: specSchema.omit({ policy: true, hooks: true }),
-      step: text,
-      hooksDone: z.int().optional(),
-      startedAt: text,
-      notBefore: text.optional(),
-      plan: text.optional(),
-      cancelledAt: text.optional(),
-      cancelledBy: text.optional(),
-      requestedBy: text.optional(),
-      endedAt: text.optional(),
-      result: z.enum(RESULTS).optional(),
-      recorded: z.boolean().optional(),
+      sequence: z.int().meta({ description: 'Number of the operation in the life of the cluster.' }),
+      attempt: z.int().meta({ description: 'Number of the attempt, from 1.' }),
+      word: text.meta({ description: 'Value of the operation annotation.' }),
+      requestId: text.meta({ description: 'Value of the request-id annotation.' }),
+      specHash: text.meta({ description: 'Hash of the spec that the operation carries out.' }),
+      generation: z.int().meta({ description: 'Generation of that spec.' }),
+      spec: specSchema
+        .omit({ policy: true, hooks: true })
+        .meta({ description: 'Copy of the spec that the operation carries out.' }),
+      step: text.meta({ description: 'Current step: a play of the playbook.' }),
+      hooksDone: z.int().optional().meta({ description: 'Number of hooks that have ended.' }),
+      startedAt: text.meta({ description: 'Time of acceptance.' }),
+      notBefore: text.optional().meta({ description: 'Earliest start of the next attempt.' }),
+      plan: text.optional().meta({ description: 'Plan hash that the user approved.' }),
+      cancelledAt: text.optional().meta({ description: 'Time of the cancellation.' }),
+      cancelledBy: text.optional().meta({ description: 'User who cancelled.' }),
+      requestedBy: text.optional().meta({ description: 'User who requested the operation.' }),
+      endedAt: text.optional().meta({ description: 'Time of the end.' }),
+      result: z.enum(RESULTS).optional().meta({ description: 'Result of the operation.' }),
+      recorded: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Whether record and result annotation are written.' }),
     })
     // Written whole by one writer: who manages which of its fields is not worth the server's time.
     .meta({ atomic: true })
@@ -48,12 +56,12 @@ const statusSchema = z.object({
   requests: z
     .array(
       z.object({
-        word: text,
-        requestId: text,
-        specHash: text,
-        sequence: z.int(),
-        result: z.enum(RESULTS).optional(),
-        history: z.int().optional(),
+        word: text.meta({ description: 'Value of the operation annotation.' }),
+        requestId: text.meta({ description: 'Value of the request-id annotation.' }),
+        specHash: text.meta({ description: 'Hash of the spec that the operation carries out.' }),
+        sequence: z.int().meta({ description: 'Number of the operation in the life of the cluster.' }),
+        result: z.enum(RESULTS).optional().meta({ description: 'Result of the operation.' }),
+        history: z.int().optional().meta({ description: 'Number of records to keep, from the spec.' }),
       }),
     )
     .max(250)
@@ -66,24 +74,26 @@ const statusSchema = z.object({
     .max(20)
     .meta({ listMapKeys: ['type'] })
     .optional(),
-  version: text.optional(),
-  certificatesExpire: text.optional(),
+  version: text.optional().meta({ description: 'Kubernetes version of the cluster.' }),
+  certificatesExpire: text
+    .optional()
+    .meta({ description: 'Expiry of the client certificate in the kubeconfig.' }),
   nodes: z
     .object({ ready: z.int(), total: z.int() })
     .optional()
-    .meta({ description: 'Nodes of the cluster; absent while nobody can tell.' }),
+    .meta({ description: 'Nodes of the cluster; absent while the number is unknown.' }),
   hosts: z
     .array(z.object({ ip: text, state: text, message: text.optional() }))
     .max(100)
     .optional()
-    .meta({ description: 'Hosts that need attention; the Host records have all.' }),
+    .meta({ description: 'Hosts that need attention. The Host records list all hosts.' }),
   hostStates: z
     .record(z.string(), z.int())
     .optional()
     .meta({ description: 'Number of hosts in each state.' }),
 });
 
-/** A field that was set or left out stays so (docs/contract.md, KubernetesCluster). */
+/** A field that was set or left out stays so (docs/reference/kubernetescluster.md). */
 const immutability = IMMUTABLE.map((field) => ({
   rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
   message: `${field} cannot be changed`,

@@ -6,11 +6,11 @@ const MAX_SECONDS = 86_400;
 /** How nodes that leave are drained: `spec.cluster.drain`, each field as kubectl calls its flag. */
 export const drainSchema = z.object({
   timeoutSeconds: z.int().min(1).max(MAX_SECONDS).optional().meta({
-    description: "How long one node's pods may take to leave (kubectl drain --timeout); default 60.",
+    description: 'Time for the pods of one node to leave (kubectl drain --timeout); default 60.',
   }),
   force: z.boolean().optional().meta({
     description:
-      'Also deletes pods without a controller, which nothing makes again (kubectl drain --force); default false.',
+      'Also deletes pods without a controller, which are not created again (kubectl drain --force); default false.',
   }),
   deleteEmptyDirData: z.boolean().optional().meta({
     description:

@@ -4,7 +4,7 @@ import { memberSchema } from './member.ts';
 import type { KubeObject, Resource } from './meta.ts';
 import { GROUP } from './names.ts';
 
-/** The kind of a host that belongs to a cluster: exclusivity and membership rest on it (docs/contract.md, Hosts). */
+/** The kind of a host that belongs to a cluster: exclusivity and membership rest on it (docs/reference/hosts.md). */
 export const HOSTS: Resource = {
   group: GROUP,
   version: 'v1',
@@ -30,7 +30,7 @@ const text = z.string().max(4096);
 
 export const hostRecordSpecSchema = z.object({
   clusterId: z.string().max(63).meta({ description: 'Id of the cluster that the host belongs to.' }),
-  cluster: z.string().max(128).meta({ description: 'Its namespace/name.' }),
+  cluster: z.string().max(128).meta({ description: 'Namespace and name of the cluster: namespace/name.' }),
   ...memberSchema.shape,
 });
 
@@ -39,17 +39,21 @@ export const hostRecordStatusSchema = z.object({
   leavingBy: z
     .object({ sequence: z.int(), attempt: z.int() })
     .optional()
-    .meta({ description: 'Operation and attempt that was the first to take the host out.' }),
+    .meta({ description: 'First operation and attempt that removed the host.' }),
   touched: z.boolean().optional().meta({
-    description: 'Whether a run may have changed the host; one that was never touched needs no reset.',
+    description: 'Whether a run may have changed the host. An untouched host needs no reset.',
   }),
   taken: z.boolean().optional().meta({
-    description: 'That its cluster uses an unclean host again; nobody else may take it.',
+    description: 'Whether its cluster uses an unclean host again. No other cluster may take it.',
   }),
   resets: z.int().optional().meta({
-    description: 'Further operations that could not reset the host since it left.',
+    description: 'Number of further operations that could not reset the host since it left.',
   }),
-  machineId: z.string().max(64).optional().meta({ description: '/etc/machine-id at the first contact.' }),
+  machineId: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: 'Content of /etc/machine-id at the first contact.' }),
   hostKeys: z
     .array(z.string().max(8192))
     .max(8)

@@ -55,14 +55,15 @@ const taintSchema = z.object({
   value: labelValueSchema.optional().meta({ description: 'Default: none.' }),
   effect: z
     .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
-    .meta({ description: 'Effect on pods that do not tolerate it.' }),
+    .meta({ description: 'Effect on pods that do not tolerate the taint.' }),
 });
 
 export const hostSchema = z
   .object({
     ip: ipSchema,
     role: z.enum(['control-plane', 'secondary-control-plane', 'worker']).optional().meta({
-      description: 'Kept from the original, without effect: the list of the host decides.',
+      description:
+        'Accepted for clients of kubernetes-operator, without effect: the list that names the host decides.',
     }),
     name: z
       .string()
@@ -74,7 +75,7 @@ export const hostSchema = z
       .optional()
       .meta({
         description:
-          'Host and node name, of at most 63 characters as the label kubernetes.io/hostname; it does not change. Default: host-<ip with dashes>.',
+          'Name of the host and of its node, at most 63 characters. It never changes. Default: host-<ip with dashes>.',
       }),
     port: z.int().min(1).max(65535).optional().meta({ description: 'SSH port; default 22.' }),
     user: z
@@ -86,19 +87,17 @@ export const hostSchema = z
       })
       .optional()
       .meta({
-        description: 'SSH user, root or one who may sudo; default: the one of the credentials, else root.',
+        description: 'SSH user: root, or a user with sudo. Default: the user of the credentials, else root.',
       }),
     labels: z.record(labelKeySchema, labelValueSchema).optional().meta({
-      description: 'Labels of the node; an edit of them on a host that is in a cluster changes its node.',
+      description: 'Labels of the node. An edit changes the node of a joined host.',
     }),
     taints: z.array(taintSchema).max(50).optional().meta({
-      description: 'Taints of the node; an edit of them on a host that is in a cluster changes its node.',
+      description: 'Taints of the node. An edit changes the node of a joined host.',
     }),
-    reclaim: z
-      .string()
-      .max(40)
-      .optional()
-      .meta({ description: 'Id of the cluster whose remains on this host may be wiped before it is taken.' }),
+    reclaim: z.string().max(40).optional().meta({
+      description: 'Id of another cluster. The operation may remove what that cluster left on this host.',
+    }),
   })
   .meta({ description: 'A host, reached by SSH' });
 

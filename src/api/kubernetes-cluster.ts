@@ -94,31 +94,35 @@ export const clusterSchema = z.object({
   }),
   podCIDR: cidrsSchema.optional().meta({
     description:
-      'Network of the pods, each node takes a /24 of it; or an IPv4 and an IPv6 one (a /64 for each node) with a comma between them. It never changes.',
+      'Pod network; each node takes a /24 of it. Or an IPv4 and an IPv6 network, separated by a comma; each node takes a /64 of the latter. It never changes.',
     crdDefault: DEFAULTS.podCIDR,
   }),
   serviceCIDR: cidrsSchema.optional().meta({
-    description: 'Network of the Services, or one of each family, as in podCIDR. It never changes.',
+    description: 'Service network, or one of each family, as in podCIDR. It never changes.',
     crdDefault: DEFAULTS.serviceCIDR,
   }),
   masterList: hostList('Control plane hosts').optional(),
   nodeList: hostList('Worker hosts').optional(),
-  etcdList: hostList('etcd hosts; left out or equal to masterList: stacked etcd').optional(),
+  etcdList: hostList(
+    'Hosts of external etcd; default, or equal to masterList: etcd runs on the control planes',
+  ).optional(),
   externalLoadBalancer: endpointSchema
     .optional()
-    .meta({ description: 'Host or IP in front of the API servers' }),
+    .meta({ description: 'Host name or IP address of a load balancer in front of the API servers' }),
   region: regionSchema
     .optional()
-    .meta({ description: 'Part of every path of the REST API; left out: "default". It never changes.' }),
-  kubeVersion: versionSchema.optional().meta({ description: 'Default: the newest offered.' }),
+    .meta({ description: 'Region in the paths of the REST API; default "default". It never changes.' }),
+  kubeVersion: versionSchema
+    .optional()
+    .meta({ description: 'Kubernetes version; default: the newest that the installation offers.' }),
   imagesRegistry: registrySchema
     .optional()
-    .meta({ description: 'A registry that has all images side by side.' }),
+    .meta({ description: 'Registry that has all images directly below this path.' }),
   kubeadm: kubeadmSchema
     .optional()
-    .meta({ description: 'Settings that the cluster is made with; they cannot be changed yet.' }),
+    .meta({ description: 'Settings for the creation. They cannot be changed later yet.' }),
   drain: drainSchema.optional().meta({
-    description: 'How nodes that leave are drained; an edit of it alone starts nothing.',
+    description: 'How nodes are drained before they leave. An edit of this field alone starts no operation.',
   }),
   authConfig: authConfigSchema.optional(),
   credentialsSecret: z
@@ -133,21 +137,26 @@ export const clusterSchema = z.object({
 });
 
 export const specSchema = z.object({
-  paused: z.boolean().optional().meta({ description: 'Starts no new attempt; a running one finishes.' }),
+  paused: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Holds new operations and attempts; a running attempt finishes.' }),
   cluster: clusterSchema.meta({ description: 'The cluster, its hosts and their credentials.' }),
-  addons: addonsSchema.optional().meta({ description: 'Software to install into the cluster.' }),
+  addons: addonsSchema
+    .optional()
+    .meta({ description: 'Software that the creation installs in the cluster.' }),
   history: z
     .int()
     .min(1)
     .max(MAX_HISTORY)
     .optional()
-    .meta({ description: 'How many ended operations keep their records and logs; default 10.' }),
+    .meta({ description: 'Number of ended operations whose records and logs are kept; default 10.' }),
   hooks: hooksSchema.optional().meta({
     description:
-      'Playbooks of your own around operations; off unless the installation allows them. An edit starts nothing.',
+      'Your own playbooks before and after operations, if the installation allows hooks. An edit starts no operation.',
   }),
   policy: policySchema.optional().meta({
-    description: 'Orders to the operator: a control plane that stays away is replaced. Left out: it is not.',
+    description: 'Automatic replacement of control planes that stay away; default: none.',
   }),
 });
 

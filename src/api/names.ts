@@ -2,7 +2,7 @@
 export const GROUP = 'ecs.yun.com';
 
 export const annotations = {
-  /** What is asked, then how it ended (docs/contract.md, Requests). */
+  /** What is asked, then how it ended (docs/reference/requests.md). */
   operation: 'app.kubernetes.io/operation',
   /** The spec of the last operation that succeeded, for clients of the original; nothing of ours reads it. */
   appliedSpec: 'app.kubernetes.io/spec',

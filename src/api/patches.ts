@@ -16,7 +16,7 @@ const part = (description: string) =>
   z.record(z.string(), z.unknown()).optional().meta({ description, preserveUnknown: true });
 
 export const patchSchema = z.object({
-  target: z.enum(PATCHED).meta({ description: 'Whose manifest is patched.' }),
+  target: z.enum(PATCHED).meta({ description: 'Component whose manifest is patched.' }),
   strategic: part('A strategic merge patch.'),
   merge: part('A JSON merge patch (RFC 7386).'),
   json: z
@@ -24,10 +24,13 @@ export const patchSchema = z.object({
       z.object({
         op: z
           .enum(['add', 'remove', 'replace', 'move', 'copy', 'test'])
-          .meta({ description: 'What is done.' }),
-        path: z.string().max(512).meta({ description: 'Where, like /spec/containers/0/command/-.' }),
-        from: z.string().max(512).optional().meta({ description: 'Where from, to move or copy.' }),
-        value: z.unknown().optional().meta({ description: 'What is put there.', preserveUnknown: true }),
+          .meta({ description: 'Operation of the patch.' }),
+        path: z.string().max(512).meta({ description: 'Path, for example /spec/containers/0/command/-.' }),
+        from: z.string().max(512).optional().meta({ description: 'Source path of move and copy.' }),
+        value: z
+          .unknown()
+          .optional()
+          .meta({ description: 'Value of add, replace and test.', preserveUnknown: true }),
       }),
     )
     .min(1)

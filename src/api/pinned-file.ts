@@ -14,11 +14,11 @@ export const pinnedFileSchema = z.object({
     .string()
     .max(253)
     .regex(/^[-._a-zA-Z0-9]+$/, { error: 'is not a key of a ConfigMap; write it like addons.yaml' })
-    .meta({ description: 'Key in data, whose text is YAML.' }),
+    .meta({ description: 'Key in data; its text is YAML.' }),
   sha256: z
     .string()
     .max(64)
     .regex(/^[0-9a-f]{64}$/, { error: 'is not a SHA-256 in hexadecimal; write what "sha256sum FILE" says' })
-    .meta({ description: 'SHA-256 of that text, as sha256sum says it of the file.' }),
+    .meta({ description: 'SHA-256 of that text, as sha256sum prints it.' }),
 });
 export type PinnedFile = z.infer<typeof pinnedFileSchema>;

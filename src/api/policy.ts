@@ -15,8 +15,7 @@ export const policySchema = z.object({
     .max(MAX_SPARES)
     .optional()
     .meta({
-      description:
-        'Spare hosts. The first that fits takes the place of a control plane, and leaves this list.',
+      description: 'Spare hosts. The first suitable one replaces a control plane and leaves this list.',
       listMapKeys: ['ip'],
     }),
   replaceAfterMinutes: z
@@ -24,15 +23,15 @@ export const policySchema = z.object({
     .min(1)
     .max(DAY_MINUTES)
     .optional()
-    .meta({ description: 'How long a control plane must be away before it is replaced; default 10.' }),
+    .meta({ description: 'Minutes that a control plane must be away before it is replaced; default 10.' }),
   replaceAtMostEveryHours: z
     .int()
     .min(1)
     .max(MONTH_HOURS)
     .optional()
-    .meta({ description: 'Hours that lie between two such replacements at least; default 24.' }),
+    .meta({ description: 'Minimum hours between two such replacements; default 24.' }),
   inferDestructive: z.boolean().optional().meta({
     description:
-      'Whether an edit that takes hosts out begins by itself, as one that adds some does; default false.',
+      'Starts an edit that removes hosts without the operation annotation, like one that adds hosts; default false.',
   }),
 });

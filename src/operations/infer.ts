@@ -3,7 +3,7 @@ import { type ChangeKind, changesBetween, textOfChange } from './changes.ts';
 import { operations } from './index.ts';
 import type { Operation } from './operation.ts';
 
-/** The operation that an edit without a word asks for (docs/contract.md, Requests). */
+/** The operation that an edit without a word asks for (docs/reference/requests.md). */
 export type Inference =
   | { kind: 'nothing' }
   | { kind: 'operation'; operation: Operation }

@@ -3,7 +3,7 @@ import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson, shortHash } from '#base/canonical.ts';
 import { remembered } from '#base/remembered.ts';
 
-/** Fields that take effect at the next operation and are never compared (docs/contract.md, Requests). */
+/** Fields that take effect at the next operation and are never compared (docs/reference/requests.md). */
 const UNCOMPARED = ['authConfig', 'credentialsSecret', 'drain', 'timeout_mins'] as const;
 
 /** The part of a spec that says what the cluster is; lists in order of address, SSH details left out. */

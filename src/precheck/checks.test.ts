@@ -244,7 +244,7 @@ describe('a host that carries something', () => {
 
   it('is told how to mend an owner file that cannot be read, and gives no way to wipe the host', () => {
     const text = messageOf(hostWith(['@owner {broken']));
-    expect(text).toMatch(/A damaged owner file/);
+    expect(text).toMatch(/docs\/tasks\/damaged-owner-file.md/);
     expect(text).not.toMatch(/reclaim/);
   });
 

@@ -49,10 +49,10 @@ export const createBody = z
     kubeVersion: versionSchema.optional().meta({ description: 'Default: the newest that is offered.' }),
     imagesRegistry: registrySchema
       .optional()
-      .meta({ description: 'A registry that has all images side by side.' }),
+      .meta({ description: 'Registry that has all images directly below this path.' }),
     kubeadm: kubeadmSchema
       .optional()
-      .meta({ description: 'Settings that the cluster is made with; they cannot be changed yet.' }),
+      .meta({ description: 'Settings for the creation. They cannot be changed later yet.' }),
     drain: drainSchema.optional().meta({ description: 'How nodes that leave later are drained.' }),
     privateSSHKey: z
       .string()

@@ -68,7 +68,7 @@ export function byKubectl(meta: Meta, name: string) {
       await meta.client.apply(SECRETS, secret, { fieldManager: 'e2e', force: true });
     },
     apply: (wanted: Wanted) => run(['apply', '-f', '-'], { input: JSON.stringify(manifest(wanted)) }),
-    /** The line of docs/contract.md that waits for whatever was asked last. */
+    /** The command of docs/tasks/README.md that waits for whatever was asked last. */
     waitUpToDate: (seconds = 240) =>
       run(['wait', `ecs/${name}`, '--for=condition=UpToDate', `--timeout=${seconds}s`], {
         timeoutMs: (seconds + 10) * 1_000,

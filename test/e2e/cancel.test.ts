@@ -11,7 +11,7 @@ import { tracesOn } from './traces.ts';
 const NAME = 'halted';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
-/** docs/contract.md: a cancel takes hold within 10 s where nothing protected runs; this machine is shared. */
+/** docs/tasks/cancel-and-pause.md: a cancel takes hold within 10 s where nothing protected runs; this machine is shared. */
 const HALTED_MS = 20_000;
 
 let meta: Meta;

@@ -33,7 +33,7 @@ async function textOf(file: string, meta: Meta, hosts: readonly number[]): Promi
   return theirs.reduce((all, ip, at) => all.replaceAll(new RegExp(`\\b${ip}\\b`, 'g'), here(at)), text);
 }
 
-/** Its Secret, and for the lab's person the right to have it used (docs/contract.md), as he asks for changes by REST. */
+/** Its Secret, and for the lab's person the right to have it used (docs/reference/credentials.md), as he asks for changes by REST. */
 async function giveDemoKeys(meta: Meta): Promise<void> {
   const { giveKeys, run } = byKubectl(meta, '');
   await giveKeys(KEYS);

@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { sayOnStderr } from '#lab/artifacts/progress.ts';
+import { pythonEnvironment } from '#lab/artifacts/python.ts';
 
-const VERSION = '4.32.5';
-const INSTALL_MS = 300_000;
+const PACKAGE = 'schemathesis==4.32.5';
 
 /** What the schema cannot say: states of clusters, rights, rules between fields, and names such as __proto__ (400). */
 const CONFIG = `
@@ -14,23 +13,12 @@ positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404",
 negative_data_rejection.expected-statuses = ["2xx", "4xx"]
 `;
 
-/** The program, installed once into a virtual environment of its own. */
-async function installed(): Promise<string> {
-  const dir = join(homedir(), '.cache/matryoshka', `schemathesis-${VERSION}`);
-  const program = join(dir, 'bin/schemathesis');
-  if (existsSync(program)) return program;
-  const options = { timeout: INSTALL_MS, stdin: 'ignore' } as const;
-  await execa('python3', ['-m', 'venv', dir], options);
-  await execa(join(dir, 'bin/pip'), ['install', '--quiet', `schemathesis==${VERSION}`], options);
-  return program;
-}
-
 /** Runs schemathesis against a server; whether it found nothing. Its own words go to standard output. */
 export async function fuzzBySchema(
   { url, caPath, token, dir }: { url: string; caPath: string; token: string; dir: string },
   { seed, examples }: { seed: number; examples: number },
 ): Promise<boolean> {
-  const program = await installed();
+  const program = join(await pythonEnvironment([PACKAGE], sayOnStderr), 'schemathesis');
   const config = join(dir, 'schemathesis.toml');
   await writeFile(config, CONFIG);
   const { exitCode } = await execa(

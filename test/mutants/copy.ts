@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,7 +10,7 @@ export async function copyOfTree(root: string): Promise<AsyncDisposable & { dir:
   const { stdout } = await execa('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
     cwd: root,
   });
-  for (const file of stdout.split('\0').filter((name) => name !== '')) {
+  for (const file of stdout.split('\0').filter((name) => name !== '' && existsSync(join(root, name)))) {
     await mkdir(join(dir, dirname(file)), { recursive: true });
     await cp(join(root, file), join(dir, file));
   }

@@ -77,4 +77,25 @@ export const ofIngress: readonly Mutant[] = [
     to: 'if (named.length >= 0)',
     witness: unit(`${PROXY}/tls.test.ts`, 'whose pair OpenSSL does not take'),
   },
+  {
+    name: 'an Ingress whose Secret with credentials is missing is open',
+    file: 'src/addons/ingress/routing/access.ts',
+    from: 'if (basic !== undefined) access.rules.basic = basic;\n    else',
+    to: 'if (basic !== undefined) access.rules.basic = basic;\n    else if (basic)',
+    witness: compiled('is missing, so no request gets in'),
+  },
+  {
+    name: 'a client says who it is',
+    file: `${PROXY}/lua.ts`,
+    from: 'txn.http:req_del_header(name)\n        for',
+    to: 'for',
+    witness: unit(`${PROXY}/settings-of-ingress.test.ts`, 'removes fields of a client'),
+  },
+  {
+    name: 'a request passes whose Service fails',
+    file: `${PROXY}/lua.ts`,
+    from: 'status >= 200 and status < 300',
+    to: 'status < 300 or status >= 404',
+    witness: unit(`${PROXY}/settings-of-ingress.test.ts`, ' of the Service with '),
+  },
 ];

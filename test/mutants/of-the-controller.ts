@@ -23,7 +23,7 @@ const planned = (test: string): Witness => ({
   test,
 });
 
-/** Decisions of docs/contract.md that the cluster controller keeps. */
+/** Decisions that clients rely on and that the cluster controller keeps. */
 export const ofTheController: readonly Mutant[] = [
   {
     name: 'no precondition on delete',

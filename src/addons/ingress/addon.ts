@@ -4,6 +4,7 @@ import { problemOfPair } from '#certificates/server-pair.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
 import type { Addon, PolicyRule } from '../addon.ts';
 import { BY_HOST, ingressController, PROBLEM } from './controller/controller.ts';
+import { BASIC_AUTH_SECRETS, slimCredentials } from './routing/access.ts';
 import { rivalHostsOf } from './routing/claims.ts';
 import { CONTROLLER_NAME } from './routing/classes.ts';
 import { slimIngress, slimPair, slimService, TLS_SECRETS } from './routing/slim.ts';
@@ -37,6 +38,10 @@ const module: ControllerModule = (host) => [
     classes: host.informer<IngressClass>(INGRESS_CLASSES),
     services: host.informer<Service>(SERVICES, { transform: withAddresses }),
     secrets: host.informer<Secret>(SECRETS, { selection: TLS_SECRETS, transform: judged }),
+    credentials: host.informer<Secret>(SECRETS, {
+      selection: BASIC_AUTH_SECRETS,
+      transform: slimCredentials,
+    }),
   }),
 ];
 
@@ -46,7 +51,7 @@ const reading: readonly PolicyRule[] = [
     resources: ['ingresses', 'ingressclasses'],
     verbs: ['list', 'watch'],
   },
-  // Those of type kubernetes.io/tls are asked for; there is no right to these alone.
+  // Those of types kubernetes.io/tls and kubernetes.io/basic-auth are asked for; there is no right to these alone.
   { apiGroups: [''], resources: ['services', 'secrets'], verbs: ['list', 'watch'] },
 ];
 export const ingress: Addon = {

@@ -61,8 +61,11 @@ const rule = (expression: string, message: string, fieldPath?: string) => ({
 /** core/v1 ServiceSpec as far as it can hold for each node alike, and which nodes. */
 export const localServiceSpecSchema = z
   .object({
-    nodeSelector: labelMap.optional().meta({ description: 'Labels of the nodes; absent: every node.' }),
-    selector: labelMap.meta({ description: 'Labels of the pods; their node is added.', minProperties: 1 }),
+    nodeSelector: labelMap.optional().meta({ description: 'Labels of the nodes; default: every node.' }),
+    selector: labelMap.meta({
+      description: 'Labels of the pods; the controller adds the node.',
+      minProperties: 1,
+    }),
     ports: z
       .array(portSchema)
       .min(1)
@@ -128,13 +131,13 @@ export const localServiceSpecSchema = z
 const localServiceStatusSchema = z.object({
   observedGeneration: z.int().optional(),
   nodes: z.int().optional().meta({ description: 'Nodes that match nodeSelector.' }),
-  services: z.int().optional().meta({ description: 'Services that are there and as they should be.' }),
+  services: z.int().optional().meta({ description: 'Services that exist with the right content.' }),
   shortened: z
     .array(z.object({ node: label, service: z.string().max(63) }))
     .max(MAX_SHORTENED)
     .meta({
       listMapKeys: ['node'],
-      description: 'Services that have another name than <name>-<node>, by node.',
+      description: 'Services whose name differs from <name>-<node>, by node.',
     })
     .optional(),
   conditions: z

@@ -59,7 +59,7 @@ const networkSpecSchema = z
       )
       .max(MAX_HOSTS)
       .optional()
-      .meta({ description: 'Hosts that get the bridge, reached by SSH; none: none.', listMapKeys: ['ip'] }),
+      .meta({ description: 'Hosts that get the bridge, by SSH; default: none.', listMapKeys: ['ip'] }),
     credentialsSecret: clusterSchema.shape.credentialsSecret,
   })
   .meta({
@@ -105,10 +105,10 @@ const networkHostSchema = z.object({
     .string()
     .max(8192)
     .optional()
-    .meta({ description: 'Line of known_hosts, pinned at first sight.' }),
-  reached: z.boolean().optional().meta({ description: 'Whether anything may have been changed there.' }),
-  address: z.string().max(18).optional().meta({ description: 'Of the bridge, as it was made last.' }),
-  message: z.string().max(1024).optional().meta({ description: 'Why it is not as it should be.' }),
+    .meta({ description: 'Line of known_hosts, pinned at the first contact.' }),
+  reached: z.boolean().optional().meta({ description: 'Whether the controller may have changed the host.' }),
+  address: z.string().max(18).optional().meta({ description: 'Address of the bridge.' }),
+  message: z.string().max(1024).optional().meta({ description: 'Why the bridge is not ready.' }),
 });
 
 const networkStatusSchema = z.object({

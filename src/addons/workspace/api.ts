@@ -62,17 +62,17 @@ export const workspaceSpecSchema = z
       .string()
       .max(512)
       .regex(/^[a-zA-Z0-9]\S*$/, 'must name an image, such as registry.example/editor:1')
-      .meta({ description: 'Image of the editor; pulled only where the node does not have it.' }),
+      .meta({ description: 'Image of the editor; pulled if the node does not have it.' }),
     port: z
       .int()
       .min(1, 'must be a port of 1 to 65535')
       .max(65_535, 'must be a port of 1 to 65535')
-      .meta({ description: 'Port at which the editor listens; it counts as running once it does.' }),
+      .meta({ description: 'Port of the editor. The Workspace is Running when the port is open.' }),
     resources: z
       .object({
         limits: amounts.optional(),
         requests: amounts.optional().meta({
-          description: 'What the node must have free; absent: the same as limits.',
+          description: 'Requested resources; default: the limits.',
         }),
       })
       .optional()
@@ -92,32 +92,34 @@ export const workspaceSpecSchema = z
     storage: z
       .object({
         size: bytes,
-        className: z.string().max(253).optional().meta({ description: "Default: the cluster's own." }),
+        className: z
+          .string()
+          .max(253)
+          .optional()
+          .meta({ description: 'StorageClass; default: that of the cluster.' }),
       })
       .optional()
-      .meta({ description: 'A volume that stays while it is stopped; absent: files go with the pod.' }),
+      .meta({ description: 'Volume that outlives the pod; default: files go with the pod.' }),
     mountPath: z
       .string()
       .max(256)
       .regex(/^\/[^:\s]+$/)
       .optional()
-      .meta({ crdDefault: '/workspace', description: 'Where the volume is in the container, and HOME.' }),
+      .meta({ crdDefault: '/workspace', description: 'Mount path of the volume, and HOME.' }),
     running: z
       .boolean()
       .optional()
-      .meta({ crdDefault: true, description: 'false: stopped, the volume stays.' }),
+      .meta({ crdDefault: true, description: 'Whether the pod runs; the volume stays in any case.' }),
     idleStopMinutes: z
       .int()
       .min(1)
       .max(MAX_MINUTES)
       .optional()
-      .meta({ description: 'It is stopped when nobody used it for so long; absent: never.' }),
-    ttlMinutes: z
-      .int()
-      .min(1)
-      .max(MAX_MINUTES)
-      .optional()
-      .meta({ description: 'It is removed, volume and all, so long after its creation; absent: never.' }),
+      .meta({ description: 'Stops the Workspace after so many minutes without use; default: never.' }),
+    ttlMinutes: z.int().min(1).max(MAX_MINUTES).optional().meta({
+      description:
+        'Removes the Workspace with its volume so many minutes after its creation; default: never.',
+    }),
   })
   .meta({
     validations: [

@@ -47,7 +47,7 @@ export const isOpen = ({ host }: CheckContext): boolean => {
  */
 function refusalOf({ host }: CheckContext, clusterId: string): string {
   if (clusterId === UNREADABLE)
-    return 'HostConflict: /etc/matryoshka/owner.json cannot be read, so the owner of this host is unknown; see docs/operations.md, A damaged owner file';
+    return 'HostConflict: /etc/matryoshka/owner.json cannot be read, so the owner of this host is unknown; see docs/tasks/damaged-owner-file.md';
   const says = 'HostConflict: /etc/matryoshka/owner.json says that it belongs to';
   const named = host.reclaim === undefined ? '' : `, not to ${host.reclaim}, which "reclaim" names`;
   if (!host.ownClusters?.includes(clusterId))

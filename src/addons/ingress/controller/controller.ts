@@ -32,11 +32,12 @@ export interface IngressDeps
   classes: Informer<IngressClass>;
   services: Informer<Service>;
   secrets: Informer<Secret>;
+  credentials: Informer<Secret>;
 }
 
 /** Tells each Ingress where it is served, and what of it is not. Its routes are the proxies' own affair. */
 export function ingressController(deps: IngressDeps): Controller {
-  const { clock, log, ingresses, classes, services, secrets, proxy, workers } = deps;
+  const { clock, log, ingresses, classes, services, secrets, credentials, proxy, workers } = deps;
   const look = verdictsBy(deps);
   const tell = createTeller(deps, ingresses);
   const all = () => ingresses.list().map(keyOf);
@@ -54,7 +55,7 @@ export function ingressController(deps: IngressDeps): Controller {
       watching(services, ({ metadata: { namespace, name } }) =>
         namespace === proxy.namespace && name === proxy.name ? all() : inNamespace(namespace),
       ),
-      watching(secrets, ({ metadata }) => inNamespace(metadata.namespace)),
+      ...[secrets, credentials].map((of) => watching(of, ({ metadata }) => inNamespace(metadata.namespace))),
     ],
     workers,
     clock,
@@ -72,8 +73,7 @@ export function ingressController(deps: IngressDeps): Controller {
         return;
       }
       const held = hostsOf(ingress).filter((host) => holds(ingress, host));
-      const wanted = held.length > 0 ? addressesOf(services.get(proxy)) : [];
-      const uid = uidOf(ingress);
+      const [uid, wanted] = [uidOf(ingress), held.length > 0 ? addressesOf(services.get(proxy)) : []];
       tell(
         ingress,
         problemsOf(ingress, held, refusals.get(uid) ?? [], (name) => {

@@ -1,6 +1,7 @@
-import type { Service } from '#api/core.ts';
+import type { Secret, Service } from '#api/core.ts';
 import type { Ingress, IngressClass } from '#api/networking.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
+import { hashOf } from '../routing/access.ts';
 import type { Refusal } from '../routing/claims.ts';
 import { compileRoutes } from '../routing/compile.ts';
 
@@ -17,17 +18,19 @@ export interface VerdictSources {
   ingresses: Informer<Ingress>;
   classes: Informer<IngressClass>;
   services: Informer<Service>;
+  /** Secrets of type kubernetes.io/basic-auth, of which the hash is kept. */
+  credentials: Informer<Secret>;
 }
 
 export const uidOf = ({ metadata }: Ingress): string => metadata.uid ?? '';
 
 /** Computed once for all Ingresses, as the proxies do, until something changes. */
-export function verdictsBy({ ingresses, classes, services }: VerdictSources): () => Verdicts {
+export function verdictsBy({ ingresses, classes, services, credentials }: VerdictSources): () => Verdicts {
   let known: Verdicts | undefined;
   const forget = () => {
     known = undefined;
   };
-  for (const informer of [ingresses, classes, services])
+  for (const informer of [ingresses, classes, services, credentials])
     informer.addHandler({ add: forget, update: forget, delete: forget });
 
   return () => {
@@ -37,6 +40,7 @@ export function verdictsBy({ ingresses, classes, services }: VerdictSources): ()
       classes: classes.list(),
       service: (namespace, name) => services.get({ namespace, name }),
       slices: () => [],
+      credentials: (namespace, name) => hashOf(credentials.get({ namespace, name })),
     });
     known = {
       refusals: Map.groupBy(refusals, ({ ingress }) => uidOf(ingress)),

@@ -1,5 +1,6 @@
 import type { BackendRules } from '../routing/backends.ts';
 import { normalizedPath } from '../routing/paths.ts';
+import { nameOf } from './names.ts';
 import { sources } from './sources.ts';
 
 /** How many clients a backend with a limit of requests remembers. */
@@ -24,7 +25,7 @@ export const bodyLimit = (bytes: number): string[] => [
 ];
 
 /** Lines of a backend whose requests are served by settings of an Ingress. All values are checked (routing/settings.ts). */
-export function linesOf({ settings, rule }: BackendRules): string[] {
+export function linesOf({ settings, rule, basic, auth }: BackendRules): string[] {
   const allowed = settings['allow-from'];
   const most = settings['max-body-bytes'];
   const rate = settings['requests-per-second'];
@@ -46,6 +47,18 @@ export function linesOf({ settings, rule }: BackendRules): string[] {
           'http-request redirect code 308 location "https://%[var(txn.asked)]%[pathq]" if !{ var(txn.https) -m found }',
         ]
       : []),
+    // The backend has no use for a password that is not its own.
+    ...(basic === undefined
+      ? []
+      : [
+          `http-request auth realm ingress unless { req.hdr(authorization),sha2(256),hex -m str ${basic} }`,
+          'http-request del-header authorization',
+        ]),
+    ...(auth === undefined
+      ? []
+      : [
+          `http-request lua.auth_request ${nameOf(auth.backend)} ${auth.host} ${auth.path} ${settings['auth-response-headers']?.join(',') ?? '-'}`,
+        ]),
     ...(most === undefined ? [] : bodyLimit(most)),
     ...(to === undefined || rule === undefined ? [] : rewriting(to, rule)),
     ...(hsts === undefined

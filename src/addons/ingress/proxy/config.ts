@@ -1,5 +1,6 @@
 import { bodyLimit } from './backend-rules.ts';
 import {
+  authSocket,
   configFile,
   crtListFile,
   flagsFile,
@@ -10,7 +11,7 @@ import {
   pemFile,
 } from './locations.ts';
 import { LOG_LINES } from './log-lines.ts';
-import { LUA } from './lua.ts';
+import { luaOf } from './lua.ts';
 import type { ProxySettings } from './settings.ts';
 import { sources } from './sources.ts';
 import { MAP_NAMES, type MapName, type ProxyBackend, type ProxyState } from './state.ts';
@@ -57,6 +58,8 @@ function globalSection(settings: ProxySettings, paths: ProxyPaths): string[] {
     `tune.h2.max-concurrent-streams ${STREAMS}`,
     'tune.h2.fe.glitches-threshold 100',
     'ssl-default-bind-options ssl-min-ver TLSv1.2',
+    // A Service that decides about requests is asked once.
+    'httpclient.retries 0',
   ];
 }
 
@@ -191,6 +194,12 @@ function configOf(state: ProxyState, settings: ProxySettings, paths: ProxyPaths,
       `bind unix@${metricsSocket(paths)} mode 600`,
       'http-request use-service prometheus-exporter',
     ]),
+    ...section('frontend auth', [
+      `bind unix@${authSocket(paths)} mode 600`,
+      'http-request set-var(txn.backend) req.hdr(x-matryoshka-backend)',
+      'http-request del-header x-matryoshka-backend',
+      'use_backend %[var(txn.backend)]',
+    ]),
     ...backends,
   ].join('\n');
 }
@@ -216,7 +225,7 @@ export function filesOf(
   hasIpv6: boolean,
 ): Map<string, string> {
   const files = new Map([
-    [luaFile(paths), LUA],
+    [luaFile(paths), luaOf(authSocket(paths))],
     [flagsFile(paths), ''],
     [
       crtListFile(paths),

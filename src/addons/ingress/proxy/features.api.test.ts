@@ -199,3 +199,23 @@ describe('load balancing', () => {
     await becomes(servedBy('load-balancing'), 503);
   });
 });
+
+it('a Secret with credentials lets in who has them, once it is there and until it goes', async () => {
+  await test.service('guarded', ['guarded']);
+  const { metadata } = await test.ingress('guarded', [['guarded.example', '/', 'guarded']]);
+  const annotations = { 'ingress.ecs.yun.com/basic-auth-secret': 'people' };
+  await test.client.patch(
+    INGRESSES,
+    test.key('guarded'),
+    { metadata: { uid: metadata.uid, annotations } },
+    { type: 'merge' },
+  );
+  await becomes(servedBy('guarded.example'), 503);
+  await test.client.create(SECRETS, {
+    metadata: test.key('people'),
+    ...{ type: 'kubernetes.io/basic-auth', data: secretData({ username: 'jo', password: 'p' }) },
+  });
+  await becomes(servedBy('guarded.example'), 401);
+  await test.client.delete(SECRETS, test.key('people'));
+  await becomes(servedBy('guarded.example'), 503);
+});

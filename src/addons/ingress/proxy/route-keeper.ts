@@ -13,6 +13,7 @@ import type { Logger } from '#base/log.ts';
 import { plainPair, problemOfPair } from '#certificates/server-pair.ts';
 import { createInformer, type Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
+import { BASIC_AUTH_SECRETS, hashOf, slimCredentials } from '../routing/access.ts';
 import { shownFor } from '../routing/claims.ts';
 import { type Compiled, compileRoutes } from '../routing/compile.ts';
 import {
@@ -65,7 +66,13 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
     selection: TLS_SECRETS,
     transform: slimPair,
   });
-  const informers = [ingresses, classes, services, slices, secrets];
+  const credentials = createInformer<Secret>({
+    ...common,
+    resource: SECRETS,
+    selection: BASIC_AUTH_SECRETS,
+    transform: slimCredentials,
+  });
+  const informers = [ingresses, classes, services, slices, secrets, credentials];
   /** By object: one that changes is another object. */
   const checked = new WeakMap<Secret, Pair | undefined>();
   let hosts = 0;
@@ -98,6 +105,7 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
       ingresses: ingresses.list(),
       classes: classes.list(),
       service: (namespace, name) => services.get({ namespace, name }),
+      credentials: (namespace, name) => hashOf(credentials.get({ namespace, name })),
       slices: (namespace, service) => slices.byIndex(BY_SERVICE, sliceKey(namespace, service)),
     });
     hosts = compiled.hosts.size;

@@ -1,10 +1,14 @@
 import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { describe, expect, it } from 'vitest';
+import { secretData } from '#api/core.ts';
 import type { Ingress } from '#api/networking.ts';
+import { credentialsHash } from '../routing/access.ts';
+import type { BackendRules } from '../routing/backends.ts';
 import { SETTINGS_PREFIX, settingsOf } from '../routing/settings.ts';
-import { endpoint, useProxy } from './testing/proxy.fixture.ts';
+import { closedPort, endpoint, useProxy } from './testing/proxy.fixture.ts';
 
 /** Annotations of an Ingress, and what a client of HAProxy sees of each. */
 const test = useProxy();
@@ -23,6 +27,7 @@ async function served(
   annotations: Record<string, string>,
   rule: { path: string; match: 'exact' | 'prefix' } = { path: '/', match: 'prefix' },
   endpoints?: readonly string[],
+  access: Pick<BackendRules, 'basic' | 'auth'> = {},
 ) {
   hosts += 1;
   const host = `h${hosts}`;
@@ -30,7 +35,7 @@ async function served(
   expect(problems).toEqual([]);
   const where = endpoints ?? [await endpoint(({ url }, answer) => answer.end(`url ${url}`))];
   const paths = [{ ...rule, backend: `ns/${host}:80` }];
-  await test.route(host, where, { paths, rules: { settings, rule } });
+  await test.route(host, where, { paths, rules: { settings, rule, ...access } });
   return async (path = '/', fields = '', body = '') => {
     const head = `${body === '' ? 'GET' : 'POST'} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n`;
     const { text } = await test.raw(`${head}${fields}\r\n${body}`);
@@ -108,6 +113,88 @@ it('hsts-seconds is said over TLS alone', async () => {
   expect(`${await buffer(socket)}`).toMatch(/^strict-transport-security: max-age=60\r$/m);
 });
 
+it('basic-auth-secret lets in who has the credentials, and hides them from the backend', async () => {
+  const data = secretData({ username: 'jo', password: 'pass:wörd' });
+  const basic = credentialsHash({ metadata: {}, data });
+  const echo = await endpoint(({ headers }, answer) => answer.end(`got ${headers.authorization}`));
+  const access = basic === undefined ? {} : { basic };
+  const ask = await served({ 'basic-auth-secret': 's' }, undefined, [echo], access);
+  const of = (text: string) => `Authorization: Basic ${Buffer.from(text).toString('base64')}\r\n`;
+  const refused = await ask();
+  expect(refused.status).toBe(401);
+  expect(refused.text).toMatch(/^www-authenticate: basic realm=/im);
+  expect((await ask('/', of('jo:pass:word'))).status).toBe(401);
+  expect((await ask('/', of('jo:pass:wörd'))).text).toMatch(/got undefined$/);
+});
+
+describe('auth-request', () => {
+  /** What the Service that decides has got, and a host that asks it. */
+  async function guarded(answer: RequestListener, annotations: Record<string, string> = {}) {
+    const asked: IncomingMessage[] = [];
+    const service = await endpoint((request, response) => {
+      asked.push(request);
+      answer(request, response);
+    });
+    await test.route(`auth${hosts}`, [service]);
+    const echo = await endpoint(({ headers }, response) => response.end(`user ${headers['x-auth-user']}`));
+    const ask = await served(
+      { 'auth-request': 'auth:80/check', 'auth-response-headers': 'X-Auth-User', ...annotations },
+      undefined,
+      [echo],
+      { auth: { backend: `ns/auth${hosts}:80`, host: 'auth.ns', path: '/check' } },
+    );
+    return { asked, ask };
+  }
+
+  it('lets a request pass whose Service answers 2xx, with the fields of its answer', async () => {
+    const { asked, ask } = await guarded((_asked, answer) => answer.setHeader('X-Auth-User', 'jo').end());
+    const { text, host } = await ask(
+      '/a?b',
+      'Cookie: c=1\r\nX-Auth-User: root\r\nContent-Length: 1\r\n',
+      'x',
+    );
+    expect(text).toMatch(/user jo$/);
+    expect(asked.map(({ method, url }) => [method, url])).toEqual([['HEAD', '/check']]);
+    expect(asked[0]?.headers).toMatchObject({
+      ...{ host: 'auth.ns', cookie: 'c=1', 'x-original-method': 'POST', 'x-original-uri': '/a?b' },
+      ...{ 'x-forwarded-host': host, 'x-forwarded-for': '127.0.0.1' },
+    });
+    expect(asked[0]?.headers).not.toHaveProperty('content-length');
+    expect(asked[0]?.headers).not.toHaveProperty('x-matryoshka-backend');
+  });
+
+  it('removes fields of a client that the Service does not answer with', async () => {
+    const { ask } = await guarded((_asked, answer) => answer.end());
+    expect((await ask('/', 'X-Auth-User: root\r\n')).text).toMatch(/user undefined$/);
+  });
+
+  it.each([
+    [401, 401],
+    [403, 403],
+    [302, 302],
+    [404, 503],
+    [500, 503],
+  ])('answers a %d of the Service with %d', async (status, expected) => {
+    const { ask } = await guarded((_asked, answer) =>
+      answer.writeHead(status, { location: 'https://login/', 'set-cookie': 'a=b', server: 'secret' }).end(),
+    );
+    const { status: got, text } = await ask();
+    expect(got).toBe(expected);
+    expect(/^location: https:\/\/login\/\r$/m.test(text)).toBe(expected !== 503);
+    expect(text).not.toMatch(/user|secret/);
+  });
+
+  it('answers 503 if the Service has no endpoint, takes no connection or does not answer', async () => {
+    const { ask } = await guarded(() => {});
+    await test.route(`auth${hosts - 1}`, []);
+    expect((await ask()).status).toBe(503);
+    await test.route(`auth${hosts - 1}`, [await closedPort()]);
+    expect((await ask()).status).toBe(503);
+    await test.route(`auth${hosts - 1}`, [await endpoint(() => {})]);
+    expect((await ask()).status).toBe(503);
+  });
+});
+
 describe('an annotation that cannot be used', () => {
   it.each([
     ['redirect-to-https', 'yes'],
@@ -119,6 +206,11 @@ describe('an annotation that cannot be used', () => {
     ['affinity', 'ip'],
     ['rewrite-to', '/a" if TRUE'],
     ['hsts-seconds', '60\n'],
+    ['basic-auth-secret', 'A b'],
+    ['auth-request', 'http://169.254.169.254/'],
+    ['auth-request', 'auth:80/a b'],
+    ['auth-response-headers', 'Host'],
+    ['auth-response-headers', 'X-Forwarded-For'],
     ['timeout', '5'],
   ])('%s: %j is named', (name, value) => {
     const { settings, problems } = settingsOf(ofIngress({ [name]: value }));

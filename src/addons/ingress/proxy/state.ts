@@ -5,6 +5,7 @@ import type { Routes } from '../routing/compile.ts';
 import { ANY_HOST } from '../routing/hosts.ts';
 import { normalizedPath } from '../routing/paths.ts';
 import { linesOf } from './backend-rules.ts';
+import { nameOf } from './names.ts';
 
 /** Certificate (with its chain) and key, as PEM. */
 export interface Pair {
@@ -53,17 +54,6 @@ export const OWN_PEM = 'own.pem';
 export const OWN_HOST = 'ingress.invalid';
 /** Requests for hosts without rules. */
 const OTHER_HOSTS = '*';
-
-/**
- * Returns HAProxy's name of a backend or a pair. A namespace has no underscore, so names of two namespaces differ. What
- * stands behind `#` is hashed. Source: haproxy 3.0 configuration manual, 2.5.
- */
-export function nameOf(id: string): string {
-  const at = id.indexOf('#');
-  const plain = (at < 0 ? id : id.slice(0, at)).replaceAll(/[^\w.-]/g, '_');
-  if (at < 0) return plain;
-  return `${plain}_${createHash('sha256').update(id.slice(at)).digest('hex').slice(0, 12)}`;
-}
 
 /** A name of a Secret may be longer than that of a file; its namespace, 63 letters at most, is whole. */
 const pemName = (name: string): string =>

@@ -9,6 +9,10 @@ export type Protocol = 'http1' | 'h2c';
 export interface BackendRules {
   settings: IngressSettings;
   rule?: { path: string; match: 'exact' | 'prefix' };
+  /** SHA-256 of the only Authorization field that is let in, in capital hexadecimal digits. */
+  basic?: string;
+  /** The backend that decides about each request, by id; the Host and path that it is asked with. */
+  auth?: { backend: string; host: string; path: string };
 }
 
 /** Where requests go. `endpoints` are `address:port`, an IPv6 address in brackets. */

@@ -51,6 +51,7 @@ const world = (ingresses: Ingress[], more: Partial<RoutingWorld> = {}): RoutingW
   classes: [klass('ours')],
   service: (_namespace, name) => services.find(({ metadata }) => metadata.name === name),
   slices: () => [slice([{ ready: true }])],
+  credentials: () => undefined,
   ...more,
 });
 const compiled = (ingresses: Ingress[], more: Partial<RoutingWorld> = {}) => {
@@ -340,5 +341,34 @@ describe('annotations of an Ingress', () => {
     expect(told).toEqual(['open AnnotationInvalid']);
     expect(backends.get(find('h', '/open') ?? '')?.endpoints).toEqual([]);
     expect(backends.get(find('h', '/') ?? '')?.endpoints).toEqual(['10.0.0.1:8080']);
+  });
+
+  it('let in who has credentials, and send all others to a Service that decides', () => {
+    const credentials = (namespace: string, name: string) =>
+      name === 'there' ? `${namespace} hash` : undefined;
+    const { backends, find, told } = compiled(
+      [
+        annotated('basic', '/basic', 'basic-auth-secret', 'there'),
+        annotated('asking', '/asking', 'auth-request', 'both:http/check'),
+      ],
+      { credentials },
+    );
+    expect(told).toEqual([]);
+    expect(backends.get(find('h', '/basic') ?? '')?.rules?.basic).toBe('a hash');
+    const auth = { backend: 'a/both:http', host: 'both.a', path: '/check' };
+    expect(backends.get(find('h', '/asking') ?? '')?.rules?.auth).toEqual(auth);
+    expect(backends.get('a/both:http')?.endpoints).toEqual(['10.0.0.1:8080']);
+  });
+
+  it.each([
+    ['basic-auth-secret', 'missing', /no Secret "missing" of type kubernetes.io\/basic-auth/],
+    ['auth-request', 'missing:80/', /no Service "missing"/],
+    ['auth-request', 'web:81/', /Service "web" has no port 81/],
+    ['auth-request', 'out:80/', /ExternalName, which is not served/],
+  ])('%s: %s is missing, so no request gets in', (annotation, value, message) => {
+    const { backends, find, refusals } = compiled([annotated('closed', '/', annotation, value)]);
+    expect(refusals.map(({ reason }) => reason)).toEqual(['AnnotationInvalid']);
+    expect(refusals[0]?.message).toMatch(message);
+    expect(backends.get(find('h', '/') ?? '')).toEqual({ protocol: 'http1', endpoints: [] });
   });
 });

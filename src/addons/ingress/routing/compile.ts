@@ -1,6 +1,7 @@
 import type { Ingress, IngressBackend, IngressClass } from '#api/networking.ts';
 import { canonicalJson } from '#base/canonical.ts';
-import { type Backend, type BackendRules, backendId, backendOf, type Endpoints } from './backends.ts';
+import { type AccessWorld, accessOf } from './access.ts';
+import { type Backend, type BackendRules, backendId, backendOf } from './backends.ts';
 import { byAge, claimHosts, type Holder, hostsOf, type Refusal } from './claims.ts';
 import { isOursBy } from './classes.ts';
 import { ANY_HOST, hostOf, wildcardOf } from './hosts.ts';
@@ -27,7 +28,7 @@ export interface Routes {
   certificates: ReadonlyMap<string, string>;
 }
 
-export interface RoutingWorld extends Endpoints {
+export interface RoutingWorld extends AccessWorld {
   ingresses: readonly Ingress[];
   classes: readonly IngressClass[];
 }
@@ -64,13 +65,17 @@ export function compileRoutes(world: RoutingWorld): Compiled {
     const { rules = [], defaultBackend } = ingress.spec ?? {};
     const refuse = (reason: Refusal['reason'], message: string) =>
       void refusals.push({ ingress, reason, message });
-    const { settings, problems } = settingsOf(ingress);
+    const { settings, problems: unreadable } = settingsOf(ingress);
+    const access = accessOf(settings, namespace, world);
+    const problems = [...unreadable, ...access.problems];
+    if (access.backend && problems.length === 0 && !backends.has(access.backend[0]))
+      backends.set(...access.backend);
     for (const problem of problems)
       refuse('AnnotationInvalid', `${problem}; until then its requests get 503`);
     const backend = (asked: IngressBackend, rule?: BackendRules['rule']): string => {
       const found = backendOf(namespace, asked, world);
       if ('reason' in found) refuse(found.reason, found.message);
-      const rules = rulesOf(settings, rule);
+      const rules = rulesOf(settings, rule, access.rules);
       const isServed = !('reason' in found) && problems.length === 0;
       const plain = backendId(namespace, asked) ?? `${namespace}/:none`;
       const id =
@@ -144,9 +149,13 @@ export function compileRoutes(world: RoutingWorld): Compiled {
 }
 
 /** Undefined: requests are served as all others. */
-function rulesOf(settings: IngressSettings, rule: BackendRules['rule']): BackendRules | undefined {
+function rulesOf(
+  settings: IngressSettings,
+  rule: BackendRules['rule'],
+  access: Pick<BackendRules, 'basic' | 'auth'>,
+): BackendRules | undefined {
   if (Object.keys(settings).length === 0) return undefined;
-  return { settings, ...(settings['rewrite-to'] === undefined || !rule ? {} : { rule }) };
+  return { settings, ...access, ...(settings['rewrite-to'] === undefined || !rule ? {} : { rule }) };
 }
 
 const grown = ({ paths, otherwise }: Growing): HostRules => ({

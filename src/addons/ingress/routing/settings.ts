@@ -14,6 +14,13 @@ const count = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most));
 
+/** A Service of the Ingress's namespace, a port by number or name, a path. */
+const AUTH_REQUEST = /^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?):([a-z0-9-]{1,15})(\/[A-Za-z0-9._~/-]{0,1023})$/;
+/** Never one of a connection, of a body or of the route. */
+const HEADER =
+  /^(x-(?!forwarded-|request-id$|real-ip$)[a-z0-9-]{1,60}|remote-[a-z0-9-]{1,60}|authorization)$/;
+const MAX_HEADERS = 16;
+
 /** Each by its annotation, without the prefix. */
 const settingsSchema = z
   .strictObject({
@@ -36,6 +43,26 @@ const settingsSchema = z
     /** Of one client, at one replica; beyond it 429. */
     'requests-per-second': count(1, 1_000_000),
     affinity: z.enum(['cookie'], 'only "cookie" is offered'),
+    /** Requests without the credentials of this Secret get 401. */
+    'basic-auth-secret': z
+      .string()
+      .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'write the name of a Secret'),
+    /** A Service that decides about each request. */
+    'auth-request': z
+      .string()
+      .regex(AUTH_REQUEST, 'write SERVICE:PORT/PATH, such as oauth2-proxy:4180/oauth2/auth')
+      .transform((value) => {
+        const [, service = '', port = '', path = ''] = AUTH_REQUEST.exec(value) ?? [];
+        return { service, port, path };
+      }),
+    /** Fields of its answer that the backend gets; a client's own are removed. */
+    'auth-response-headers': z
+      .string()
+      .transform((value) => value.split(',').map((one) => one.trim().toLowerCase()))
+      .refine(
+        (names) => names.length <= MAX_HEADERS && names.every((name) => HEADER.test(name)),
+        `write up to ${MAX_HEADERS} names such as X-Auth-User or Authorization, with commas between them`,
+      ),
     /** Takes the place of the path of the rule. */
     'rewrite-to': z
       .string()

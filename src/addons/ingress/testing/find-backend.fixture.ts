@@ -1,4 +1,5 @@
-import { nameOf, stateOf } from '../proxy/state.ts';
+import { nameOf } from '../proxy/names.ts';
+import { stateOf } from '../proxy/state.ts';
 import type { Routes } from '../routing/compile.ts';
 import { byHost, hostOf } from '../routing/hosts.ts';
 import { normalizedPath } from '../routing/paths.ts';

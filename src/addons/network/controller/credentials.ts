@@ -7,7 +7,7 @@ import { isForbidden } from '#runtime/wire/api-error.ts';
 import type { Network, NetworkHost } from '../api.ts';
 import type { Place } from '../bridges/provider.ts';
 
-/** What reaches the hosts of a Network, as its Secret has it (docs/contract.md, Credentials and access). */
+/** What reaches the hosts of a Network, as its Secret has it (docs/reference/credentials.md). */
 export type Credentials = Pick<Place, 'user' | 'privateKey' | 'password' | 'knownHosts'>;
 
 export interface Lack {

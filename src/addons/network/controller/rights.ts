@@ -53,8 +53,7 @@ const policyOf = (
 ];
 
 /**
- * Whoever has the controller use a Secret must be allowed to get that very Secret (docs/contract.md, Credentials and
- * access): when a Network with hosts is made, at every change of its spec while it has some, and whenever it is another
+ * Whoever has the controller use a Secret must be allowed to get that very Secret (docs/reference/credentials.md): when a Network with hosts is made, at every change of its spec while it has some, and whenever it is another
  * Secret, since hosts that are not named any more are cleaned with it.
  */
 const useOfSecret = policyOf(NAME, ['CREATE', 'UPDATE'], NETWORKS.plural, {
