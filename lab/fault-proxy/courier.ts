@@ -65,21 +65,31 @@ export function createCourier(url: string, upstream: Dispatcher, relay: Relay): 
       // HTTP/2 sends them at once; HTTP/1.1 would wait for the body.
       if (response instanceof ServerResponse) response.flushHeaders();
       if (fault?.kind === 'hold') await fault.until;
-      let left = fault?.kind === 'truncate' ? fault.afterBytes : Number.POSITIVE_INFINITY;
-      for await (const chunk of answered.body) {
-        const part: unknown = chunk;
-        if (!Buffer.isBuffer(part)) throw new Error('a body of bytes was expected');
-        if (response.destroyed) return;
-        if (part.length > left) {
-          await new Promise<void>((resolve) => response.write(part.subarray(0, left), () => resolve()));
-          return drop(response);
-        }
-        left -= part.length;
-        response.write(part);
-      }
-      response.end();
+      const most = fault?.kind === 'truncate' ? fault.afterBytes : Number.POSITIVE_INFINITY;
+      if (await copied(answered.body, response, most)) response.end();
+      else if (!response.destroyed) drop(response);
     },
   };
+}
+
+/** Copies a body up to `most` bytes; whether it was copied whole. */
+async function copied(
+  body: AsyncIterable<unknown>,
+  response: Http2ServerResponse,
+  most: number,
+): Promise<boolean> {
+  let left = most;
+  for await (const part of body) {
+    if (!Buffer.isBuffer(part)) throw new Error('a body of bytes was expected');
+    if (response.destroyed) return false;
+    if (part.length > left) {
+      await new Promise<void>((resolve) => response.write(part.subarray(0, left), () => resolve()));
+      return false;
+    }
+    left -= part.length;
+    response.write(part);
+  }
+  return true;
 }
 
 /** From which the relay speaks to us: its name for the connection. */

@@ -1,29 +1,12 @@
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { type Clock, sleep, systemClock } from '#base/clock.ts';
-import { eventFrom, type HostResult, type RunEvent } from '#protocol/event.ts';
+import { eventFrom, type RunEvent } from '#protocol/event.ts';
 import { brake } from './brake.ts';
 import { linesUntil } from './lines.ts';
+import { type PlaybookResult, playbookAccount } from './playbook-account.ts';
 import type { PlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
-
-export interface PlaybookResult {
-  /** Whether its last play was reached, which says that everything was done. */
-  complete: boolean;
-  /** Whether a task was cut off: its host could not be reached any more, or Ansible ended meanwhile. */
-  cutShort: boolean;
-  /** Addresses of hosts that failed or could not be reached, with the last word about them. */
-  failed: Map<string, string>;
-  /** What was achieved, by address. */
-  did: Map<string, Set<HostResult>>;
-  versions: Map<string, Record<string, string>>;
-  /** Steps that came to a host, in order. */
-  steps: string[];
-  /** The play that was reached last. */
-  play: string;
-  /** The first cause of a failure, of each host that failed in that task, or why it is not complete. */
-  message: string;
-}
 
 /** Ansible is given this long to end its connections before it is killed. */
 const GRACE_MS = 10_000;
@@ -32,8 +15,6 @@ const GRACE_MS = 10_000;
  * stuck keeps it, and its output, for ever.
  */
 const END_MS = 20_000;
-const CUT = 'it was cut off, as the operation was cancelled';
-const DIED = 'Ansible ended while it ran; how far it came is not known';
 
 /** What may end a playbook before its end. */
 export interface PlaybookEnds {
@@ -58,17 +39,7 @@ export async function runPlaybook(
   { signal, cancelled, cutOff, clock = systemClock }: PlaybookEnds,
 ): Promise<PlaybookResult> {
   const { PLAYBOOKS: directory, WORK_DIR: work, access } = settings;
-  const failed = new Map<string, string>();
-  const did = new Map<string, Set<HostResult>>();
-  const versions = new Map<string, Record<string, string>>();
-  const steps = new Set<string>();
-  const busy = new Map<string, string>();
-  const progress = { play: '', busy };
-  let complete = false;
-  let lost = false;
-  const causes: string[] = [];
-  let first = '';
-  const planned = new Set(settings.runSpec.steps.map((step) => step.name));
+  const account = playbookAccount(new Set(settings.runSpec.steps.map((step) => step.name)));
   const stopFile = join(work, 'stop');
   const uncut = settings.runSpec.steps.filter(({ cut }) => cut === 'never').map((step) => step.name);
   const [ended, givenUp, over] = [new AbortController(), new AbortController(), new AbortController()];
@@ -76,9 +47,6 @@ export async function runPlaybook(
     const late = () => over.abort(new Error('Ansible does not end'));
     void sleep(END_MS, ended.signal, clock).then(late, () => {});
   };
-  const cut = new Set<string>();
-  const achieved = (ip: string, results: readonly HostResult[]) =>
-    did.set(ip, new Set([...(did.get(ip) ?? []), ...results]));
   const sshArgs = `-o UserKnownHostsFile=${files.knownHosts} -o StrictHostKeyChecking=yes -o ControlMaster=auto -o ControlPersist=60s -o ConnectTimeout=15 -o ServerAliveInterval=10 -o ServerAliveCountMax=3`;
   signal.addEventListener('abort', leaveSoon, { once: true });
   const child = execa('ansible-playbook', ['-i', files.inventory, join(directory, name)], {
@@ -110,10 +78,10 @@ export async function runPlaybook(
     ended: ended.signal,
     stopFile,
     uncut: new Set(uncut),
-    progress,
+    progress: account.progress,
     clock,
     cutOff: (ips) => {
-      for (const ip of ips) cut.add(ip);
+      account.cut(ips);
       return cutOff(ips);
     },
     giveUp: () => {
@@ -125,51 +93,13 @@ export async function runPlaybook(
     const event = eventFrom(line, new Date());
     if (!event) continue;
     onEvent(event);
-    if (event.event === 'complete') complete = true;
+    account.take(event);
     // The sums are its last words, however it went.
     if (event.event === 'complete' || event.event === 'stats') leaveSoon();
-    if (event.event === 'play') progress.play = event.play ?? '';
-    const { host = 'localhost', play } = event;
-    // A step that is passed over, as there is nothing to do in it, counts only where it was planned.
-    if (host !== 'localhost' && play !== undefined && event.event !== 'start')
-      if (event.event !== 'skipped' || planned.has(play)) steps.add(play);
-    if (event.host !== undefined && event.event === 'start') busy.set(event.host, event.task ?? '');
-    else if (event.host !== undefined) busy.delete(event.host);
-    if (event.event === 'unreachable') lost = true;
-    if (event.host !== undefined && event.did) achieved(event.host, event.did);
-    for (const [ip, results] of Object.entries(event.did_for ?? {})) achieved(ip, results);
-    if (event.host !== undefined && event.versions)
-      versions.set(event.host, { ...versions.get(event.host), ...event.versions });
-    if (event.event === 'failed' || event.event === 'unreachable') {
-      // The first is the cause, and hosts that fail in the same task by themselves; what fails later mostly fails because of it.
-      const task = `${play ?? ''}/${event.task ?? ''}`;
-      if (causes.length === 0) first = task;
-      if (first === task) causes.push(`${event.host ?? ''}: ${event.task ?? ''}: ${event.message ?? ''}`);
-      const why = cut.has(event.host ?? '') ? CUT : (event.message ?? '');
-      if (event.host !== undefined) failed.set(event.host, `${event.task ?? ''}: ${why}`);
-    } else if (event.event === 'info' && /^(ERROR|\[ERROR\])/.test(event.message ?? '')) {
-      if (causes.length === 0) causes.push(event.message ?? '');
-    }
   }
   if (over.signal.aborted) child.kill('SIGKILL');
   const how = over.signal.aborted ? 'does not end' : `ended with code ${(await child).exitCode}`;
   ended.abort();
   await braking;
-  const running = complete ? [] : [...busy];
-  for (const [ip, task] of running) {
-    steps.add(progress.play);
-    achieved(ip, ['taken']);
-    failed.set(ip, `${task}: ${cancelled.aborted ? CUT : DIED}`);
-  }
-  const why = causes.join('; ') || (complete ? '' : `ansible-playbook ${how}, and not at its end`);
-  return {
-    complete,
-    cutShort: lost || running.length > 0,
-    failed,
-    did,
-    versions,
-    steps: [...steps],
-    play: progress.play,
-    message: why,
-  };
+  return account.close(how, cancelled.aborted);
 }

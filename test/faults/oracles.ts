@@ -1,6 +1,6 @@
 import { CONFIG_MAPS, JOBS, PODS, SECRETS } from '#api/core.ts';
 import { HOSTS, type HostRecord, hostRecordName } from '#api/host-record.ts';
-import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { ClusterStatus, KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAway } from './away.ts';
@@ -107,32 +107,42 @@ export async function judge({ versions, kubelet, hosts, ips }: Past): Promise<st
 
 /** O6: sequence and attempt only grow, a result stays, no request is forgotten. */
 function regressions(versions: readonly KubernetesCluster[]): string[] {
-  const problems: string[] = [];
-  for (const [index, { status, metadata }] of versions.entries()) {
+  return versions.flatMap(({ status, metadata }, index) => {
     const before = versions[index - 1]?.status;
-    const old = before?.operation;
-    const now = status?.operation;
     const at = `O6: at version ${metadata.resourceVersion}`;
-    if (old && !now) problems.push(`${at} the operation vanished`);
-    if (!old || !now) continue;
-    if (now.sequence < old.sequence)
-      problems.push(`${at} sequence fell from ${old.sequence} to ${now.sequence}`);
-    if (now.sequence === old.sequence && now.attempt < old.attempt) problems.push(`${at} the attempt fell`);
-    if (now.sequence === old.sequence && old.result !== undefined && now.result !== old.result)
-      problems.push(`${at} result ${old.result} became ${now.result}`);
-    if (now.sequence > old.sequence && old.result === undefined && now.name !== 'delete')
-      problems.push(`${at} sequence ${now.sequence} began before ${old.sequence} had ended`);
-    if ((status.requests?.length ?? 0) < (before?.requests?.length ?? 0))
-      problems.push(`${at} a request was forgotten`);
-    if ((status.observedGeneration ?? 0) < (before?.observedGeneration ?? 0))
-      problems.push(`${at} observedGeneration fell`);
-    if (before?.phase === 'Creating' && status.phase === 'Prechecking' && now.sequence === old.sequence)
-      problems.push(`${at} phase fell from Creating to Prechecking`);
-    if (
-      status.conditions?.some(({ type }) => type === 'Stalled') &&
-      status.conditions.some(({ type }) => type === 'Reconciling')
-    )
-      problems.push(`${at} both Stalled and Reconciling`);
-  }
-  return problems;
+    if (before?.operation && !status?.operation) return [`${at} the operation vanished`];
+    if (!before?.operation || !status?.operation) return [];
+    return [...regressionsOf(before.operation, status.operation), ...regressionsOfStatus(before, status)].map(
+      (what) => `${at} ${what}`,
+    );
+  });
+}
+
+function regressionsOf(old: OperationStatus, now: OperationStatus): string[] {
+  if (now.sequence < old.sequence) return [`sequence fell from ${old.sequence} to ${now.sequence}`];
+  if (now.sequence > old.sequence)
+    return old.result === undefined && now.name !== 'delete'
+      ? [`sequence ${now.sequence} began before ${old.sequence} had ended`]
+      : [];
+  return [
+    ...(now.attempt < old.attempt ? ['the attempt fell'] : []),
+    ...(old.result !== undefined && now.result !== old.result
+      ? [`result ${old.result} became ${now.result}`]
+      : []),
+  ];
+}
+
+function regressionsOfStatus(before: ClusterStatus, status: ClusterStatus): string[] {
+  const isSame = before.operation?.sequence === status.operation?.sequence;
+  const has = (name: string) => status.conditions?.some(({ type }) => type === name) ?? false;
+  return [
+    ...((status.requests?.length ?? 0) < (before.requests?.length ?? 0) ? ['a request was forgotten'] : []),
+    ...((status.observedGeneration ?? 0) < (before.observedGeneration ?? 0)
+      ? ['observedGeneration fell']
+      : []),
+    ...(isSame && before.phase === 'Creating' && status.phase === 'Prechecking'
+      ? ['phase fell from Creating to Prechecking']
+      : []),
+    ...(has('Stalled') && has('Reconciling') ? ['both Stalled and Reconciling'] : []),
+  ];
 }

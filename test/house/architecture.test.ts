@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { addons } from '#addons/index.ts';
 import { crdFiles } from '../../src/crds.ts';
 
 /** Checks what docs/architecture.md says of files; .dependency-cruiser.mjs has the import rules. */
@@ -36,19 +35,6 @@ function untyped(path: string, text: string): string[] {
 }
 
 describe('the files', () => {
-  it('of the product have at most 250 lines, those of its tests 400', () => {
-    const lines = (file: string) => read(`src/${file}`).split('\n').length - 1;
-    const long = sources.filter((file) => lines(file) > (isTest(file) ? 400 : 250));
-    expect(long.map((file) => `src/${file}: ${lines(file)} lines`)).toEqual([]);
-  });
-
-  it('called controller.ts of add-ons have less than 100 lines: each reads from top to bottom', () => {
-    const controllers = sources.filter((file) => /^addons\/.*\/controller\.ts$/.test(file));
-    expect(controllers).toHaveLength(addons.length);
-    const lines = controllers.map((file) => ({ file, lines: read(`src/${file}`).split('\n').length - 1 }));
-    expect(lines.filter((one) => one.lines >= 100)).toEqual([]);
-  });
-
   it('are named for what they hold', () => {
     const vague = /^(utils?|helpers?|commons?|misc|shared|lib)$/;
     const named = [

@@ -7,6 +7,7 @@ import type { Logger } from '#base/log.ts';
 import type { InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
+import { keyOf } from '#runtime/cache/object-key.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { scopedClient } from '#runtime/client/scoped-client.ts';
 import type {
@@ -67,10 +68,10 @@ export interface ClusterControllerDeps {
   event(cluster: KubernetesCluster, type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
-/** How long what a person must mend, a refusal or a denial, is left alone before it is looked at again. */
+/** How long the controller waits after a refusal or a denial, which a user must mend. */
 const REFUSAL_RETRY_MS = 30_000;
 const AFTER_EFFECTS_MS = 100;
-/** How long an operation may fail to begin before its place is for another: its Job may be there, and not seen yet. */
+/** How long an operation whose start fails keeps its place: its Job may exist and not be seen yet. */
 const GIVEN_BACK_MS = 60_000;
 
 /** Returns the reconcile function: observe, decide, perform, write status. */
@@ -107,12 +108,7 @@ export function reconciler(
       turnOf: deps.queue.turnOf,
     });
     const { signal, outcome } = decide(snapshot);
-    const { attempt, hook, turn } = snapshot;
-    // It may begin and does not: nothing runs that would use the place.
-    const isAtWork = attempt.kind !== 'absent' || (hook !== undefined && hook.state.kind !== 'absent');
-    const isHeldUp =
-      !isAtWork && (outcome.kind === 'rest' || (outcome.kind === 'wait' && !outcome.keepsPlace));
-    if (isHeldUp && turn.kind === 'now') deps.queue.release(cluster);
+    if (isHeldUp(snapshot, outcome)) deps.queue.release(cluster);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
     // Whoever still waits for a cluster comes before the remains of work that is done.
     if (signal === 'leftovers' && !context.behind) return { requeueAfterMs: AFTER_EFFECTS_MS, behind: true };
@@ -141,21 +137,37 @@ export function reconciler(
           : undefined;
       return await finish(client, snapshot, outcome, accepted);
     } catch (error) {
-      if (error instanceof Refusal) {
-        // Nothing that a user asked is held up.
-        const isOurs = signal === 'reset-due';
-        const next: Outcome = isOurs ? { kind: 'wait', ms: REFUSED_RESET_MS } : refused(snapshot, error);
-        return finish(client, snapshot, next);
-      }
-      // Somebody wrote meanwhile: their change wakes us, and this decision is void.
-      if (isConflict(error) || (isNotFound(error) && !clusters.get(key))) return { requeueAfterMs: 200 };
-      // A quota, a policy, a right that is missing: it ends nothing, for whoever made the rule can lift it.
-      const isDenied = isApiError(error, 'Forbidden', 'Invalid');
-      deps.queue.release(cluster, isDenied ? 0 : GIVEN_BACK_MS);
-      if (!isDenied) throw error;
-      log.warn({ error: error.message }, 'the API server denies a write');
-      return finish(client, snapshot, stalled({ reason: 'Denied', message: error.message }));
+      return afterError(client, snapshot, signal, error, log);
     }
+  }
+
+  /** Writes what a refusal means. Throws errors that another attempt may mend. */
+  async function afterError(
+    client: Client,
+    snapshot: Snapshot,
+    signal: string,
+    error: unknown,
+    log: ReconcileContext['log'],
+  ): Promise<ReconcileResult> {
+    const { cluster } = snapshot;
+    if (error instanceof Refusal) {
+      // The controller requested this scale-down itself: no request of a user is held up.
+      const isOurs = signal === 'reset-due';
+      return finish(
+        client,
+        snapshot,
+        isOurs ? { kind: 'wait', ms: REFUSED_RESET_MS } : refused(snapshot, error),
+      );
+    }
+    // Another client wrote meanwhile. Its change starts a reconcile, and this decision is void.
+    if (isConflict(error) || (isNotFound(error) && !clusters.get(keyOf(cluster))))
+      return { requeueAfterMs: 200 };
+    // A quota, a policy or a missing right does not end an operation, since an administrator can lift it.
+    const isDenied = isApiError(error, 'Forbidden', 'Invalid');
+    deps.queue.release(cluster, isDenied ? 0 : GIVEN_BACK_MS);
+    if (!isDenied) throw error;
+    log.warn({ error: error.message }, 'the API server denies a write');
+    return finish(client, snapshot, stalled({ reason: 'Denied', message: error.message }));
   }
 
   async function finish(
@@ -177,6 +189,13 @@ export function reconciler(
   }
 
   return reconcile;
+}
+
+/** Whether a cluster may start and does not: no run or hook uses its place in the queue. */
+function isHeldUp({ attempt, hook, turn }: Snapshot, outcome: Outcome): boolean {
+  const isAtWork = attempt.kind !== 'absent' || (hook !== undefined && hook.state.kind !== 'absent');
+  const waits = outcome.kind === 'rest' || (outcome.kind === 'wait' && !outcome.keepsPlace);
+  return !isAtWork && waits && turn.kind === 'now';
 }
 
 /** What a refused effect means: the end of a running operation, or a wait before one is accepted. */

@@ -171,7 +171,23 @@ export async function* liveLog(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const cursors = new Map<string, (read: ReadPiece) => AsyncGenerator<string>>();
-  // Said at once, so that whoever listens sees that he is heard.
+  /** Yields what the logs of all attempts have gained. A Job whose log is followed sends it more often. */
+  async function* unread(operation: OperationStatus, isUnderWay: boolean): AsyncGenerator<string> {
+    const read: ReadPiece = isUnderWay ? shared.piece : logs.read;
+    for (const [index, job] of jobsOf(operation).entries()) {
+      const isNew = !cursors.has(job);
+      const more = cursors.get(job) ?? cursor(job);
+      cursors.set(job, more);
+      if (isNew && index > 0) yield `--- attempt ${index + 1}\n`;
+      let isHeard = false;
+      for await (const text of more(read)) {
+        isHeard = true;
+        yield text;
+      }
+      if (isHeard && isUnderWay) logs.follow(job).catch(() => {});
+    }
+  }
+  // A client sees at once that its request is heard.
   yield `--- ${key.namespace}/${key.name}\n`;
   let authorizedMs = clock.monotonicMs();
   for (;;) {
@@ -187,25 +203,8 @@ export async function* liveLog(
     }
     // The verdict first, then the log anew: what was written before the end is then read for certain.
     const words = lastWords(cluster);
-    const read: ReadPiece = words === undefined ? shared.piece : logs.read;
     const { operation } = cluster.status ?? {};
-    if (operation && !isFormer(cluster)) {
-      for (const [index, job] of jobsOf(operation).entries()) {
-        let more = cursors.get(job);
-        if (!more) {
-          more = cursor(job);
-          cursors.set(job, more);
-          if (index > 0) yield `--- attempt ${index + 1}\n`;
-        }
-        let isHeard = false;
-        for await (const text of more(read)) {
-          isHeard = true;
-          yield text;
-        }
-        // Nobody waits for it: it only makes the Job send more often.
-        if (isHeard && words === undefined) logs.follow(job).catch(() => {});
-      }
-    }
+    if (operation && !isFormer(cluster)) yield* unread(operation, words === undefined);
     if (words !== undefined) {
       yield `${words}\n`;
       return;

@@ -52,100 +52,150 @@ interface Growing {
   otherwise?: string;
 }
 
-/** The routes of the Ingresses that are ours, and what of them is refused. */
+/** What grows while Ingresses are added, the oldest first. */
+interface Growth {
+  world: RoutingWorld;
+  holders: ReadonlyMap<string, Holder>;
+  refusals: Refusal[];
+  hosts: Map<string, Growing>;
+  backends: Map<string, Backend>;
+  certificates: Map<string, string>;
+}
+/** One Ingress that is added to it. */
+interface Added extends Growth {
+  ingress: Ingress;
+  namespace: string;
+  refuse(reason: Refusal['reason'], message: string): void;
+  /** Returns the id of a backend of the Ingress. */
+  backend(asked: IngressBackend, rule?: BackendRules['rule']): string;
+  /** Returns the rules of a host; undefined if it belongs to another namespace. */
+  growing(host: string): Growing | undefined;
+}
+
+/** Returns the routes of the Ingresses that are ours, and what of them is refused. */
 export function compileRoutes(world: RoutingWorld): Compiled {
   const served = byAge(world.ingresses.filter(isOursBy(world.classes)));
   const { holders, refusals } = claimHosts(served);
-  const hosts = new Map<string, Growing>();
-  const backends = new Map<string, Backend>();
-  const certificates = new Map<string, string>();
-
+  const growth: Growth = {
+    ...{ world, holders, refusals },
+    ...{ hosts: new Map(), backends: new Map(), certificates: new Map() },
+  };
   for (const ingress of served) {
-    const { namespace = '' } = ingress.metadata;
-    const { rules = [], defaultBackend } = ingress.spec ?? {};
-    const refuse = (reason: Refusal['reason'], message: string) =>
-      void refusals.push({ ingress, reason, message });
-    const { settings, problems: unreadable } = settingsOf(ingress);
-    const access = accessOf(settings, namespace, world);
-    const problems = [...unreadable, ...access.problems];
-    if (access.backend && problems.length === 0 && !backends.has(access.backend[0]))
-      backends.set(...access.backend);
-    for (const problem of problems)
-      refuse('AnnotationInvalid', `${problem}; until then its requests get 503`);
-    const backend = (asked: IngressBackend, rule?: BackendRules['rule']): string => {
+    const added = addedTo(growth, ingress);
+    addRules(added);
+    addDefaultBackend(added);
+    addCertificates(added);
+  }
+  const { hosts, backends, certificates } = growth;
+  return {
+    hosts: new Map([...hosts].map(([host, one]) => [host, grown(one)])),
+    ...{ backends, certificates, refusals, served, holders },
+  };
+}
+
+function addedTo(growth: Growth, ingress: Ingress): Added {
+  const { namespace = '' } = ingress.metadata;
+  const { world, holders, refusals, hosts, backends } = growth;
+  const refuse: Added['refuse'] = (reason, message) => void refusals.push({ ingress, reason, message });
+  const { settings, problems: unreadable } = settingsOf(ingress);
+  const access = accessOf(settings, namespace, world);
+  const problems = [...unreadable, ...access.problems];
+  for (const problem of problems) refuse('AnnotationInvalid', `${problem}; until then its requests get 503`);
+  if (access.backend && problems.length === 0 && !backends.has(access.backend[0]))
+    backends.set(...access.backend);
+  return {
+    ...growth,
+    ...{ ingress, namespace, refuse },
+    backend(asked, rule) {
       const found = backendOf(namespace, asked, world);
-      if ('reason' in found) refuse(found.reason, found.message);
+      const isMissing = 'reason' in found;
+      if (isMissing) refuse(found.reason, found.message);
       const rules = rulesOf(settings, rule, access.rules);
-      const isServed = !('reason' in found) && problems.length === 0;
-      const plain = backendId(namespace, asked) ?? `${namespace}/:none`;
-      const id =
-        problems.length > 0 ? `${namespace}/:invalid` : rules ? `${plain}#${canonicalJson(rules)}` : plain;
-      if (!backends.has(id))
-        backends.set(
-          id,
-          isServed ? { ...found, ...(rules ? { rules } : {}) } : { protocol: 'http1', endpoints: [] },
-        );
+      const id = problems.length > 0 ? `${namespace}/:invalid` : idOf(namespace, asked, rules);
+      if (backends.has(id)) return id;
+      const isServed = !isMissing && problems.length === 0;
+      backends.set(
+        id,
+        isServed ? { ...found, ...(rules ? { rules } : {}) } : { protocol: 'http1', endpoints: [] },
+      );
       return id;
-    };
-    const growing = (host: string): Growing | undefined => {
+    },
+    growing(host) {
       if (holders.get(host)?.namespace !== namespace) return undefined;
       const there = hosts.get(host) ?? { paths: new Map() };
       hosts.set(host, there);
       return there;
-    };
-    for (const { host: named = '', http } of rules) {
-      const host = hostOf(named);
-      const there = growing(host);
-      if (!there) continue;
-      // A rule without paths leads all of its host to the default backend.
-      for (const { path = '/', pathType, backend: asked } of http?.paths ?? []) {
-        const compared = normalizedPath(path);
-        // As HAProxy has it: a letter beyond ASCII is up to nine characters there.
-        if (isTooLong(compared)) {
-          const message = `path "${path.slice(0, 64)}…" of host "${host}" has more than ${MAX_PATH} characters, encoded, or ${MAX_ELEMENTS} elements`;
-          refuse('PathTooLong', message);
-          continue;
-        }
-        if (isUnsafePath(compared)) {
-          const message = `path "${path}" of host "${host}" has a "." or ".." element, a backslash or a NUL; requests with one are refused`;
-          refuse('PathUnsafe', message);
-          continue;
-        }
-        const match = pathType === 'Exact' ? 'exact' : 'prefix';
-        const key = `${match} ${match === 'prefix' ? withoutSlash(compared) : compared}`;
-        if (there.paths.has(key))
-          refuse('PathTaken', `path "${path}" of host "${host}" is in an older rule, which is served`);
-        else there.paths.set(key, { path, match, backend: backend(asked, { path, match }) });
+    },
+  };
+}
+
+function idOf(namespace: string, asked: IngressBackend, rules: BackendRules | undefined): string {
+  const plain = backendId(namespace, asked) ?? `${namespace}/:none`;
+  return rules ? `${plain}#${canonicalJson(rules)}` : plain;
+}
+
+/** Why a path cannot be served; undefined: it can. */
+function problemOfPath(path: string, host: string): [reason: Refusal['reason'], message: string] | undefined {
+  const compared = normalizedPath(path);
+  // As HAProxy has it: a letter beyond ASCII is up to nine characters there.
+  if (isTooLong(compared))
+    return [
+      'PathTooLong',
+      `path "${path.slice(0, 64)}…" of host "${host}" has more than ${MAX_PATH} characters, encoded, or ${MAX_ELEMENTS} elements`,
+    ];
+  if (isUnsafePath(compared))
+    return [
+      'PathUnsafe',
+      `path "${path}" of host "${host}" has a "." or ".." element, a backslash or a NUL; requests with one are refused`,
+    ];
+  return undefined;
+}
+
+function addRules({ ingress, growing, refuse, backend }: Added): void {
+  for (const { host: named = '', http } of ingress.spec?.rules ?? []) {
+    const host = hostOf(named);
+    const there = growing(host);
+    if (!there) continue;
+    // A rule without paths leads all of its host to the default backend.
+    for (const { path = '/', pathType, backend: asked } of http?.paths ?? []) {
+      const problem = problemOfPath(path, host);
+      if (problem) {
+        refuse(...problem);
+        continue;
       }
-    }
-    if (defaultBackend) {
-      const id = backend(defaultBackend);
-      for (const host of hostsOf(ingress)) {
-        const there = growing(host);
-        if (!there) continue;
-        there.otherwise ??= id;
-        if (there.otherwise === id) continue;
-        const whose = host === ANY_HOST ? 'hosts that no Ingress names' : `host "${host}"`;
-        refuse(
-          'DefaultBackendTaken',
-          `the default backend of ${whose} is that of an older Ingress, which is served`,
-        );
-      }
-    }
-    for (const host of hostsOf(ingress)) {
-      const secret = secretFor(ingress, host);
-      if (secret !== undefined && hosts.has(host) && holders.get(host)?.namespace === namespace)
-        if (!certificates.has(host)) certificates.set(host, `${namespace}/${secret}`);
+      const compared = normalizedPath(path);
+      const match = pathType === 'Exact' ? 'exact' : 'prefix';
+      const key = `${match} ${match === 'prefix' ? withoutSlash(compared) : compared}`;
+      if (there.paths.has(key))
+        refuse('PathTaken', `path "${path}" of host "${host}" is in an older rule, which is served`);
+      else there.paths.set(key, { path, match, backend: backend(asked, { path, match }) });
     }
   }
-  return {
-    hosts: new Map([...hosts].map(([host, one]) => [host, grown(one)])),
-    backends,
-    certificates,
-    refusals,
-    served,
-    holders,
-  };
+}
+
+function addDefaultBackend({ ingress, growing, refuse, backend }: Added): void {
+  const { defaultBackend } = ingress.spec ?? {};
+  if (!defaultBackend) return;
+  const id = backend(defaultBackend);
+  for (const host of hostsOf(ingress)) {
+    const there = growing(host);
+    if (!there) continue;
+    there.otherwise ??= id;
+    if (there.otherwise === id) continue;
+    const whose = host === ANY_HOST ? 'hosts that no Ingress names' : `host "${host}"`;
+    refuse(
+      'DefaultBackendTaken',
+      `the default backend of ${whose} is that of an older Ingress, which is served`,
+    );
+  }
+}
+
+function addCertificates({ ingress, namespace, hosts, holders, certificates }: Added): void {
+  for (const host of hostsOf(ingress)) {
+    const secret = secretFor(ingress, host);
+    if (secret !== undefined && hosts.has(host) && holders.get(host)?.namespace === namespace)
+      if (!certificates.has(host)) certificates.set(host, `${namespace}/${secret}`);
+  }
 }
 
 /** Undefined: requests are served as all others. */

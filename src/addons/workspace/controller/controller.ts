@@ -11,7 +11,7 @@ import { WORKSPACES, type Workspace } from '../api.ts';
 import { withNews } from './news.ts';
 import { ENDED_MS, endsAtMs, idleAtMs, isWanted, planOf } from './plan.ts';
 import type { WorkspacePod } from './pod.ts';
-import { outcomeOf } from './status.ts';
+import { type Found, outcomeOf } from './status.ts';
 import { GRACE_MS, isReady, troubleOf } from './trouble.ts';
 import { makerFor } from './write.ts';
 
@@ -51,12 +51,12 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
       const { uid, resourceVersion } = workspace.metadata;
       const now = clock.now();
       const [ends, idle] = [endsAtMs(workspace), idleAtMs(workspace, now)];
-      if (ends !== undefined && ends <= now.getTime()) {
+      if (isPast(ends, now)) {
         await client.delete(WORKSPACES, key, { preconditions: { uid, resourceVersion } });
         return undefined;
       }
-      if (idle !== undefined && idle <= now.getTime()) {
-        // By this very version: whoever used it meanwhile has written it.
+      if (isPast(idle, now)) {
+        // With this version: a client that used it meanwhile has written it.
         const stop = { metadata: { resourceVersion }, spec: { running: false } };
         await client.patch(WORKSPACES, key, stop, { type: 'merge' });
         recorder.event(workspace, 'Normal', 'Idle', 'stopped, as nobody used it for spec.idleStopMinutes');
@@ -83,13 +83,19 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
       for (const { type, reason, message } of tellings) recorder.event(workspace, type, reason, message);
 
       const due = [ends, idle].flatMap((at) => (at === undefined ? [] : [Math.max(at - now.getTime(), 1)]));
-      const again = [
-        ...due,
-        ...(refused() || hindrance?.reason === 'NameTaken' ? [REFUSED_RETRY_MS] : []),
-        ...(pod && !pods.get(key) ? [UNSEEN_MS] : []),
-        ...(trouble ? [trouble.reason === 'PodFailed' ? ENDED_MS : GRACE_MS] : []),
-      ];
-      return again.length > 0 ? { requeueAfterMs: Math.min(...again) } : undefined;
+      return againIn([...due, ...waitsFor(found, pod !== undefined && !pods.get(key))]);
     },
   });
 }
+
+const isPast = (atMs: number | undefined, now: Date): boolean => atMs !== undefined && atMs <= now.getTime();
+
+/** Returns in how many milliseconds each thing that a Workspace waits for is checked again. */
+const waitsFor = ({ refused, hindrance, trouble }: Found, isUnseen: boolean): number[] => [
+  ...(refused || hindrance?.reason === 'NameTaken' ? [REFUSED_RETRY_MS] : []),
+  ...(isUnseen ? [UNSEEN_MS] : []),
+  ...(trouble ? [trouble.reason === 'PodFailed' ? ENDED_MS : GRACE_MS] : []),
+];
+
+const againIn = (waits: readonly number[]) =>
+  waits.length > 0 ? { requeueAfterMs: Math.min(...waits) } : undefined;
