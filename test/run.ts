@@ -29,8 +29,9 @@ const vitest = (project: string, ...more: string[]): Part => ({
 const parts: readonly Part[] = [
   { name: 'format and lint', command: ['biome', 'check', '.'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
-  { name: 'import rules', command: ['depcruise', 'src', 'lab', 'test', 'bench', 'deploy'] },
+  { name: 'import rules', command: ['depcruise', 'src', 'lab', 'test', 'bench', 'deploy', 'docs'] },
   { name: 'unused code', command: ['knip'] },
+  { name: 'links of documents', command: ['node', 'docs/site/build.ts'] },
   { name: 'shell scripts', command: ['node', 'test/shell-lint.ts'] },
   vitest('unit'),
   vitest('api'),

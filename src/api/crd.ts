@@ -36,7 +36,7 @@ const statusSchema = z.object({
         .omit({ policy: true, hooks: true })
         .meta({ description: 'Copy of the spec that the operation carries out.' }),
       step: text.meta({ description: 'Current step: a play of the playbook.' }),
-      hooksDone: z.int().optional().meta({ description: 'Number of hooks that have ended.' }),
+      hooksDone: z.int().optional().meta({ description: 'Number of hooks that have succeeded.' }),
       startedAt: text.meta({ description: 'Time of acceptance.' }),
       notBefore: text.optional().meta({ description: 'Earliest start of the next attempt.' }),
       plan: text.optional().meta({ description: 'Plan hash that the user approved.' }),

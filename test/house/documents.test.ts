@@ -127,21 +127,3 @@ describe('docs/troubleshooting.md', () => {
     ).toEqual([]);
   });
 });
-
-/** The subject of a sentence is who does the thing: a user, the controller, a Job. */
-const NO_SUBJECT = /\b(somebody|someone|whoever)\b/i;
-
-describe('a page names who does a thing', () => {
-  const pages = [
-    'README.md',
-    'CONTRIBUTING.md',
-    ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
-  ];
-  it.each(pages.filter((name) => name.endsWith('.md')))('%s', (name) => {
-    const lines = readFileSync(join(root, name), 'utf8').split('\n');
-    const found = lines.flatMap((line, at) =>
-      NO_SUBJECT.test(line) ? [`${name}:${at + 1}: ${line.slice(0, 80)}`] : [],
-    );
-    expect(found).toEqual([]);
-  });
-});
