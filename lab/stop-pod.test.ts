@@ -55,6 +55,6 @@ it('stays while the member, which others have put out, waits to be started once 
 });
 
 it('stays where the pod stays, and that is said', async () => {
-  expect(await stop(['s'])).toEqual({ exitCode: 1, stderr: 'etcd goes on beside this control plane' });
+  expect(await stop(['s'])).toEqual({ exitCode: 1, stderr: 'etcd still runs beside this control plane' });
   expect(hasData()).toBe(true);
 });

@@ -122,14 +122,14 @@ own() {
     case $kind in file | tree) ! is_system_path "$thing" || fail "own: $thing is the system's" ;; esac
     ! is_made "$kind" "$thing" || continue
     case $kind in
-      file) [ ! -e "$R$thing" ] && [ ! -L "$R$thing" ] || fail "$thing is there, and was not made by Matryoshka; remove it if nobody needs it$(about_cut_line)" ;;
+      file) [ ! -e "$R$thing" ] && [ ! -L "$R$thing" ] || fail "$thing is there, and was not made by Matryoshka; remove it if it is not needed$(about_cut_line)" ;;
       dir) [ ! -e "$R$thing" ] || continue ;;
       tree)
         # kubelet and containerd look for their mounts by the path that the kernel has, and find none through a link.
         [ ! -L "$R$thing" ] || fail "$thing is a link to $(readlink "$R$thing"); put a folder there, and mount or bind the other disk on it"
         ! is_made content "$thing" || continue
         if [ -e "$R$thing" ]; then
-          is_empty "$R$thing" || fail "$thing is not empty, and was not made by Matryoshka; remove what is in it if nobody needs it$(about_cut_line)"
+          is_empty "$R$thing" || fail "$thing is not empty, and was not made by Matryoshka; empty it if its content is not needed$(about_cut_line)"
           # The folder itself is somebody's, perhaps a disk of its own.
           lines="$lines$ROLE content $thing"$'\n'; continue
         fi ;;
@@ -157,7 +157,7 @@ remove_tree() { # PATH ARGUMENT-OF-FIND…
   # What a link leads to was never seen to be empty, or was put there by somebody: it may hold more than ours.
   if [ -L "$path" ]; then
     is_empty "$path" && return
-    echo "not removed, because $1 is a link to $(readlink "$path"): remove there what nobody needs, then the link, and ask again" >&2
+    echo "not removed, because $1 is a link to $(readlink "$path"): remove what is not needed there, then the link, and retry" >&2
     return 1
   fi
   [ -e "$path" ] || return 0

@@ -33,7 +33,7 @@ function untold({ member: { ip }, action, machineId }: PlannedHost, findings: Fi
   if (owner?.clusterId === UNREADABLE)
     return 'its owner file, /etc/matryoshka/owner.json, cannot be read; nothing on it was touched';
   return !owner && machineId !== undefined && said.text('machineId') === machineId
-    ? 'it has no owner file, /etc/matryoshka/owner.json, any more; nothing on it was touched'
+    ? 'its owner file /etc/matryoshka/owner.json is missing; nothing on it was changed'
     : undefined;
 }
 

@@ -5,8 +5,7 @@ export type KeyRead = { pem: string } | { reason: string };
 
 const NO_KEY =
   'is no private SSH key; give the whole file, "-----BEGIN" and "-----END" lines too, as it is or in base64';
-const LOCKED =
-  'is protected by a passphrase, which nobody could type in; give a key without one (ssh-keygen -p)';
+const LOCKED = 'is protected by a passphrase; give a key without one (ssh-keygen -p)';
 
 /** Reads a key that is given as PEM or as base64 of PEM. */
 export function readPrivateKey(given: string): KeyRead {

@@ -38,7 +38,7 @@ it.each<[string, [Said, ...Said[]]]>([
 it('gives up after a minute, and says why', async () => {
   const clock = createManualClock();
   const given = expect(admissionAnswers(serverThat('kept out'), clock)).rejects.toThrow(
-    /within 60 s \(failed calling webhook: connection refused\); look at the pods of matryoshka-webhook/,
+    /within 60 s \(failed calling webhook: connection refused\); check the pods of matryoshka-webhook/,
   );
   await clock.advance(61_000);
   await given;

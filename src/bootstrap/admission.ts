@@ -29,7 +29,7 @@ export async function admissionAnswers(
     if (said === undefined) return;
     if (clock.monotonicMs() > until)
       throw new Error(
-        `the webhook of KubernetesClusters does not answer within ${BOUND_MS / 1_000} s (${said}); look at the pods of matryoshka-webhook`,
+        `the webhook of KubernetesClusters does not answer within ${BOUND_MS / 1_000} s (${said}); check the pods of matryoshka-webhook`,
       );
     await sleep(CHECK_MS, undefined, clock);
   }

@@ -201,7 +201,7 @@ async function untilServed(
   const once = `curl -sfk -m 3 -o /dev/null '${url}'`;
   const script = `for try in $(seq ${SERVED_SECONDS}); do ${once} && exit 0; sleep 1; done; exit 1`;
   const { code } = await connection.run(script, { timeoutMs: (SERVED_SECONDS * 4 + 10) * 1_000 });
-  if (code !== 0) print(`${url} does not answer from the host itself; look at the pods of matryoshka-server`);
+  if (code !== 0) print(`${url} does not answer from the host itself; check the pods of matryoshka-server`);
 }
 
 /** The directory that `--artifacts` means: itself, or one that is filled from upstream or a mirror and checked. */

@@ -44,7 +44,7 @@ function notYetThere({ applied, spec, hosts }: Situation): Problem[] {
 /** Moves etcd from the control planes to hosts of its own, or back: members come, API servers follow, others go. */
 export const moveEtcd = {
   ...named('move-etcd'),
-  summary: 'Move etcd between the control planes and hosts of its own',
+  summary: 'Move etcd between the control planes and other hosts',
   phase: 'Maintaining',
   ends: 'Running',
   request: editRequest({

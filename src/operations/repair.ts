@@ -33,7 +33,7 @@ export const repair = {
   ends: 'Running',
   request: editRequest({
     route: 'repair',
-    description: 'Puts every host back as it was made, where condition HostsAsMade says that it differs.',
+    description: 'Restores every host that drifted, as condition HostsAsMade reports.',
     fields: { retry: retryField },
     example: {},
     edit: () => ({ change: {}, problems: [] }),

@@ -24,7 +24,7 @@ export async function pullArtifacts(
 ): Promise<void> {
   const source = sourceOf('--from', options.from);
   if (source.kind === 'directory')
-    throw new UsageError('--from: is a directory already; "check" tells whether it is whole');
+    throw new UsageError('--from: is a directory already; "check" checks whether it is complete');
   const [release, to] = [wanted(options.kubeVersion), resolve(options.to)];
   const artifacts = await materialise(source, release, to, print);
   print(`${to} has ${artifacts.length} files, each with its sum, listed in ${SUMS_FILE}`);

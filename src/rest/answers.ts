@@ -8,7 +8,7 @@ export const okSchema = z
   })
   .meta({
     id: 'Success',
-    description: 'The request is accepted; the cluster or its log tells how it ends.',
+    description: 'The request is accepted; status and log of the cluster show its result.',
   });
 
 export const ok = (message = 'success'): z.infer<typeof okSchema> => ({ code: 'OK', message });

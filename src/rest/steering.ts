@@ -24,7 +24,7 @@ export const cancelOperation = route({
   operationId: 'cancelOperation',
   path: `${CLUSTER_PATH}/cancel`,
   summary: 'Cancel the operation under way',
-  description: `Its run stops between two tasks and says what it did on each host; the next operation goes on from there. A deletion cannot be cancelled. Cancelling again is no error. ${DRY_RUN}`,
+  description: `The run stops between two tasks and reports each host; the next operation continues from there. A deletion cannot be cancelled. Cancelling again is no error. ${DRY_RUN}`,
   body: z
     .strictObject({
       ...addressed,

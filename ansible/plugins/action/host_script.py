@@ -48,7 +48,7 @@ PRELUDE = os.path.join(FILES, 'prelude.sh')
 WATCH = os.path.join(FILES, 'watch')
 NAME = re.compile(r'^[A-Za-z_][A-Za-z0-9_]*$')
 MESSAGE_LIMIT = 1500
-# What changes on a host between the two is ours (ansible/README.md, The seal). By the run's own copy of the watch: the host's
+# What changes on a host between the two is ours (ansible/README.md, The baseline). By the run's own copy of the watch: the host's
 # may be gone, and what is not sealed now would be put back as it was before. A reset removes command and seal.
 SEALING = '''sealing() {
   [ -x "$R/usr/local/sbin/matryoshka-watch" ] || [ -e "$R/etc/matryoshka/seal" ] || return 0

@@ -44,7 +44,7 @@ const portSchema = z.object({
 
 /** Fields of a ServiceSpec that cannot hold for several Services, and why. */
 const REFUSED: Readonly<Record<string, string>> = {
-  clusterIPs: 'each node has a Service of its own, with addresses of its own',
+  clusterIPs: 'each node has its own Service with its own addresses',
   externalIPs: 'an address cannot lead to several Services',
   externalName: 'a name outside the cluster has no pods on nodes',
   healthCheckNodePort: 'a port of the node cannot lead to several Services',

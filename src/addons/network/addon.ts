@@ -22,7 +22,7 @@ function overSsh({ client, clock, term }: ControllerHost): Provider {
     process: randomUUID(),
     async holder() {
       const present = term ? term() : alone;
-      if (!present) throw new HostTrouble('NotLeading', 'this process does not lead any more');
+      if (!present) throw new HostTrouble('NotLeading', 'this process no longer leads');
       owner ??= `networks-${shortHash((await client.get(NAMESPACES, { namespace: '', name: SYSTEM })).metadata.uid ?? '')}`;
       return { owner, since: present.since, term: present.number };
     },

@@ -8,8 +8,8 @@ const CONTAINER = /^(CreateContainer\w*Error|RunContainerError)$/;
 
 const MEND = {
   image:
-    'have the image where the node can pull it, or give the controller another one (MATRYOSHKA_RUNNER_IMAGE); either way it goes on by itself',
-  container: 'mend what the node says; the node tries again by itself',
+    'push the image to a registry that the node can reach, or set another one for the controller (MATRYOSHKA_RUNNER_IMAGE); the Job then continues by itself',
+  container: 'correct what the node reports; the node tries again by itself',
   room: 'make room on a node; it is placed by itself',
   quota: 'lift what forbids it; its Job tries again by itself',
 } as const;

@@ -74,7 +74,7 @@ it('tells of ports that packets do not reach, on hosts that answered, with the p
     hostWith(['@machineId x'], { ip, name: ip, role: 'present' }),
   );
   expect(messageOf(hostWith(lines), others)).toBe(
-    'packets from here do not reach TCP 6443 of 10.0.0.2, 10.0.0.3; let 10.0.0.1 through in the firewalls of these hosts and on the way, or mend the routes',
+    'packets from here do not reach TCP 6443 of 10.0.0.2, 10.0.0.3; let 10.0.0.1 through in the firewalls of these hosts and on the way, or correct the routes',
   );
   expect(errorsOf(hostWith(['@silent 10.0.0.8 10250']))).toEqual([]);
 });

@@ -80,7 +80,7 @@ export const firewall: Check = {
       .sort(([a], [b]) => Number(a) - Number(b))
       .map(([port, ips]) => `TCP ${port} of ${ips.join(', ')}`);
     return error(
-      `packets from here do not reach ${missed.join('; ')}; let ${host.ip} through in the firewalls of these hosts and on the way, or mend the routes`,
+      `packets from here do not reach ${missed.join('; ')}; let ${host.ip} through in the firewalls of these hosts and on the way, or correct the routes`,
     );
   },
 };

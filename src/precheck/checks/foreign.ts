@@ -99,7 +99,7 @@ export const foreign: Check = {
     if (things.length === 0) return fine;
     return error(
       `carries what Matryoshka did not make: ${things.join(', ')}; nothing of it was touched. ` +
-        'Remove it yourself if nobody needs it, or choose another host',
+        'Remove it yourself if it is not needed, or choose another host',
     );
   },
 };

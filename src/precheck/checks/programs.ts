@@ -28,7 +28,7 @@ export const REQUIRED: Readonly<Record<string, string>> = {
 
 /** Programs that something works without, and what does not work then. */
 export const RECOMMENDED: Readonly<Record<string, string>> = {
-  openssl: 'sums take longer, and the repair of certificates cannot look at them',
+  openssl: 'sums take longer, and the repair cannot check certificates',
   logger: 'the fence writes nothing into the journal',
 };
 

@@ -90,7 +90,7 @@ export function userHeaders(
 ): { headers: () => Headers; refresh: () => void } {
   const at = `user '${userName}'`;
   if (text(user, 'username', at))
-    throw new Error(`${at}: basic authentication is not supported by Kubernetes any more`);
+    throw new Error(`${at}: Kubernetes no longer supports basic authentication`);
   const path = text(user, 'tokenFile', at);
   const file =
     path === undefined

@@ -69,7 +69,7 @@ function fromApiError(error: ApiError): HttpError {
   if (error.reason === 'NotFound') return notFound(error.message);
   if (error.reason === 'AlreadyExists') return conflict(error.message);
   if (error.reason === 'Conflict')
-    return conflict('the cluster was changed meanwhile; look at it, then try again');
+    return conflict('the cluster was changed meanwhile; read it, then try again');
   if (error.reason === 'Forbidden') return ownLack(error.message) ?? forbidden(error.message);
   if (error.reason === 'Expired') return tooOld();
   if (error.reason === 'RequestEntityTooLarge') return new HttpError(413, 'the object would be too large');

@@ -21,7 +21,7 @@ export function refuseOtherVersion(
   throw new HttpError(
     412,
     cluster
-      ? `the cluster has another version, ${entityTagOf(cluster)}; look at it, then try again`
+      ? `the cluster has another version, ${entityTagOf(cluster)}; read it, then try again`
       : 'there is no cluster of that name, which If-Match asks for; leave it out to make one',
   );
 }
@@ -36,4 +36,4 @@ export function versionToWrite(
 
 /** The answer to a write that did not find the version that If-Match names. */
 export const changedMeanwhile = (): HttpError =>
-  new HttpError(412, 'the cluster has another version since a moment; look at it, then try again');
+  new HttpError(412, 'the cluster has another version since a moment; read it, then try again');

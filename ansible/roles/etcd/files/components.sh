@@ -18,5 +18,5 @@ check_components() {
     sleep 1
   done
   [ -n "$ill" ] || fail "the pods of the control planes cannot be listed: $(tail -1 <<< "$nodes$pods"); nothing was changed"
-  fail "of control planes that stay, these do not run or are not ready:$ill: put them right first, by \"repairing\" where somebody has changed them; nothing was changed"
+  fail "of control planes that stay, these do not run or are not ready:$ill: repair them first (operation annotation \"repairing\"); nothing was changed"
 }

@@ -36,7 +36,7 @@ promote() {
     [ -n "$line" ] && out=$(etcd member promote "$(awk '{ print $2 }' <<< "$line")") || sleep 1
   done
   line=$(own_line)
-  [ -n "$line" ] || fail "the members of etcd do not answer any more, or $NAME is none of them; it may be one"
+  [ -n "$line" ] || fail "the members of etcd do not answer, or do not list $NAME, which may still be a member"
   if [ "$(awk '{ print $4 }' <<< "$line")" != false ]; then
     # An etcd to which a learner cannot catch up may be slow to let it go as well.
     left='was taken out again' until=$((SECONDS + 60))

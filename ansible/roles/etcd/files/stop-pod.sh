@@ -4,7 +4,7 @@ rm -f "$R/etc/kubernetes/manifests/etcd.yaml"
 # One that others have put out ends by itself, and is started anew again and again while its pod is there.
 held() { [ -n "$(container)$(sandbox)" ]; }
 for try in $(seq 120); do held || break; sleep 0.5; done
-! held || fail 'etcd goes on beside this control plane'
+! held || fail 'etcd still runs beside this control plane'
 remove_tree /var/lib/etcd -mindepth 1 -maxdepth 1 ! -name lost+found || fail 'data of etcd stays in /var/lib/etcd'
 rm -f "$R"/etc/kubernetes/pki/etcd/{server,peer,healthcheck-client}.{crt,key}
 changed 'etcd beside the control plane ended'

@@ -27,10 +27,10 @@ for command in iptables ip6tables; do
     names=$R/proc/net/ip_tables_names family=ip
     [ $command = iptables ] || names=$R/proc/net/ip6_tables_names family=ip6
     if ! command -v nft > /dev/null; then
-      echo "whether chains ($ours)-… of $command are left cannot be told: install iptables or nftables, and ask again" >&2; stayed=1
+      echo "whether chains ($ours)-… of $command are left is unknown: install iptables or nftables, and retry" >&2; stayed=1
     else
       by_nft $family
-      [ ! -s "$names" ] || { echo "whether chains ($ours)-… are left in tables of $command-legacy ($(paste -sd' ' "$names")) cannot be told: install iptables, and ask again" >&2; stayed=1; }
+      [ ! -s "$names" ] || { echo "whether chains ($ours)-… are left in tables of $command-legacy ($(paste -sd' ' "$names")) is unknown: install iptables, and retry" >&2; stayed=1; }
     fi
     continue
   fi
@@ -51,7 +51,7 @@ done
 sets=$(listed sets) left=
 rm -f "$work/needed"
 if [ -n "$sets" ] && ! has_tool ipset; then
-  echo 'whether sets of addresses of ours are left cannot be told; install ipset on the host' >&2; stayed=1
+  echo 'whether address sets of Matryoshka are left is unknown; install ipset on the host' >&2; stayed=1
 elif [ -n "$sets" ]; then
   for set in $(tool ipset list -n 2>/dev/null | grep -E "^(inet6:)?($sets)-[A-Z2-7]{16}\$"); do
     # One that a rule of somebody's names is in use.

@@ -2,7 +2,7 @@
 # can make again, because of which this host is left as it is.
 # Without a seal nobody knows what was made, and one that is taken now would be of what somebody has made of it.
 [ -e "$R/etc/matryoshka/joined" ] && [ -e "$seal" ] || enough
-list=$(differing) || fail 'what differs from what was made cannot be told'
+list=$(differing) || fail 'the differences from the baseline are unknown'
 scripts= beyond= made= older=
 while IFS=$'\t' read -r kind thing how; do
   [ -n "$kind" ] || continue

@@ -77,7 +77,7 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   "$R/usr/local/sbin/matryoshka-fence" protect "repair-$pod" bash -c "R='$R'; $(declare -f runs exchange); exchange $pod '$new'" ||
     fail "$of_pod cannot be put back"
   for try in $(seq 360); do is_back "$pod" && break; sleep 0.5; done
-  is_back "$pod" || fail "$pod does not run with $of_pod as it was made"
+  is_back "$pod" || fail "$pod does not run with $of_pod of the baseline"
   done_with "pod $pod"; changed "$pod runs as it was made"
   # Balancers take an API server back after two answers a second apart; the next one waits for that.
   [ "$pod" != kube-apiserver ] || sleep 3

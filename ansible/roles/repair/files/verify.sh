@@ -2,11 +2,11 @@
 # One of etcd alone that an earlier version made is not watched; condition HostsAsMade says so.
 [ -z "$ETCD_ONLY" ] || [ -e "$seal" ] || exit 0
 [ -e "$R/etc/matryoshka/joined" ] && [ -e "$seal" ] ||
-  fail 'there is no seal on this host, so nobody knows what was made there; replace the host'
+  fail 'this host has no baseline, so its differences are unknown; replace the host'
 why=$(cat "$pending.why" 2>/dev/null)
 [ -z "$why" ] || [ ! -s "$pending" ] || fail "$why"
 for try in $(seq "$TRIES"); do
-  list=$(differing) || fail 'what differs from what was made cannot be told'
+  list=$(differing) || fail 'the differences from the baseline are unknown'
   said= never=
   while IFS=$'\t' read -r kind thing how; do
     [ -n "$kind" ] || continue

@@ -25,7 +25,7 @@ it('a silent failure has its code, and no word is long or controls a terminal', 
 
 it('what nobody asked for is told without what controls a terminal', () => {
   expect(() => seenIn('h', `\u001b[2J${'x'.repeat(5_000)}\u202e`)).toThrow(
-    /^h says what nobody asked: \[2Jx{290,300}$/,
+    /^h sends an unexpected line: \[2Jx{290,300}$/,
   );
 });
 
@@ -51,6 +51,6 @@ it('a look has bridges, whole or not, and what is not ours', () => {
 it.each(['bridge\tmxn-a', 'Welcome to this host', 'foreign\teth0'])(
   'nothing is made of another line: %s',
   (line) => {
-    expect(() => seenIn('h', line)).toThrow(/h says what nobody asked/);
+    expect(() => seenIn('h', line)).toThrow(/h sends an unexpected line/);
   },
 );

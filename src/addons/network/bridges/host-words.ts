@@ -31,7 +31,7 @@ export function seenIn(where: string, stdout: string): Seen {
       const addresses = text.split(',').filter((address) => address !== '');
       bridges.push({ name, addresses, whole: whole === 'yes' });
     } else if (kind === 'foreign' && name && text) foreign.push({ link: name, to: text });
-    else throw new HostTrouble('HostFailed', `${where} says what nobody asked: ${wordOf(line)}`);
+    else throw new HostTrouble('HostFailed', `${where} sends an unexpected line: ${wordOf(line)}`);
   }
   return { bridges, foreign };
 }

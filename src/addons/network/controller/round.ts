@@ -7,7 +7,7 @@ import { type Settled, settle } from './settle.ts';
 
 /** Hosts of one Network at once. */
 const AT_ONCE = 16;
-const LEFT = { reason: 'Abandoned', message: 'it is not tried any more' };
+const LEFT = { reason: 'Abandoned', message: 'the controller no longer tries' };
 
 export interface PlannedHost {
   record: NetworkHost;

@@ -59,7 +59,7 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
         // With this version: a client that used it meanwhile has written it.
         const stop = { metadata: { resourceVersion }, spec: { running: false } };
         await client.patch(WORKSPACES, key, stop, { type: 'merge' });
-        recorder.event(workspace, 'Normal', 'Idle', 'stopped, as nobody used it for spec.idleStopMinutes');
+        recorder.event(workspace, 'Normal', 'Idle', 'stopped, as it was not used for spec.idleStopMinutes');
         return undefined;
       }
 

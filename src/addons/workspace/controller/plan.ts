@@ -53,7 +53,7 @@ const former = (what: string, name = ''): Hindrance => ({
 });
 export const takenBy = (what: string, name = ''): Hindrance => ({
   reason: 'NameTaken',
-  message: `${what} "${name}" is somebody else's: remove it, or give the Workspace another name`,
+  message: `${what} "${name}" has another owner: remove it, or give the Workspace another name`,
 });
 export const unlabelled = (what: string, name = ''): Hindrance => ({
   reason: 'NameTaken',

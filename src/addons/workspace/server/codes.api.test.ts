@@ -138,7 +138,7 @@ describe('a workspace that cannot run ends its call, and is gone', () => {
     const { uid } = (await test.client.create(PODS, theirs)).metadata;
     expect(await test.call(CREATE, info('theirs'))).toMatchObject({
       code: 'ALREADY_EXISTS',
-      details: expect.stringContaining('Pod "theirs" is somebody else'),
+      details: expect.stringContaining('Pod "theirs" has another owner'),
     });
     expect(await find('theirs')).toBeUndefined();
     expect((await test.client.get(PODS, test.key('theirs'))).metadata.uid).toBe(uid);

@@ -46,7 +46,7 @@ export function waitingOn(workspaces: Informer<Workspace>): Waiting {
     const now = workspaces.get({ namespace, name });
     const what = `workspace "${name}" in namespace "${namespace}"`;
     if (!now || now.metadata.uid !== uid || now.metadata.deletionTimestamp)
-      return new CallError('ABORTED', `${what} was removed by somebody else meanwhile`);
+      return new CallError('ABORTED', `${what} was removed by another client meanwhile`);
     const { status } = now;
     if ((status?.observedGeneration ?? -1) < generation) return undefined;
     if (now.spec.running === false) return new CallError('ABORTED', `${what} was stopped meanwhile`);

@@ -85,7 +85,7 @@ describe('a cancelled operation', () => {
     ).toEqual({
       kind: 'move',
       to: 'Creating',
-      because: 'cancelled by alice at step Join hosts: its run is told to stop',
+      because: 'cancelled by alice at step Join hosts: the run is notified to stop',
       operation: { cancelledAt: before.toISOString(), cancelledBy: 'alice' },
     });
   });

@@ -24,7 +24,7 @@ export const tellRun: WorkRule = ({ cluster, now }, { operation, status }) => {
   return {
     kind: 'move',
     to: cluster.status?.phase ?? operation.phase,
-    because: `cancelled${by === undefined ? '' : ` by ${by}`} at step ${status.step}: its run is told to stop`,
+    because: `cancelled${by === undefined ? '' : ` by ${by}`} at step ${status.step}: the run is notified to stop`,
     operation: { cancelledAt: now.toISOString(), ...(by === undefined ? {} : { cancelledBy: by }) },
   };
 };

@@ -206,7 +206,7 @@ describe('the condition', () => {
     [
       'tells that several are away',
       { health: told('False', 'NotAlone', 'several') },
-      'False SeveralAway: several; one alone would be replaced, else nothing is done',
+      'False SeveralAway: several; the operator replaces a control plane only if it alone is away',
     ],
     [
       'tells that it was done lately',
@@ -236,7 +236,7 @@ describe('the condition', () => {
     [
       'tells that there is one control plane',
       { spec: under(three.policy, { cluster: { masterList: [host(1)] } }) },
-      'False OneControlPlane: the cluster has one control plane, and without it nobody can be asked',
+      'False OneControlPlane: the cluster has one control plane, and without it no API server answers',
     ],
     ['waits for the first look', { health: { kind: 'unseen' } }, 'absent'],
   ])('%s', (_what, given, expected) => {

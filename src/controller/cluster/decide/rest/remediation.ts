@@ -66,7 +66,10 @@ function remediationOf(snapshot: Snapshot, settled: boolean): Found | undefined 
       stated: is('NobodyAway', `a control plane that is away for ${minutes} min is replaced by ${spare.ip}`),
     };
   if (told.reason !== 'OneAway')
-    return isNot('SeveralAway', `${told.message}; one alone would be replaced, else nothing is done`);
+    return isNot(
+      'SeveralAway',
+      `${told.message}; the operator replaces a control plane only if it alone is away`,
+    );
   return ofOneAway(snapshot, told.message);
 }
 
@@ -83,8 +86,11 @@ function noSpare({ cluster: { spec } }: Snapshot): Found {
 function heldUp(snapshot: Snapshot, settled: boolean): Found | undefined {
   const { cluster, health } = snapshot;
   if ((cluster.spec.cluster.masterList ?? []).length < 2)
-    return isNot('OneControlPlane', 'the cluster has one control plane, and without it nobody can be asked');
-  if (health.kind === 'off') return isNot('NotObserved', 'the operator does not look at made clusters');
+    return isNot(
+      'OneControlPlane',
+      'the cluster has one control plane, and without it no API server answers',
+    );
+  if (health.kind === 'off') return isNot('NotObserved', 'the operator does not probe created clusters');
   if (cluster.spec.paused) return isNot('Paused', 'spec.paused is set; nothing is replaced');
   if (isDryRun(cluster))
     return isNot('DryRun', `annotation ${annotations.dryRun} is there; nothing is replaced`);
@@ -100,7 +106,7 @@ function ofOneAway(snapshot: Snapshot, ip: string): Found {
   const hours = cluster.spec.policy?.replaceAtMostEveryHours ?? POLICY_DEFAULTS.replaceAtMostEveryHours;
   // It was replaced since the last look.
   if (!membersOf(cluster.spec.cluster).get(ip)?.duties.includes('control-plane'))
-    return isNot('NotJudged', 'nobody has told since the last operation whether a control plane is away');
+    return isNot('NotJudged', 'no probe since the last operation shows whether a control plane is away');
   const last = cluster.metadata.annotations?.[annotations.remediedAt];
   // A time that nobody can read, or that is yet to come, is no leave to go on.
   if (last !== undefined && !(now.getTime() - Date.parse(last) >= hours * HOUR_MS))

@@ -19,7 +19,7 @@ export const phaseMismatch: Rule = (snapshot) => ({
   kind: 'rest',
   stall: {
     reason: 'Unexpected',
-    message: `phase "${snapshot.cluster.status?.phase ?? ''}" does not fit the operation in status; somebody edited it. By kubectl edit --subresource=status, ${inFlight(snapshot) ? 'put both back as they were before' : 'set the phase to Running or Failed'}`,
+    message: `phase "${snapshot.cluster.status?.phase ?? ''}" does not fit the operation in status; a user edited it. By kubectl edit --subresource=status, ${inFlight(snapshot) ? 'put both back as they were before' : 'set the phase to Running or Failed'}`,
   },
 });
 

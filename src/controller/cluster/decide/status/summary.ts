@@ -16,7 +16,7 @@ const TO_DO: Readonly<Record<string, string>> = {
   CredentialsMissing: 'make the Secret, with ssh-privatekey or password',
   CredentialsInvalid: 'correct the Secret with the credentials',
   NamespaceNotServed: 'let the operator serve the namespace',
-  SecretConflict: "move somebody else's Secret away",
+  SecretConflict: 'move the Secret of another owner away',
   RunBlocked: 'its pod cannot start',
   Denied: 'lift what denies the operator',
   KubeconfigMissing: 'fetching the kubeconfig',
@@ -29,7 +29,7 @@ const again = ({ name, word }: OperationStatus): string =>
 
 function toDo(stalled: Stall, operation: OperationStatus | undefined, reason: string): string {
   if (operation && stalled.reason === 'OperationFailed')
-    return `${operation.name} failed: ${reason}: look at the message, then ${again(operation)}`;
+    return `${operation.name} failed: ${reason}: read the message, then ${again(operation)}`;
   if (operation && stalled.reason === 'Cancelled')
     return `${operation.name} cancelled: ${again(operation)} to go on`;
   return `${stalled.reason}: ${TO_DO[stalled.reason] ?? stalled.message}`;

@@ -30,7 +30,7 @@ const said = (seen: Partial<Seen>, of = hosts): string => {
   return `${status} ${reason}: ${message}`;
 };
 const NONE = 'True AllPresent: no control plane is away';
-const UNKNOWN = 'Unknown NotJudged: nobody tells whether a control plane is away';
+const UNKNOWN = 'Unknown NotJudged: no probe shows whether a control plane is away';
 const several = (ips: string) => `False NotAlone: several control planes are away or not well: ${ips}`;
 
 describe('a control plane', () => {

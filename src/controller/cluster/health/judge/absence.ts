@@ -12,7 +12,7 @@ import { named, stated } from './words.ts';
  */
 export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
   const { blind, servers, nodes, etcdPods, changing } = seen;
-  const unknown = stated(PRESENCE, 'Unknown', 'NotJudged', 'nobody tells whether a control plane is away');
+  const unknown = stated(PRESENCE, 'Unknown', 'NotJudged', 'no probe shows whether a control plane is away');
   if (blind || changing || !nodes || !servers.some(({ state }) => state === 'ready')) return unknown;
   const nodeOf = (address: string) => {
     const host = hosts.find(({ ip }) => ip === address);

@@ -30,7 +30,7 @@ const hosts = [host(1), host(2)];
 const apart = [host(1), host(2, { hasNode: false, etcd: true }), host(3, { controlPlane: true })];
 
 it.each<[string, ReturnType<typeof node>[] | undefined, Expected[], RegExp]>([
-  ['none differs', [node(1, well), node(2, well)], hosts, /^True AsMade: every host tells/],
+  ['none differs', [node(1, well), node(2, well)], hosts, /^True AsMade: every host matches/],
   [
     'one differs',
     [node(1, well), node(2, edited)],

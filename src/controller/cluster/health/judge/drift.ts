@@ -11,7 +11,7 @@ const MEND =
 /** Whether each host is as we made it, by its own word; that of a host of etcd alone is passed on by control planes. */
 export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): Stated {
   if (blind) return stated(TYPE, 'Unknown', blind.reason, blind.message);
-  if (!nodes) return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells of its nodes');
+  if (!nodes) return stated(TYPE, 'Unknown', 'NotObserved', 'no API server reports its nodes');
   const told = new Map([
     ...nodes.map(({ name, drift }): [string, DriftSeen | undefined] => [name, drift]),
     ...passedOn(nodes, hosts),
@@ -32,9 +32,9 @@ export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): 
         TYPE,
         'Unknown',
         'NotTold',
-        `nothing tells whether these hosts are as they were made: ${named(silent)}`,
+        `no report shows whether these hosts match their baseline: ${named(silent)}`,
       )
-    : stated(TYPE, 'True', 'AsMade', 'every host tells that it is as it was made');
+    : stated(TYPE, 'True', 'AsMade', 'every host matches its baseline');
 }
 
 /** The latest word of each host of etcd alone, whoever of the control planes has it. */

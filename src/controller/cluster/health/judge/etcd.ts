@@ -19,7 +19,7 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
   if (!answers) {
     const failing = servers.filter(({ failed = [] }) => failed.some((check) => check.startsWith('etcd')));
     if (failing.length === 0)
-      return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells whether etcd answers');
+      return stated(TYPE, 'Unknown', 'NotObserved', 'no API server reports whether etcd answers');
     return stated(TYPE, 'False', 'QuorumLost', `etcd does not answer ${named(failing.map(({ ip }) => ip))}`);
   }
   if (seen.writesRefused) return stated(TYPE, 'False', seen.writesRefused, REFUSES[seen.writesRefused]);
@@ -33,7 +33,7 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
   const apart = members.filter(({ controlPlane }) => !controlPlane);
   const beside = members.filter(({ controlPlane }) => controlPlane);
   if (beside.length > 0 && !etcdPods)
-    return stated(TYPE, 'Unknown', 'NotObserved', 'no API server tells of the pods of etcd');
+    return stated(TYPE, 'Unknown', 'NotObserved', 'no API server reports the pods of etcd');
   const unwell = new Set(sickMembers(seen, beside, etcdPods ?? []).map(({ name }) => name));
   const sick = members.flatMap(({ ip, name }): Sick[] => {
     const how = told.get(ip) ?? '';
@@ -43,7 +43,7 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
   const untold = apart.filter(({ ip }) => !told.has(ip)).map(({ name }) => name);
   if (members.length === 0 || (untold.length > 0 && sick.length === 0)) {
     const which = untold.length > 0 ? `: ${named(untold)}` : '';
-    const message = `etcd answers the API servers; no control plane tells lately of members on hosts of their own${which}`;
+    const message = `etcd answers the API servers; no control plane has reported external members lately${which}`;
     return stated(TYPE, 'Unknown', 'MembersNotObserved', message);
   }
   const leads = members.find(({ ip }) => ip === leader)?.name;

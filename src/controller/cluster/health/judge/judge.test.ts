@@ -220,7 +220,7 @@ describe('EtcdHealthy', () => {
       'members have hosts of their own',
       { etcdPods: [] },
       [host(1, { etcd: false }), host(5, { etcd: true })],
-      'Unknown MembersNotObserved: etcd answers the API servers; no control plane tells lately of members on hosts of their own: n5',
+      'Unknown MembersNotObserved: etcd answers the API servers; no control plane has reported external members lately: n5',
     ],
     [
       'they answer every control plane',
@@ -274,13 +274,13 @@ describe('EtcdHealthy', () => {
       'a control plane tells of all but one',
       { nodes: [teller(1, [5, 6])], etcdPods: [] },
       apart,
-      'Unknown MembersNotObserved: etcd answers the API servers; no control plane tells lately of members on hosts of their own: n7',
+      'Unknown MembersNotObserved: etcd answers the API servers; no control plane has reported external members lately: n7',
     ],
     [
       'only a worker, and a control plane that is away, tell of them',
       { nodes: [teller(4, [5, 6, 7]), { ...teller(1, [5, 6, 7]), ready: false }], etcdPods: [] },
       apart,
-      'Unknown MembersNotObserved: etcd answers the API servers; no control plane tells lately of members on hosts of their own: n5, n6, n7',
+      'Unknown MembersNotObserved: etcd answers the API servers; no control plane has reported external members lately: n5, n6, n7',
     ],
     [
       'an operation moves them to hosts of their own',
@@ -298,7 +298,7 @@ describe('EtcdHealthy', () => {
       'nobody tells',
       { servers: silent },
       hosts,
-      'Unknown NotObserved: no API server tells whether etcd answers',
+      'Unknown NotObserved: no API server reports whether etcd answers',
     ],
   ])('where %s', (_, seen, of, says) => {
     expect(said('EtcdHealthy', seen, of)).toBe(says);

@@ -72,7 +72,7 @@ const SAYS: Readonly<Record<ServerSeen['state'], string>> = {
 function judgeHosts({ blind, nodes }: Seen, hosts: readonly Expected[]): Stated {
   const type = 'HostsReachable';
   if (blind) return stated(type, 'Unknown', blind.reason, blind.message);
-  if (!nodes) return stated(type, 'Unknown', 'NotObserved', 'no API server tells of its nodes');
+  if (!nodes) return stated(type, 'Unknown', 'NotObserved', 'no API server reports its nodes');
   // A host on its way in or out is the operation's to tell of.
   const moving = new Set(hosts.filter(({ joined }) => !joined).map(({ name }) => name));
   const away = nodes
