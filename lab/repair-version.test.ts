@@ -33,6 +33,6 @@ it('leaves a cluster that somebody upgraded by hand', async () => {
   const { exitCode, stderr } = await version(saying('kubernetesVersion: v1.35.1'));
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(
-    /^VersionDiffers: .* it is v1\.35\.1, and it was made as v1\.34\.4: somebody upgraded it/,
+    /^VersionDiffers: .* it is v1\.35\.1, and Matryoshka made it as v1\.34\.4: a user upgraded it/,
   );
 });

@@ -215,7 +215,7 @@ describe('a cluster whose etcd is not whole', () => {
     await faults.stopScheduler(host(1));
     try {
       const says = await refused(`${PATH}/scaledown`, { masterList: entries(1) });
-      expect(says).toContain(`not ready: kube-scheduler-${nodes(1)[0]}: put them right first`);
+      expect(says).toContain(`not ready: kube-scheduler-${nodes(1)[0]}: repair them first`);
     } finally {
       await faults.startScheduler(host(1));
     }

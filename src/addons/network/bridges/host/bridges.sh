@@ -38,9 +38,9 @@ only_ours() {
 }
 free() { # name id
   ! is_there "$1" || { is_ours "$1" && case $(alias_of "$1") in '' | "matryoshka:$2") true ;; *) false ;; esac; } ||
-    { echo "link $1 is there, and was not made for this Network; remove it if nobody needs it" >&2; exit 87; }
+    { echo "link $1 is there, and was not made for this Network; remove it if it is not needed" >&2; exit 87; }
   ! has_table "$1" || is_made table "ip $1" ||
-    { echo "table ip $1 is there, and was not made for this Network; remove it if nobody needs it" >&2; exit 87; }
+    { echo "table ip $1 is there, and was not made for this Network; remove it if it is not needed" >&2; exit 87; }
 }
 
 # A line for each bridge that the manifest lists, whether it is there or not, and for each address and route of somebody's
