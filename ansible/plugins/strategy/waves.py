@@ -12,14 +12,10 @@ playbook ends. A play whose name is in MATRYOSHKA_UNCUT, a JSON list, is finishe
 
 import json
 import os
-import sys
 from collections import deque
 
 from ansible.executor.play_iterator import IteratingStates
 from ansible.plugins.strategy.free import StrategyModule as Free
-
-sys.path.append(os.path.join(os.path.dirname(__file__), '..', '..', 'python'))
-import unforked
 
 DOCUMENTATION = """
 name: waves
@@ -39,8 +35,6 @@ LOOK_SECONDS = 0.05
 # it has come: the worker before it ends a little after its result. To go through them takes all variables of such a
 # host together, so it is done ever more seldom, up to this.
 PASS_SECONDS = 1.0
-
-unforked.prepare()
 
 
 class Results(deque):
@@ -98,16 +92,7 @@ class StrategyModule(Free):
         # With more hosts than forks one pass over them takes long.
         if self._stops():
             return
-        result = unforked.passed_over(host, task, task_vars)
-        if result is None:
-            super()._queue_task(host, task, task_vars, play_context)
-            return
-        self._tqm.send_callback('v2_runner_on_start', host, task)
-        self._queued_task_cache[(host.name, task._uuid)] = {
-            'host': host, 'task': task, 'task_vars': task_vars, 'play_context': play_context}
-        with self._results_lock:
-            self._results.append(result)
-        self._pending_results += 1
+        super()._queue_task(host, task, task_vars, play_context)
 
     def _members(self, *groups):
         found = (self._inventory.groups.get(group) for group in groups)
