@@ -8,6 +8,7 @@ const GENERATED = /^docs\/reference\/(fields|configuration|metrics)\.md$/;
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
+  'CHANGELOG.md',
   'ansible/README.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
 ].filter((name) => name.endsWith('.md') && !GENERATED.test(name));
