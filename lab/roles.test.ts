@@ -90,7 +90,7 @@ describe('each playbook', async () => {
   it('move-etcd.yml: leads API servers on every try, before the members that they ask are removed', async () => {
     const plays = z.array(Play).parse(await read(join(ansible, 'move-etcd.yml')));
     const names = plays.map(({ name }) => name);
-    const [lead, remove] = ['Lead API servers to etcd', 'Remove members of etcd'].map((name) =>
+    const [lead, remove] = ['Point API servers at etcd', 'Remove etcd members'].map((name) =>
       names.indexOf(name),
     );
     expect(plays[lead ?? -1]?.vars).toMatchObject({ etcd_leads: true });

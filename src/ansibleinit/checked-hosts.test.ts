@@ -11,7 +11,7 @@ const runSpec: RunSpec = {
   callback: 'relabel',
   cluster: { id: 'id1', namespace: 'default', name: 'demo', region: 'default' },
   run: { job: 'relabel-x-1', sequence: 3, attempt: 1 },
-  steps: [{ name: 'Mark nodes', hosts: ['10.0.0.1'], pace: 'one', cut: 'between' }],
+  steps: [{ name: 'Label nodes', hosts: ['10.0.0.1'], pace: 'one', cut: 'between' }],
   hosts: [host('10.0.0.1', ['control-plane', 'etcd'], 'stay'), host('10.0.0.2', ['worker'], 'change')],
   username: 'root',
   precheck: 'all',

@@ -16,10 +16,10 @@ describe('control planes', () => {
       'Take hosts',
       'Prepare hosts',
       'Check etcd',
-      'Lead hosts to the API servers',
+      'Point hosts at the API servers',
       'Admit hosts',
       'Join hosts',
-      'Await the cluster',
+      'Wait for the cluster',
     ]);
     expect(refused).toEqual([]);
   });
@@ -94,9 +94,9 @@ describe('control planes', () => {
     expect(steps).toEqual([
       'Take hosts',
       'Check etcd',
-      'Lead hosts to the API servers',
+      'Point hosts at the API servers',
       'Drain and remove nodes',
-      'Remove members of etcd',
+      'Remove etcd members',
       'Reset hosts',
       'Forget removed nodes',
     ]);
@@ -113,7 +113,7 @@ describe('control planes', () => {
     expect(up.hosts.map(({ member }) => member.ip)).not.toContain(ip(2));
     const down = planFor(scaleDown, { ...situation, spec: of });
     expect(down.hosts.find(({ member }) => member.ip === ip(2))?.action).toBe('leave');
-    expect(down.steps.map(({ name }) => name)).toContain('Remove members of etcd');
+    expect(down.steps.map(({ name }) => name)).toContain('Remove etcd members');
   });
 
   it('are never two', () => {
@@ -137,7 +137,7 @@ describe('a host in the place of another', () => {
       ...{ [ip(1)]: 'leave', [ip(2)]: 'change', [ip(3)]: 'change', [ip(7)]: 'change' },
       [ip(4)]: 'join',
     });
-    const [dead, join, living] = ['Remove dead members of etcd', 'Join hosts', 'Remove members of etcd'];
+    const [dead, join, living] = ['Remove dead etcd members', 'Join hosts', 'Remove etcd members'];
     expect(steps.filter((name) => [dead, join, living].includes(name))).toEqual([dead, join, living]);
     expect(refused).toEqual([]);
   });

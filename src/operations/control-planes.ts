@@ -45,7 +45,7 @@ export const mayMissEndpoints = (member: Member, situation: Situation): boolean 
 
 /** Before control planes come, and before they go: so no host asks one that is not there. */
 export const leadHosts: StepPlan = {
-  name: 'Lead hosts to the API servers',
+  name: 'Point hosts at the API servers',
   works: ({ action }) => action === 'change',
   installs: true,
   pace: 'all',

@@ -54,7 +54,7 @@ export const create: Operation = {
       },
       { name: 'Admit hosts', works: masterJoins, pace: 'one', cut: 'between' },
       { name: 'Join hosts, start the pod network', works: joins, pace: 'all', cut: 'between' },
-      { name: 'Await the cluster', works: masterJoins, pace: 'one', cut: 'between' },
+      { name: 'Wait for the cluster', works: masterJoins, pace: 'one', cut: 'between' },
       {
         name: APPLY_MANIFESTS,
         works: (host, _all, spec) => masterJoins(host) && manifestsOf(spec).length > 0,

@@ -35,29 +35,29 @@ describe('etcd on hosts of its own', () => {
       'Prepare hosts',
       'Check etcd',
       'Issue certificates for etcd',
-      'Add members of etcd',
-      'Lead API servers to etcd',
-      'Lead hosts to the API servers',
+      'Add etcd members',
+      'Point API servers at etcd',
+      'Point hosts at the API servers',
       'Admit hosts',
       'Join hosts',
-      'Await the cluster',
+      'Wait for the cluster',
     ]);
-    expect(at('Add members of etcd')).toEqual([5, 6]);
-    expect(at('Lead API servers to etcd')).toEqual([1, 2]);
+    expect(at('Add etcd members')).toEqual([5, 6]);
+    expect(at('Point API servers at etcd')).toEqual([1, 2]);
   });
 
   it('is what API servers are led to by every change, since a try may have been cut short before that', () => {
     const { at, steps } = plan(scaleUp, externalEtcd([1, 2], [4], [7]), externalEtcd([1, 2], [4], [7, 8]));
-    expect(at('Lead API servers to etcd')).toEqual([1, 2]);
+    expect(at('Point API servers at etcd')).toEqual([1, 2]);
     expect(steps).not.toContain('Check etcd');
-    expect(plan(scaleUp, spec([1], [7]), spec([1], [7, 8])).steps).not.toContain('Lead API servers to etcd');
+    expect(plan(scaleUp, spec([1], [7]), spec([1], [7, 8])).steps).not.toContain('Point API servers at etcd');
   });
 
   it('loses members after API servers have left them', () => {
     const { steps, at } = plan(scaleDown, externalEtcd([1], [4, 5, 6]), externalEtcd([1], [5]));
-    const order = ['Check etcd', 'Lead API servers to etcd', 'Remove members of etcd', 'Reset hosts'];
+    const order = ['Check etcd', 'Point API servers at etcd', 'Remove etcd members', 'Reset hosts'];
     expect(steps.filter((name) => order.includes(name))).toEqual(order);
-    expect(at('Remove members of etcd')).toEqual([1, 5]);
+    expect(at('Remove etcd members')).toEqual([1, 5]);
     expect(at('Reset hosts')).toEqual([4, 6]);
   });
 
@@ -83,22 +83,22 @@ describe('etcd on hosts of its own', () => {
     expect(steps).toEqual([
       'Take hosts',
       'Check etcd',
-      'Lead API servers to etcd',
-      'Lead hosts to the API servers',
+      'Point API servers at etcd',
+      'Point hosts at the API servers',
       'Drain and remove nodes',
-      'Remove members of etcd',
+      'Remove etcd members',
       'Reset hosts',
       'Forget removed nodes',
     ]);
-    expect(at('Remove members of etcd')).toEqual([1, 4, 5, 6]);
+    expect(at('Remove etcd members')).toEqual([1, 4, 5, 6]);
   });
 
   it('has a member replaced: a dead one leaves before its successor comes', () => {
     const { steps, does } = plan(replace, externalEtcd([1], [4, 5, 6]), externalEtcd([1], [7, 5, 6]));
-    const order = ['Remove dead members of etcd', 'Add members of etcd', 'Lead API servers to etcd'];
-    expect(steps.filter((name) => [...order, 'Remove members of etcd'].includes(name))).toEqual([
+    const order = ['Remove dead etcd members', 'Add etcd members', 'Point API servers at etcd'];
+    expect(steps.filter((name) => [...order, 'Remove etcd members'].includes(name))).toEqual([
       ...order,
-      'Remove members of etcd',
+      'Remove etcd members',
     ]);
     expect([does[ip(4)], does[ip(7)]]).toEqual(['leave', 'join']);
     expect(
@@ -163,20 +163,20 @@ describe('a move of etcd', () => {
       'Prepare hosts',
       'Check etcd',
       'Issue certificates for etcd',
-      'Add members of etcd',
-      'Lead API servers to etcd',
-      'Remove members of etcd',
+      'Add etcd members',
+      'Point API servers at etcd',
+      'Remove etcd members',
       'Stop etcd on control planes',
-      'Await the cluster',
+      'Wait for the cluster',
     ]);
-    expect(at('Add members of etcd')).toEqual([4, 5, 6]);
+    expect(at('Add etcd members')).toEqual([4, 5, 6]);
     expect(at('Stop etcd on control planes')).toEqual([1, 2, 3]);
   });
 
   it('goes back the same way, and frees the hosts', () => {
     const { does, at, steps } = plan(moveEtcd, externalEtcd([1], [4, 5, 6]), spec([1], []));
     expect(does).toEqual({ [ip(1)]: 'change', [ip(4)]: 'leave', [ip(5)]: 'leave', [ip(6)]: 'leave' });
-    expect(at('Add members of etcd')).toEqual([1]);
+    expect(at('Add etcd members')).toEqual([1]);
     expect(steps).not.toContain('Stop etcd on control planes');
     expect(steps.at(-1)).toBe('Reset hosts');
   });
@@ -215,9 +215,7 @@ describe('a move of etcd', () => {
         const does = back.hosts.map(({ member, action }) => `${member.ip.split('.').at(-1)} ${action}`);
         expect(does).toEqual(['1 change', '2 change', '3 change', '4 leave', '5 leave', '6 leave']);
         const order = back.steps.map(({ name }) => name);
-        expect(order.indexOf('Lead API servers to etcd')).toBeLessThan(
-          order.indexOf('Remove members of etcd'),
-        );
+        expect(order.indexOf('Point API servers at etcd')).toBeLessThan(order.indexOf('Remove etcd members'));
         expect(refused(scaleDown, stacked, hosts).refusals[0]?.reason).toContain('given up halfway');
         for (const operation of [scaleUp, replace])
           expect(refused(operation, stacked, hosts).hosts.map(({ member }) => member.ip)).not.toContain(

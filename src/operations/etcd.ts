@@ -70,7 +70,7 @@ export const issueCertificates: StepPlan = {
 /** One learner at a time: a member that has not caught up counts for nothing. */
 export const addMembers: StepPlan = {
   ...ONE,
-  name: 'Add members of etcd',
+  name: 'Add etcd members',
   works: joinsApart,
   installs: true,
 };
@@ -82,7 +82,7 @@ export const addMembers: StepPlan = {
 export const leadToEtcd: StepPlan = {
   ...ONE,
   takesOut: 'begun',
-  name: 'Lead API servers to etcd',
+  name: 'Point API servers at etcd',
   works: (host) => isMaster(host.member) && !hasEtcd(host.member) && stays(host),
 };
 
@@ -90,6 +90,6 @@ export const leadToEtcd: StepPlan = {
 export const removeMembers: StepPlan = {
   ...ONE,
   takesOut: 'begun',
-  name: 'Remove members of etcd',
+  name: 'Remove etcd members',
   works: (host, all) => canAsk(host) && all.some(mayTakeOut),
 };

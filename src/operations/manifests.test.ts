@@ -25,7 +25,7 @@ const steps = (plan: Plan) => plan.steps.map(({ name }) => name);
 
 it('are applied by a creation that names them, once the cluster is there, on the control plane', () => {
   const plan = creation(spec([file('crds.yaml')], 2));
-  expect(steps(plan).slice(-3)).toEqual(['Await the cluster', APPLY_MANIFESTS, 'Fetch the kubeconfig']);
+  expect(steps(plan).slice(-3)).toEqual(['Wait for the cluster', APPLY_MANIFESTS, 'Fetch the kubeconfig']);
   expect(plan.steps.find(({ name }) => name === APPLY_MANIFESTS)?.hosts).toEqual(['10.0.0.1']);
   for (const none of [spec(undefined, 2), spec([], 2)]) {
     expect(steps(creation(none))).not.toContain(APPLY_MANIFESTS);

@@ -91,7 +91,7 @@ export const moveEtcd = {
         pace: 'all',
         cut: 'between',
       },
-      { name: 'Await the cluster', works: masterStays, pace: 'one', cut: 'between' },
+      { name: 'Wait for the cluster', works: masterStays, pace: 'one', cut: 'between' },
       resetHosts,
     ],
   },

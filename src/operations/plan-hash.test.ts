@@ -67,7 +67,7 @@ it.each<[string, Spec, number, string]>([
     specOf([hostOf(2), hostOf(3), hostOf(4)], { masterList: [1, 6, 7].map(hostOf) }),
     1,
     'host 10.0.0.6: join, was no change; host 10.0.0.7: join, was no change; host 10.0.0.1: change, was no change; ' +
-      'host 10.0.0.2: change, was no change; step "Check etcd" came; step "Lead hosts to the API servers" came',
+      'host 10.0.0.2: change, was no change; step "Check etcd" came; step "Point hosts at the API servers" came',
   ],
   ['operations', wanted, 3, 'operation 3 was accepted since'],
   ['nothing that is named', wanted, 1, 'other facts of its hosts or of the spec'],

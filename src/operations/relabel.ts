@@ -74,7 +74,7 @@ export const relabel = {
     mayBeAway: () => true,
     steps: [
       { name: 'Take the control plane', works: worksThrough, pace: 'all', cut: 'between' },
-      { name: 'Mark nodes', works: worksThrough, pace: 'one', cut: 'between' },
+      { name: 'Label nodes', works: worksThrough, pace: 'one', cut: 'between' },
     ],
   },
   check: (situation) => onlyChanges(['labels'], situation),

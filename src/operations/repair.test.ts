@@ -13,17 +13,17 @@ it('puts back every host, control planes one at a time and not cut off halfway, 
   expect(steps).toEqual([
     'Take hosts',
     'Check the version',
-    'Put back control planes that do not answer',
-    'Put back control planes',
-    'Put back workers',
-    'Lead hosts to the API servers',
+    'Restore control planes that do not answer',
+    'Restore control planes',
+    'Restore workers',
+    'Point hosts at the API servers',
     'Find missing nodes',
     'Register missing nodes',
-    'Await missing nodes',
+    'Wait for missing nodes',
     'Compare hosts',
   ]);
-  expect(at('Put back control planes')).toEqual([1, 2, 3]);
-  expect(at('Put back workers')).toEqual([7, 8]);
+  expect(at('Restore control planes')).toEqual([1, 2, 3]);
+  expect(at('Restore workers')).toEqual([7, 8]);
   expect(refused).toEqual([]);
   for (const name of steps.slice(2, 4))
     expect(repair.planning.steps.find((step) => step.name === name)).toMatchObject({
@@ -44,10 +44,10 @@ it('puts back members of etcd on hosts of their own first, one at a time, and le
     [1, 4, 7, 5, 6].map((last) => [ip(last), 'change', true]),
   );
   const at = (name: string) => steps.find((step) => step.name === name)?.hosts;
-  const first = ['Put back members of etcd that do not run', 'Put back members of etcd'];
+  const first = ['Restore etcd members that do not run', 'Restore etcd members'];
   expect(steps.slice(2, 4)).toMatchObject(first.map((name) => ({ name, hosts: [4, 5, 6].map(ip) })));
   // One of them is a worker as well, of which the rest comes once API servers answer.
-  expect(at('Put back workers')).toEqual([4, 7].map(ip));
+  expect(at('Restore workers')).toEqual([4, 7].map(ip));
   expect(at('Compare hosts')).toEqual([1, 4, 7, 5, 6].map(ip));
   for (const one of first)
     expect(repair.planning.steps.find(({ name }) => name === one)).toMatchObject({

@@ -54,7 +54,7 @@ export const scaleUp = {
       leadHosts,
       { name: 'Admit hosts', works: masterStays, pace: 'one', cut: 'between' },
       { name: 'Join hosts', works: joins, pace: 'all', cut: 'between' },
-      { name: 'Await the cluster', works: masterStays, pace: 'one', cut: 'between' },
+      { name: 'Wait for the cluster', works: masterStays, pace: 'one', cut: 'between' },
     ],
   },
   check: (situation) =>

@@ -76,7 +76,7 @@ describe('an operation that is cancelled', () => {
     expect(difference?.split('\n')).toEqual(
       expect.arrayContaining([
         `${host(2).ip}: planned to be joined, and was not`,
-        'step "Await the cluster" was planned, and did not run',
+        'step "Wait for the cluster" was planned, and did not run',
       ]),
     );
     expect(await states()).toEqual([

@@ -85,7 +85,7 @@ const membersAt = (index: number) => membersOn(host(index));
 describe('operations whose runs are killed, on a cluster that is written to and read from', () => {
   it('make it', async () => {
     const body = { name: NAME, masterList: entries(0), nodeList: entries(WORKER), kubeadm: QUICK_KEYS };
-    await doneThough(oneOf('Prepare hosts, start the control plane', 'Await the cluster'), PATH, {
+    await doneThough(oneOf('Prepare hosts, start the control plane', 'Wait for the cluster'), PATH, {
       ...body,
       privateSSHKey: meta.privateKey,
     });
@@ -93,7 +93,7 @@ describe('operations whose runs are killed, on a cluster that is written to and 
   });
 
   it('move its etcd to a host of its own', () =>
-    doneThough(['Add members of etcd', 'Lead API servers to etcd'], `${PATH}/etcd/move`, {
+    doneThough(['Add etcd members', 'Point API servers at etcd'], `${PATH}/etcd/move`, {
       etcdList: entries(SPARE),
     }));
 
@@ -109,7 +109,7 @@ describe('operations whose runs are killed, on a cluster that is written to and 
   });
 
   it('move etcd to all three of them, in a second operation, since the first lost three runs', async () => {
-    const steps = ['Add members of etcd', 'Lead API servers to etcd', 'Remove members of etcd'];
+    const steps = ['Add etcd members', 'Point API servers at etcd', 'Remove etcd members'];
     const killed = await cutAt(steps, `${PATH}/etcd/move`, { etcdList: [] });
     kills += killed;
     if (killed === steps.length) {
@@ -125,14 +125,14 @@ describe('operations whose runs are killed, on a cluster that is written to and 
 
   it('replace its first control plane', async () => {
     const replace = { from: entries(0)[0]?.ip, to: entries(SPARE)[0] };
-    await doneThough(oneOf('Join hosts', 'Remove members of etcd'), `${PATH}/replace`, replace);
+    await doneThough(oneOf('Join hosts', 'Remove etcd members'), `${PATH}/replace`, replace);
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(1, 2, WORKER, SPARE));
     expect(await membersAt(1)).toEqual(nodes(1, 2, SPARE));
     expect(await traces(0)).toEqual([]);
   });
 
   it('leave it one control plane', async () => {
-    await doneThough(oneOf('Remove members of etcd', 'Reset hosts'), `${PATH}/scaledown`, {
+    await doneThough(oneOf('Remove etcd members', 'Reset hosts'), `${PATH}/scaledown`, {
       masterList: entries(2),
     });
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(2, WORKER));

@@ -115,7 +115,7 @@ describe('a cluster whose operations end halfway', () => {
 
   it('has a move of etcd taken back that was cancelled when API servers were led', async () => {
     await post(`${PATH}/etcd/move`, { etcdList: entries(ETCD) });
-    await cancelledAt('Lead API servers to etcd');
+    await cancelledAt('Point API servers at etcd');
     // The word of its end follows the object's status.
     const body = { masterList: entries(0), etcdList: [] };
     const refusal = async () => {
@@ -143,7 +143,7 @@ describe('a cluster whose operations end halfway', () => {
 
   it('has a move of etcd finished, though the host that etcd leaves died when it was cancelled', async () => {
     await post(`${PATH}/etcd/move`, { etcdList: [] });
-    await cancelledAt('Lead API servers to etcd');
+    await cancelledAt('Point API servers at etcd');
     await faults.pause(host(ETCD));
     try {
       const again = async () =>

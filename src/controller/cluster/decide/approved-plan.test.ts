@@ -6,7 +6,7 @@ import { agreedPlan, presentPlan } from './approved-plan.ts';
 import { statusAfter } from './status/status.ts';
 import { operation, outcome, signal, snapshot, spec } from './testing/given.fixture.ts';
 
-/** The plan that a dry run of the creation in the fixtures puts into status. */
+/** Returns the plan that a dry run of the fixtures' creation writes to status. */
 function planned() {
   const told = outcome({ word: 'creating', dryRun: true });
   const plan = 'plan' in told ? told.plan : undefined;
@@ -64,7 +64,7 @@ describe('a request that names its plan', () => {
       '10.0.0.2',
       'machine-a',
     ]);
-    // Who looked again has seen another one: that is not what was agreed to.
+    // Another dry run found another machine, so the plan is not the approved one.
     expect(signal(given({ seen: { '10.0.0.2': 'machine-b' } }))).toBe('plan-changed');
     expect(signal(given({ hash: known.hash, seen }))).toBe('plan-changed');
   });

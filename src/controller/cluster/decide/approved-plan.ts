@@ -10,7 +10,7 @@ import type { Outcome } from './outcome.ts';
 import { Refusal } from './refusal.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** A plan that is agreed to: a request that carries its hash begins only while the plan is that one. */
+/** An approved plan: a request that carries a plan hash begins only while the plan still has that hash. */
 
 /** Returns the plan of an operation, as it would be accepted now. */
 export const presentPlan = (
@@ -18,37 +18,37 @@ export const presentPlan = (
   operation: Operation,
 ): Plan => planFor(operation, { spec, applied, hosts, remains, offer, version: status?.version });
 
-/** The same, of the machines that a dry run has seen, where its hash is the one that was agreed to. */
+/** Returns the present plan; adds the machines that the dry run found if the approved hash is the dry run's. */
 export function agreedPlan(snapshot: Snapshot, operation: Operation): Plan {
   const plan = presentPlan(snapshot, operation);
   const known = snapshot.cluster.status?.plan;
   return known && known.hash === agreedHash(snapshot) ? withSeen(plan, known.seen) : plan;
 }
 
-/** The plan that status goes on telling: what the outcome brings, or the one that was agreed to, whose machines stand nowhere else. */
+/** Returns the plan that status shows next: the outcome's plan, or the approved one. No other place keeps its machines. */
 export function planToTell(snapshot: Snapshot, outcome: Outcome): PlanStatus | undefined {
   if ('plan' in outcome && outcome.plan) return outcome.plan;
   const known = snapshot.cluster.status?.plan;
   return outcome.kind !== 'accept' && known && known.hash === agreedHash(snapshot) ? known : undefined;
 }
 
-/** Sequence of the operation that was accepted last. */
+/** Returns the sequence of the operation that was accepted last. */
 export const lastSequence = ({ status }: KubernetesCluster): number => status?.operation?.sequence ?? 0;
 
-/** The hash that stands beside the request; undefined for none, and for one that stood there at the last acceptance. */
+/** Returns the plan hash beside the request. Undefined if there is none, or if the last accepted operation used it. */
 export function agreedHash({ cluster, operation }: Snapshot): string | undefined {
   const hash = cluster.metadata.annotations?.[annotations.plan] ?? '';
   return hash === '' || hash === operation?.plan ? undefined : hash;
 }
 
-/** The operation that is asked, by word or by an edit. */
+/** Returns the operation that the annotation or an edit asks for. */
 function pending({ request, applied, cluster }: Snapshot): Operation | undefined {
   if (request) return findOperation(request.operation);
   const inference = applied && infer(applied, cluster.spec);
   return inference?.kind === 'operation' ? inference.operation : undefined;
 }
 
-/** Whether what is asked may begin as far as anybody has agreed to its plan: it is the same, or none was named. */
+/** Whether the requested operation may begin: the plan has the approved hash, or no hash was named. */
 export function isAgreed(snapshot: Snapshot): boolean {
   const hash = agreedHash(snapshot);
   const operation = hash === undefined ? undefined : pending(snapshot);
@@ -57,8 +57,8 @@ export function isAgreed(snapshot: Snapshot): boolean {
 }
 
 /**
- * Throws Refusal `PlanChanged` where what another cluster has left on a host would be wiped under an agreed plan that does
- * not say so: that cluster has given the host up since.
+ * Throws Refusal `PlanChanged` if the run would wipe what another cluster left on a host, and the approved plan does not say
+ * so. The other cluster released the host after the approval.
  */
 export function refuseUnagreed({ operation, plan }: Snapshot, ip: string, remains: string): void {
   const planned = plan?.hosts.find(({ member }) => member.ip === ip)?.reclaim;
@@ -67,12 +67,12 @@ export function refuseUnagreed({ operation, plan }: Snapshot, ip: string, remain
   throw new Refusal('PlanChanged', message);
 }
 
-/** The rule for what is asked under a plan that is another by now. */
+/** Returns the outcome of a request whose plan changed after its approval. */
 export function notAgreed(snapshot: Snapshot): Outcome {
   const operation = pending(snapshot);
   if (!operation) return { kind: 'rest' };
   const { plan } = snapshot.cluster.status ?? {};
-  // What it was agreed to stays on record for as long as somebody must look at it.
+  // The approved plan stays in status until the user has compared the two.
   const known = plan?.hash === agreedHash(snapshot) ? plan : undefined;
   const now = outlineOf(presentPlan(snapshot, operation), lastSequence(snapshot.cluster));
   const message = `${planChanged(known, now)}; plan it anew, then name that plan in annotation ${annotations.plan}, or none`;

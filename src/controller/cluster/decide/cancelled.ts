@@ -5,7 +5,7 @@ import { CANCELLED } from '#protocol/report.ts';
 import type { Outcome } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Who cancelled the operation, as far as that is known. */
+/** Returns the user who cancelled the operation, if that is known. */
 export const cancelledBy = (
   { metadata }: Snapshot['cluster'],
   { id, cancelledBy: told }: OperationStatus,
@@ -15,7 +15,7 @@ export const cancelledBy = (
     ? metadata.annotations[annotations.cancelledBy]
     : undefined);
 
-/** The end of an operation that was cancelled: how its run ended, and what each host has and has not. */
+/** Returns the end of a cancelled operation: the end of its run, and the result of each host. */
 export function cancelled(
   { cluster, attempt, plan }: Pick<Snapshot, 'cluster' | 'attempt' | 'plan'>,
   status: OperationStatus,

@@ -3,7 +3,7 @@ import type { AttemptState } from '#installer/installer.ts';
 import { hookStep, type PlannedHook } from '#operations/hooks.ts';
 import type { FrozenPlan } from './frozen-plan.ts';
 
-/** The step of an operation whose run has succeeded and is written down, while hooks follow. */
+/** The step of an operation whose run has succeeded and is recorded, while hooks follow. */
 export const FINISHING = 'finishing';
 
 /** The hook that an operation comes to next, or is at. */
@@ -12,14 +12,14 @@ export interface DueHook {
   job: string;
 }
 
-/** The same with what is known of its Job. */
+/** The same hook, with the state of its Job. */
 export interface SeenHook extends DueHook {
   state: AttemptState;
 }
 
 /**
- * The hook of the plan that is next: before the run each that was not done, after it only once status says that the run
- * has succeeded. Undefined where the run itself is next, or under way.
+ * Returns the plan's next hook. Before the run these are all hooks that were not done; after the run they follow only once
+ * status says that the run succeeded. Undefined if the run itself is next or under way.
  */
 export function dueHook(plan: FrozenPlan | undefined, operation: OperationStatus): DueHook | undefined {
   const index = operation.hooksDone ?? 0;
@@ -29,7 +29,7 @@ export function dueHook(plan: FrozenPlan | undefined, operation: OperationStatus
   return isDue ? { hook, job: `hook-${operation.id}-${index}` } : undefined;
 }
 
-/** Whether a hook of the operation may have reached a host: one whose pod cannot start did not. */
+/** Whether a hook of the operation may have reached a host. A hook whose pod cannot start reached none. */
 export const hooksHaveBegun = (seen: SeenHook | undefined, { hooksDone = 0 }: OperationStatus): boolean =>
   hooksDone > 0 || hasBegun(seen);
 

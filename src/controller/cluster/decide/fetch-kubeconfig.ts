@@ -12,7 +12,7 @@ import type { Snapshot } from './snapshot.ts';
 
 const DEADLINE_SECONDS = 300;
 const RETRY_MS = 30_000;
-/** A fetch that fails again and again is tried ever more seldom, at last once an hour. */
+/** The pause after a failed fetch doubles each time, up to one hour. */
 const RETRY_MAX_MS = 3_600_000;
 /** The auxiliary Job that fetches a kubeconfig. */
 export const FETCH = 'fetch';

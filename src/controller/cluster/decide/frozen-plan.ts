@@ -3,21 +3,21 @@ import { plannedHookSchema } from '#operations/hooks.ts';
 import { plannedHostSchema, stepSchema } from '#protocol/run-spec.ts';
 
 /**
- * The plan of an operation as it was when the operation was accepted. Every attempt carries out this one, whatever is
- * edited meanwhile, and the end of the operation is judged by it.
+ * The plan of an operation as it was accepted. Every attempt carries out this plan, even if the spec is edited meanwhile.
+ * The result of the operation is compared with it.
  */
 const frozenPlanSchema = z.object({
   sequence: z.int(),
   hosts: z.array(plannedHostSchema),
   release: z.array(z.string()),
   steps: z.array(stepSchema),
-  /** A plan from before there were hooks has none. */
+  /** A plan that an operator without hooks stored has none. */
   hooks: z.array(plannedHookSchema).default([]),
   refusals: z.array(z.object({ field: z.string(), reason: z.string() })),
 });
 export type FrozenPlan = z.infer<typeof frozenPlanSchema>;
 
-/** A Secret takes 1 MiB; beside the plans stand the credentials. */
+/** A Secret holds at most 1 MiB, and this one also holds the credentials. */
 const MAX_TEXT = 700 * 1024;
 
 function plansFrom(text: string | undefined): FrozenPlan[] {
@@ -29,13 +29,13 @@ function plansFrom(text: string | undefined): FrozenPlan[] {
   }
 }
 
-/** The plan of that sequence in a text; undefined when it holds none, or others. */
+/** Returns the plan of that sequence from a text; undefined if the text has none, or only other sequences. */
 export const frozenPlanFrom = (text: string | undefined, sequence: number): FrozenPlan | undefined =>
   plansFrom(text).find((plan) => plan.sequence === sequence);
 
 /**
- * The text with a further plan. Plans after `seen`, the sequence that status shows, stay: an operation may have been
- * accepted by a write whose answer was lost, or by another leader, and would lose its plan to whoever has not seen it.
+ * Returns the text with a further plan. Plans after `seen`, the sequence in status, stay. The answer to the write that
+ * accepted such an operation may be lost, or another leader may have accepted it; the operation would lose its plan.
  */
 export function withPlan(text: string | undefined, plan: FrozenPlan, seen: number): string {
   const kept = plansFrom(text).filter(({ sequence }) => sequence > seen && sequence < plan.sequence);

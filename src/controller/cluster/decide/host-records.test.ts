@@ -34,7 +34,7 @@ describe('a host whose record somebody deleted meanwhile', () => {
 
   it('is left to the cluster that has it now, and the operation ends as its run did', () => {
     const taken = { ...settled, takenAway: [ip] };
-    // It is on with the kubeconfig, which comes last.
+    // The outcome continues with the kubeconfig, which comes last.
     expect(outcome({ ...taken, attempt: { kind: 'succeeded', report } })).toMatchObject({
       stall: { reason: 'KubeconfigMissing' },
     });
@@ -141,7 +141,7 @@ it('gives back hosts that nobody got in to, whose addresses are then free for ot
   const report = { success: false, message: 'x', hosts };
   const attempt = { kind: 'failed' as const, reason: 'X', message: 'x', report };
   const given = { ...creating, operation: { ...operation, step: 'precheck' } };
-  // One of them carries something of ours, whatever it says now.
+  // One of the hosts was touched, whatever state it has now.
   const [a, b, c] = held.map((record, index) =>
     index === 2 ? { ...record, status: { ...record.status, touched: true } } : record,
   );
@@ -224,7 +224,7 @@ it('does not keep, over and over, what was fetched and is no kubeconfig', () => 
       { kind: 'discard', attempts },
     ],
   });
-  // Ever more seldom: after the fifth not before eight minutes have passed.
+  // The pause grows: the sixth try starts no earlier than eight minutes after the fifth.
   const tried = attempts.map((one) => ({ ...one, attempt: 5 }));
   expect(outcome({ ...later, attempts: tried })).toMatchObject({ kind: 'wait', ms: 430_000 });
 });
@@ -246,7 +246,7 @@ it('writes down new labels first, then what the run said of the host', () => {
   const report = { success: true, message: '', hosts: said, kubeconfig: 'k' };
   const given = {
     ...creating,
-    operation: { ...operation, name: 'relabel' as const, sequence: 2, step: 'Mark nodes' },
+    operation: { ...operation, name: 'relabel' as const, sequence: 2, step: 'Label nodes' },
     plan,
     attempt: { kind: 'succeeded' as const, report },
   };
@@ -280,7 +280,7 @@ describe('a host that missed something by an earlier run', () => {
   const hosts = joined.map((record) =>
     record === first ? record : { ...record, status: { ...record.status, lastRun: missed } },
   );
-  const ended = { ...operation, name: 'relabel' as const, word: 'relabeling', step: 'Mark nodes' };
+  const ended = { ...operation, name: 'relabel' as const, word: 'relabeling', step: 'Label nodes' };
   const report = {
     success: true,
     message: '',
@@ -293,7 +293,7 @@ describe('a host that missed something by an earlier run', () => {
       sequence: 1,
       hosts: members.map((member) => ({ member, action: 'change' as const })),
       release: [],
-      steps: [{ name: 'Mark nodes', hosts: [...at], pace: 'one' as const, cut: 'between' as const }],
+      steps: [{ name: 'Label nodes', hosts: [...at], pace: 'one' as const, cut: 'between' as const }],
       hooks: [],
       refusals: [],
     };

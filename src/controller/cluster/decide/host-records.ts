@@ -13,7 +13,7 @@ const MAX_MESSAGE = 500;
 
 type Note = Extract<Effect, { kind: 'note' }>['hosts'][number];
 
-/** What the run said of a host, as its record keeps it. */
+/** Returns the status of a Host record from what the run reported. */
 function noteOf(
   { attempt, operation }: Snapshot,
   task: Operation,
@@ -46,7 +46,7 @@ const differs = (record: HostRecord, status: HostRecordStatus): boolean =>
 
 const CHANGED = /^HostChanged\b/;
 
-/** Takes hosts again that a run made and whose records somebody deleted meanwhile; undefined when there are none. */
+/** Holds hosts again that a run joined and whose records were deleted meanwhile; undefined if there are none. */
 function heldAgain(
   { hosts, plan, takenAway }: Snapshot,
   wasMade: (ip: string) => boolean = () => true,
@@ -58,7 +58,7 @@ function heldAgain(
   return members.length > 0 ? { kind: 'hold-again', members } : undefined;
 }
 
-/** Nobody knows how far a run came that did not say it: each host that it could reach may have been changed. */
+/** Marks each host that the run could reach as touched. A run without a report may have changed any of them. */
 export function touchedBy(snapshot: Snapshot): Effect[] {
   const { hosts, plan } = snapshot;
   const again = heldAgain(snapshot);
@@ -66,17 +66,20 @@ export function touchedBy(snapshot: Snapshot): Effect[] {
   return [...touched(reachable), ...(again ? [again] : [])];
 }
 
-/** What of a run under way is written down before a deletion ends it, or before what somebody left of its object is deleted. */
+/**
+ * Marks the hosts of the running attempt as touched before a deletion takes over, or before the rest of the object is
+ * deleted.
+ */
 export function touchedBefore(snapshot: Snapshot): Effect[] {
   const { attempt, attempts, cluster, hosts, hook } = snapshot;
   const running = operationUnderWay(cluster);
   if (running) return hasBegun(attempt, running) || hooksHaveBegun(hook, running) ? touchedBy(snapshot) : [];
-  // Status is gone, and with it what the run was about.
+  // Status is gone, and with it the operation of the run.
   const isUnknown = cluster.status?.operation === undefined;
   return isUnknown && attempts.some(({ auxiliary }) => auxiliary === undefined) ? touched(hosts) : [];
 }
 
-/** Whether a run of the operation may have reached a host: one whose pod cannot start did not. */
+/** Whether a run of the operation may have reached a host. A run whose pod cannot start reached none. */
 export const hasBegun = (attempt: Snapshot['attempt'], { attempt: count }: { attempt: number }): boolean =>
   count > 1 || (attempt.kind !== 'absent' && !(attempt.kind === 'running' && attempt.blocked));
 
@@ -86,7 +89,7 @@ function touched(hosts: Snapshot['hosts']): Effect[] {
   return [{ kind: 'note', hosts: fresh.map(({ spec }) => ({ ip: spec.ip, status: { touched: true } })) }];
 }
 
-/** What must still be written down of hosts before a success counts; undefined when all of it is. */
+/** Returns the writes to Host records that must precede a success; undefined if all are done. */
 export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | undefined {
   const { attempt, hosts, plan } = snapshot;
   const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
@@ -101,7 +104,7 @@ export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | unde
     const host = said.get(planned.member.ip);
     if (planned.action === 'join') notes.push(done(snapshot, task, record, host, 'Joined'));
     if (planned.action === 'change') {
-      // A run that connected to other hosts alone has not mended what this one missed before.
+      // A run that connected only to other hosts did not repair what an earlier run missed on this host.
       const isReached = plan?.steps.some(({ hosts: at }) => at.includes(planned.member.ip)) ?? true;
       if (isReached || record.status?.lastRun?.ok !== false)
         notes.push(done(snapshot, task, record, host, stateOf(record)));
@@ -114,16 +117,16 @@ export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | unde
   }
   const fresh = notes.filter(({ ip, status }) => differs(need(records, ip), status));
   const toRewrite = rewritten.filter(({ member }) => hasOtherSpec(need(records, member.ip), member));
-  // A record has one writer at a time: its word on the run follows once its new labels are seen.
+  // A record has one writer at a time: the run's result follows once the new labels are seen.
   if (toRewrite.length > 0)
     return { kind: 'act', effects: [{ kind: 'rewrite', members: toRewrite.map(({ member }) => member) }] };
   const effects: Effect[] = [];
-  // Of a deletion nobody needs them: their Secret goes with the cluster, and its namespace may take none.
+  // A deletion does not need them: their Secret goes with the cluster, and a terminating namespace accepts no Secret.
   const keys = task.name === 'delete' || fresh.length === 0 ? [] : keysIn(report);
   if (keys.length > 0) effects.push({ kind: 'keep-host-keys', hosts: keys });
   if (fresh.length > 0) effects.push({ kind: 'note', hosts: fresh });
   if (released.length > 0) effects.push({ kind: 'release', hosts: released });
-  // Last, so that one that cannot be had keeps nothing of the others from being written down.
+  // Last, so that a host that cannot be held again does not block the writes for the others.
   const again = heldAgain(snapshot);
   if (effects.length === 0 && again) effects.push(again);
   const [first, ...others] = effects;
@@ -146,7 +149,9 @@ const keysIn = (report: Report | undefined) =>
     hostKeys.length > 0 ? [{ ip, keys: hostKeys }] : [],
   );
 
-/** A run that is complete has joined, or changed, each host that it does not name as failed. */
+/**
+ * Returns the note of a host that joined or changed. A complete run did so on each host that it does not report as failed.
+ */
 function done(
   snapshot: Snapshot,
   task: Operation,
@@ -160,7 +165,7 @@ function done(
   return { ip, status: noteOf(snapshot, task, state, host) };
 }
 
-/** What stays of a host that was to leave; undefined when nothing does, and its record can go. */
+/** Returns the note of a host that was to leave and did not; undefined if its record can go. */
 function leftBehind(
   snapshot: Snapshot,
   task: Operation,
@@ -170,7 +175,7 @@ function leftBehind(
 ): Note | undefined {
   const { ip } = record.spec;
   if (host?.ok) return undefined;
-  // No run ever reached it, this one included: it carries nothing of ours.
+  // No run ever reached it, this one included, so it carries nothing of the cluster.
   if (report && host && host.did.length === 0 && !wasTouched(record)) return undefined;
   const why = host?.message ?? (report ? 'the run did not name it' : 'the report of its reset was lost');
   const state = CHANGED.test(why) ? 'Lost' : 'Unclean';
@@ -181,7 +186,7 @@ function leftBehind(
   return { ip, status: { ...noteOf(snapshot, task, state, host, why), ...free, resets }, warning };
 }
 
-/** How many operations did not reset it since it left, counted once for each. */
+/** Returns how many operations failed to reset the host since it left; each operation counts once. */
 function resetsOf({ operation }: Snapshot, { status: { resets, lastRun } = {} }: HostRecord): number {
   if (resets === undefined) return 0;
   return lastRun?.sequence === operation?.sequence ? resets : resets + 1;
@@ -190,7 +195,7 @@ function resetsOf({ operation }: Snapshot, { status: { resets, lastRun } = {} }:
 const wasTouched = ({ status }: HostRecord): boolean =>
   status?.touched === true || (status?.state !== undefined && status.state !== 'Held');
 
-/** Whether nothing was ever done on a host, and nobody got in: only a machine that answers a login says its machine-id. */
+/** Whether no run ever logged in to the host. Only a machine that accepts a login reports its machine-id. */
 const wasNeverEntered = (record: HostRecord, host: HostReport): boolean =>
   !wasTouched(record) &&
   record.status?.machineId === undefined &&
@@ -198,7 +203,7 @@ const wasNeverEntered = (record: HostRecord, host: HostReport): boolean =>
   host.did.length === 0 &&
   host.machineId === undefined;
 
-/** What a failed run is to be remembered by: who joined all the same, and what each host showed and said. */
+/** Returns the writes to Host records after a failed run: hosts that joined, and what each host reported. */
 export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | undefined {
   const { attempt, hosts, plan } = snapshot;
   if (attempt.kind !== 'failed') return undefined;
@@ -225,7 +230,7 @@ export function afterFailure(snapshot: Snapshot, task: Operation): Outcome | und
     return differs(record, status) ? [{ ip: host.ip, status }] : [];
   });
   if (notes.length === 0) {
-    // Nobody's address is kept by whoever only names it; the message of the operation says what was wrong there.
+    // A cluster keeps no address that no run could enter; the operation's message says what was wrong there.
     if (strangers.length > 0)
       return { kind: 'act', effects: [{ kind: 'release', hosts: strangers.map(({ ip }) => ip) }] };
     const made = new Set(attempt.report?.hosts.flatMap(({ ip, did }) => (did.length > 0 ? [ip] : [])));

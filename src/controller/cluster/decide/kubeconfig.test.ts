@@ -14,7 +14,7 @@ it('takes no text that would hold up whoever reads it', () => {
   const keys = (count: number) => Array.from({ length: count }, (_, at) => `k${at}: 1\n`).join('');
   expect(kubeconfigIn(text + keys(100_000))).toEqual({ kind: 'missing' });
   expect(kubeconfigIn(`a: &a [x]\nb: [*a, *a]\n${text}`)).toEqual({ kind: 'missing' });
-  // Twice the same key is found by comparing each with all others.
+  // A check for duplicate keys would compare each key with all others.
   expect(kubeconfigIn(`users: []\n${text}`)).toEqual({ kind: 'present' });
 });
 

@@ -18,7 +18,10 @@ const kubeconfigSchema = z.object({
   users: z.array(z.object({ user: z.object({ 'client-certificate-data': z.string().optional() }) })),
 });
 
-/** What a text is as a kubeconfig: with its server and its authority, and the end of its client certificate, if it carries them; what is none is missing. */
+/**
+ * Parses a kubeconfig; returns `missing` if it is not valid. If the text has them, the result includes server, certificate
+ * authority and the expiry of the client certificate.
+ */
 export function kubeconfigIn(text: string): Kubeconfig {
   try {
     const { users, clusters } = kubeconfigSchema.parse(readKubeconfig(text));
@@ -40,13 +43,13 @@ export function kubeconfigIn(text: string): Kubeconfig {
 export const hasExpired = (kubeconfig: Kubeconfig, now: Date): boolean =>
   kubeconfig.kind === 'present' && kubeconfig.expires !== undefined && kubeconfig.expires <= now;
 
-/** Whether it leads to one of these addresses. */
+/** Whether the kubeconfig's server is one of these addresses. */
 export function leadsTo(kubeconfig: Kubeconfig, addresses: readonly string[]): boolean {
   if (kubeconfig.kind !== 'present' || !kubeconfig.server || !URL.canParse(kubeconfig.server)) return false;
   return addresses.includes(new URL(kubeconfig.server).hostname.replace(/^\[|\]$/g, ''));
 }
 
-/** The same text with another address of the API servers; undefined where it names none. */
+/** Returns the text with another address of the API servers; undefined if it names none. */
 export function pointedAt(text: string, address: string): string | undefined {
   const kubeconfig = kubeconfigIn(text);
   if (kubeconfig.kind !== 'present' || !kubeconfig.server || !URL.canParse(kubeconfig.server))
@@ -55,14 +58,14 @@ export function pointedAt(text: string, address: string): string | undefined {
   return text.replaceAll(kubeconfig.server, `https://${inUrl(address)}:${port || '443'}`);
 }
 
-/** Whether a run has brought one of another authority: the control plane was made anew since it was kept. */
+/** Whether a run brought a kubeconfig with another authority: the control plane was created anew since this one was kept. */
 export function isOutdated(kubeconfig: Kubeconfig, brought: string | undefined, now: Date): boolean {
   const fresh: Kubeconfig = brought === undefined ? { kind: 'missing' } : kubeconfigIn(brought);
   if (kubeconfig.kind !== 'present' || fresh.kind !== 'present' || hasExpired(fresh, now)) return false;
   return [kubeconfig.authority, fresh.authority].every(Boolean) && kubeconfig.authority !== fresh.authority;
 }
 
-/** Whether it is worth keeping: what is none, or has ended, would count as missing again at once. */
+/** Whether the text is worth keeping. An invalid or expired kubeconfig would count as missing again at once. */
 export function isUsable(text: string | undefined, now: Date): boolean {
   if (text === undefined) return false;
   const kubeconfig = kubeconfigIn(text);

@@ -91,7 +91,7 @@ describe('a host that was to leave, after a run that failed', () => {
 
   it.each<[string, HostRecordStatus, ReturnType<typeof failed>]>([
     ['its node was removed', leaving, failed([...refused, 'Drain and remove nodes'], ['taken', 'left'])],
-    ['members of etcd were being removed', leaving, failed([...refused, 'Remove members of etcd'])],
+    ['members of etcd were being removed', leaving, failed([...refused, 'Remove etcd members'])],
     ['hosts were led away from it', leaving, failed(refused, ['taken'], ['taken', 'changed'])],
     [
       'an earlier attempt began to take it out',
@@ -114,7 +114,7 @@ it.each(['scale-down', 'replace', 'move-etcd'] as const)(
     const steps = findOperation(name)?.planning.steps ?? [];
     const takesOut = steps.flatMap((step) => (step.takesOut === 'begun' ? [step.name] : []));
     expect(takesOut).toEqual(
-      expect.arrayContaining(['Lead API servers to etcd', 'Remove members of etcd', 'Reset hosts']),
+      expect.arrayContaining(['Point API servers at etcd', 'Remove etcd members', 'Reset hosts']),
     );
   },
 );

@@ -7,18 +7,18 @@ import { CANCELLED, type HostReport, type Report } from '#protocol/report.ts';
 
 type Attempt = Pick<OperationStatus, 'sequence' | 'attempt'>;
 
-/** A host that an attempt is the first to take out. */
+/** Returns the status of a host that this attempt is the first to remove. */
 export const leavingBy = ({ sequence, attempt }: Attempt): HostRecordStatus => ({
   state: 'Leaving',
   leavingBy: { sequence, attempt },
 });
 
-/** What the hosts of a run may have done while those that are to leave are still what they were. */
+/** Host results that a run may have while the hosts that are to leave are still unchanged. */
 const HARMLESS = ['taken', 'prepared', 'left'];
 
 /**
- * Whether a host that a failed run was to take out is what it was before: this attempt is the first that was to, and by
- * its report the attempt came to nothing that takes a host out. One that an earlier attempt began to take out is not.
+ * Whether a host that a failed run was to remove is unchanged. This attempt must be the first that was to remove it, and its
+ * report must show no step that removes a host. A host that an earlier attempt began to remove counts as changed.
  */
 export function wasLeftAsItWas(
   { planning }: Operation,

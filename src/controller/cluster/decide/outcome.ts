@@ -9,19 +9,21 @@ import type { PlannedHook } from '#operations/hooks.ts';
 import type { Remediation } from '#operations/remediation.ts';
 import type { Request, Turn } from './snapshot.ts';
 
-/** What is known of a run before the way to its hosts is read. */
+/** A run before the SSH credentials of its hosts are read. */
 export type AttemptToStart = Omit<Attempt, 'access' | 'runSpec'> & {
   runSpec: Omit<Attempt['runSpec'], 'username'>;
 };
 
-/** One idempotent step in the world outside the object's status. */
+/** One idempotent step outside the object's status. */
 export type Effect =
   | { kind: 'bind' }
   | { kind: 'adopt' }
   | { kind: 'hold'; members: readonly Member[] }
-  /** Hosts that a run may have changed and whose records are gone: taken again as touched, but for those of others. */
+  /**
+   * Holds hosts again, as touched, whose records are gone and that a run may have changed. Skips hosts of other clusters.
+   */
   | { kind: 'hold-again'; members: readonly Member[] }
-  /** A run that only looks at hosts, with the credentials as they are now; refused where one is another cluster's. */
+  /** Starts a run that only checks hosts, with the present credentials. Refused if a host belongs to another cluster. */
   | {
       kind: 'check-hosts';
       members: readonly Member[];
@@ -29,58 +31,61 @@ export type Effect =
       attempt: AttemptToStart;
     }
   | { kind: 'start'; attempt: AttemptToStart }
-  /** A playbook of the user's, in a Job of its own. */
+  /** Runs a user's playbook in a separate Job. */
   | { kind: 'hook'; hook: PlannedHook; attempt: AttemptToStart }
   | { kind: 'discard'; attempts: readonly AttemptRef[] }
   | { kind: 'record'; result: string }
-  /** The record of an end that is no success is whole. */
+  /** Says that the record of an operation that did not succeed is complete. */
   | { kind: 'recorded' }
   | { kind: 'keep-kubeconfig'; kubeconfig: string }
-  /** The kubeconfig names a control plane at that address from now on. */
+  /** Points the kubeconfig at the control plane with that address. */
   | { kind: 'point-kubeconfig'; to: string }
-  /** Host keys as the last run saw them, for people and for the next run. */
+  /** Stores host keys as the last run saw them, for users and for the next run. */
   | { kind: 'keep-host-keys'; hosts: readonly { ip: string; keys: readonly string[] }[] }
   | { kind: 'note'; hosts: readonly { ip: string; status: HostRecordStatus; warning?: Stall }[] }
   | { kind: 'rewrite'; members: readonly Member[] }
   | { kind: 'release'; hosts: readonly string[] }
-  /** Records of operations that are too long ago, under each name that they may have, and logs up to a sequence. */
+  /** Removes records of old operations, under each name that they may have, and logs up to a sequence. */
   | {
       kind: 'prune';
       records: readonly { sequence: number; operations: readonly OperationName[] }[];
       upTo: number;
     }
-  /** A spare host in the place of a control plane, in the spec, with the word that asks for it. */
+  /** Edits the spec so that a spare host replaces a control plane, and sets the operation annotation. */
   | ({ kind: 'remediate'; requestId: string; message: string } & Remediation)
   | { kind: 'answer'; word: string; applied: boolean }
-  /** The cluster's count of operations, where hosts know a later one. */
+  /** Raises the cluster's sequence if hosts report a later one. */
   | { kind: 'raise-sequence'; to: number }
   | { kind: 'delete-object' }
   | { kind: 'let-go' };
 
-/** Every problem in one line, as conditions have it. */
+/** Returns all problems in one line, as conditions show them. */
 export const textOfProblems = (problems: readonly Problem[]): string =>
   sentenceOf(problems, ({ field, reason }) => `${field} ${reason}`);
 
-/** Why a run cannot begin, and what helps. */
+/** Returns why a run cannot begin, and the fix. */
 export const textOfBlock = ({ reason, message, mend }: Blocked): string =>
   `${reason}: ${message}${mend === undefined ? '' : `; ${mend}`}`;
 
-/** Why nothing will happen without a person. */
+/** The reason why nothing proceeds until a user acts. */
 export interface Stall {
   reason: string;
   message: string;
 }
 
 export type Outcome =
-  /** An event will wake us. */
+  /** Nothing to do until an event triggers the next reconcile. */
   | { kind: 'rest'; stall?: Stall; plan?: PlanStatus; turn?: Extract<Turn, { kind: 'waits' }> }
-  /** Look again later, and say why if a person should know. `keepsPlace`: what runs is ending, so its place in the queue is not given back. */
+  /**
+   * Reconcile again after `ms`, with a stall if the user should know why. `keepsPlace`: what runs is ending, so the
+   * operation keeps its place in the queue.
+   */
   | { kind: 'wait'; ms: number; stall?: Stall; plan?: PlanStatus; keepsPlace?: true }
-  /** Take the next sequence and write the operation down; the work starts at the next reconcile. */
+  /** Take the next sequence and record the operation in status; the work starts at the next reconcile. */
   | { kind: 'accept'; operation: OperationName; request: Request; requestedBy?: string }
-  /** Write, wake again. */
+  /** Write status and reconcile again. */
   | { kind: 'move'; to: Phase; because: string; operation: Partial<OperationStatus> }
-  /** Do, in order; each is idempotent, and a throw is retried. */
+  /** Perform the effects in order. Each is idempotent, and a thrown error is retried. */
   | { kind: 'act'; effects: readonly [Effect, ...Effect[]] }
-  /** The operation ends so. */
+  /** End the operation with this result. */
   | { kind: 'end'; result: Result; reason: string; message: string; hooksDone?: number };

@@ -7,8 +7,8 @@ import type { Request, Snapshot } from './snapshot.ts';
 /** Requests that were carried out before, as status remembers them. */
 
 /**
- * Whether the second write of the operation's end was made. An operation annotation that someone set meanwhile stays, but
- * the applied spec, or why it was not applied, must be on record in any case.
+ * Whether the second write of the operation's end was done. An operation annotation that a user set meanwhile stays. The
+ * applied spec, or the reason why it was not applied, must be on record in any case.
  */
 export function isAnswered({
   operation,

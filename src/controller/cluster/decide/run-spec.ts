@@ -9,7 +9,7 @@ import type { FrozenPlan } from './frozen-plan.ts';
 import type { AttemptToStart } from './outcome.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** What differs from run to run. */
+/** The fields that differ from run to run. */
 export interface RunShape
   extends Pick<RunSpec, 'task' | 'callback' | 'precheck' | 'brings'>,
     Pick<Partial<RunSpec>, 'playbook'> {
@@ -21,7 +21,7 @@ export interface RunShape
 
 const NO_REGION = 'default';
 
-/** Where clients of the new cluster's API find it: a name that never changes, and the address behind it. */
+/** Returns where clients find the API of the new cluster: a name that never changes, and the address behind it. */
 function endpointOf(
   clusterId: string,
   { cluster }: OperationStatus['spec'],
@@ -31,11 +31,11 @@ function endpointOf(
   const master = hosts.find(({ member, action }) => isMaster(member) && action !== 'leave');
   if (balancer === undefined)
     return { name: `api.${clusterId}.matryoshka.internal`, address: master?.member.ip ?? '' };
-  // A name of the site's own resolves by itself; written to /etc/hosts it would pin the first master.
+  // The site's own name resolves without /etc/hosts; an entry there would pin the first control plane.
   return { name: balancer, address: canonicalIp(balancer) ?? '' };
 }
 
-/** The run of the snapshot's operation that carries out a plan. */
+/** Returns the run of the snapshot's operation that carries out a plan. */
 export function runOf(
   { cluster, clusterId, operation }: Pick<Snapshot, 'cluster' | 'clusterId' | 'operation'>,
   { hosts, steps }: Pick<FrozenPlan, 'hosts' | 'steps'>,

@@ -9,53 +9,53 @@ import type { Offer } from '#operations/resolve.ts';
 import type { SeenHook } from './due-hook.ts';
 import type { FrozenPlan } from './frozen-plan.ts';
 
-/** What a client asks by annotation. */
+/** A client's request by annotation. */
 export interface Request {
   word: string;
   requestId: string;
   specHash: string;
-  /** Undefined when the word names no operation of the contract. */
+  /** Undefined if the annotation names no operation of the contract. */
   operation: OperationName | undefined;
 }
 
-/** Whom the object's cluster-id is bound to. */
+/** The object that the cluster-id is bound to. */
 export type Binding =
   | { kind: 'unbound' }
   | { kind: 'ours' }
   /** Bound to another object. */
   | { kind: 'foreign'; to: string }
-  /** The object carries an id that has no cluster state Secret. */
+  /** The object carries an id without a cluster state Secret. */
   | { kind: 'missing' };
 
-/** Whether the cluster's credentials for people are where they belong. */
+/** State of the kubeconfig Secret for the cluster's users. */
 export type Kubeconfig =
   | { kind: 'missing' }
   | { kind: 'present'; expires?: Date; server?: string; authority?: string }
-  /** The operator may not look. */
+  /** The operator may not read Secrets there. */
   | { kind: 'hidden' }
-  /** A Secret of that name is there, and it is somebody else's. */
+  /** A Secret of that name exists, and has another owner. */
   | { kind: 'foreign' };
 
-/** What observation tells of a cluster: `Ready` and the conditions of its health, and its nodes. */
+/** The finding of a probe: `Ready`, the health conditions, and the nodes. */
 export interface Verdict {
   conditions: readonly Stated[];
   nodes?: { ready: number; total: number };
 }
 
 export type Health =
-  /** Nobody looks. */
+  /** Probes are turned off. */
   | { kind: 'off' }
-  /** Not looked at since the controller began: what status says stays. */
+  /** Not probed since the controller started: the conditions in status stay. */
   | { kind: 'unseen' }
-  /** `away`: the one control plane that every look has found away, for so long as looks in a row say it. */
+  /** `away`: the one control plane that every probe found away, and for how long consecutive probes have found it so. */
   | { kind: 'seen'; verdict: Verdict; away?: { ip: string; forMs: number } | undefined };
 
 /** Whether an accepted operation may begin, among all that run at once. */
 export type Turn =
   | { kind: 'now' }
   /**
-   * `before`: how many begin before it, rounded; undefined before the first count. `most`: how many run at once.
-   * `mostOfOne`: how many of one namespace, if these run.
+   * `before`: how many operations begin before it, rounded; undefined before the first count. `most`: how many run at once.
+   * `mostOfOne`: how many of one namespace, if these are at the limit.
    */
   | { kind: 'waits'; before: number | undefined; most: number; mostOfOne?: number };
 
@@ -63,49 +63,49 @@ export type Turn =
 export interface Snapshot {
   now: Date;
   cluster: KubernetesCluster;
-  /** The id that the object carries, or would be given. */
+  /** The id that the object carries, or would get. */
   clusterId: string;
   binding: Binding;
-  /** Id annotation and finalizer are both there. */
+  /** Whether the id annotation and the finalizer both exist. */
   adopted: boolean;
   /** Records of the hosts that the cluster holds. */
   hosts: readonly HostRecord[];
-  /** What the cluster has; undefined until it was created. */
+  /** The spec that the cluster has; undefined until it was created. */
   applied: Spec | undefined;
   request: Request | undefined;
   operation: OperationStatus | undefined;
-  /** The sequence that the cluster state Secret gave last; undefined while the cache does not show it. */
+  /** The last sequence in the cluster state Secret; undefined until the cache shows it. */
   sequence: number | undefined;
-  /** What the operation does that is under way, or whose word is not written yet; undefined when its plan cannot be read. */
+  /** The plan of the operation that is under way or whose result annotation is not written yet; undefined if unreadable. */
   plan: FrozenPlan | undefined;
-  /** State of that operation's last attempt; `absent` when there is none. */
+  /** State of that operation's last attempt; `absent` if there is none. */
   attempt: AttemptState;
   /** The hook that the operation under way comes to next, or is at. */
   hook: SeenHook | undefined;
-  /** Whether the operation under way may begin; of one that has begun it says nothing. */
+  /** Whether the operation under way may begin; irrelevant once it has begun. */
   turn: Turn;
-  /** State of the auxiliary Job that fetches the kubeconfig; `absent` unless one was needed. */
+  /** State of the auxiliary Job that fetches the kubeconfig; `absent` if none was needed. */
   fetch: AttemptState;
-  /** The run of a dry run that looks at hosts, and how it stands. */
+  /** The run of a dry run that checks hosts, and its state. */
   check: { ref: AttemptRef; state: AttemptState } | undefined;
-  /** Runs that still exist, of whatever operation or auxiliary Job. */
+  /** Runs that still exist, of any operation or auxiliary Job. */
   attempts: readonly AttemptRef[];
   kubeconfig: Kubeconfig;
   health: Health;
-  /** Canonical addresses of spare hosts (spec.policy) that are on record as hosts of a cluster, this one or another. */
+  /** Canonical addresses of spare hosts (`spec.policy`) that this or another cluster has on record. */
   sparesOnRecord: readonly string[];
-  /** Of hosts that the spec names and other clusters are rid of, whose remains are on them. */
+  /** Host addresses of the spec that still carry remains of another cluster, which released them. */
   remains: ReadonlyMap<string, string>;
-  /** Addresses of hosts that join by the plan and are on record as another cluster's. */
+  /** Addresses of hosts that join by the plan and are on record for another cluster. */
   takenAway: readonly string[];
   offer: Offer;
-  /** What is wrong with the spec itself. */
+  /** Problems of the spec itself. */
   problems: readonly Problem[];
-  /** The spec has not even its shape, and `cluster` stands here with an empty one. */
+  /** Whether the spec does not match the schema; `cluster` then has an empty spec. */
   malformed: boolean;
 }
 
-/** The auxiliary Job that looks at the hosts of a plan. */
+/** The auxiliary Job that checks the hosts of a plan. */
 export const PRECHECK = 'precheck';
 
 /** Whether an operation was accepted and has not ended. */

@@ -207,7 +207,7 @@ describe('the life of a cluster', () => {
     const says = (requestId: string) => JSON.stringify(outcome({ ...given, requestId }));
     expect(says('r')).toContain('a new ecs.yun.com/request-id: \\"r\\" was for the same before');
     expect(says('s')).not.toContain('request-id');
-    // Who sets the word alone is answered as the last time.
+    // An operation annotation without a new request-id gets the last answer.
     expect(signal({ ...given, requestId: 'r', word: 'scaling-down' })).toBe('already-done');
   });
 

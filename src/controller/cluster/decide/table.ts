@@ -13,7 +13,7 @@ import type { Snapshot } from './snapshot.ts';
 import * as work from './work/rules.ts';
 import { type WorkSignal, workSignalOf } from './work/signal.ts';
 
-/** No operation is under way, or what comes before all else: identity and deletion. */
+/** Rules while no operation is under way, and for identity and deletion, which come first. */
 const atRest: Record<RestSignal, rules.Rule> = {
   'identity-conflict': rules.conflict,
   'nothing-to-reset': rules.letGo,
@@ -37,7 +37,7 @@ const atRest: Record<RestSignal, rules.Rule> = {
   idle: restUntilReset,
 };
 
-/** An operation is under way: only its attempt counts, and its hooks. */
+/** Rules while an operation is under way: only its attempt and its hooks count. */
 const underWay: Record<WorkSignal, work.WorkRule> = {
   starting: work.start,
   paused: rules.paused,
@@ -61,7 +61,7 @@ const underWay: Record<WorkSignal, work.WorkRule> = {
 
 const AT_REST: readonly Phase[] = ['', 'Running', 'Failed'];
 
-/** What happens next, and why it is that. */
+/** Decides what happens next, and returns the signal with it. */
 export function decide(snapshot: Snapshot): { signal: RestSignal | WorkSignal; outcome: Outcome } {
   const first = restSignalOf(snapshot);
   const status = operationUnderWay(snapshot.cluster);
@@ -70,7 +70,7 @@ export function decide(snapshot: Snapshot): { signal: RestSignal | WorkSignal; o
     return { signal, outcome: atRest[signal](snapshot) };
   }
   const operation = findOperation(status.name);
-  // Somebody edited status: an operation that is none, or one under way in a phase of rest.
+  // A user edited status: the operation does not exist, or it is under way in a phase of rest.
   if (!operation || AT_REST.includes(snapshot.cluster.status?.phase ?? ''))
     return { signal: 'phase-mismatch', outcome: rules.phaseMismatch(snapshot) };
   const signal = workSignalOf(snapshot, status);

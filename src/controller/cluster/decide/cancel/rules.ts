@@ -6,9 +6,9 @@ import type { Effect } from '../outcome.ts';
 import { stopBy } from '../times.ts';
 import { follow, jobName, type WorkRule } from '../work/rules.ts';
 
-/** What is done with an operation that somebody cancels: its run is told, and has a while to stop and report. */
+/** Rules of a cancelled operation: its run is notified, and has a bounded time to stop and report. */
 
-/** No run of it was begun: there is nothing to stop. Hosts that it holds are for the next operation. */
+/** Ends an operation that has no run to stop. Hosts that it holds stay held for the next operation. */
 export const endBeforeRun: WorkRule = (snapshot, { status }) => {
   const hooked = hooksHaveBegun(snapshot.hook, status);
   const [touched, ...more] = hooked ? touchedBy(snapshot) : [];
@@ -18,7 +18,7 @@ export const endBeforeRun: WorkRule = (snapshot, { status }) => {
   return cancelled(snapshot, status, hooked ? 'only its hooks have run' : 'no host was changed');
 };
 
-/** The server tells the run what status says here, in the answer to its log. */
+/** Moves the operation to cancelled. The server reads status and notifies the run in the answer to its log. */
 export const tellRun: WorkRule = ({ cluster, now }, { operation, status }) => {
   const by = cluster.metadata.annotations?.[annotations.cancelledBy];
   return {
@@ -29,14 +29,17 @@ export const tellRun: WorkRule = ({ cluster, now }, { operation, status }) => {
   };
 };
 
-/** Its step is followed as before, and waited for no longer than the bound. */
+/** Follows the step as before, but waits no longer than the bound. */
 export const awaitReport: WorkRule = (snapshot, work) => {
   const next = follow(snapshot, work);
   const ms = Math.max(1_000, stopBy(work.status) - snapshot.now.getTime());
   return next.kind === 'wait' ? { ...next, ms: Math.min(next.ms, ms) } : next;
 };
 
-/** What a run did that does not say it is unknown: its hosts count as touched, and the fence ends what goes on there. */
+/**
+ * Marks the hosts of a run without a report as touched: it may have changed any of them. The fence rejects its later
+ * commands.
+ */
 export const endOverdue: WorkRule = (snapshot, { operation, status }) => {
   const job = jobName(operation.prefix, status);
   const left = snapshot.attempts.filter((one) => one.job === job);

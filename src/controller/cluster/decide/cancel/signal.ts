@@ -7,14 +7,14 @@ import { deadlineOf, lostAt, stopBy } from '../times.ts';
 export type CancelSignal =
   /** No run was started. */
   | 'cancelled-before-run'
-  /** The run was not told to stop yet. */
+  /** The run has not been notified yet. */
   | 'cancelled'
-  /** The run was told to stop, and may still report. */
+  /** The run was notified, and may still report. */
   | 'stopping'
-  /** The run was told to stop, and is gone or does not report. */
+  /** The run was notified, and is gone or does not report. */
   | 'stop-overdue';
 
-/** A report may be seen a little later than the end of its run. */
+/** The controller may see a report a little later than the end of its run. */
 const REPORT_MS = 5_000;
 
 export function cancelSignal({ attempt, now }: Snapshot, operation: OperationStatus): CancelSignal {
@@ -28,6 +28,6 @@ export function cancelSignal({ attempt, now }: Snapshot, operation: OperationSta
   return now.getTime() >= Math.min(by, lostAt(attempt)) ? 'stop-overdue' : 'stopping';
 }
 
-/** Whether its run is at a step that finishes before it stops. */
+/** Whether the run is at a step that finishes before the run stops. */
 const isUninterruptible = ({ name, step }: OperationStatus): boolean =>
   findOperation(name)?.planning.steps.some((one) => one.name === step && one.cut === 'never') ?? false;

@@ -29,7 +29,7 @@ const plan = {
 };
 const running: AttemptState = { kind: 'running' };
 
-/** An operation with a hook before and one after, at that step. */
+/** Returns an operation at that step, with one hook before its run and one after. */
 function given(
   step: string,
   state: AttemptState = { kind: 'absent' },
@@ -164,7 +164,7 @@ describe('a hook', () => {
       kind: 'move',
       operation: { hooksDone: 1, step: 'starting' },
     });
-    // One that began and ended unseen begins the time of the operation.
+    // A hook that began and ended unseen starts the time of the operation.
     const unseen = { ...given('starting', { kind: 'succeeded' }), ...late };
     expect(outcome(unseen)).toMatchObject({ operation: { startedAt: late.now.toISOString() } });
     const next = { ...given('starting', undefined, { hooksDone: 1 }), now: new Date('2026-01-01T00:30:00Z') };

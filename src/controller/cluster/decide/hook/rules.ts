@@ -10,23 +10,23 @@ import type { Snapshot } from '../snapshot.ts';
 import { isFirstToBegin } from '../times.ts';
 import { awaitEnd, heldBack, secondsLeft, type Work, type WorkRule } from '../work/rules.ts';
 
-/** What is done with hooks, the user's own playbooks around a run: of each one Job, and nothing beside it. */
+/** Rules of hooks, the user's playbooks around a run: one Job for each hook, and nothing runs beside it. */
 
-/** The signals of hooks are of snapshots that show one. */
+/** Applies a rule to the hook of the snapshot. Every hook signal implies such a hook. */
 const ofHook =
   (rule: (snapshot: Snapshot, seen: SeenHook, work: Work) => Outcome): WorkRule =>
   (snapshot, work) =>
     snapshot.hook ? rule(snapshot, snapshot.hook, work) : { kind: 'rest' };
 
-/** A hook as people find it: its place, ConfigMap and key. */
+/** Returns the hook as messages name it: its place, ConfigMap and key. */
 const inWords = ({ hook }: SeenHook): string =>
   `${hookField(hook)} (${fileInWords(`${hook.configMap}/${hook.key}`)})`;
 
-/** Until the run itself begins nothing of ours has. */
+/** The phase stays `Prechecking` until the run itself begins. */
 const phaseAt = ({ hook }: SeenHook, { operation }: Work) =>
   hook.time === 'pre' ? ('Prechecking' as const) : operation.phase;
 
-/** Hosts are held first, as for the run. The run that a hook follows stays on record, its report with it. */
+/** Starts the Job of a hook. Hosts are held first, as for the run. Before a `post` hook the run and its report stay. */
 export const startHook = ofHook((snapshot, seen, { status }) => {
   const { plan, attempts, offer } = snapshot;
   const { hook, job } = seen;
@@ -60,7 +60,7 @@ export const startHook = ofHook((snapshot, seen, { status }) => {
     : { kind: 'act', effects: [record, run] };
 });
 
-/** From then on its Job must be there: one that is not is lost. */
+/** Moves to the hook's step. From then on its Job must exist; a missing Job counts as lost. */
 export const beginHook = ofHook(({ now }, seen, work) => ({
   kind: 'move',
   to: phaseAt(seen, work),
@@ -73,7 +73,7 @@ export const beginHook = ofHook(({ now }, seen, work) => ({
 
 export const followHook = ofHook((snapshot, { state }, { status }) => awaitEnd(snapshot, state, status));
 
-/** Counted before anything follows, so that it is not run again. */
+/** Counts the hook as done before anything follows, so that it does not run again. */
 export const finishHook = ofHook(({ plan, now }, seen, work) => {
   const hooksDone = (work.status.hooksDone ?? 0) + 1;
   const isLast = plan?.hooks[hooksDone] === undefined;
@@ -86,18 +86,18 @@ export const finishHook = ofHook(({ plan, now }, seen, work) => {
     operation: {
       hooksDone,
       step: seen.hook.time === 'pre' ? 'starting' : FINISHING,
-      // It may have begun and ended unseen.
+      // The hook may have begun and ended unseen.
       startedAt: isFirstToBegin(work.status) ? now.toISOString() : work.status.startedAt,
     },
   };
 });
 
 const HOOK_LOST = 'HookLost';
-/** The pod's own words are a user's: as text, and not too many. */
+/** The message of the pod comes from a user's playbook: control characters are removed and its length is bounded. */
 const MAX_WORDS = 1_000;
 const plain = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_WORDS);
 
-/** A hook is not tried again by itself: how far it came nobody knows, and no fence holds up what it left at work. */
+/** Ends the operation. A hook is not retried: how far it came is unknown, and no fence stops what it left running. */
 export const failHook = ofHook((snapshot, seen) => {
   const { state } = seen;
   const isCut = state.kind === 'failed' && state.reason === 'DeadlineExceeded';
@@ -126,7 +126,7 @@ export const failHook = ofHook((snapshot, seen) => {
   return { kind: 'end', result: 'failed', reason: HOOK_LOST, message };
 });
 
-/** A hook hears of no cancellation: its Job is removed. */
+/** Removes the Job of a cancelled hook. A hook receives no notice of a cancellation. */
 export const cancelHook = ofHook((snapshot, seen, { status }) => {
   const left = snapshot.attempts.filter(({ job, leavesBy }) => job === seen.job && leavesBy === undefined);
   const begun = hooksHaveBegun(seen, status);

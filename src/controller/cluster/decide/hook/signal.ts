@@ -7,7 +7,7 @@ import { isFirstToBegin, lostAt } from '../times.ts';
 
 /** The fact that decides what happens next while a hook is next or at work. */
 export type HookSignal =
-  /** A hook comes next; its Job was not seen yet. */
+  /** A hook comes next; its Job has not been seen yet. */
   | 'hook-due'
   | 'hook-started'
   | 'hook-running'
@@ -16,7 +16,7 @@ export type HookSignal =
   /** The operation is cancelled while a hook is next or at work. */
   | 'hook-cancelled';
 
-/** Returns the signal of an operation that has come to a hook; nothing else of it runs meanwhile. */
+/** Returns the signal of an operation that has come to a hook. Nothing else of the operation runs meanwhile. */
 export function hookSignal(
   { cluster, now }: Snapshot,
   operation: OperationStatus,

@@ -12,7 +12,7 @@ const planIn = (given: Given): PlanStatus => {
   if (!('plan' in it) || !it.plan) throw new Error(`no plan is told: ${JSON.stringify(it)}`);
   return it.plan;
 };
-/** The same once its first answer, that it is looked at, stands in status. */
+/** Adds the first answer, `Checking`, to status. */
 const begun = (given: Given = creating): Given => ({
   ...given,
   cluster: { ...given.cluster, status: { plan: planIn(given) } },

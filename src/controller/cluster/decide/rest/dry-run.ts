@@ -16,12 +16,12 @@ import { PRECHECK, type Request, type Snapshot } from '../snapshot.ts';
 
 const DEADLINE_SECONDS = 300;
 const BLOCKED_MS = 5_000;
-/** Below what the CRD takes; a plan may be of a thousand hosts. */
+/** Below the limit of the CRD: a plan may have a thousand hosts. */
 const MAX_TEXT = 3500;
 
 const questionOf = ({ word, requestId, specHash }: Request) => ({ word, requestId, specHash });
 
-/** The plan in status, if it answers this very request. */
+/** Returns the plan in status, if it answers this very request. */
 function answerTo({ cluster }: Snapshot, request: Request): PlanStatus | undefined {
   const plan = cluster.status?.plan;
   const same =
@@ -33,9 +33,8 @@ const jobOf = ({ clusterId }: Snapshot, { word, requestId, specHash }: Request):
   `${PRECHECK}-${shortHash(`${clusterId}/${word}/${requestId}/${specHash}`)}-1`;
 
 /**
- * What an accepted request would do, and what its hosts say to it: the plan is written to status, and the hosts are
- * looked at by an auxiliary Job that runs no playbook. A request that was answered so is looked at again under another
- * request-id.
+ * Plans a request and checks its hosts without carrying it out. The plan is written to status, and an auxiliary Job that
+ * runs no playbook checks the hosts. The same request is checked again only under another request-id.
  */
 export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   const operation = findOperation(request.operation);
@@ -60,18 +59,18 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   if (plan.refusals.length > 0) return answered(told('Refused', textOfProblems(plan.refusals)));
   if (plan.steps.length === 0) return answered(told('Possible', 'no host is worked on'));
   if (!known) {
-    // Said before it begins: the answer to an older request must not be taken for this one's.
+    // Written before the check begins, so that the answer to an older request is not taken for this one's.
     const asked = told('Checking', 'looking at the hosts');
     return { kind: 'wait', ms: 1_000, plan: asked, stall: stallOf(asked) };
   }
   const check = snapshot.check?.ref.job === job ? snapshot.check.state : undefined;
-  // Of a run that could not be made whole the Secret shows already.
+  // If the start of the run was interrupted, its Secret exists already; starting again completes it.
   if (!check || check.kind === 'absent') return begin(snapshot, plan, job);
   const [result, message] = verdictOf(check);
   if (result === 'Checking') return follow(check, known);
   const hosts = 'report' in check && result === 'Possible' ? (check.report?.hosts ?? []) : [];
   const bad = hosts
-    // Hosts that no step works on are not connected to, and have nothing to say.
+    // The Job does not connect to hosts without a step, so their reports say nothing.
     .filter(({ ip, ok }) => !ok && plan.steps.some(({ hosts: worked }) => worked.includes(ip)))
     .map(({ ip, message: why = 'it was not reached' }) => `${ip}: ${why}`);
   const verdict = told(result, message, seenOf(plan, hosts));
@@ -82,7 +81,7 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   });
 }
 
-/** Which machine is at the address of each host that joins, as far as they were reached. */
+/** Returns the machine at the address of each joining host that was reached. */
 function seenOf({ hosts }: Plan, reports: readonly HostReport[]): NonNullable<PlanStatus['seen']> {
   const joining = new Set(hosts.filter(joins).map(({ member }) => member.ip));
   const machines = reports.flatMap(({ ip, machineId = '' }) =>
@@ -93,7 +92,7 @@ function seenOf({ hosts }: Plan, reports: readonly HostReport[]): NonNullable<Pl
 
 const answered = (plan: PlanStatus): Outcome => ({ kind: 'rest', plan, stall: stallOf(plan) });
 
-/** The outcome where the way to the hosts, or one of them, is not the cluster's to use; undefined of what is no dry run. */
+/** Returns the outcome if the cluster may not use the credentials or a host; undefined outside a dry run. */
 export function rehearsalRefused(
   { cluster, now }: Pick<Snapshot, 'cluster' | 'now'>,
   { reason, message }: Stall,
@@ -108,7 +107,7 @@ export function rehearsalRefused(
   });
 }
 
-/** The plan as status has it. */
+/** Returns the plan as status stores it. */
 const outlined = ({ cluster }: Snapshot, { name }: Operation, plan: Plan) => {
   const after = lastSequence(cluster);
   const warnings = textOfProblems(plan.warnings).slice(0, MAX_TEXT);
@@ -147,7 +146,7 @@ function verdictOf(check: AttemptState): [PlanStatus['result'], message: string]
   if (check.kind === 'succeeded') return ['Possible', ''];
   if (check.kind === 'failed') return ['Refused', `${check.reason}: ${check.message}`];
   if (check.kind === 'lost') return ['Refused', `${unseen}: ${check.why}`];
-  // Nothing that is set now reaches a pod whose image Jobs are not made with any more.
+  // A setting that changes now does not reach a pod with a replaced image.
   if (check.kind === 'running' && check.blocked?.outdated)
     return ['Refused', `${unseen}: ${textOfBlock(check.blocked)}`];
   return ['Checking', ''];

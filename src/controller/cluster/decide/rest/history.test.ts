@@ -13,7 +13,7 @@ const request = (sequence: number, history?: number): RequestRecord => ({
   result: 'failed',
   ...(history === undefined ? {} : { history }),
 });
-/** What goes when operation `sequence` ends that keeps so many; the end before kept as many as it says. */
+/** Returns what the end of operation `sequence` prunes with this limit; the end before kept as many as it says. */
 const pruned = (sequence: number, history: number | undefined, before: readonly RequestRecord[]) => {
   const wanted = history === undefined ? resolved : { ...resolved, history };
   return pruning({ ...operation, sequence, spec: wanted }, [...before, request(sequence)]);

@@ -2,12 +2,12 @@ import { DEFAULTS, MAX_HISTORY, type OperationStatus, type RequestRecord } from 
 import { OPERATION_NAMES, operationAsked } from '#api/words.ts';
 import type { Effect } from '../outcome.ts';
 
-/** Of how many operations records and logs are kept, as the operation that ends was accepted with it. */
+/** Returns how many operations keep their records and logs, by the spec that the ended operation was accepted with. */
 const keptBy = ({ history }: { history?: number | undefined }): number => history ?? DEFAULTS.history;
 
 /**
- * What goes at the end of an operation because it is too long ago: what the end before left and this one does not, so
- * that a limit that was lowered takes effect at once. Nothing where there is nothing to remove.
+ * Returns the records and logs that the end of this operation removes. The range starts where the previous end stopped, so a
+ * lowered limit takes effect at once. Empty if nothing is to be removed.
  */
 export function pruning(
   operation: OperationStatus,
@@ -23,7 +23,7 @@ export function pruning(
   const records = Array.from({ length: last - first + 1 }, (_of, index) => {
     const sequence = first + index;
     const name = operationAsked(requests.find((one) => one.sequence === sequence)?.word);
-    // Of what is longer ago than requests are remembered the record has any of these names.
+    // Status no longer remembers the request, so its record may have any of these names.
     return { sequence, operations: name ? [name] : OPERATION_NAMES };
   });
   return [{ kind: 'prune', records, upTo: last }];

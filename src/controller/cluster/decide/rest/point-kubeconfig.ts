@@ -4,12 +4,12 @@ import { leadsTo } from '../kubeconfig.ts';
 import type { Effect } from '../outcome.ts';
 import type { Snapshot } from '../snapshot.ts';
 
-/** Longer than a restart of a control plane, and shorter than people wait. */
+/** Longer than a restart of a control plane, and shorter than users wait. */
 const AWAY_MS = 3 * 60_000;
 
 /**
- * Points a kubeconfig at another control plane if the one that it names has been away for minutes. `away` says that every
- * other API server is ready. What names a load balancer of the site is left as it is.
+ * Points a kubeconfig at another control plane if its own has been away for minutes. `away` means that every other API
+ * server is ready. A kubeconfig that names the site's load balancer stays as it is.
  */
 export function duePointing({
   health,

@@ -44,7 +44,7 @@ interface Given {
   more?: Partial<Snapshot>;
 }
 
-/** A made cluster at rest, one of whose control planes has been away for ten minutes. */
+/** Returns a created cluster at rest, one of whose control planes has been away for ten minutes. */
 function at({
   spec = three,
   health = away(),
@@ -81,7 +81,7 @@ function at({
   });
 }
 
-/** The condition after a rest, in a line. */
+/** Returns the condition after a reconcile at rest, in one line. */
 function said(given: Given): string {
   const found = findCondition(statusAfter(at(given), { kind: 'rest' }).conditions, 'RemediationReady');
   return found ? `${found.status} ${found.reason}: ${found.message}` : 'absent';
@@ -183,7 +183,7 @@ describe('a remediation', () => {
         : undefined;
     };
     expect(spareOf({ more: { sparesOnRecord: ['10.0.0.8'] } })).toEqual(host(9));
-    // The name of a host that left and could not be reset.
+    // This host has the name of one that left and could not be reset.
     const named = { ...host(8), name: 'host-10-0-0-7' };
     expect(spareOf({ state: 'Unclean', spec: under({ replaceFrom: [named, host(9)] }) })).toEqual(host(9));
     expect(spareOf({ more: { sparesOnRecord: ['10.0.0.8', '10.0.0.9'] } })).toBeUndefined();

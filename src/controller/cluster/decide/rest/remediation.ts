@@ -18,8 +18,8 @@ import { isResetAgain } from './reset-left.ts';
 
 const TYPE = 'RemediationReady';
 /**
- * What a look says of control planes that are away, settled like a condition and no condition of its own: of `OneAway`
- * the message is its address.
+ * The finding of a probe about control planes that are away. It is smoothed like a condition but is not written as one. For
+ * the reason `OneAway` the message is the address.
  */
 export const PRESENCE = 'ControlPlanesPresent';
 const MINUTE_MS = 60_000;
@@ -37,20 +37,20 @@ const isNot = (reason: string, message: string): Found => ({
 });
 const is = (reason: string, message: string): Stated => ({ type: TYPE, status: 'True', reason, message });
 
-/** Whether the policy has a word of spares; one that only lets edits begin has none. */
+/** Whether the policy has a field about spares; `inferDestructive` alone concerns edits only. */
 const wantsRemediation = ({ spec: { policy = {} } }: KubernetesCluster): boolean =>
   Object.keys(policy).some((field) => field !== 'inferDestructive');
 
 const minutesOf = ({ cluster }: Snapshot): number =>
   cluster.spec.policy?.replaceAfterMinutes ?? POLICY_DEFAULTS.replaceAfterMinutes;
 
-/** Spares that are free: none that is on record as a host of any cluster, whatever state it is in. */
+/** Returns the free spares. A spare is not free if any cluster has a record of it, in whatever state. */
 function freeSpares({ cluster, sparesOnRecord }: Snapshot): HostEntry[] {
   const spares = cluster.spec.policy?.replaceFrom ?? [];
   return spares.filter(({ ip }) => !sparesOnRecord.includes(canonicalIp(ip) ?? ip));
 }
 
-/** What remediation would do, or why it does nothing; undefined while nobody has told how the control planes are. */
+/** Returns what remediation would do, or why it does nothing; undefined while no probe has reported on control planes. */
 function remediationOf(snapshot: Snapshot, settled: boolean): Found | undefined {
   const { health } = snapshot;
   const [spare] = freeSpares(snapshot);
@@ -82,7 +82,7 @@ function noSpare({ cluster: { spec } }: Snapshot): Found {
   return isNot('NoSpareHost', message);
 }
 
-/** What stops remediation whoever is away. */
+/** Returns what prevents remediation whichever control plane is away. */
 function heldUp(snapshot: Snapshot, settled: boolean): Found | undefined {
   const { cluster, health } = snapshot;
   if ((cluster.spec.cluster.masterList ?? []).length < 2)
@@ -104,11 +104,11 @@ function heldUp(snapshot: Snapshot, settled: boolean): Found | undefined {
 function ofOneAway(snapshot: Snapshot, ip: string): Found {
   const { cluster, now } = snapshot;
   const hours = cluster.spec.policy?.replaceAtMostEveryHours ?? POLICY_DEFAULTS.replaceAtMostEveryHours;
-  // It was replaced since the last look.
+  // It was replaced since the last probe.
   if (!membersOf(cluster.spec.cluster).get(ip)?.duties.includes('control-plane'))
     return isNot('NotJudged', 'no probe since the last operation shows whether a control plane is away');
   const last = cluster.metadata.annotations?.[annotations.remediedAt];
-  // A time that nobody can read, or that is yet to come, is no leave to go on.
+  // An unreadable time, or one in the future, does not permit a replacement.
   if (last !== undefined && !(now.getTime() - Date.parse(last) >= hours * HOUR_MS))
     return isNot('TooSoon', `control plane ${ip} is away; the last replacement was less than ${hours} h ago`);
   const refused: string[] = [];
@@ -139,7 +139,7 @@ function inPlace(snapshot: Snapshot, ip: string, spare: HostEntry, edit: Remedia
   return { stated, due: { kind: 'remediate', ...edit, requestId, message } };
 }
 
-/** The replacement that is due in a cluster at rest whose spec is carried out, as far as no operation has failed since. */
+/** Returns the replacement that is due in a cluster at rest with an applied spec, unless an operation failed since. */
 export function dueRemediation(snapshot: Snapshot): Found['due'] {
   const { cluster, operation, hosts } = snapshot;
   if (!wantsRemediation(cluster) || !isObserved(cluster)) return undefined;
@@ -149,13 +149,16 @@ export function dueRemediation(snapshot: Snapshot): Found['due'] {
   return remediationOf(snapshot, true)?.due;
 }
 
-/** The rule for it: the spec is edited and the word written as a person would, and what follows is the same. */
+/** Edits the spec and sets the operation annotation as a user would; the rest is the same. */
 export function applyRemediation(snapshot: Snapshot): Outcome {
   const due = dueRemediation(snapshot);
   return due ? { kind: 'act', effects: [due] } : { kind: 'rest' };
 }
 
-/** What status says of it; `settled`: the spec is carried out. Nothing while nobody has looked yet: what it says stays. */
+/**
+ * Returns the condition; `settled` says that the spec is applied. Returns none before the first probe, so that the present
+ * condition stays.
+ */
 export function remediationConditions(snapshot: Snapshot, settled: boolean): [string, Stated | undefined][] {
   const { cluster } = snapshot;
   if (!wantsRemediation(cluster) || !isObserved(cluster)) return [[TYPE, undefined]];
@@ -165,10 +168,10 @@ export function remediationConditions(snapshot: Snapshot, settled: boolean): [st
   return [[TYPE, { ...found.stated, message: message.slice(0, MAX_TEXT) }]];
 }
 
-/** Reasons that a person should hear of: somebody is away, or would not be replaced for want of a spare. */
+/** Reasons that a user should see: a control plane is away, or could not be replaced because no spare is free. */
 const TOLD = ['ControlPlaneAway', 'SeveralAway', 'TooSoon', 'NoSpareFits', 'NoSpareHost'];
 
-/** The Event of a change between two statuses. */
+/** Returns the Event of a change between two statuses. */
 export function remediationEvents(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,

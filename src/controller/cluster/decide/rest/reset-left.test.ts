@@ -25,7 +25,7 @@ const healthy = (controlPlane: 'True' | 'False' = 'True'): Health => ({
 });
 
 interface Given {
-  /** Operations that did not reach the host since it left. */
+  /** How many operations did not reach the host since it left. */
   resets?: number;
   minutes?: number;
   status?: HostRecordStatus;
@@ -38,7 +38,7 @@ interface Given {
   isRunning?: boolean;
 }
 
-/** A cluster at rest, whose second worker was away when operation 2 took it out. */
+/** Returns a cluster at rest, whose second worker was away when operation 2 removed it. */
 function left({
   resets = 0,
   minutes = 10,

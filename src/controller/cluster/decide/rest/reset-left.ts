@@ -9,24 +9,24 @@ import type { Outcome } from '../outcome.ts';
 import type { Snapshot } from '../snapshot.ts';
 
 /**
- * A host that was away when it left keeps its kubelet and its API server, and starts them when it comes back. The
- * controller starts a scale-down without other changes, so that the host is reset: 10 min after the last try, then after
- * twice the time before. After `DOUBLED` tries it tries a host of an API server once a day, and others no more.
+ * A host that was away when it left keeps its kubelet and its API server, and starts them when it comes back. The controller
+ * starts a scale-down without other changes, so that the host is reset. The first try follows 10 min after the last run;
+ * each pause is twice the one before. After `DOUBLED` tries a control plane is tried once a day, and other hosts are not.
  */
 const FIRST_MS = 10 * 60_000;
 const DOUBLED = 5;
 const DAY_MS = 24 * 60 * 60_000;
-/** For a credential that is missing, for instance. */
+/** The pause after a reset that was refused, for instance because a credential is missing. */
 export const REFUSED_RESET_MS = FIRST_MS;
 
 const BY = 'remediation';
 const ID = 'reset-';
 
-/** Whether the controller started the operation to reset hosts; its failure is no failure of what a user asked. */
+/** Whether the controller started the operation to reset hosts. Its failure is not the failure of a user's request. */
 export const isResetAgain = ({ requestId, requestedBy }: OperationStatus): boolean =>
   requestedBy === BY && requestId.startsWith(ID);
 
-/** Milliseconds since 1970; undefined if the host needs no reset, or is tried no more. */
+/** Returns milliseconds since 1970; undefined if the host needs no reset, or is no longer tried. */
 function dueAtOf(host: HostRecord): number | undefined {
   const { lastRun, resets = 0 } = host.status ?? {};
   if (stateOf(host) !== 'Unclean' || !isFree(host) || !lastRun) return undefined;
@@ -35,14 +35,14 @@ function dueAtOf(host: HostRecord): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** The next moment at which a reset may begin; undefined if none does while the cluster is as it is. */
+/** Returns the next moment at which a reset may begin; undefined if none does while the cluster stays as it is. */
 function dueAt({ cluster, hosts }: Snapshot): number | undefined {
   if (cluster.spec.paused || isDryRun(cluster) || cluster.status?.phase !== 'Running') return undefined;
   const times = hosts.flatMap((host) => dueAtOf(host) ?? []);
   return times.length > 0 ? Math.min(...times) : undefined;
 }
 
-/** Members of etcd and API servers that stay must answer; a try while one is away fails. */
+/** Whether etcd members and API servers that stay answer; a try while one is away fails. */
 function isWell({ health }: Snapshot): boolean {
   if (health.kind !== 'seen') return false;
   const { conditions } = health.verdict;
@@ -51,7 +51,7 @@ function isWell({ health }: Snapshot): boolean {
   );
 }
 
-/** The addresses of hosts that are to be reset now; undefined if none is due, or a scale-down is refused or has hooks. */
+/** Returns the addresses of hosts to reset now; undefined if none is due, or if a scale-down is refused or has hooks. */
 export function dueReset(snapshot: Snapshot): string[] | undefined {
   const at = dueAt(snapshot);
   if (at === undefined || snapshot.now.getTime() < at) return undefined;
@@ -61,7 +61,9 @@ export function dueReset(snapshot: Snapshot): string[] | undefined {
   return refusals.length > 0 || hooks.length > 0 || leaving.length === 0 ? undefined : leaving;
 }
 
-/** No word is written: it would confirm whatever edit a user makes meanwhile. */
+/**
+ * Accepts a scale-down without an operation annotation: an annotation would confirm any edit that a user makes meanwhile.
+ */
 export function acceptReset(snapshot: Snapshot): Outcome {
   if (!dueReset(snapshot)) return { kind: 'rest' };
   const { cluster } = snapshot;
@@ -71,7 +73,7 @@ export function acceptReset(snapshot: Snapshot): Outcome {
   return { kind: 'accept', operation: scaleDown.name, request, requestedBy: BY };
 }
 
-/** Rests until the next such reset is due. */
+/** Waits until the next such reset is due. */
 export function restUntilReset(snapshot: Snapshot): Outcome {
   const ms = (dueAt(snapshot) ?? 0) - snapshot.now.getTime();
   return ms > 0 ? { kind: 'wait', ms } : { kind: 'rest' };

@@ -14,7 +14,7 @@ import { duePointing } from './point-kubeconfig.ts';
 
 export type Rule = (snapshot: Snapshot) => Outcome;
 
-/** Only somebody who edits status brings phase and operation apart: said, not guessed at. */
+/** Only a user who edits status can separate phase and operation. The rule reports that and does not guess. */
 export const phaseMismatch: Rule = (snapshot) => ({
   kind: 'rest',
   stall: {
@@ -38,7 +38,7 @@ export const unconfirmed = stall('NeedsConfirmation', ({ applied, cluster }) => 
   const inference = applied ? infer(applied, cluster.spec) : undefined;
   if (inference?.kind === 'needs-confirmation') {
     const id = cluster.metadata.annotations?.[annotations.requestId] ?? '';
-    // Else the word would be answered as the request that it was the last time.
+    // Otherwise the annotation would get the answer of the earlier request.
     const was = acceptedAs(cluster, {
       word: inference.operation.words.asked,
       requestId: id,
@@ -69,7 +69,7 @@ export const removeLeftovers: Rule = ({ attempts }) => ({
   effects: [{ kind: 'discard', attempts }],
 });
 
-/** `terminating` is a DELETE of the object: hosts are reset only under a deletionTimestamp. */
+/** Accepts a request. `terminating` deletes the object: hosts are reset only under a deletionTimestamp. */
 export const accept: Rule = ({ request }) =>
   request?.operation === 'delete'
     ? { kind: 'act', effects: [{ kind: 'delete-object' }] }
@@ -79,7 +79,7 @@ export const accept: Rule = ({ request }) =>
 
 export const acceptDeletion: Rule = (snapshot) => {
   const { cluster } = snapshot;
-  // From then on nobody knows of the operation that it ends, nor which hosts that may have changed.
+  // Afterwards the operation that the deletion ends is unknown, and so are the hosts that it may have changed.
   const [touched, ...more] = touchedBefore(snapshot);
   if (touched) return { kind: 'act', effects: [touched, ...more] };
   const request: Request = {
@@ -96,7 +96,7 @@ export const acceptDeclared: Rule = (snapshot) => {
   return request?.operation ? { kind: 'accept', operation: request.operation, request } : { kind: 'rest' };
 };
 
-/** What an edit without a word asks for. */
+/** Returns the request that an edit without an operation annotation implies. */
 function declaredRequest({ applied, cluster }: Snapshot): Request | undefined {
   const inference = applied ? infer(applied, cluster.spec) : undefined;
   if (inference?.kind !== 'operation') return undefined;
@@ -110,12 +110,12 @@ export const dryRun: Rule = (snapshot) => {
   if (snapshot.request) return rehearse(snapshot, snapshot.request);
   const declared = declaredRequest(snapshot);
   if (!declared) return { kind: 'rest' };
-  // What is only planned may be asked again; what is done is done once.
+  // A dry run may be requested again; an operation is carried out once.
   const asked = snapshot.cluster.metadata.annotations?.[annotations.requestId] ?? '';
   return rehearse(snapshot, { ...declared, requestId: asked === '' ? declared.requestId : asked });
 };
 
-/** The word of a request that was carried out before, written back; a cluster that exists was created. */
+/** Writes the result of an earlier request back to the annotation. A cluster that exists counts as created. */
 export const answerAgain: Rule = ({ request, cluster, applied }) => {
   const words = request?.operation ? WORDS[request.operation] : undefined;
   if (!request || !words) return { kind: 'rest' };
@@ -124,7 +124,7 @@ export const answerAgain: Rule = ({ request, cluster, applied }) => {
   return { kind: 'act', effects: [{ kind: 'answer', word: words[result], applied: false }] };
 };
 
-/** The second write of an operation's end; for a deletion, the end of everything. */
+/** Performs the second write of an operation's end; after a deletion, removes all that remains. */
 export const recordResult: Rule = ({ operation, attempts, cluster }) => {
   if (!operation?.result) return { kind: 'rest' };
   if (operation.name === 'delete' && operation.result === 'finished') {
@@ -137,6 +137,6 @@ export const recordResult: Rule = ({ operation, attempts, cluster }) => {
   const applied = operation.result === 'finished';
   const answer = { kind: 'answer' as const, word: WORDS[operation.name][operation.result], applied };
   if (applied) return { kind: 'act', effects: [...record, answer] };
-  // What was applied shows in the answer. That the record of another end is whole must show although the word is the next one's.
+  // The answer shows what was applied. Another end sets `recorded`, because the annotation may already be the next request.
   return { kind: 'act', effects: operation.recorded ? [answer] : [...record, { kind: 'recorded' }] };
 };

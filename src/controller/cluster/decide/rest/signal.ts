@@ -16,19 +16,19 @@ import { dueReset } from './reset-left.ts';
 export type RestSignal =
   /** The cluster-id belongs to another object, or its cluster state Secret is missing. */
   | 'identity-conflict'
-  /** Deleted, and the cluster holds no host: nothing is to be reset. */
+  /** The object is deleted, and the cluster holds no host: nothing is to be reset. */
   | 'nothing-to-reset'
   /** The object is deleted; the delete operation is not accepted yet. */
   | 'deleted'
-  /** The phase belongs to an operation that is under way, and none is; or the other way round. */
+  /** The phase and the operation in status contradict each other: one is under way, the other is not. */
   | 'phase-mismatch'
-  /** Status has the result; record and annotations do not yet. */
+  /** Status has the result; the record and the annotations do not have it yet. */
   | 'result-unrecorded'
   /** Jobs of ended operations still exist. */
   | 'leftovers'
   /** An operation would start, but spec.paused is set. */
   | 'paused'
-  /** The first request, or finalizer or id were removed. */
+  /** The first request, or the finalizer or the id was removed. */
   | 'unbound'
   /** The request in the annotation was carried out before. */
   | 'already-done'
@@ -36,7 +36,7 @@ export type RestSignal =
   | 'requested'
   /** The spec was edited, and the operation for that starts by itself. */
   | 'spec-edited'
-  /** One of these two, with annotation dry-run. */
+  /** One of these two, with annotation `dry-run`. */
   | 'dry-run'
   /** One of these two, and the plan changed after it was approved. */
   | 'plan-changed'
@@ -77,8 +77,9 @@ export function restSignalOf(snapshot: Snapshot): RestSignal | undefined {
 }
 
 /**
- * A cluster holds a host before anything reaches the host. Without a held host nothing is to be reset, even if a Secret, a
- * permission or the namespace is missing. A deletion whose run was seen ends with that run's report.
+ * Whether the cluster holds no host. A cluster holds a host before any run reaches the host. Without a held host nothing is
+ * to be reset, even if a Secret, a permission or the namespace is missing. A deletion whose run was seen ends with that
+ * run's report.
  */
 function hasNothingToReset(snapshot: Snapshot): boolean {
   const { operation, hosts } = snapshot;
@@ -87,7 +88,7 @@ function hasNothingToReset(snapshot: Snapshot): boolean {
   return hosts.length === 0 && !runs && !ended;
 }
 
-/** Whether a requested operation may not begin. spec.paused holds it back; a dry run may be made. */
+/** Whether a requested operation may not begin. `spec.paused` blocks it; a dry run is allowed. */
 const isHeld = (cluster: Snapshot['cluster']): boolean => cluster.spec.paused === true && !isDryRun(cluster);
 
 /** Ranks what the object asks for, by annotation or by its spec. */

@@ -25,7 +25,7 @@ const well: Verdict = {
   nodes: { ready: 3, total: 3 },
 };
 
-/** What status says after a rest, given what it said before. */
+/** Returns status after a reconcile at rest, given the conditions before. */
 function statusGiven(health: Health, { conditions = down, deleted = false, appliedBy = 1 } = {}) {
   const status = { phase: 'Running' as const, conditions, nodes: { ready: 1, total: 3 } };
   const kept = snapshot({

@@ -4,7 +4,7 @@ import type { ClusterStatus, KubernetesCluster } from '#api/kubernetes-cluster.t
 import type { Stall } from '../outcome.ts';
 import type { Snapshot } from '../snapshot.ts';
 
-/** Conditions that only a look at the cluster can tell. */
+/** Conditions that only a probe of the cluster can determine. */
 export const HEALTH_CONDITIONS = [
   'HostsReachable',
   'ControlPlaneHealthy',
@@ -13,11 +13,11 @@ export const HEALTH_CONDITIONS = [
   'HostsAsMade',
 ] as const;
 
-/** Whether there is a cluster to look at: it was created, and is not being deleted. */
+/** Whether there is a cluster to probe: it was created, and is not being deleted. */
 export const isObserved = (cluster: KubernetesCluster): boolean =>
   appliedOperation(cluster) !== undefined && cluster.metadata.deletionTimestamp === undefined;
 
-/** What status is to say of each; undefined: nothing. Those of which nothing is known yet are left out, and stay. */
+/** Returns each condition; undefined removes it from status. Conditions without a finding yet are left out, and stay. */
 export function healthConditions({ cluster, health }: Snapshot): [string, Stated | undefined][] {
   if (health.kind === 'off' || !isObserved(cluster))
     return HEALTH_CONDITIONS.map((type) => [type, undefined]);
@@ -27,20 +27,20 @@ export function healthConditions({ cluster, health }: Snapshot): [string, Stated
     .map((one) => [one.type, one]);
 }
 
-/** `status.nodes`; undefined where nobody tells. */
+/** Returns `status.nodes`; undefined if probes are off or the cluster is not probed. */
 export function nodesOf({ cluster, health }: Snapshot): ClusterStatus['nodes'] {
   if (health.kind === 'off' || !isObserved(cluster)) return undefined;
   return health.kind === 'unseen' ? cluster.status?.nodes : health.verdict.nodes;
 }
 
-/** `Ready` as observed, of a created cluster; undefined where nobody looks, or has told anything of it yet. */
+/** Returns `Ready` of a created cluster as probed; undefined if probes are off or nothing has been reported yet. */
 export function observedReady({ cluster, health }: Snapshot): Stated | undefined {
   if (health.kind === 'off' || !isObserved(cluster)) return undefined;
   const told = health.kind === 'seen' ? health.verdict.conditions : cluster.status?.conditions;
   return told?.find(({ type }) => type === 'Ready');
 }
 
-/** In a few words what is not well, for the summary. */
+/** Returns the first failing condition in a few words, for the summary. */
 export function ailmentOf(conditions: readonly Condition[]): string | undefined {
   const bad = ['Ready', ...HEALTH_CONDITIONS]
     .map((type) => findCondition(conditions, type))
@@ -48,7 +48,7 @@ export function ailmentOf(conditions: readonly Condition[]): string | undefined 
   return bad && `${bad.type}: ${bad.reason}`;
 }
 
-/** Reasons of the Events by which each is told when it turns bad and when it is well again. */
+/** Reasons of the Events when a condition becomes False and when it becomes True again. */
 const EVENTS: Readonly<Record<(typeof HEALTH_CONDITIONS)[number], { bad?: string; well: string }>> = {
   HostsReachable: { well: 'NodesReady' },
   ControlPlaneHealthy: { bad: 'ControlPlaneDegraded', well: 'ControlPlaneHealthy' },
@@ -56,7 +56,7 @@ const EVENTS: Readonly<Record<(typeof HEALTH_CONDITIONS)[number], { bad?: string
   CertificatesValid: { bad: 'CertificateExpired', well: 'CertificatesValid' },
   HostsAsMade: { bad: 'HostsDrifted', well: 'HostsAsMade' },
 };
-/** Reasons for which a condition is True and worth a warning all the same. */
+/** Reasons of True conditions that still deserve a warning. */
 const WARNINGS: Readonly<Record<string, string>> = {
   ExpiresSoon: 'CertificateExpiresSoon',
   DatabaseNearlyFull: 'EtcdDatabaseNearlyFull',
@@ -66,7 +66,7 @@ interface Told extends Stall {
   type: 'Normal' | 'Warning';
 }
 
-/** What changed between two statuses, as Events tell it: what is bad by its message, what is well again once. */
+/** Returns the Events for the changes between two statuses: each new problem with its message, each recovery once. */
 export function healthEvents(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,

@@ -46,7 +46,7 @@ it('has all of its time, however long it waited', () => {
   });
   const second = { ...operation, attempt: 2 };
   expect(signal({ ...accepted, operation: second, now })).toBe('deadline-exceeded');
-  // Over before it was seen: when it began is not known, and what is left to do may still take its time.
+  // The run ended before it was seen: its start is unknown, and the remaining work may still take its time.
   expect(signal({ ...accepted, now, attempt: { kind: 'succeeded' } })).toBe('started');
   const early = new Date('2026-01-01T00:30:00Z');
   expect(signal({ ...accepted, now: early, attempt: { kind: 'succeeded' } })).toBe('succeeded');

@@ -20,17 +20,17 @@ const queuedIn = (conditions: readonly Condition[] | undefined): Condition | und
   return found?.reason === QUEUED ? found : undefined;
 };
 
-/** What `Reconciling` says of an operation that waits for its turn; undefined of one that does not. */
+/** Returns `Reconciling` of an operation that waits for its turn; undefined if it does not wait. */
 export function queued(outcome: Outcome, conditions: readonly Condition[] | undefined): Stated | undefined {
   if (outcome.kind !== 'rest' || !outcome.turn) return undefined;
   const { turn } = outcome;
-  // A place that is not known yet is no news for whoever was told one before.
+  // A place that is not known yet does not replace the one that status already shows.
   const message =
     turn.before === undefined && turn.mostOfOne === undefined ? queuedIn(conditions)?.message : undefined;
   return { type: 'Reconciling', status: 'True', reason: QUEUED, message: message ?? textOf(turn) };
 }
 
-/** In a few words what an operation under way does, for the summary. */
+/** Returns what an operation under way does, in a few words for the summary. */
 export function doingOf(operation: OperationStatus, conditions: readonly Condition[]): string {
   const waits = queuedIn(conditions)?.message.split(';')[0];
   const stops = operation.cancelledAt === undefined ? '' : ', cancelled, is being stopped';

@@ -65,7 +65,7 @@ describe('status', () => {
         ({ type }) => type === 'Stalled',
       );
     expect(stalled(joined)).toBe(false);
-    // A host that the failed operation took is still there.
+    // A host that the failed operation held is still held.
     const more = recordsOf({ cluster: { nodeList: [{ ip: '10.0.0.4' }] } }, 'Held');
     expect(stalled([...joined, ...more])).toBe(true);
   });

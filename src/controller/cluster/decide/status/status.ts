@@ -18,13 +18,13 @@ import type { Next } from './next.ts';
 import { doingOf, queued } from './queued.ts';
 import { attention, countsOf, summaryOf } from './summary.ts';
 
-/** How many requests of each word are remembered. */
+/** How many requests of each operation annotation status remembers. */
 const REMEMBERED = 20;
-/** Below what the CRD takes, so that no report, however long, can make a status that is refused. */
+/** Below the limit of the CRD, so that no report is too long for status. */
 const MAX_REASON = 256;
 const MAX_MESSAGE = 3500;
 
-/** The status that tells `outcome`; equal to the present one when there is nothing new to say. */
+/** Returns the status after `outcome`; equal to the present one if nothing changed. */
 export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: OperationStatus): ClusterStatus {
   const { cluster, now, hosts, kubeconfig } = snapshot;
   const old: ClusterStatus = cluster.status ?? {};
@@ -90,8 +90,8 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
   else delete status.nodes;
   if (plan) status.plan = plan;
   else delete status.plan;
-  // A generation is judged when it is accepted, or when nothing runs that could still pick it up; the end of an
-  // operation judges none that came meanwhile.
+  // A generation is observed when it is accepted, or when nothing runs that could still pick it up. The end of an operation
+  // does not observe a generation that came meanwhile.
   const generation = cluster.metadata.generation ?? 0;
   const unjudged = outcome.kind === 'end' && operation?.generation !== generation;
   if (!unjudged && (outcome.kind === 'accept' || !running)) status.observedGeneration = generation;
@@ -163,7 +163,7 @@ const condition = (type: string, status: 'True' | 'False', reason: string, messa
   message,
 });
 
-/** `Stalled` says why nothing will happen without a person: what this reconcile found, or how the last operation ended. */
+/** Returns why nothing proceeds until a user acts: the finding of this reconcile, or how the last operation ended. */
 function stallOf(
   snapshot: Snapshot,
   { operation, reason, message }: Next,
@@ -173,7 +173,7 @@ function stallOf(
   if (found) return found;
   if (running || operation?.result === undefined || operation.result === 'finished') return undefined;
   if (isResetAgain(operation)) return undefined;
-  // What failed is not asked for any more: the spec is what is there again.
+  // The failed change is no longer requested: the spec equals what is applied again.
   if (operation.name !== 'delete' && isWhatIsThere(snapshot)) return undefined;
   return operation.result === 'cancelled'
     ? { reason: 'Cancelled', message }
@@ -188,7 +188,7 @@ function isWhatIsThere({ applied, cluster, hosts }: Snapshot): boolean {
   );
 }
 
-/** `Ready` tells the cluster, not the operation: what was seen of it, else that it was created. */
+/** Returns `Ready`, which describes the cluster and not the operation: the probe's finding, or that it was created. */
 function readiness(snapshot: Snapshot, next: Next): Stated {
   const { cluster } = snapshot;
   if (cluster.metadata.deletionTimestamp)
@@ -210,8 +210,8 @@ function readiness(snapshot: Snapshot, next: Next): Stated {
 }
 
 /**
- * `UpToDate` is what one waits for: True when the spec of this generation is what the cluster is, and nothing is under
- * way. `kubectl wait --for=condition=UpToDate` compares its observedGeneration with that of the object.
+ * Returns `UpToDate`, the condition to wait for: True if the cluster matches the spec of this generation and nothing is
+ * under way. `kubectl wait --for=condition=UpToDate` compares its observedGeneration with the object's generation.
  */
 function upToDate(snapshot: Snapshot, next: Next, running: boolean, stalled: Stall | undefined): Stated {
   const { operation } = next;
@@ -220,7 +220,7 @@ function upToDate(snapshot: Snapshot, next: Next, running: boolean, stalled: Sta
   if (stalled) return condition('UpToDate', 'False', stalled.reason, stalled.message.slice(0, MAX_MESSAGE));
   const { applied, cluster, request } = snapshot;
   const done = condition('UpToDate', 'True', 'Applied', 'the cluster is what the spec says');
-  // At the end of an operation what it applied is not on record yet; the spec that it was accepted with tells.
+  // When an operation ends, the applied spec is not on record yet; the spec that was accepted with it decides.
   const justEnded = operation?.result === 'finished' && cluster.status?.operation?.result === undefined;
   if (justEnded && operation.specHash === specHashOf(cluster.spec)) return done;
   if (applied && !request && infer(applied, cluster.spec).kind === 'nothing') return done;

@@ -5,7 +5,7 @@ import { WORDS } from '#api/words.ts';
 import type { Stall } from '../outcome.ts';
 import type { Next } from './next.ts';
 
-/** What a person must do about a stall, by its reason; of others the reason is all that fits. */
+/** The user's next action for a stall, by its reason; for other reasons the message is shown. */
 const TO_DO: Readonly<Record<string, string>> = {
   NeedsConfirmation: 'confirm the change',
   NotOffered: 'take the change back',
@@ -23,7 +23,7 @@ const TO_DO: Readonly<Record<string, string>> = {
 };
 const LONGEST = 120;
 
-/** How the same is asked again. A deletion has no word of its own. */
+/** Returns how to request the same operation again. A deletion has no operation annotation. */
 const again = ({ name, word }: OperationStatus): string =>
   name === 'delete' ? 'set a new request-id' : `set "${word}" and a new request-id`;
 
@@ -35,7 +35,7 @@ function toDo(stalled: Stall, operation: OperationStatus | undefined, reason: st
   return `${stalled.reason}: ${TO_DO[stalled.reason] ?? stalled.message}`;
 }
 
-/** In a few words what goes on, or what a person must do: one column of `kubectl get`. */
+/** Returns what is under way, or what the user must do, in a few words: one column of `kubectl get`. */
 export function summaryOf(
   { operation, phase, reason }: Next,
   {
@@ -45,12 +45,12 @@ export function summaryOf(
     created,
     ailment,
   }: {
-    /** What the operation under way does. */
+    /** The work of the operation under way. */
     doing: string | undefined;
     stalled: Stall | undefined;
     hosts: readonly HostRecord[];
     created: boolean;
-    /** What is not well with the cluster, as far as it is looked at. */
+    /** The first failing condition, if the cluster is probed. */
     ailment: string | undefined;
   },
 ): string {
@@ -64,10 +64,10 @@ export function summaryOf(
     : phase;
 }
 
-/** How many hosts that need attention are named. */
+/** How many hosts that need attention are listed. */
 const MAX_HOSTS = 100;
 
-/** Hosts that a person must look at; a cluster has up to a thousand, and its status must stay small. */
+/** Returns the hosts that need attention. A cluster has up to a thousand hosts, and its status must stay small. */
 export const attention = (hosts: readonly HostRecord[]): NonNullable<ClusterStatus['hosts']> =>
   hosts
     .filter((host) => stateOf(host) !== 'Joined')

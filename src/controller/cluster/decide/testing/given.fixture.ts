@@ -12,7 +12,7 @@ import type { FrozenPlan } from '../frozen-plan.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { decide } from '../table.ts';
 
-/** A cluster of three hosts and what is decided about it, for tests of the table. */
+/** A cluster of three hosts and the decisions about it, for tests of the table. */
 export const spec = {
   cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }, { ip: '10.0.0.3' }] },
 };
@@ -32,7 +32,7 @@ export const operation: OperationStatus = {
   startedAt: '2026-01-01T00:00:00.000Z',
 };
 
-/** Records of every host of a spec. */
+/** Returns records of every host of a spec. */
 export const recordsOf = (wanted: Spec, state: HostState, status: HostRecord['status'] = {}): HostRecord[] =>
   [...membersOf(wanted.cluster).values()].map((member) => ({
     metadata: { name: member.ip, namespace: 'operator' },
@@ -40,7 +40,7 @@ export const recordsOf = (wanted: Spec, state: HostState, status: HostRecord['st
     status: { state, ...status },
   }));
 export const held = recordsOf(spec, 'Held');
-/** As the run of the operation above leaves them. */
+/** The last run as the operation above leaves it in Host records. */
 const lastRun = {
   operation: 'create',
   sequence: 1,
@@ -51,7 +51,7 @@ const lastRun = {
 };
 export const joined = recordsOf(spec, 'Joined', { touched: true, lastRun });
 
-/** The annotation that says that a spec was applied. */
+/** Returns the annotation with the applied spec. */
 const applied = (sequence = 1) => ({
   [annotations.applied]: JSON.stringify({
     sequence,
@@ -71,7 +71,7 @@ interface Given extends Partial<Omit<Snapshot, 'cluster' | 'request' | 'applied'
   appliedBy?: number;
 }
 
-/** The plan of an operation of that name, as it would have been frozen. */
+/** Returns the plan of an operation as it would have been frozen. */
 function plan(name: OperationName, hosts: readonly HostRecord[], wanted: Spec = spec): FrozenPlan {
   const descriptor = findOperation(name);
   if (!descriptor) throw new Error(`there is no operation ${name}`);

@@ -17,11 +17,11 @@ import type { Snapshot } from '../snapshot.ts';
 import { deadlineOf, goneAt, isFirstToBegin, lostAt } from '../times.ts';
 
 const MAX_ATTEMPTS = 3;
-/** An attempt that was lost is followed after 5 s, then after 15 s. */
+/** Returns the pause after a lost attempt: 5 s after the first, 15 s after the second. */
 const retryDelayMs = (attempt: number): number => 5_000 * 3 ** (attempt - 1);
-/** How often a run that cannot begin is looked at. */
+/** How often a run that cannot begin is checked. */
 const BLOCKED_MS = 5_000;
-/** How often pods of removed hooks are looked at. */
+/** How often pods of removed hooks are checked. */
 const LEAVING_MS = 1_000;
 
 export interface Work {
@@ -30,17 +30,20 @@ export interface Work {
 }
 export type WorkRule = (snapshot: Snapshot, work: Work) => Outcome;
 
-/** What the phase says at a step; a cluster that is being deleted says so from the first moment. */
+/** Returns the phase at a step. A cluster that is being deleted has the phase of deletion from the first moment. */
 const phaseAt = (operation: Operation, step: string, attempt: number): Phase =>
   operation.name !== 'delete' && attempt === 1 && (step === 'starting' || step === 'precheck')
     ? 'Prechecking'
     : operation.phase;
 
-/** The name of an attempt's Job. */
+/** Returns the name of an attempt's Job. */
 export const jobName = (prefix: string, { id, attempt }: Pick<OperationStatus, 'id' | 'attempt'>): string =>
   `${prefix}-${id}-${attempt}`;
 
-/** The plan is written before status: a cluster state Secret without it is older than status, or was edited. */
+/**
+ * Waits for the plan until the deadline. The plan is written before status, so a cluster state Secret without it is older
+ * than status, or was edited.
+ */
 function withoutPlan({ now }: Snapshot, status: OperationStatus): Outcome {
   const reason = 'PlanMissing';
   const message = 'the plan of the operation is not on record, and nothing is done without it';
@@ -50,8 +53,8 @@ function withoutPlan({ now }: Snapshot, status: OperationStatus): Outcome {
 }
 
 /**
- * What keeps a run, or a hook, from beginning; undefined where it may. `others` are to be gone before: a hook whose Job
- * was removed is awaited until its pod has ended, as no fence holds it up.
+ * Returns what keeps a run or a hook from beginning; undefined if it may begin. `others` must be gone first. A removed hook
+ * is awaited until its pod has ended, because no fence stops it.
  */
 export function heldBack(
   snapshot: Snapshot,
@@ -66,13 +69,13 @@ export function heldBack(
     return { kind: 'end', result: 'failed', reason: 'InvalidSpec', message: textOfProblems(plan.refusals) };
   const left = others.filter(({ leavesBy }) => leavesBy === undefined);
   if (left.length > 0) return { kind: 'act', effects: [{ kind: 'discard', attempts: left }] };
-  // What went before is ended by then, so that a deletion cuts off at once what runs.
+  // After the earlier runs are removed, so that a deletion ends a running attempt at once.
   if (turn.kind === 'waits') return { kind: 'rest', turn };
   const leavesMs = Math.max(...others.map((one) => goneAt(one) - now.getTime()));
   return leavesMs > 0 ? { kind: 'wait', ms: Math.min(leavesMs, LEAVING_MS), keepsPlace: true } : undefined;
 }
 
-/** Seconds that are left of an operation. The first run, or hook, has all of the time, however long it waited before. */
+/** Returns the seconds left of an operation. The first run or hook has all of the time, however long it waited before. */
 export function secondsLeft({ now }: Snapshot, status: OperationStatus): number {
   const deadline = deadlineOf(isFirstToBegin(status) ? { ...status, startedAt: now.toISOString() } : status);
   return Math.max(1, Math.ceil((deadline - now.getTime()) / 1000));
@@ -81,7 +84,7 @@ export function secondsLeft({ now }: Snapshot, status: OperationStatus): number 
 export const start: WorkRule = (snapshot, { operation, status }) => {
   const { attempts, plan, hosts } = snapshot;
   const job = jobName(operation.prefix, status);
-  // Of this attempt there may be the Secret and, after a crash, not yet the Job.
+  // After a crash the Secret of this attempt may exist while its Job does not yet.
   const back = heldBack(
     snapshot,
     status,
@@ -109,7 +112,7 @@ export const start: WorkRule = (snapshot, { operation, status }) => {
     precheck: operation.precheck,
     brings: [...operation.brings],
   });
-  // The record before the Job: once that is there, nothing comes back here for it.
+  // The record precedes the Job: once the Job exists, this rule does not run again.
   const [first, ...more]: Effect[] = [...effects, { kind: 'record', result: 'running' }];
   if (!first) return { kind: 'rest' };
   return { kind: 'act', effects: [first, ...more, { kind: 'start', attempt }] };
@@ -118,7 +121,7 @@ export const start: WorkRule = (snapshot, { operation, status }) => {
 export const begin: WorkRule = ({ attempt, now }, { operation, status }) => {
   const step = attempt.kind === 'running' ? (attempt.step ?? 'precheck') : 'running';
   const to = phaseAt(operation, step, status.attempt);
-  // The deadline is for the work: what was held before its first attempt does not count.
+  // The deadline covers the work; time held before the first attempt does not count.
   const startedAt = isFirstToBegin(status) ? now.toISOString() : status.startedAt;
   return { kind: 'move', to, because: 'the run was seen', operation: { step, startedAt } };
 };
@@ -133,7 +136,7 @@ export const follow: WorkRule = (snapshot, { operation, status }) => {
   return awaitEnd(snapshot, attempt, status);
 };
 
-/** The wait for a run, or a hook, that is at work; while its pod cannot start it says why. */
+/** Waits for a running run or hook; if its pod cannot start, the stall says why. */
 export function awaitEnd({ now }: Snapshot, state: AttemptState, status: OperationStatus): Outcome {
   const until = Math.min(deadlineOf(status), state.kind === 'running' ? lostAt(state) : Infinity);
   const ms = Math.max(1_000, until - now.getTime());
@@ -141,7 +144,7 @@ export function awaitEnd({ now }: Snapshot, state: AttemptState, status: Operati
     const stall = { reason: 'RunBlocked', message: `its pod cannot start: ${textOfBlock(state.blocked)}` };
     return { kind: 'wait', ms: Math.min(ms, BLOCKED_MS), stall };
   }
-  // Until the run has spoken there may be no event of what keeps it from beginning, such as a quota.
+  // Until the run has reported a step, no event may show what blocks it, such as a quota.
   const isSilent = state.kind !== 'running' || state.step === undefined;
   return { kind: 'wait', ms: isSilent ? Math.min(ms, BLOCKED_MS) : ms };
 }
@@ -186,7 +189,7 @@ export const succeed: WorkRule = (snapshot, { operation, status }) => {
   const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
   const hosts = settleHosts(snapshot, operation);
   if (hosts) return hosts;
-  // Through a control plane that has left nobody reaches the cluster.
+  // The cluster is not reachable through a control plane that has left.
   const left = snapshot.plan.hosts.flatMap(({ action, member }) => (action === 'leave' ? [member.ip] : []));
   const open =
     operation.brings.includes('kubeconfig') &&
@@ -205,7 +208,7 @@ export const succeed: WorkRule = (snapshot, { operation, status }) => {
   }
   if (open) return open;
   if (snapshot.plan.hooks.some(({ time }) => time === 'post'))
-    // Said before they begin: whatever becomes of its Job, the run is not made again.
+    // Recorded before the hooks begin: whatever happens to their Jobs, the run is not repeated.
     return {
       kind: 'move',
       to: operation.phase,
@@ -215,14 +218,14 @@ export const succeed: WorkRule = (snapshot, { operation, status }) => {
   return { kind: 'end', result: 'finished', reason: '', message: '' };
 };
 
-/** Hosts that did join in a failed attempt are part of the cluster all the same. */
+/** Records a failed attempt. Hosts that joined in it are part of the cluster. */
 export const failAttempt: WorkRule = (snapshot, { operation, status }) => {
   if (!snapshot.plan) return withoutPlan(snapshot, status);
   const { attempt, cluster } = snapshot;
   if (attempt.kind !== 'failed' || !operationUnderWay(cluster)) return { kind: 'rest' };
   const effects = afterFailure(snapshot, operation);
   if (effects) return effects;
-  // The next operation is then later than all that the hosts know.
+  // The next operation then has a later sequence than the hosts know.
   const hostsAt = attempt.report?.hostsAt ?? 0;
   if (snapshot.sequence !== undefined && snapshot.sequence < hostsAt)
     return { kind: 'act', effects: [{ kind: 'raise-sequence', to: hostsAt }] };

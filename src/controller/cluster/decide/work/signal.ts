@@ -7,9 +7,9 @@ import { deadlineOf, isFirstToBegin, lostAt } from '../times.ts';
 
 /** The fact that decides what happens next while an operation is under way. */
 export type WorkSignal =
-  /** Accepted; its run was not seen yet. */
+  /** Accepted; its run has not been seen yet. */
   | 'starting'
-  /** It would start, but spec.paused is set. */
+  /** The operation would start, but spec.paused is set. */
   | 'paused'
   /** Its run was seen. */
   | 'started'
@@ -28,7 +28,7 @@ export function workSignalOf(snapshot: Snapshot, operation: OperationStatus): Wo
   if (hook) return hookSignal(snapshot, operation, hook, late);
   // An attempt that ended before it was seen has only its end to report.
   if (attempt.kind === 'failed') return attempt.kind;
-  // Until its start was seen the time counts from its acceptance, and it may have waited since.
+  // Until its start is seen, the time counts from its acceptance, and it may have waited since.
   const isUnseen = plan !== undefined && isFirstToBegin(operation);
   if (attempt.kind === 'succeeded') return isUnseen && late ? 'started' : attempt.kind;
   if (isCancelled(cluster)) return cancelSignal(snapshot, operation);
