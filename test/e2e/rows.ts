@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 
 /**
- * Clusters of several control planes. What computes most (half-done, cut-short, etcd-apart) runs beside what waits most;
+ * Clusters of several control planes. What computes most (half-done, cut-short, external-etcd) runs beside what waits most;
  * `lost-objects` comes last, so that all lanes end together.
  */
 const HEAVY = [
@@ -15,7 +15,7 @@ const HEAVY = [
   'repair',
   'cut-short',
   'host-faults',
-  'etcd-apart',
+  'external-etcd',
   'highly-available',
   'host-lost',
   'away',

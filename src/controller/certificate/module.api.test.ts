@@ -16,7 +16,7 @@ const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs);
 let stop: (() => Promise<unknown>) | undefined;
 afterEach(() => stop?.());
 
-/** The controller at work; `warned` resolves at the Event that says that something is wrong. */
+/** Starts the controller; `warned` resolves at the Event that reports the problem. */
 function start(): { warned: Promise<void> } {
   const said = Promise.withResolvers<void>();
   const log = createLogger('silent');
@@ -67,7 +67,7 @@ it.each(['matryoshka-server-tls', 'matryoshka-webhook-tls'])(
     start();
     const another = async (last: KeyPair): Promise<KeyPair> => {
       await expect.poll(async () => (await shown(name)).cert, { timeout: 15_000 }).not.toBe(last.cert);
-      // The one before was still good when the next was there.
+      // The former certificate was still valid when the next one was there.
       expect(new X509Certificate(last.cert).validToDate.getTime()).toBeGreaterThan(Date.now());
       return shown(name);
     };
@@ -99,7 +99,7 @@ it('says so when the authority itself ends', async () => {
   const last = await createServerCertificate(authority, names, [], { notBefore: new Date(0), notAfter });
   await put('matryoshka-ca', authority);
   await put('matryoshka-server-tls', last);
-  // Less than a third of its long life is left, and nothing would be gained.
+  // Less than a third of the certificate's lifetime is left, but the authority expires too, so renewal gains nothing.
   await start().warned;
   expect(await shown()).toEqual(last);
 });

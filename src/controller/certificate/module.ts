@@ -9,7 +9,7 @@ const CHECK_MS = 12 * HOUR_MS;
 const NOT_RENEWED =
   'the certificate nears its end and is not renewed: its authority is not ours, is gone, or ends too; run "matryoshka bootstrap" again';
 
-/** The cache needs to know until when a certificate lasts, and no key. */
+/** Removes the private key: the cache needs only the expiry of a certificate. */
 const withoutKey = ({ data, ...rest }: Secret): Secret => ({
   ...rest,
   metadata: { ...rest.metadata, managedFields: [] },
@@ -17,9 +17,9 @@ const withoutKey = ({ data, ...rest }: Secret): Secret => ({
 });
 
 /**
- * Renews the certificates of REST API and webhook while a third of their life is left, from the authority that the
- * installation made: without them, every write of a cluster would be refused once they end. Both programs take up the
- * files of their Secret while they serve. A certificate of another authority is left to whoever put it there.
+ * Renews the certificates of REST API and webhook while a third of their lifetime is left, from the authority that the
+ * installation created. Without that, the API server would refuse every write of a cluster after the expiry. Both programs
+ * reload the files of their Secret while they serve. A certificate of another authority is left to its owner.
  */
 export const certificateModule: ControllerModule = (host) => [
   renewing(host, 'certificate', SERVER_CERTIFICATE_SECRET),

@@ -12,8 +12,8 @@ import { readHooks } from './state/hooks.ts';
 import { manifestVars } from './state/manifests.ts';
 
 /**
- * Turns an accepted request into an operation. First the sequence is taken in the cluster state Secret, for good, and the
- * plan is written there: the operation does what was planned at its acceptance.
+ * Turns an accepted request into an operation. The sequence is taken in the cluster state Secret first and is never reused.
+ * The plan is stored there with it, so the operation does what was planned at its acceptance.
  */
 export async function acceptedOperation(
   snapshot: Snapshot,
@@ -24,7 +24,7 @@ export async function acceptedOperation(
   const operation = findOperation(outcome.operation);
   if (!operation) throw new Error(`there is no operation ${outcome.operation} (${keyOf(cluster).name})`);
   const plan = agreedPlan(snapshot, operation);
-  // Of what is refused anyhow nothing is read. A file that is not as it was asked for lets nothing begin.
+  // A refused plan needs no files. A file whose checksum differs from the spec's throws here, so nothing begins.
   if (plan.refusals.length === 0) {
     await manifestVars(client, cluster, plan.target, plan.steps);
     await readHooks(client, cluster, plan.hooks);
@@ -57,5 +57,5 @@ export async function acceptedOperation(
   };
 }
 
-/** Users have shorter names; the annotation is anybody's where no webhook is. */
+/** Kubernetes users have shorter names; without the webhook anyone can write the annotation. */
 const MAX_USER = 253;

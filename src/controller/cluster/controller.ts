@@ -1,3 +1,6 @@
+/**
+ * The controller of KubernetesClusters: it moves each cluster from one state to the next and starts the Jobs of operations.
+ */
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { annotations, marks } from '#api/names.ts';
@@ -6,7 +9,7 @@ import { type Controller, createController } from '#runtime/controller/controlle
 import { watching } from '#runtime/controller/sources.ts';
 import { type ClusterControllerDeps, reconciler } from './reconcile.ts';
 
-/** The cluster that an object of ours in the operator's namespace belongs to. */
+/** Returns the cluster that an object in the operator's namespace belongs to. */
 function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
   const [namespace, name] = metadata.annotations?.[marks.cluster]?.split('/') ?? [];
   return namespace && name ? [{ namespace, name }] : [];
@@ -32,7 +35,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
   });
 }
 
-/** Something was asked that is not done: at a start such clusters come before those that only exist. */
+/** Whether the cluster has work that is not done: at a start such clusters come before those without work. */
 const isWaitedFor = ({ metadata, status }: KubernetesCluster): boolean =>
   metadata.deletionTimestamp !== undefined ||
   status?.observedGeneration !== metadata.generation ||

@@ -24,7 +24,7 @@ export function emitEvents(
     event(type, outcome.reason, outcome.message);
   }
   if ('stall' in outcome && outcome.stall) {
-    // What was only to be planned stands still as it should.
+    // A finished dry run is no problem, so its stall is no warning.
     const type = outcome.stall.reason === 'DryRun' ? 'Normal' : 'Warning';
     event(type, outcome.stall.reason, outcome.stall.message);
   }

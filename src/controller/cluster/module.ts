@@ -15,15 +15,15 @@ import { PUBLIC_KEYS } from './state/cluster-state.ts';
 export interface ClusterModuleSettings {
   offer: Offer;
   installer: (host: InstallerHost) => InstallerModule;
-  /** How made clusters are probed; absent: not at all. */
+  /** How created clusters are probed; if absent, they are not. */
   health?: HealthSettings | undefined;
   /** How many operations run at once over all clusters. */
   maxOperations: number;
-  /** Default: half of them, rounded up. */
+  /** How many of them run in one namespace. Default: half of them, rounded up. */
   maxOperationsPerNamespace?: number | undefined;
 }
 
-/** Keeps of a cluster state Secret its metadata, the sequence that was taken last, and the plan under it. */
+/** Returns a cluster state Secret with its metadata, the last sequence and the plan only. */
 const withoutSecrets = (secret: Secret): Secret => ({
   ...secret,
   metadata: { ...secret.metadata, managedFields: [] },
@@ -47,13 +47,13 @@ const byId = ({ metadata }: KubeObject): string[] => {
 };
 
 const BY_MARK = 'cluster';
-/** By the object that an object of ours is marked with. */
+/** Returns the `namespace/name` of the cluster in the object's annotation. */
 const byMark = ({ metadata }: KubeObject): string[] => {
   const cluster = metadata.annotations?.[marks.cluster];
   return cluster === undefined ? [] : [cluster];
 };
 
-/** The cluster controller, with caches of clusters everywhere and of what is ours in the operator's namespace. */
+/** Returns the cluster controller, with caches of clusters in all namespaces and of objects in the operator's namespace. */
 export const clusterModule =
   ({
     offer,

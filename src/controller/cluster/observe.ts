@@ -44,13 +44,13 @@ export interface Observers {
   clusterStates: ClusterStates;
   installer: Installer;
   kubeconfigs: Kubeconfigs;
-  /** Records of a cluster's hosts, from the cache. */
+  /** Returns the records of a cluster's hosts, from the cache. */
   hostsOf(clusterId: string): readonly HostRecord[];
-  /** The record of the host at a canonical address, of whatever cluster, from the cache. */
+  /** Returns the record of the host at a canonical address, of any cluster, from the cache. */
   recordAt(ip: string): HostRecord | undefined;
-  /** What was seen of it last. */
+  /** Returns the latest probe report about the cluster. */
   healthOf(cluster: KubernetesCluster): Health;
-  /** Whether its operation under way may begin; `begun`: a run of it is there. */
+  /** Whether the operation under way may begin; `begun`: a run of it exists. */
   turnOf(cluster: KubernetesCluster, begun: boolean): Turn;
 }
 
@@ -58,18 +58,20 @@ const ABSENT: AttemptState = { kind: 'absent' };
 const NOW: Turn = { kind: 'now' };
 const NONE: Snapshot['remains'] = new Map();
 
-/** Whether the observer, which reads it at each look, has found no kubeconfig that is one: what is remembered of it is old. */
+/**
+ * Whether the last probe, which reads the Secret each time, found no valid kubeconfig: the remembered one is then outdated.
+ */
 const isUnread = (health: Health): boolean =>
   health.kind === 'seen' &&
   health.verdict.conditions.some(({ reason }) => /^Kubeconfig(Missing|Unusable)$/.test(reason));
 
-/** Reads everything that a reconcile may look at, once. */
+/** Reads everything that a reconcile may use, once. */
 export async function observe(given: KubernetesCluster, deps: Observers): Promise<Snapshot> {
   const { client, clock, clusterStates, installer, kubeconfigs, offer } = deps;
   const now = clock.now();
   const shape = shapeProblems(given);
   const malformed = shape.length > 0;
-  // Nothing after this meets a spec that is none; what is deleted needs none.
+  // The code below never sees an invalid spec; a deletion needs no spec.
   const cluster = malformed ? { ...given, spec: emptyLike(given.spec) } : given;
   const { uid = '', deletionTimestamp, finalizers = [] } = cluster.metadata;
   const key = keyOf(cluster);
@@ -81,7 +83,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   const applied = presentSpec(cluster, hosts);
   const underWay = operationUnderWay(cluster);
   const request = requestOf(cluster);
-  // Until the second write of its end, the record still wants to know what it did.
+  // Until the second write of the operation's end, its record still needs plan and report.
   const ended = operation?.result !== undefined && !isAnswered({ operation, cluster, request });
   const told = underWay ?? (ended && !deletionTimestamp ? operation : undefined);
   const current = told && currentRun(clusterId, told);
@@ -98,7 +100,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   const hook = due && { ...due, state: await installer.observe(hookRun(clusterId, underWay, due)) };
   const health = deps.healthOf(cluster);
   if (isUnread(health)) kubeconfigs.forget(key);
-  // Nothing is asked of a kubeconfig that nobody has made yet; while an attempt runs, nothing needs it.
+  // There is no kubeconfig before the first operation, and while an attempt runs, nothing needs it.
   const wantsKubeconfig = underWay ? attempt.kind === 'succeeded' : (operation ?? applied) !== undefined;
   const kubeconfig: Kubeconfig =
     wantsKubeconfig && !deletionTimestamp ? await kubeconfigs.of(client, cluster, now) : { kind: 'missing' };
@@ -127,7 +129,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     sparesOnRecord: (cluster.spec.policy?.replaceFrom ?? [])
       .map(({ ip }) => canonicalIp(ip) ?? ip)
       .filter((ip) => deps.recordAt(ip) !== undefined),
-    // Of an operation that was accepted, its plan has them.
+    // The plan of an accepted operation has them.
     remains:
       underWay || deletionTimestamp
         ? NONE
@@ -174,7 +176,7 @@ function requestOf(cluster: KubernetesCluster): Request | undefined {
   return { word, requestId, specHash: specHashOf(cluster.spec), operation: operationAsked(word) };
 }
 
-/** What the CRD let through, or let through once, may still be no spec. */
+/** Returns the schema errors of the spec; the CRD may accept, or have accepted once, an invalid one. */
 const shapeProblems = remembered(({ spec }: { spec: unknown }): Problem[] =>
   (specSchema.safeParse(spec).error?.issues ?? []).map(({ path, message }) => ({
     field: pathText('spec', path),
@@ -186,7 +188,7 @@ const problemsOf = remembered((cluster: KubernetesCluster) =>
   remembered((offer: Offer): Problem[] => validateSpec(cluster.spec, offer, cluster.status?.version)),
 );
 
-/** A pause is honoured however it is spelt. */
+/** Returns an empty spec that keeps `paused`, however the user spelled it. */
 const emptyLike = (spec: unknown): Spec =>
   typeof spec === 'object' && spec !== null && 'paused' in spec && spec.paused
     ? { paused: true, cluster: {} }

@@ -36,7 +36,7 @@ import { settleVanished } from './vanished.ts';
 
 export const BY_CLUSTER = 'clusterId';
 
-/** Index of the informer of Host records. */
+/** Indexers of the informer of Host records. */
 export const hostIndexers = {
   [BY_CLUSTER]: ({ spec }: HostRecord): string[] => [spec.clusterId],
 };
@@ -49,9 +49,9 @@ export interface ClusterControllerDeps {
   namespace: string;
   offer: Offer;
   installer: InstallerModule;
-  /** What was seen last of a made cluster. */
+  /** Returns the latest probe report about a created cluster. */
   healthOf(cluster: KubernetesCluster): Health;
-  /** Who of all clusters may begin an operation. */
+  /** Decides which clusters may begin an operation. */
   queue: FleetQueue;
   clusters: Informer<KubernetesCluster>;
   /** Host records of the operator's namespace, with `hostIndexers`. */
@@ -64,14 +64,14 @@ export interface ClusterControllerDeps {
   others: readonly Informer<KubeObject>[];
   workers: number;
   observe?: ControllerObserver | undefined;
-  /** Tells people what happened. */
+  /** Emits an Event of the cluster. */
   event(cluster: KubernetesCluster, type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
-/** How long the controller waits after a refusal or a denial, which a user must mend. */
+/** How long the controller waits after a refusal or a denial, which a user must fix. */
 const REFUSAL_RETRY_MS = 30_000;
 const AFTER_EFFECTS_MS = 100;
-/** How long an operation whose start fails keeps its place: its Job may exist and not be seen yet. */
+/** How long an operation whose start fails keeps its place: its Job may exist unseen. */
 const GIVEN_BACK_MS = 60_000;
 
 /** Returns the reconcile function: observe, decide, perform, write status. */
@@ -83,7 +83,7 @@ export function reconciler(
   const hostsOf = (clusterId: string) => deps.hosts.byIndex(BY_CLUSTER, clusterId);
 
   async function reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
-    // One client a reconcile: no call outlives it, and no write of it is forgotten before the caches have seen it.
+    // One client for each reconcile: no call outlives it, and the caches must show all its writes before the next.
     const client = scopedClient(deps.client, context);
     const { log } = context;
     const clusterStates = clusterStatesIn(client, namespace, deps.clusterStateOf);
@@ -110,7 +110,7 @@ export function reconciler(
     const { signal, outcome } = decide(snapshot);
     if (isHeldUp(snapshot, outcome)) deps.queue.release(cluster);
     log.debug({ signal, outcome: outcome.kind }, 'decided');
-    // Whoever still waits for a cluster comes before the remains of work that is done.
+    // Clusters that still wait come before the leftovers of finished work.
     if (signal === 'leftovers' && !context.behind) return { requeueAfterMs: AFTER_EFFECTS_MS, behind: true };
     try {
       if (outcome.kind === 'act') {
@@ -126,10 +126,10 @@ export function reconciler(
           records: deps.hosts.list,
           event,
         });
-        // Most effects come back as an event of a cache; those on Secrets do not.
+        // Most effects return as an event of a cache; those on Secrets do not.
         return { requeueAfterMs: AFTER_EFFECTS_MS };
       }
-      // What is known of it from before an operation says nothing of what that leaves.
+      // A new operation may change the kubeconfig, so the remembered one does not count.
       if (outcome.kind === 'accept') kubeconfigs.forget(key);
       const accepted =
         outcome.kind === 'accept'
@@ -141,7 +141,7 @@ export function reconciler(
     }
   }
 
-  /** Writes what a refusal means. Throws errors that another attempt may mend. */
+  /** Writes the status after a refusal or a denial. Throws errors that a retry may fix. */
   async function afterError(
     client: Client,
     snapshot: Snapshot,
@@ -151,7 +151,7 @@ export function reconciler(
   ): Promise<ReconcileResult> {
     const { cluster } = snapshot;
     if (error instanceof Refusal) {
-      // The controller requested this scale-down itself: no request of a user is held up.
+      // The controller requested this scale-down itself, so no user's request is blocked.
       const isOurs = signal === 'reset-due';
       return finish(
         client,
@@ -162,7 +162,7 @@ export function reconciler(
     // Another client wrote meanwhile. Its change starts a reconcile, and this decision is void.
     if (isConflict(error) || (isNotFound(error) && !clusters.get(keyOf(cluster))))
       return { requeueAfterMs: 200 };
-    // A quota, a policy or a missing right does not end an operation, since an administrator can lift it.
+    // A quota, a policy or a missing permission does not end an operation, since an administrator can fix it.
     const isDenied = isApiError(error, 'Forbidden', 'Invalid');
     deps.queue.release(cluster, isDenied ? 0 : GIVEN_BACK_MS);
     if (!isDenied) throw error;
@@ -191,14 +191,14 @@ export function reconciler(
   return reconcile;
 }
 
-/** Whether a cluster may start and does not: no run or hook uses its place in the queue. */
+/** Whether a cluster has a place in the queue that no run or hook uses. */
 function isHeldUp({ attempt, hook, turn }: Snapshot, outcome: Outcome): boolean {
   const isAtWork = attempt.kind !== 'absent' || (hook !== undefined && hook.state.kind !== 'absent');
   const waits = outcome.kind === 'rest' || (outcome.kind === 'wait' && !outcome.keepsPlace);
   return !isAtWork && waits && turn.kind === 'now';
 }
 
-/** What a refused effect means: the end of a running operation, or a wait before one is accepted. */
+/** Returns the outcome of a refused effect: the end of a running operation, or a wait before one is accepted. */
 function refused(snapshot: Snapshot, { reason, message }: Refusal): Outcome {
   return inFlight(snapshot)
     ? { kind: 'end', result: 'failed', reason, message }

@@ -14,7 +14,7 @@ export async function writeStatus(
   accepted?: OperationStatus,
 ): Promise<KubernetesCluster | undefined> {
   const { cluster } = snapshot;
-  // An object that goes, and was never ours, hears nothing of us.
+  // A deleted object that never had a status gets none.
   if (!cluster.status && cluster.metadata.deletionTimestamp && outcome.kind === 'rest' && !outcome.stall)
     return undefined;
   const status: ClusterStatus = statusAfter(snapshot, outcome, accepted);

@@ -22,28 +22,28 @@ interface Vanished {
   log: Logger;
 }
 
-/** How long until cache and server must agree whether an object is there. */
+/** The pause until cache and API server must agree whether an object exists. */
 const LOOK_AGAIN_MS = 5_000;
-/** How long until a cluster that could not be brought back is tried again. */
+/** The pause until recreating a cluster is tried again. */
 const RETRY_MS = 600_000;
 
 /**
- * Removes what an object that is gone left. A cluster state Secret without hosts is left by a crash between the last two
- * steps of a deletion; a tombstone without hosts is not needed any more. A cluster state Secret with hosts means that a
- * user stripped the finalizer: the object is made again, annotated for deletion, so that its hosts are reset.
+ * Removes what a deleted object left. A crash between the last two steps of a deletion leaves a cluster state Secret without
+ * hosts; a tombstone without hosts is no longer needed. If a cluster state Secret has hosts, a user removed the finalizer:
+ * the object is recreated, annotated for deletion, so that its hosts are reset.
  */
 export async function settleVanished(
   key: ObjectKey,
   { client, clusterStates, hosts, installer, clusterStatesMarked, log }: Vanished,
 ): Promise<ReconcileResult> {
-  // What follows destroys, and the cache may be behind: the server is asked. One of the two is wrong until later.
+  // The next steps delete, and the cache may be behind, so the API server is asked. If both disagree, try again later.
   if (await client.find(KUBERNETES_CLUSTERS, key)) return { requeueAfterMs: LOOK_AGAIN_MS };
-  // Which cluster state Secrets there are the cache may say: one that it shows later comes here again.
+  // The cache may list the cluster state Secrets: one that it shows later triggers this again.
   for (const secret of clusterStatesMarked(textOf(key))) {
     const clusterId = secret.metadata.labels?.[labels.clusterId] ?? '';
     const held = await hosts.ofCluster(clusterId);
     const live = secret.metadata.labels?.[labels.purpose] === 'anchor';
-    // A run that only looked at hosts held none of them, and has the keys to them.
+    // A dry run holds no hosts, but its Secret has their credentials.
     if (held.length === 0)
       for (const attempt of await installer.list(clusterId)) await installer.remove(attempt);
     if (held.length === 0) await clusterStates.drop(clusterId, false);
@@ -56,19 +56,21 @@ export async function settleVanished(
           'an object that still had hosts was gone; it is deleted anew',
         );
       } catch (error) {
-        // Its namespace is gone or going: the hosts stay held, and nobody else gets them.
+        // The namespace is gone or terminating: the hosts stay held, and no other cluster gets them.
         if (!isNotFound(error) && !isForbidden(error)) throw error;
         log.warn({ clusterId, error: messageOf(error) }, 'an object that still had hosts cannot come back');
         return { requeueAfterMs: RETRY_MS };
       }
     }
   }
-  // Logs outlive their runs, for people; with the cluster they go.
+  // Logs outlive their runs, for users; they are removed with the cluster.
   await installer.forget(textOf(key));
   return undefined;
 }
 
-/** The cluster state Secret and the records know all that a deletion needs; the spec is gone and is not needed. */
+/**
+ * Recreates the object. Cluster state Secret and Host records have all that a deletion needs; the lost spec is not needed.
+ */
 async function bringBack(client: Client, key: ObjectKey, clusterId: string): Promise<void> {
   const cluster: KubernetesCluster = {
     metadata: {

@@ -17,7 +17,7 @@ export interface EffectDeps {
   log: Logger;
   /** Host records of all clusters, from the cache. */
   records(): readonly HostRecord[];
-  /** Tells people what happened to the cluster. */
+  /** Emits an Event of the cluster. */
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 

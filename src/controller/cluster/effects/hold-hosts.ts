@@ -12,7 +12,7 @@ export const holdHosts: Perform<'hold'> = async ({ members }, snapshot, { hosts 
   }
 };
 
-/** Writes the Host records again that were lost while a run was under way. */
+/** Writes Host records again that were lost while a run was under way. */
 export const holdAgain: Perform<'hold-again'> = async ({ members }, { clusterId, cluster }, { hosts }) => {
   for (const member of members) await hosts.holdAgain(clusterId, textOf(keyOf(cluster)), member);
 };

@@ -3,7 +3,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import type { Snapshot } from '../decide/snapshot.ts';
 import type { EffectDeps } from './effect.ts';
 
-/** Patches the metadata. Throws Conflict if anyone has written the object since the snapshot. */
+/** Patches the metadata. Throws Conflict if the object has changed since the snapshot. */
 export async function patchMetadata(
   { cluster }: Snapshot,
   { client }: EffectDeps,

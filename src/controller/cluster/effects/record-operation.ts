@@ -2,7 +2,7 @@ import { keyOf, operationIdOf, textOf } from '#api/cluster-facts.ts';
 import { removeRecord, writeRecord } from '../state/records.ts';
 import type { Perform } from './effect.ts';
 
-/** Writes the record (ConfigMap) of the operation, for people. */
+/** Writes the record (ConfigMap) of the operation, for users. */
 export const recordOperation: Perform<'record'> = async (
   { result },
   { cluster, operation, plan, attempt },

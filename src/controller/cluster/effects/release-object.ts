@@ -10,7 +10,7 @@ import { patchMetadata } from './patch-metadata.ts';
 export const releaseObject: Perform<'let-go'> = async (_effect, snapshot, deps) => {
   const { finalizers = [], name = '' } = snapshot.cluster.metadata;
   const { clusterId, hosts, binding } = snapshot;
-  // The cache may be behind, and a cluster that is let go cannot reset its hosts any more.
+  // The cache may be behind, and a cluster without its finalizer can no longer reset its hosts.
   if (hosts.length === 0 && binding.kind === 'ours' && (await deps.hosts.holdsAny(clusterId)))
     throw new Error(`cluster-id ${clusterId} holds hosts that the cache does not show yet`);
   try {

@@ -4,7 +4,7 @@ import { annotations } from '#api/names.ts';
 import { WORDS } from '#api/words.ts';
 import type { Perform } from './effect.ts';
 
-/** Replaces a control plane in the spec by a spare host and asks for the operation, in one write. */
+/** Replaces a control plane in the spec by a spare host and requests the operation, in one write. */
 export const remediate: Perform<'remediate'> = async (
   { change, replaceFrom, requestId, message },
   snapshot,

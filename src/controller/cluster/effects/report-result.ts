@@ -5,7 +5,7 @@ import type { Snapshot } from '../decide/snapshot.ts';
 import type { Perform } from './effect.ts';
 import { patchMetadata } from './patch-metadata.ts';
 
-/** A larger applied spec would not fit beside the annotations of others (256 KiB for all). */
+/** A larger applied spec would not fit beside other annotations (256 KiB for all). */
 const MAX_SPEC_ANNOTATION = 64 * 1024;
 
 function appliedAnnotations({ cluster, operation, hosts }: Snapshot): Record<string, string | null> {

@@ -6,7 +6,7 @@ import { knownMachines, ownClusters } from '../state/known-machines.ts';
 import { manifestVars } from '../state/manifests.ts';
 import type { Perform } from './effect.ts';
 
-/** Starts the Job that only looks at hosts, with the credentials as they are now. */
+/** Starts the Job that only checks hosts, with the present credentials. */
 export const startHostCheck: Perform<'check-hosts'> = async (
   { members, hooks, attempt },
   snapshot,
@@ -38,7 +38,7 @@ export const startRun: Perform<'start'> = async (
 ) => {
   const { runSpec, ...rest } = attempt;
   const { cluster, operation } = snapshot;
-  // As the operation was accepted with them, whatever the spec says by now.
+  // The spec of the acceptance counts, even if the spec was edited since.
   const files = await manifestVars(client, cluster, operation?.spec ?? cluster.spec, runSpec.steps);
   const access = await clusterStates.accessOf(snapshot.clusterId, attempt.sequence);
   const hosts = runSpec.hosts.map((host) => {

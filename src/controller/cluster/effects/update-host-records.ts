@@ -1,6 +1,6 @@
 import type { Perform } from './effect.ts';
 
-/** Writes what a run reported of its hosts into their records, with an Event for each that needs a person. */
+/** Writes what a run reported of its hosts into their records, with an Event for each host that needs attention. */
 export const noteHosts: Perform<'note'> = async ({ hosts: noted }, { clusterId }, { hosts, event }) => {
   for (const { ip, status, warning } of noted) {
     await hosts.note(clusterId, ip, status);

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { createAuthority } from '#lab/apiserver/certificates.ts';
 import { accessIn } from './access.ts';
 
-/** The Secret is the user's to edit: whatever he writes, it opens nothing but what it holds itself. */
+/** The user can edit the Secret. Whatever the user writes, it gives access to nothing but its own contents. */
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 let ca: string;
 let own: { cert: string; key: string };

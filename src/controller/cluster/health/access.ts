@@ -2,23 +2,24 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { readKubeconfig } from '../decide/kubeconfig-text.ts';
 
-/** What a connection to an API server is made with: nothing outside of the kubeconfig's own text. */
+/** The TLS material and credentials of a connection to an API server, all from the kubeconfig's own text. */
 export interface Access {
-  /** PEM of the only authorities that count. */
+  /** The only certificate authorities that count, as PEM. */
   ca: string;
   cert?: string | undefined;
   key?: string | undefined;
   token?: string | undefined;
-  /** When `cert` ends. */
+  /** When `cert` expires. */
   certificateEnds?: Date | undefined;
 }
 
-/** Larger keys would hold up the event loop at each handshake. */
+/** Larger keys would block the event loop at each handshake. */
 const MAX_KEY_BITS = 4096;
 
 /**
- * The fields that are read of a kubeconfig. It lies in the user's namespace and is his to edit: where to connect, by what
- * name and whether to verify is not his to say, and neither plugins nor files nor proxies are followed.
+ * The fields that are read of a kubeconfig. The Secret is in the user's namespace, and the user can edit it. The user
+ * decides neither the address, nor the server name, nor whether certificates are verified; plugins, files and proxies are
+ * ignored.
  */
 const kubeconfigSchema = z.object({
   'current-context': z.string(),
@@ -37,7 +38,7 @@ const kubeconfigSchema = z.object({
       user: z.object({
         'client-certificate-data': z.base64().optional(),
         'client-key-data': z.base64().optional(),
-        // As a header takes it.
+        // The characters that an HTTP header accepts.
         token: z
           .string()
           .regex(/^[\w.~+/=-]+$/)
@@ -47,7 +48,10 @@ const kubeconfigSchema = z.object({
   ),
 });
 
-/** What the text of a kubeconfig opens by itself; undefined where it does not. It never throws, lest it tell a secret. */
+/**
+ * Returns the credentials in a kubeconfig; undefined if they are not complete in its text. Never throws, because an error
+ * message could contain a secret.
+ */
 export function accessIn(text: string): Access | undefined {
   try {
     const config = kubeconfigSchema.parse(readKubeconfig(text));
@@ -58,7 +62,7 @@ export function accessIn(text: string): Access | undefined {
     const user = byName(config.users, context?.user)?.user;
     if (authority === undefined || !user) return undefined;
     const ca = decoded(authority);
-    // Without one that can be read, the system's authorities would count.
+    // Without a readable authority, the system's authorities would count.
     new X509Certificate(ca);
     const { token, 'client-certificate-data': certificate, 'client-key-data': privateKey } = user;
     if (certificate !== undefined && privateKey !== undefined)
@@ -71,7 +75,7 @@ export function accessIn(text: string): Access | undefined {
 
 const decoded = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
 
-/** Throws where they do not belong together. */
+/** Throws if certificate and key do not belong together. */
 function pair(cert: string, key: string): Pick<Access, 'cert' | 'key' | 'certificateEnds'> {
   const certificate = new X509Certificate(cert);
   const privateKey = createPrivateKey(key);

@@ -3,16 +3,16 @@ import { Agent, request } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import type { Access } from './access.ts';
 
-/** One API server, asked at its own address over one connection, which lasts as long as a probe. */
+/** One keep-alive connection to one API server, at its own address, for the duration of a probe. */
 export interface Connection {
   readonly ip: string;
-  /** Rejects beyond `maxBytes`, with the signal's reason, or with what TLS or TCP say. */
+  /** Sends a GET. Rejects with the signal's reason, with the TLS or TCP error, or if the answer has more than `maxBytes`. */
   get(path: string, options: GetOptions): Promise<Answer>;
-  /** The same, with something to do. */
+  /** Sends a request with another method; rejects like `get`. */
   send(path: string, sent: Sent, options: GetOptions): Promise<Answer>;
-  /** The first match in the lines of a long answer, of which no more than a line is kept. */
+  /** Returns the first match in the lines of a long answer; keeps at most one line in memory. */
   find(path: string, line: RegExp, signal: AbortSignal): Promise<RegExpExecArray | undefined>;
-  /** When the certificate that it showed ends; known once it has answered. */
+  /** When the server's certificate expires; known once the server has answered. */
   readonly certificateEnds: Date | undefined;
   close(): void;
 }
@@ -25,14 +25,14 @@ export interface GetOptions {
 
 interface Sent {
   method: 'POST' | 'DELETE';
-  /** As JSON. */
+  /** Sent as JSON. */
   body?: unknown;
 }
 
 export interface Answer {
   status: number;
   body: string;
-  /** By the server's own clock. */
+  /** The `Date` header, by the server's own clock. */
   date: Date | undefined;
 }
 
@@ -40,8 +40,8 @@ const MAX_LINE = 64 * 1024;
 const MAX_SCANNED = 64 * 1024 * 1024;
 
 /**
- * The certificate must be signed by the kubeconfig's authority for this very address. Redirects are not followed, and
- * neither DNS nor a proxy is asked.
+ * Connects to an API server. The kubeconfig's authority must have signed the certificate for this very address. Redirects
+ * are not followed, and neither DNS nor a proxy is used.
  */
 export function connectTo(ip: string, port: number, { ca, cert, key, token }: Access): Connection {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca, cert, key, rejectUnauthorized: true });
@@ -77,7 +77,7 @@ export function connectTo(ip: string, port: number, { ca, cert, key, token }: Ac
     for await (const chunk of answer) {
       if (!Buffer.isBuffer(chunk)) continue;
       length += chunk.length;
-      // To leave the loop destroys the answer, and with it the connection.
+      // Leaving the loop destroys the answer, and with it the connection.
       if (length > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
       chunks.push(chunk);
     }

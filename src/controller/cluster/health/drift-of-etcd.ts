@@ -4,13 +4,13 @@ import type { DriftSeen } from './judge/seen.ts';
 import { MAX_CHARACTERS, toldIn } from './reported.ts';
 
 /**
- * What hosts of etcd alone tell of themselves: they have no node, so each writes it into etcd, and every control plane passes
- * it on in an annotation of its node's lease (ansible/files/watch).
+ * The reports of hosts with external etcd. Such a host has no node, so it writes its report into etcd. Every control plane
+ * copies these reports into an annotation of its node's lease (ansible/files/watch).
  */
 export const DRIFT_OF_ETCD_ANNOTATION = 'ecs.yun.com/drift-of-etcd';
-/** It is told again at each change, and each of those hosts tells anew every 10 minutes. */
+/** The report is repeated at each change, and each of those hosts reports every 10 minutes. */
 const STALE_MS = 25 * 60_000;
-/** Where a host writes, behind which stands its node name. */
+/** The key of a host's report; the node name follows. */
 const PREFIX = '/matryoshka/drift/';
 const MAX_HOSTS = 20;
 const coded = z.string().regex(/^[A-Za-z0-9+/]{1,2732}={0,2}$/);
@@ -20,7 +20,7 @@ const hostsSchema = z.object({
   hosts: z.array(z.tuple([coded, coded])).max(MAX_HOSTS),
 });
 
-/** By their node names, what such hosts told lately; undefined: nothing, or nothing that can be understood. */
+/** Returns the recent reports by node name; undefined if there is none, or none that can be parsed. */
 export function driftOfEtcdIn(
   annotation: unknown,
   now: Date | undefined,

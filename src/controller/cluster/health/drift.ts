@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { DriftSeen } from './judge/seen.ts';
 import { toldIn } from './reported.ts';
 
-/** What a host tells of itself, in an annotation of its node's lease (ansible/files/watch). */
+/** The drift report of a host, in an annotation of its node's lease (ansible/files/watch). */
 export const DRIFT_ANNOTATION = 'ecs.yun.com/drift';
-/** It is told again every 10 minutes, and at each change. */
+/** The report is repeated every 10 minutes, and at each change. */
 const STALE_MS = 25 * 60_000;
 
 const TEXT = /^[ -~]{1,160}$/;
@@ -15,8 +15,8 @@ const driftSchema = z.object({
 });
 
 /**
- * What a host told lately, by the API server's clock; undefined: nothing, or nothing that can be understood. The text is
- * the host's own word, and goes into a message: whatever is no plain text is not taken.
+ * Returns a host's recent report, by the API server's clock; undefined if there is none, or none that can be parsed. The
+ * host writes the text and it goes into a message, so only printable ASCII is accepted.
  */
 export function driftIn(annotation: unknown, now: Date | undefined): DriftSeen | undefined {
   const told = toldIn(annotation, driftSchema, now, STALE_MS);

@@ -31,7 +31,7 @@ it.each([
 it.each([
   ['Unclean', undefined, 0],
   ['Lost', undefined, 0],
-  // Its cluster uses it again.
+  // The host's cluster uses it again.
   ['Unclean', true, 1],
 ] as const)('misses none that has left: %s, taken again: %s', (state, taken, count) => {
   const left = record('10.0.0.1', 'default/demo', state);

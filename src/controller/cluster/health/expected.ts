@@ -3,7 +3,7 @@ import { type HostRecord, isFree, isOf, stateOf } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { Expected } from './judge/seen.ts';
 
-/** The hosts of a cluster. One that has left, `Unclean` or `Lost`, is nobody's loss any more. */
+/** Returns the hosts that a cluster should have; a host that has left (`Unclean` or `Lost`) is not missed. */
 export function expectedOf(cluster: KubernetesCluster, records: readonly HostRecord[]): Expected[] {
   const mark = textOf(keyOf(cluster));
   return records

@@ -3,9 +3,12 @@ import { canonicalIp } from '#api/host.ts';
 import type { MemberSeen } from './judge/seen.ts';
 import { toldIn } from './reported.ts';
 
-/** How members of etcd on hosts of their own, or the one beside it, answer a control plane, in an annotation of its node's lease (ansible/files/watch). */
+/**
+ * The report of a control plane about etcd members, external or its own, in an annotation of its node's lease
+ * (ansible/files/watch).
+ */
 export const MEMBERS_ANNOTATION = 'ecs.yun.com/etcd';
-/** It is told again each minute, and at each change. */
+/** The report is repeated each minute, and at each change. */
 const STALE_MS = 3 * 60_000;
 const HEALTHY = 'healthy';
 
@@ -15,7 +18,10 @@ const membersSchema = z.object({
   leader: z.string().max(45).optional(),
 });
 
-/** What a control plane told lately, by the API server's clock; undefined: nothing, or nothing that can be understood. */
+/**
+ * Returns a control plane's recent report, by the API server's clock; undefined if there is none, or none that can be
+ * parsed.
+ */
 export function membersIn(annotation: unknown, now: Date | undefined): MemberSeen[] | undefined {
   const told = toldIn(annotation, membersSchema, now, STALE_MS);
   return told?.members.flatMap(([address, says]) => {

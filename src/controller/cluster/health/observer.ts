@@ -27,15 +27,15 @@ import { probe } from './probe.ts';
 import { readAccess } from './secret.ts';
 
 export interface HealthSettings {
-  /** Between two probes of a cluster. */
+  /** Time between two probes of a cluster. */
   intervalMs: number;
-  /** For one probe. */
+  /** Time limit of one probe. */
   deadlineMs: number;
-  /** Clusters that are probed at once. */
+  /** How many clusters are probed at once. */
   workers: number;
-  /** Of the API servers. Default 6443, which is where they are. */
+  /** Port of the API servers. Default 6443, the port that kubeadm uses. */
   port?: number;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random?: () => number;
 }
 
@@ -44,45 +44,45 @@ export interface HealthDeps extends HealthSettings {
   clock: Clock;
   log: Logger;
   clusters: Informer<KubernetesCluster>;
-  /** Records that carry the id, from the cache. */
+  /** Returns the Host records with the id, from the cache. */
   hostsOf(clusterId: string): readonly HostRecord[];
   observe?: ControllerObserver | undefined;
-  /** Called when there is something new to tell of a cluster. */
+  /** Called when the report about a cluster changes. */
   wake(key: ObjectKey): void;
 }
 
 export interface HealthObserver {
   /** Probes clusters while it runs. */
   readonly controller: Controller;
-  /** The newest of a cluster that is in memory. */
+  /** Returns the latest report about a cluster. */
   of(cluster: KubernetesCluster): Health;
 }
 
-/** All that is kept of a cluster between two probes. */
+/** The data about a cluster that is kept between two probes. */
 interface Memory {
   uid: string | undefined;
-  /** Sequence of the operation that had ended at the last probe; a newer one is probed at once. */
+  /** Sequence of the operation that had ended at the last probe; after a newer one the cluster is probed at once. */
   ended: number;
   told: Verdict;
   last?: Verdict;
-  /** Probes in a row to which no API server answered. */
+  /** How many consecutive probes no API server answered. */
   silent: number;
   dueMs: number;
   sizeDueMs: number;
   databaseBytes?: number | undefined;
-  /** When the certificates of API servers end, by address: one that is silent has not lost its own. */
+  /** When the certificates of API servers expire, by address: a silent server has not lost its certificate. */
   ends: ReadonlyMap<string, Date>;
-  /** Not kept over a restart: how long somebody was away begins anew then. */
+  /** Not kept over a restart: the absence starts over then. */
   away?: Absence | undefined;
 }
 
 const SIZE_EVERY_MS = 600_000;
-/** What a probe may take besides its deadline: to read the kubeconfig. */
+/** Additional time of a probe for reading the kubeconfig. */
 const READ_MS = 15_000;
 
 /**
- * Probes every created cluster again and again, over the kubeconfig that is kept for it. It writes nothing: what it
- * found is asked for by the controller of clusters, which it wakes.
+ * Probes every created cluster repeatedly, with the kubeconfig that is stored for it. Writes nothing: it triggers the
+ * cluster controller, which reads the report.
  */
 export function healthObserver(deps: HealthDeps): HealthObserver {
   const { clock, clusters, intervalMs, deadlineMs, workers, port = 6443, random = Math.random } = deps;
@@ -92,14 +92,14 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
     return memory?.uid === cluster.metadata.uid ? memory : undefined;
   };
 
-  /** What is known before the first probe is what status says: a restart of ours is no news. */
+  /** Starts with the conditions in status, so that a restart of the controller is no change. */
   function begin(cluster: KubernetesCluster): Memory {
     const { conditions = [], nodes } = cluster.status ?? {};
     const types = ['Ready', ...HEALTH_CONDITIONS];
     const stated = conditions
       .filter(({ type }) => types.includes(type))
       .map(({ type, status, reason, message }) => ({ type, status, reason, message }));
-    // A fleet that is there at the start is probed over one interval; one that nobody knows yet at once.
+    // A fleet that exists at the start is probed over one interval; a cluster without health conditions at once.
     const known = findCondition(conditions, 'ControlPlaneHealthy') !== undefined;
     const nowMs = clock.monotonicMs();
     return {
@@ -139,12 +139,12 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       ...memory,
       ended: endedOf(cluster),
       last,
-      // While a person holds the cluster up nobody is missed: the host may be away for what he does.
+      // While the user pauses the cluster no absence counts: the user may have taken the host away.
       away:
         cluster.spec.paused || isDryRun(cluster)
           ? undefined
           : absenceAfter(memory.away, last, { atMs: clock.monotonicMs(), maxGapMs: 2 * MAX_PAUSE_MS }),
-      // Who could not be asked has not been silent.
+      // A server that could not be asked was not silent.
       silent: isSilent && !seen.blind ? memory.silent + 1 : 0,
       sizeDueMs: withSize && !isSilent ? clock.monotonicMs() + SIZE_EVERY_MS : memory.sizeDueMs,
       databaseBytes,
@@ -169,11 +169,11 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       memories.set(textOf(key), memory);
       const restMs = memory.dueMs - clock.monotonicMs();
       const ended = endedOf(cluster);
-      // What an operation has left is probed at once, and again at the usual pace.
+      // The cluster is probed at once after an operation, and then at the usual pace.
       if (restMs > 0 && (ended === 0 || ended === memory.ended)) return { requeueAfterMs: restMs };
       const client = scopedClient(deps.client, context);
       const seen = await see(cluster, memory, client, context.signal);
-      // A probe that was cut off by our own end says nothing of the cluster.
+      // A probe that the controller's own shutdown interrupted says nothing about the cluster.
       context.signal.throwIfAborted();
       const present = clusters.get(key);
       if (!present || present.metadata.uid !== memory.uid || !isObserved(present))
@@ -182,7 +182,7 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       const told = seen.last ? settle(memory.told, memory.last, seen.last) : memory.told;
       memories.set(textOf(key), { ...seen, told, dueMs: clock.monotonicMs() + waitMs });
       const isNews = canonicalJson(told) !== canonicalJson(memory.told);
-      // Time alone makes a replacement due, and only a probe tells that it is.
+      // A replacement becomes due by time alone, and only a probe measures that time.
       if (isNews || seen.away) deps.wake(key);
       return { requeueAfterMs: waitMs };
     },
@@ -197,7 +197,7 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       return {
         kind: 'seen',
         verdict,
-        // What an operation has left nobody has probed yet.
+        // No probe has run since the last operation.
         away:
           away && memory.ended === endedOf(cluster)
             ? { ip: away.ip, forMs: away.atMs - away.sinceMs }
@@ -214,11 +214,11 @@ const NO_CONTROL_PLANE = {
 
 const idOf = ({ metadata }: KubernetesCluster): string => metadata.annotations?.[annotations.clusterId] ?? '';
 
-/** The sequence of the operation that ended; 0 while one runs. */
+/** Returns the sequence of the operation that ended; 0 while one runs. */
 function endedOf({ status }: KubernetesCluster): number {
   return status?.operation?.result === undefined ? 0 : status.operation.sequence;
 }
 
-/** What of an object starts or ends observation, or makes it probe at once. */
+/** Returns the metadata that starts or ends observation, or triggers a probe at once. */
 const marksOf = (cluster: KubernetesCluster): string =>
   canonicalJson([isObserved(cluster), idOf(cluster), endedOf(cluster), appliedOperation(cluster)?.sequence]);

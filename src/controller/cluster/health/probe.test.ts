@@ -7,7 +7,7 @@ import { type Authority, createAuthority } from '#lab/apiserver/certificates.ts'
 import { freePorts } from '#lab/apiserver/ports.ts';
 import { probe } from './probe.ts';
 
-/** What comes from a cluster that is not what it should be: a real one is in test/conformance/health.test.ts. */
+/** Answers of servers that are not proper clusters; test/conformance/health.test.ts has a real one. */
 type Respond = Parameters<typeof createServer>[1];
 let authority: Authority;
 let stranger: Authority;
@@ -68,7 +68,7 @@ const pod = (nodeName: string, status: string, name = `etcd-${nodeName}`) => ({
   status: { conditions: [{ type: 'Ready', status }] },
 });
 
-/** An API server that says this of its cluster. */
+/** Returns an API server that gives these answers about its cluster. */
 const cluster =
   ({
     nodes = table(),
@@ -119,7 +119,7 @@ describe('a probe', () => {
   });
 
   it('waits longer for a kubelet that was told to renew its lease seldom', async () => {
-    // The server's own date is 00:10:00; one renews each 75 s, and was last heard of 100 s and 451 s ago.
+    // The server's date is 00:10:00; these kubelets renew every 75 s, and last did so 100 s and 451 s ago.
     const seldom = (name: string, renewTime: string) => ({
       metadata: { name },
       spec: { renewTime, leaseDurationSeconds: 300 },

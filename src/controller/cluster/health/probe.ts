@@ -10,19 +10,19 @@ export interface ProbeOptions {
   /** Addresses of the control planes. */
   ips: readonly string[];
   port: number;
-  /** For the whole probe; half of it for each API server to say how it is, and half for what else it is asked. */
+  /** Time limit of the whole probe: half of it for the readiness of each API server, half for the other requests. */
   deadlineMs: number;
   clock: Clock;
   signal: AbortSignal;
-  /** Whether to ask for the size of etcd's database, which costs the API server most. */
+  /** Whether to request the size of etcd's database, the most expensive request for the API server. */
   withSize: boolean;
 }
 
 type Told = Pick<Seen, 'nodes' | 'etcdPods' | 'databaseBytes' | 'writesRefused'>;
 
 /**
- * Asks every API server how it is, and the first that is ready everything else: one that is dead, or hangs, neither
- * blinds nor delays. Every connection is closed at the end. It never rejects.
+ * Asks every API server for its readiness, and the first ready one for everything else. A dead or hanging server neither
+ * blinds nor delays the probe. Closes every connection at the end and never rejects.
  */
 export async function probe(options: ProbeOptions): Promise<Seen> {
   const { access, ips, port, clock, deadlineMs, signal } = options;
@@ -47,7 +47,7 @@ export async function probe(options: ProbeOptions): Promise<Seen> {
   }
 }
 
-/** What the first that comes tells; where it tells nothing, the next is asked. */
+/** Returns the answers of the first connection that comes; if it reports no nodes, the next is asked. */
 async function firstOf(
   coming: readonly Promise<Connection | undefined>[],
   ask: (connection: Connection) => Promise<Told>,
@@ -67,7 +67,7 @@ async function askAll(connection: Connection, signal: AbortSignal, withSize: boo
   const nodes = await orNothing(askNodes(connection, signal));
   const etcdPods = await orNothing(askEtcdPods(connection, signal));
   const databaseBytes = withSize ? await orNothing(askDatabaseBytes(connection, signal)) : undefined;
-  // An etcd that takes no writes answers reads as ever: what shows is that no kubelet can renew its lease.
+  // An etcd that refuses writes still answers reads; the symptom is that no kubelet can renew its lease.
   const isMute = nodes?.some(({ silent }) => silent) === true && nodes.every(({ ready }) => !ready);
   const writesRefused = isMute ? await orNothing(tryWrite(connection, signal)) : undefined;
   return {
@@ -78,7 +78,7 @@ async function askAll(connection: Connection, signal: AbortSignal, withSize: boo
   };
 }
 
-/** Makes signals that abort after a time or with another signal; `end` takes their timers away. */
+/** Returns a function for signals that abort after a time or with another signal; `end` removes their timers. */
 function bounds(clock: Clock) {
   const undo: (() => void)[] = [];
   const bound = (ms: number, outer: AbortSignal): AbortSignal => {

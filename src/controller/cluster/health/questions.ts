@@ -7,22 +7,22 @@ import { MEMBERS_ANNOTATION, membersIn } from './members.ts';
 
 const KIB = 1024;
 /**
- * Two thousand nodes are 0.6 MB as a table and their leases 2.6 MB, with what each host tells of drift 5 MB at most; five
- * pods are 60 KB; /readyz lists some sixty checks.
+ * Limits of answers. A table of 2,000 nodes has 0.6 MB. Their leases have 2.6 MB, and 5 MB at most with drift reports. Five
+ * pods have 60 KB; /readyz lists about sixty checks.
  */
 const MAX_BYTES = { nodes: 1024 * KIB, leases: 6144 * KIB, pods: 256 * KIB, readyz: 32 * KIB };
 const MAX_FAILED = 5;
 /**
- * A kubelet renews its lease each 10 s, and the cluster itself calls its node lost after 50 s: later, where the controller
- * manager that leads was on the host that is away, since the next one begins to count anew.
+ * A kubelet renews its lease every 10 s, and the cluster marks its node as not Ready after 50 s. It takes longer if the
+ * leading controller manager was on the lost host, because the next leader starts counting anew.
  */
 const STALE_MS = 60_000;
-/** Of a kubelet that was told to renew it more seldom: a quarter of the time that its lease is good for (kubelet). */
+/** The limit in lease durations, for a kubelet with a longer lease: it renews after a quarter of the duration (kubelet). */
 const STALE_LEASES = 1.5;
-/** The columns of kubectl get nodes: an answer for each node of 250 bytes, where the object has 10,000. */
+/** The columns of `kubectl get nodes`: 250 bytes for each node, where the whole object has 10,000. */
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-/** Asks an API server how it is; how it fails is an answer too. */
+/** Asks an API server for its readiness. An error is also a result. */
 export async function askReadiness(connection: Connection, signal: AbortSignal): Promise<ServerSeen> {
   const { ip } = connection;
   try {
@@ -41,7 +41,7 @@ export async function askReadiness(connection: Connection, signal: AbortSignal):
   }
 }
 
-/** OpenSSL's words for a certificate that is not of our authority, and Node's for one of another address. */
+/** OpenSSL's codes for a certificate of another authority, and Node's code for one of another address. */
 const UNTRUSTED = /^ERR_TLS_CERT_ALTNAME_INVALID$|^CERT_|_CERT(_|$)|SIGNATURE|^INVALID_CA$|^PATH_LENGTH/;
 
 function stateOf(error: unknown): ServerState {
@@ -50,7 +50,7 @@ function stateOf(error: unknown): ServerState {
   return UNTRUSTED.test(code) ? 'untrusted' : 'silent';
 }
 
-/** As the API server prints it: its columns have been these since Kubernetes 1.10. */
+/** The table as the API server prints it; these columns are unchanged since Kubernetes 1.10. */
 const tableSchema = z.object({
   columnDefinitions: z.array(z.object({ name: z.string() })),
   rows: z.array(z.object({ cells: z.array(z.unknown()) })),
@@ -80,12 +80,12 @@ const podsSchema = z.object({
   ),
 });
 
-/** The names that a cluster may give its nodes; others come from somebody who plays an API server. */
+/** The names that a cluster may give its nodes; others come from a server that imitates an API server. */
 const NODE_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /**
- * Nodes, and whether each is Ready. What the cluster says of a node stays as it was while nobody is there to write it (no
- * controller manager, an etcd that takes no writes), so a kubelet must have renewed its lease as well.
+ * Returns the nodes, and whether each is Ready. A node's status does not change while no controller manager runs or etcd
+ * refuses writes. Therefore the kubelet must also have renewed its lease.
  */
 export async function askNodes(connection: Connection, signal: AbortSignal): Promise<NodeSeen[]> {
   const { value } = await ask(connection, '/api/v1/nodes?resourceVersion=0&includeObject=None', tableSchema, {
@@ -99,7 +99,7 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
   const names = new Set<string>();
   return value.rows.flatMap(({ cells }) => {
     const node = cells[name];
-    // One row a node: more, each with its words, are somebody's way to keep us busy.
+    // One row for each node: a hostile server could send more, each with a report to parse.
     if (typeof node !== 'string' || !NODE_NAME.test(node) || names.has(node)) return [];
     names.add(node);
     // "Ready", "NotReady", "Ready,SchedulingDisabled"
@@ -111,13 +111,13 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
 }
 
 interface Leases {
-  /** Nodes whose kubelet is not heard of. */
+  /** Nodes whose kubelet does not renew its lease. */
   stale: ReadonlySet<string>;
-  /** What each host tells, by its node. */
+  /** The report of each host, by node name. */
   told: ReadonlyMap<string, Pick<NodeSeen, 'drift' | 'driftOfEtcd' | 'etcd'>>;
 }
 
-/** A kubelet may write its own lease and no other, so what is told there is its host's own word. */
+/** Reads the leases of all nodes. A kubelet may write only its own lease, so the report there comes from its host. */
 async function askLeases(connection: Connection, signal: AbortSignal): Promise<Leases> {
   const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0';
   const { value, date } = await ask(connection, path, leasesSchema, { signal, maxBytes: MAX_BYTES.leases });
@@ -140,7 +140,7 @@ async function askLeases(connection: Connection, signal: AbortSignal): Promise<L
   };
 }
 
-/** The static pods of etcd, each named by its node. */
+/** Returns the static pods of etcd, each with its node. */
 export async function askEtcdPods(connection: Connection, signal: AbortSignal): Promise<EtcdPodSeen[]> {
   const selector = encodeURIComponent('component=etcd,tier=control-plane');
   const path = `/api/v1/namespaces/kube-system/pods?labelSelector=${selector}&resourceVersion=0`;
@@ -153,7 +153,7 @@ export async function askEtcdPods(connection: Connection, signal: AbortSignal): 
   });
 }
 
-/** The size of etcd's files as an API server last saw it; of a megabyte of metrics one line is kept. */
+/** Returns the size of etcd's files as an API server last saw it; keeps one line of a megabyte of metrics. */
 export async function askDatabaseBytes(
   connection: Connection,
   signal: AbortSignal,

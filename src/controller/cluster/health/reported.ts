@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 
-/** One of ours about its own host has 1,000 characters at most; what is longer is read by nobody. */
+/** A host's report about itself has at most 1,000 characters; a longer one is not read. */
 export const MAX_CHARACTERS = 2048;
 
 /**
- * What a host told in an annotation of its node's lease, not longer ago than `staleMs` by the API server's clock `now`;
- * undefined: nothing, or nothing of this shape. It is the host's own word.
+ * Parses a report in an annotation of a node's lease, at most `staleMs` old by the API server's clock `now`. Undefined if
+ * there is none, or if it does not match the schema. The host itself writes the report.
  */
 export function toldIn<T extends { at: string }>(
   annotation: unknown,

@@ -8,7 +8,7 @@ import type { CallOptions } from '#runtime/wire/call.ts';
 import { type Access, accessIn } from './access.ts';
 import type { Blind } from './judge/seen.ts';
 
-/** What the kubeconfig of this very cluster opens, or why nothing is opened; nothing is kept of it. */
+/** Reads the credentials in the kubeconfig of this very cluster, or returns why there are none; stores nothing. */
 export async function readAccess(
   client: Client,
   cluster: KubernetesCluster,

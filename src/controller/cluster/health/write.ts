@@ -2,19 +2,19 @@ import type { Connection } from './connection.ts';
 import type { WritesRefused } from './judge/seen.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
-/** Ours alone: it is made to be removed. */
+/** A name that only the probe uses; the object is created to be removed. */
 const NAME = 'matryoshka-write-probe';
 const MAX_BYTES = 64 * 1024;
 
-/** As the API server passes on what etcd answers (etcd, api/v3/rpc/rpctypes: ErrGRPCNoSpace, ErrGRPCCorrupt). */
+/** Errors of etcd as the API server passes them on (etcd, api/v3/rpc/rpctypes: ErrGRPCNoSpace, ErrGRPCCorrupt). */
 const REFUSALS: readonly (readonly [WritesRefused, RegExp])[] = [
   ['NoSpace', /etcdserver: mvcc: database space exceeded/],
   ['Corrupt', /etcdserver: corrupt cluster/],
 ];
 
 /**
- * Why etcd takes no write, by an object that is made and removed again; undefined: it takes them, or fails for another
- * reason. Rejects where the API server does not answer.
+ * Creates and removes an object to find out why etcd refuses writes. Undefined if the write succeeds or fails for another
+ * reason. Rejects if the API server does not answer.
  */
 export async function tryWrite(
   connection: Connection,
@@ -23,7 +23,7 @@ export async function tryWrite(
   const options = { signal, maxBytes: MAX_BYTES };
   const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: NAME } };
   const made = await connection.send(LEASES, { method: 'POST', body }, options);
-  // One that is there was left by a probe that was cut off.
+  // An existing object remains from an interrupted probe.
   if (made.status === 201 || made.status === 409) {
     await connection.send(`${LEASES}/${NAME}`, { method: 'DELETE' }, options);
     return undefined;

@@ -6,7 +6,7 @@ import { randomFrom } from '#base/testing/random.ts';
 import type { Handler } from '#runtime/cache/informer.ts';
 import { fleetQueue } from './fleet-queue.ts';
 
-/** Clusters as a cache shows them, and whom the queue woke. */
+/** Clusters as a cache shows them, and the clusters that the queue triggered. */
 function fleet(most: number, mostOfOne = most) {
   const clock = createManualClock();
   const objects = new Map<string, KubernetesCluster>();
@@ -69,7 +69,7 @@ function fleet(most: number, mostOfOne = most) {
   return {
     clock,
     woken,
-    /** Who was woken since the last time. */
+    /** Returns the clusters that were triggered since the last call. */
     news: () => woken.splice(0).sort().join(' '),
     async accept(cluster: string, name: OperationName = 'create') {
       await clock.advance(1);
@@ -182,7 +182,7 @@ describe('the queue of operations', () => {
     await accept('a/1');
     await accept('a/2');
     restart();
-    // Both: what was let begin before the run of the other was seen is not taken back.
+    // Both: a start that was granted before the other run was seen is not revoked.
     expect([ask('a/1'), ask('a/2', true)]).toEqual(['now', 'now']);
     await accept('a/3');
     expect(ask('a/3')).toMatch(/^waits/);

@@ -1,3 +1,4 @@
+/** Decides which operations may start: limits how many run at once, fairly by namespace. */
 import { keyOf, operationUnderWay, textOf } from '#api/cluster-facts.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
@@ -12,43 +13,43 @@ export interface FleetQueueDeps {
   clock: Clock;
   /** How many operations run at once over all clusters. */
   most: number;
-  /** How many of them may be of one namespace. */
+  /** How many of them may be in one namespace. */
   mostOfOne: number;
-  /** Called when a cluster that was told to wait may begin, or has another place. */
+  /** Called when a waiting cluster may begin, or has another place. */
   wake(key: ObjectKey): void;
 }
 
 /**
- * Who of all clusters may begin. Nothing of it is stored: what runs and what waits follows from the clusters; what was
- * let begin and does not show there yet is in memory.
+ * Decides which operations may begin. Stores nothing: running and waiting operations follow from the clusters. Grants that
+ * the clusters do not show yet are in memory.
  */
 export interface FleetQueue {
-  /** Whether the operation under way may begin. `begun`: a run of its first attempt is there, whoever let it. */
+  /** Whether the operation under way may begin. `begun`: a run of its first attempt exists, whatever granted it. */
   turnOf(cluster: KubernetesCluster, begun: boolean): Turn;
-  /** The place that the cluster was given at least `heldMs` ago and does not use is for others until it asks again. */
+  /** Gives back a place that the cluster got at least `heldMs` ago and does not use, until the cluster asks again. */
   release(cluster: KubernetesCluster, heldMs?: number): void;
 }
 
 interface Entry extends Waiting {
   key: ObjectKey;
-  /** Of the object and of the operation. */
+  /** The identity of object and operation. */
   identity: string;
-  /** `let`: it may begin, and the cache does not show that it did; `aside`: it gave its place back. */
+  /** `let`: the operation may begin, and the cache does not show yet that it did; `aside`: it gave its place back. */
   state: 'waiting' | 'aside' | 'let' | 'running';
   paused: boolean;
-  /** Since when it may begin. */
+  /** The time since which it may begin. */
   letMs: number;
   place?: number | undefined;
-  /** The place that it was told; null: that it waits. */
+  /** The place in the cluster's status; null if status only says that it waits. */
   told?: number | null;
 }
 
-/** Places are computed anew at most once in this time, however many wait. */
+/** Places are recomputed at most once in this time, however many operations wait. */
 const PLACES_MS = 1_000;
-/** How many are woken at once because their place moved: each writes a status. The next of them follow later. */
+/** How many clusters are triggered at once because their place changed: each writes a status. The others follow later. */
 const MOST_MOVED = 200;
 
-/** How many operations of each namespace hold a place, and how many are ready. */
+/** Counts the operations of each namespace that hold a place, and those that are ready. */
 function namespaceCounts() {
   const [held, ready] = [new Map<string, number>(), new Map<string, number>()];
   const bump = (counts: Map<string, number>, namespace: string, by: number): void => {
@@ -62,7 +63,7 @@ function namespaceCounts() {
       if (isReady(entry)) bump(ready, entry.namespace, by);
     },
     running: (): ReadonlyMap<string, number> => held,
-    /** Whether one is ready whose namespace may have another. */
+    /** Whether an operation is ready whose namespace may have another. */
     isAnyReady: (most: number): boolean =>
       [...ready.keys()].some((namespace) => (held.get(namespace) ?? 0) < most),
   };
@@ -71,7 +72,7 @@ function namespaceCounts() {
 const isReady = (entry: Entry): boolean => entry.state === 'waiting' && !entry.paused;
 const holdsPlace = (entry: Entry): boolean => entry.state === 'let' || entry.state === 'running';
 
-/** The queue of operations; it looks at clusters from the first question on, which only a leader asks. */
+/** Returns the queue. It reads clusters from the first question on, and only the leader asks. */
 export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueueDeps): FleetQueue {
   const entries = new Map<string, Entry>();
   const counts = { held: 0, ready: 0 };
@@ -103,10 +104,10 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
     const { uid = '' } = cluster.metadata;
     const identity = `${uid}/${operation.sequence}`;
     const isSame = old?.identity === identity;
-    // A deletion goes on in the place of what it cuts off.
+    // A deletion takes over the place of the operation that it stops.
     const follower = operation.name === 'delete' && old?.identity.startsWith(`${uid}/`) && holdsPlace(old);
     const paused = cluster.spec.paused === true;
-    // Between two runs nothing of a paused one is at work; its place is its own again when it goes on, whoever has begun since.
+    // Between two runs a paused operation does no work. It gets its place back when it continues, whatever has begun since.
     const begun = paused && operation.step === 'starting' ? 'aside' : 'running';
     const waits = isFirstToBegin(operation);
     const state = !waits ? begun : isSame ? old.state : follower ? 'let' : 'waiting';
@@ -126,7 +127,7 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
 
   const ready = () => [...entries.values()].filter(isReady);
 
-  /** The next to begin: at most `free`, and of no namespace more than may run. */
+  /** Returns the next to begin: at most `free`, and of no namespace more than may run. */
   function chosen(free: number): Waiting[] {
     if (!ofNamespaces.isAnyReady(mostOfOne)) return [];
     const running = ofNamespaces.running();
@@ -150,7 +151,7 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
     if (entry.told !== undefined) wake(entry.key);
   }
 
-  /** Gives out the places that are free; those that still wait learn their own. */
+  /** Assigns the free places; the operations that still wait get their new places. */
   function dispatch(): void {
     const free = most - counts.held;
     if (free > 0 && counts.ready > 0) {
@@ -185,7 +186,7 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
       woken += 1;
       if (woken <= MOST_MOVED) wake(entry.key);
     }
-    // Whoever was left out still says its former place.
+    // The status of a skipped cluster still shows its former place.
     isMoved = woken > MOST_MOVED;
     if (isMoved) computePlacesInTime();
   }
@@ -207,7 +208,7 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
         dispatch();
       },
     });
-    // Nothing is given out before all that runs is known.
+    // No place is assigned before all running operations are known.
     isWhole = true;
   }
 

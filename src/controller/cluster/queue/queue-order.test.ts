@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { randomFrom } from '#base/testing/random.ts';
 import { inOrder, nextOf, rounded, type Waiting } from './queue-order.ts';
 
-/** `a1` waits in namespace `a` since minute 1; a trailing `!` deletes. */
+/** Parses `a1`: waits in namespace `a` since minute 1; a trailing `!` deletes. */
 const waiting = (text: string): Waiting[] =>
   text
     .split(' ')

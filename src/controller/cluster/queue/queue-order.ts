@@ -1,11 +1,11 @@
-/** An operation that was accepted and waits for a place among those that run at once. */
+/** An accepted operation that waits for a place among those that run at once. */
 export interface Waiting {
   /** `namespace/name` of its cluster. */
   cluster: string;
   namespace: string;
-  /** When it was accepted (RFC 3339). */
+  /** Time of its acceptance (RFC 3339). */
   since: string;
-  /** It deletes its cluster, which frees hosts. */
+  /** Whether it deletes its cluster, which frees hosts. */
   deletes: boolean;
 }
 
@@ -15,7 +15,7 @@ export type Running = ReadonlyMap<string, number>;
 const compare = <T extends string | number>(one: T, other: T): number =>
   one < other ? -1 : one > other ? 1 : 0;
 
-/** Deletions first, then by `level`, then by who waits longest. */
+/** Compares two operations: deletions first, then by `level`, then by waiting time. */
 const before = (level: (one: Waiting) => number) => (one: Waiting, other: Waiting) =>
   compare(Number(other.deletes), Number(one.deletes)) ||
   compare(level(one), level(other)) ||
@@ -23,8 +23,8 @@ const before = (level: (one: Waiting) => number) => (one: Waiting, other: Waitin
   compare(one.cluster, other.cluster);
 
 /**
- * The one that begins next: a deletion before all others, of them the one of the namespace in which the fewest run, of
- * those the one that waits longest.
+ * Returns the next operation to begin: deletions first, then the namespace with the fewest running operations, then the one
+ * that waits longest.
  */
 export function nextOf(waiting: Iterable<Waiting>, running: Running): Waiting | undefined {
   const order = before(({ namespace }) => running.get(namespace) ?? 0);
@@ -34,8 +34,8 @@ export function nextOf(waiting: Iterable<Waiting>, running: Running): Waiting | 
 }
 
 /**
- * All in the order in which they would begin if nothing ended meanwhile, each counting from then on for its namespace:
- * of one namespace the n-th begins where n - 1 more run there than do now.
+ * Returns all operations in the order in which they would begin if none ended. Each one then counts for its namespace: the
+ * n-th of a namespace ranks as if n - 1 more ran there than do now.
  */
 export function inOrder(waiting: Iterable<Waiting>, running: Running): Waiting[] {
   const alike = before(() => 0);
@@ -46,7 +46,7 @@ export function inOrder(waiting: Iterable<Waiting>, running: Running): Waiting[]
   return [...levels.keys()].sort(before((one) => levels.get(one) ?? 0));
 }
 
-/** A place in the queue as people are told it: exact up to ten, then rounded down, so that it does not move at each end. */
+/** Rounds a place for the status message: exact up to ten, then rounded down, so that it does not change with each end. */
 export function rounded(place: number): number {
   const grain = place <= 10 ? 1 : place < 100 ? 10 : 100;
   return place - (place % grain);

@@ -11,41 +11,41 @@ import { Refusal } from '../decide/refusal.ts';
 import type { Binding } from '../decide/snapshot.ts';
 import { accessFrom, credentialsOf } from './credentials.ts';
 
-/** What the operator remembers of a cluster beside its object, so that a deleted object's hosts can still be reset. */
+/** The operator's own data of each cluster, so that the hosts of a deleted object can still be reset. */
 export interface ClusterStates {
   bindingOf(clusterId: string, cluster: ObjectKey, traces: Traces): Promise<Binding>;
-  /** Binds the id to the object; finding it bound so is success. */
+  /** Binds the id to the object; succeeds if it is bound so already. */
   bind(clusterId: string, cluster: ObjectKey): Promise<void>;
-  /** The next sequence, taken for good; the credentials are refreshed with it, and the plan is frozen under it. */
+  /** Takes the next sequence, which is never reused. Refreshes the credentials and stores the plan in the same write. */
   takeSequence(
     clusterId: string,
     cluster: KubernetesCluster,
     planFor: (sequence: number) => FrozenPlan,
   ): Promise<number>;
-  /** The sequence that was taken last, as the cache has it. */
+  /** Returns the sequence that was taken last, from the cache. */
   lastSequence(clusterId: string): number | undefined;
-  /** Raises it, so that the next one is later than all that hosts know. */
+  /** Raises the sequence, so that the next one is later than all that hosts know. */
   raiseSequence(clusterId: string, to: number): Promise<void>;
-  /** How to reach the hosts by what the cluster's own Secrets say now; nothing is remembered of it. */
+  /** Returns the credentials in the cluster's own Secrets now; stores nothing. */
   presentAccess(cluster: KubernetesCluster): Promise<Access>;
-  /** The plan of the operation of that sequence. */
+  /** Returns the plan of the operation with that sequence. */
   planOf(clusterId: string, sequence: number): Promise<FrozenPlan | undefined>;
-  /** How to reach the hosts, as of the operation of that sequence or later. */
+  /** Returns the stored credentials, as of the operation of that sequence or later. */
   accessOf(clusterId: string, sequence?: number): Promise<Access>;
   drop(clusterId: string, keepTombstone: boolean): Promise<void>;
 }
 
-/** What an object shows of a former life. */
+/** Traces of a former cluster on the object. */
 export interface Traces {
   carriesId: boolean;
-  /** Neither id nor finalizer nor status. */
+  /** Whether the object has neither id nor finalizer nor status. */
   none: boolean;
 }
 
-/** Keys of a cluster state Secret that hold no secret. */
+/** Keys of a cluster state Secret without confidential values. */
 export const PUBLIC_KEYS = ['sequence', 'plan'] as const;
 
-/** Over the client of one reconcile; `cached` answers what the cache has of a cluster state Secret: PUBLIC_KEYS alone. */
+/** Returns the cluster states over the client of one reconcile; `cached` returns a Secret with PUBLIC_KEYS only. */
 export function clusterStatesIn(
   client: Client,
   namespace: string,
@@ -55,11 +55,11 @@ export function clusterStatesIn(
   const find = (clusterId: string) => client.find<Secret>(SECRETS, keyOf(clusterId));
   const need = async (clusterId: string): Promise<Secret> => {
     const secret = await find(clusterId);
-    // It was there a moment ago, or is about to be; whether it is gone for good, the next look tells.
+    // The Secret existed a moment ago, or is being created; the next reconcile finds out whether it is gone.
     if (!secret || !isLive(secret)) throw new Error(`cluster-id ${clusterId} has no cluster state Secret`);
     return secret;
   };
-  // The resourceVersion makes each a compare-and-swap: two leaders cannot take one sequence.
+  // The resourceVersion makes each write a compare-and-swap: two leaders cannot take the same sequence.
   const save = (
     { metadata: { name = '', resourceVersion } }: Secret,
     texts: Record<string, string | undefined>,
@@ -72,7 +72,7 @@ export function clusterStatesIn(
 
   return {
     async bindingOf(clusterId, cluster, { carriesId, none }) {
-      // The Secret names the same cluster until it is deleted. After that every write for that cluster is refused.
+      // The Secret names the same cluster until it is deleted. Afterwards every write for that cluster is refused.
       const known = cached(clusterId);
       if (oursIn(cluster, known)) return { kind: 'ours' };
       // The cache may not show its cluster state Secret yet; bind() finds it.
@@ -140,7 +140,7 @@ export function clusterStatesIn(
     },
     async accessOf(clusterId, sequence = 0) {
       const secret = await need(clusterId);
-      // An answer from before the operation has the credentials of the one before it, or none.
+      // An answer from before the operation has the credentials of an earlier one, or none.
       if (Number(secretText(secret, 'sequence') ?? 0) < sequence)
         throw new Error(
           `the cluster state Secret of cluster-id ${clusterId} is older than sequence ${sequence}`,
@@ -161,7 +161,7 @@ export function clusterStatesIn(
         await client.delete(SECRETS, keyOf(clusterId), { preconditions: { uid, resourceVersion } });
         return;
       }
-      // The id outlives the cluster for as long as a host may carry its remains; the credentials do not.
+      // The id outlives the cluster while a host may carry its remains; the credentials do not.
       const { sequence = '' } = secret.data ?? {};
       await client.update(SECRETS, {
         ...secret,
@@ -176,5 +176,5 @@ export function clusterStatesIn(
 }
 
 const clusterOf = ({ metadata }: KubeObject): string | undefined => metadata.annotations?.[marks.cluster];
-/** A tombstone is none. */
+/** Whether the Secret belongs to a cluster; a tombstone does not. */
 const isLive = ({ metadata }: KubeObject): boolean => metadata.labels?.[labels.purpose] === 'anchor';

@@ -3,9 +3,8 @@ import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
 
 /**
- * Makes what is said of `object` true, whether it is there or not; fields that are not said stay. Where nobody else
- * writes those fields this does what an apply does, at a fraction of what that costs the server.
- * `known`: whether it is there already, as far as one knows.
+ * Creates the object, or merges the given fields into it; other fields stay. If no other client writes these fields, the
+ * result equals that of an apply, at a fraction of the server's cost. `known`: whether the object probably exists already.
  */
 export async function createOrMerge(
   client: Client,

@@ -15,7 +15,7 @@ type Credentials = Partial<
   Record<'username' | 'ssh-privatekey' | 'password' | 'known_hosts' | 'registry-login', string | undefined>
 >;
 
-/** Throws Refusal `CredentialsMissing` where there is neither key nor password. */
+/** Validates credentials. Throws Refusal `CredentialsMissing` if there is neither key nor password. */
 export function accessFrom({
   username = 'root',
   'ssh-privatekey': privateKey = '',
@@ -40,7 +40,7 @@ export function accessFrom({
 
 const NO_LOGIN: SshLogin = { username: 'root', privateKey: undefined, password: undefined };
 
-/** What the cluster's own Secrets say now; absent texts leave what the cluster state Secret has. */
+/** Returns the credentials in the cluster's own Secrets now; absent values keep what the cluster state Secret has. */
 export async function credentialsOf(client: Client, cluster: KubernetesCluster): Promise<Credentials> {
   const { namespace, name } = keyOfCluster(cluster);
   const deleting = cluster.metadata.deletionTimestamp !== undefined;
@@ -50,12 +50,12 @@ export async function credentialsOf(client: Client, cluster: KubernetesCluster):
     secret = await client.find<Secret>(SECRETS, { namespace, name: secretName });
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    // Of a namespace that is being deleted our rights go before its objects do.
+    // In a namespace that is being deleted, the operator's permissions go before the objects do.
     if (!deleting)
       throw new Refusal('NamespaceNotServed', `the operator may not read Secrets of namespace ${namespace}`);
   }
   if (!secret) {
-    // A namespace that is being deleted loses its Secrets first; the cluster state Secret still knows the way to the hosts.
+    // A namespace that is being deleted loses its Secrets first; the cluster state Secret still has the credentials.
     if (deleting) return {};
     throw new Refusal(
       'CredentialsMissing',
@@ -63,14 +63,14 @@ export async function credentialsOf(client: Client, cluster: KubernetesCluster):
     );
   }
   const pinned = await client.find<Secret>(SECRETS, { namespace, name: knownHostsSecretName(name) });
-  // Pins of an object that is gone still say whom to expect: a restored cluster has the same hosts.
+  // The pinned keys of a deleted object still identify the hosts: a restored cluster has the same ones.
   const ours = pinned && ownershipOf(pinned, cluster.metadata, 'access') !== 'foreign';
   if (pinned && !ours && !deleting)
     throw new Refusal('SecretConflict', secretIsForeign(knownHostsSecretName(name)));
-  // What is taken out of the Secret, but that a deletion may need.
+  // A value that was removed from the Secret is removed here too, unless a deletion may need it.
   const forgotten = deleting ? undefined : '';
   const login = sshLoginIn(secret);
-  // A deletion may still reach the hosts with what the cluster state Secret has.
+  // A deletion may still reach the hosts with the credentials in the cluster state Secret.
   if ('reason' in login && !deleting)
     throw new Refusal(
       'CredentialsInvalid',
@@ -91,7 +91,7 @@ export async function credentialsOf(client: Client, cluster: KubernetesCluster):
       secretText(secret, 'known_hosts') ?? '',
       (ours ? secretText(pinned, 'known_hosts') : undefined) ?? '',
     ),
-    // Nothing is pulled for a cluster that goes.
+    // No image is pulled for a cluster that is being deleted.
     'registry-login': deleting ? undefined : loginIn(secret, secretName),
   };
 }

@@ -4,12 +4,12 @@ import type { Client } from '#runtime/client/client.ts';
 import { Refusal } from '../decide/refusal.ts';
 import { pinnedFilesIn } from './pinned-files.ts';
 
-/** A Job's Secret takes 1 MiB, and has the hosts as well. */
+/** A Job's Secret holds at most 1 MiB, and also contains the hosts. */
 const MAX_TEXT = 256 * 1024;
 
 /**
- * Texts of hooks, in their order. Each is as the plan has its sum, whoever has edited its ConfigMap since; else throws a
- * Refusal that names it.
+ * Returns the texts of hooks, in their order. Each must have the checksum of the plan; throws a Refusal that names the hook
+ * if its ConfigMap was edited since.
  */
 export async function readHooks(
   client: Client,

@@ -18,37 +18,37 @@ import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
 import { Refusal } from '../decide/refusal.ts';
 
-/** Which cluster has which host: one Host record an address in the operator's namespace, so the API server arbitrates. */
+/** Assigns hosts to clusters: one Host record for each address in the operator's namespace, so the API server arbitrates. */
 export interface Hosts {
   /**
-   * Takes the hosts, and brings the records of those that it holds and that have not joined to what is wanted now;
-   * answers the records. Throws Refusal `HostConflict` that names every host of another cluster.
+   * Holds the hosts. Updates the records of hosts that the cluster already holds and that have not joined. Returns all
+   * records. Throws Refusal `HostConflict` that names every host of another cluster.
    */
   hold(clusterId: string, cluster: string, members: readonly Member[]): Promise<HostRecord[]>;
-  /** Takes a host whose record is gone, as one that a run may have changed; one that is another cluster's stays so. */
+  /** Holds a host whose record is gone, as touched; a host of another cluster stays with that cluster. */
   holdAgain(clusterId: string, cluster: string, member: Member): Promise<void>;
-  /** Throws Refusal `HostConflict` that names every host of another cluster; takes none. */
+  /** Throws Refusal `HostConflict` that names every host of another cluster; holds none. */
   refuseOthers(clusterId: string, cluster: string, members: readonly Member[]): Promise<void>;
-  /** Writes what a run said of a host that the cluster holds; what is left out stays. */
+  /** Writes what a run reported of a host that the cluster holds; fields that are left out stay. */
   note(clusterId: string, ip: string, status: HostRecordStatus): Promise<void>;
-  /** What a host that is part of the cluster is now called, labelled or used for. */
+  /** Writes the present name, labels and roles of a joined host. */
   rewrite(clusterId: string, member: Member): Promise<void>;
   release(clusterId: string, ips: readonly string[]): Promise<void>;
-  /** Whether the cluster holds any host, on the server's own word: before what cannot be undone. */
+  /** Whether the cluster holds any host, read from the API server: the next step cannot be undone. */
   holdsAny(clusterId: string): Promise<boolean>;
   ofCluster(clusterId: string): Promise<HostRecord[]>;
 }
 
 const selects = (clusterId: string): string => `${labels.clusterId}=${clusterId}`;
 
-/** Over the client of one reconcile; `cached` answers what the cache has of a record. */
+/** Returns the Host records over the client of one reconcile; `cached` returns a record from the cache. */
 export function hostsIn(
   client: Client,
   namespace: string,
   cached: (key: ObjectKey) => HostRecord | undefined = () => undefined,
 ): Hosts {
   const keyOf = (ip: string): ObjectKey => ({ namespace, name: hostRecordName(ip) });
-  // The version goes with each write, so a record that is not what the cache shows is a conflict, never a mistake.
+  // Each write carries the resourceVersion, so an outdated cache causes a conflict and never a wrong write.
   const find = async (ip: string) => cached(keyOf(ip)) ?? (await client.find<HostRecord>(HOSTS, keyOf(ip)));
 
   const recordOf = (spec: HostRecordSpec): HostRecord => ({
@@ -69,7 +69,7 @@ export function hostsIn(
     return client.get<HostRecord>(HOSTS, keyOf(wanted.spec.ip));
   }
 
-  /** The record as it is wanted, or undefined where it is another cluster's. */
+  /** Returns the wanted record, or undefined if the host belongs to another cluster. */
   async function holdOne(wanted: HostRecord): Promise<HostRecord | undefined> {
     const { ip, clusterId } = wanted.spec;
     const found = cached(keyOf(ip)) ?? (await createOrGet(wanted));
@@ -81,19 +81,19 @@ export function hostsIn(
       return taken(await save(found, { ...wanted, spec }));
     }
     if (!isFree(found)) return undefined;
-    // A host whose former cluster could not reset it is reset first.
+    // A host that its former cluster could not reset is reset first.
     const remains = remainsAt([found], clusterId).get(ip);
     const reclaim = remains === undefined ? {} : { reclaim: remains };
     return taken(await save(found, { ...wanted, spec: { ...wanted.spec, ...reclaim } }));
   }
 
-  /** Before any run: whoever asks for the host while it is in use again must not find it free. */
+  /** Marks a reused host as taken before any run: another cluster must not find it free. */
   async function taken(record: HostRecord): Promise<HostRecord> {
     if (!isFree(record)) return record;
     return client.updateStatus<HostRecord>(HOSTS, { ...record, status: { ...record.status, taken: true } });
   }
 
-  /** One whose record went meanwhile is nobody's. */
+  /** Returns which cluster has a host, for a message; `nobody` if its record was deleted meanwhile. */
   const heldBy = (ip: string, holder: HostRecord | undefined, asker: string): string => {
     const [namespace = ''] = asker.split('/');
     return `${ip} belongs to ${holder ? otherCluster(holder.spec.cluster, namespace) : 'nobody'}`;
@@ -115,7 +115,7 @@ export function hostsIn(
     async hold(clusterId, cluster, members) {
       const records: HostRecord[] = [];
       const conflicts: string[] = [];
-      // One after the other, in order of address: two clusters that want the same hosts cannot each hold half.
+      // One after the other, by address: two clusters that want the same hosts cannot hold half of them each.
       for (const member of [...members].sort((a, b) => (a.ip < b.ip ? -1 : 1))) {
         const record = await holdOne(recordOf({ clusterId, cluster, ...member }));
         if (record) records.push(record);
@@ -180,11 +180,11 @@ export function hostsIn(
   };
 }
 
-/** The line of known_hosts that a host key makes (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). */
+/** Returns the known_hosts line of a host key (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). */
 const lineOf = ({ ip, port = 22 }: Pick<Member, 'ip' | 'port'>, key: string): string =>
   `${port === 22 ? ip : `[${ip}]:${port}`} ${key}\n`;
 
-/** What the records pin, as lines of known_hosts. */
+/** Returns the host keys of the records as known_hosts lines. */
 export const pinnedKeysOf = (records: readonly Pick<HostRecord, 'spec' | 'status'>[]): string =>
   records
     .flatMap(({ spec, status }) =>

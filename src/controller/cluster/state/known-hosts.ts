@@ -1,6 +1,6 @@
 /**
- * Lines of both texts, the first to name a host and key type winning, so that what was pinned is never replaced; sorted,
- * so that equal sets are equal text.
+ * Merges two known_hosts texts. The first line for a host and key type wins, so a pinned key is never replaced. Lines are
+ * sorted, so that equal sets are equal text.
  */
 export function mergeKnownHosts(first: string, second: string): string {
   const lines = new Map<string, string>();

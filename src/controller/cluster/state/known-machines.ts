@@ -3,8 +3,8 @@ import type { ObjectKey } from '#api/meta.ts';
 import { joins, machineSeen, type RunSpec } from '#protocol/run-spec.ts';
 
 /**
- * Returns the machines that the run must not take in under another address (`knownMachines` of a run spec): those of the
- * Host records of all clusters, but for records at addresses that join, and for hosts that their cluster gave up.
+ * Returns the machines that the run must not accept under another address (`knownMachines` of a run spec). They come from
+ * the Host records of all clusters, except records of joining addresses and of hosts that their cluster gave up.
  */
 export function knownMachines(
   { hosts, cluster }: Pick<RunSpec, 'hosts'> & { cluster: ObjectKey & { id: string } },
@@ -21,7 +21,7 @@ export function knownMachines(
   );
 }
 
-/** Tells nobody of a cluster in a namespace that may not be his. */
+/** Returns the cluster of a record; empty for a cluster in another namespace, which the user may not see. */
 const ownerFor = (
   { id, namespace }: ObjectKey & { id: string },
   { clusterId, cluster, ip }: HostRecord['spec'],
@@ -30,7 +30,7 @@ const ownerFor = (
   return cluster.startsWith(`${namespace}/`) ? cluster : '';
 };
 
-/** Returns the ids of the clusters of this one's namespace that have Host records: their users may know them. */
+/** Returns the ids of the clusters in this one's namespace that have Host records: their users may know them. */
 export const ownClusters = (
   { cluster }: { cluster: ObjectKey },
   records: readonly HostRecord[],

@@ -15,7 +15,7 @@ const cluster = (marked: object = {}): KubernetesCluster => ({
   spec: { cluster: {} },
 });
 
-/** What lies in the cluster's namespace, and how often it was asked for. */
+/** The Secret in the cluster's namespace, and how often it was read. */
 let kept: object | ApiError;
 const secretOwnedBy = (...uids: string[]) => ({
   kind: SECRETS.kind,

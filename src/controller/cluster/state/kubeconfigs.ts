@@ -13,18 +13,18 @@ import { Refusal, secretIsForeign } from '../decide/refusal.ts';
 import type { Kubeconfig } from '../decide/snapshot.ts';
 import { mergeKnownHosts } from './known-hosts.ts';
 
-/** What is known of the kubeconfig Secrets, which lie in namespaces that are not watched. */
+/** Reads and writes the kubeconfig Secrets, whose namespaces are not watched, and remembers them. */
 export interface Kubeconfigs {
-  /** In the cluster's own namespace; one that has ended counts as missing. */
+  /** Returns the kubeconfig in the cluster's own namespace; an expired one counts as missing. */
   of(client: Client, cluster: KubernetesCluster, now: Date): Promise<Kubeconfig>;
-  /** Writes it; what was written is known. */
+  /** Writes the kubeconfig and remembers it. */
   keep(client: Client, cluster: KubernetesCluster, kubeconfig: string): Promise<void>;
-  /** Has the one that is there name the control plane at that address. */
+  /** Points the existing kubeconfig at the control plane with that address. */
   point(client: Client, cluster: KubernetesCluster, address: string): Promise<void>;
   forget(key: ObjectKey): void;
 }
 
-/** How long one that was there counts as there, while nobody touches the object: shorter than the room's resync. */
+/** How long an existing kubeconfig counts as present while the object is unchanged: shorter than the cache's resync. */
 const KEPT_MS = 300_000;
 
 export function createKubeconfigs(clock: Clock): Kubeconfigs {
@@ -66,8 +66,8 @@ export function createKubeconfigs(clock: Clock): Kubeconfigs {
 }
 
 /**
- * What changes when somebody touches the object, and not when we write its status or answer what was asked. Nor when
- * somebody asks: an operation forgets what was known anyway.
+ * Returns the metadata that changes when a user edits the object. The controller's writes of status and results do not
+ * count. A new operation annotation does not count either: accepting an operation forgets the kubeconfig anyway.
  */
 function touchOf({ metadata: { generation, labels: marked, annotations: noted = {} } }: KubernetesCluster) {
   const {
@@ -93,7 +93,7 @@ async function readText(client: Client, cluster: KubernetesCluster): Promise<Fou
     const secret = await client.find<Secret>(SECRETS, key);
     const ownership = secret && ownershipOf(secret, cluster.metadata, ACCESS);
     if (ownership === 'foreign') return { kind: 'foreign' };
-    // What was kept for an object that is gone may open another cluster: it is fetched anew, and replaced.
+    // A kubeconfig of a deleted object may open another cluster, so it is fetched anew and replaced.
     const text = ownership === 'ours' ? secretText(secret, 'value') : undefined;
     return text === undefined ? { kind: 'missing' } : { kind: 'text', text };
   } catch (error) {
@@ -102,12 +102,12 @@ async function readText(client: Client, cluster: KubernetesCluster): Promise<Fou
   }
 }
 
-/** What the label says of Secrets that the controller keeps for people. */
+/** The label value of Secrets that the controller keeps for users. */
 const ACCESS = 'access';
 
 /**
- * Writes a Secret of a cluster, owned by it. Throws Refusal `SecretConflict` where somebody else has one of that name:
- * it is left as it is.
+ * Writes a Secret that the cluster owns. Throws Refusal `SecretConflict` if another owner has a Secret of that name; that
+ * Secret stays unchanged.
  */
 async function keep(
   client: Client,
@@ -140,7 +140,7 @@ async function keep(
   }
 }
 
-/** Adds lines of known_hosts to the cluster's Secret; a line that stands there wins, for a person may have put it. */
+/** Adds lines of known_hosts to the cluster's Secret; an existing line wins, because a user may have written it. */
 export const keepKnownHosts = (client: Client, cluster: KubernetesCluster, lines: string): Promise<void> =>
   keep(client, cluster, knownHostsSecretName(cluster.metadata.name ?? ''), (present) => ({
     known_hosts: mergeKnownHosts(secretText(present, 'known_hosts') ?? '', lines),

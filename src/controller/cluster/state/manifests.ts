@@ -7,14 +7,14 @@ import type { Client } from '#runtime/client/client.ts';
 import { Refusal } from '../decide/refusal.ts';
 import { pinnedFilesIn } from './pinned-files.ts';
 
-/** All texts together; whoever reads YAML takes some seconds for so much of the worst. */
+/** All texts together; parsing so much of the worst YAML takes some seconds. */
 const MAX_TEXT = 512 * 1024;
-/** All together as they travel: an attempt's Secret takes 1 MiB, and has the hosts as well. */
+/** All together compressed: an attempt's Secret holds at most 1 MiB, and also contains the hosts. */
 const MAX_CONTENT = 192 * 1024;
 
 /**
- * Variables of a run by which it applies the files of `spec.addons.manifests`, where its steps do that. Each file is as
- * the spec has its sum, whoever has edited its ConfigMap since; else throws a Refusal that names it.
+ * Returns the variables of a run that applies the files of `spec.addons.manifests`; empty if its steps do not. Each file
+ * must have the checksum of the spec; throws a Refusal that names the file if its ConfigMap was edited since.
  */
 export async function manifestVars(
   client: Client,

@@ -7,12 +7,12 @@ import { isForbidden } from '#runtime/wire/api-error.ts';
 import { Refusal } from '../decide/refusal.ts';
 
 /**
- * Reads the text of a file that stands at that field of a spec. It has the sum that the spec says, whoever has edited
- * its ConfigMap since; else throws a Refusal that names it.
+ * Reads the text of a file at a field of the spec. The text must have the checksum of the spec; throws a Refusal that names
+ * the field if the ConfigMap was edited since.
  */
 type Read = (file: PinnedFile, field: string) => Promise<string>;
 
-/** Files of a namespace; each ConfigMap is read once. `kind` begins the reasons of refusals. */
+/** Returns a reader for files of a namespace; each ConfigMap is read once. `kind` begins the reasons of refusals. */
 export function pinnedFilesIn(client: Client, namespace: string, kind: 'Manifests' | 'Hooks'): Read {
   const known = new Map<string, ConfigMap | undefined>();
   const find = async (name: string): Promise<ConfigMap | undefined> => {

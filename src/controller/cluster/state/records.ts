@@ -15,12 +15,12 @@ import type { FrozenPlan } from '../decide/frozen-plan.ts';
 import { jobName } from '../decide/work/rules.ts';
 import { createOrMerge } from './create-or-merge.ts';
 
-/** Clients read what each host got under this key. */
+/** The key with the result of each host; clients depend on its name. */
 const RESULT_KEY = 'deed';
 
 /**
- * Writes the record of an operation, a ConfigMap `kube-<operation>-<id>` beside the cluster. It is for people:
- * nothing reads it back, so a namespace that takes no new objects is no reason to stop.
+ * Writes the record of an operation, a ConfigMap `kube-<operation>-<id>` beside the cluster. It is for users and the
+ * controller never reads it. A namespace that accepts no new objects is therefore no reason to stop.
  */
 export async function writeRecord(
   client: Client,
@@ -54,7 +54,7 @@ export async function writeRecord(
       result,
       message: result === 'running' ? '' : (cluster.status?.message ?? ''),
       ...(by === undefined ? {} : { 'cancelled-by': by }),
-      // At the end the plan may be gone; what the beginning has written of it stays.
+      // At the end the plan may be gone; the plan that was written at the beginning stays.
       ...(plan ? { plan: JSON.stringify(planOnRecord(plan)) } : {}),
       ...(report ? { [RESULT_KEY]: JSON.stringify(resultOnRecord(report)) } : {}),
       ...(plan && result !== 'running' ? { difference: differenceBetween(plan, report, operation) } : {}),
@@ -69,7 +69,7 @@ export async function writeRecord(
   }
 }
 
-/** One sentence a line; empty if the run did what was planned. */
+/** Returns one sentence a line; empty if the run did what was planned. */
 function differenceBetween(
   plan: FrozenPlan,
   report: Report | undefined,
@@ -79,7 +79,7 @@ function differenceBetween(
   return result === 'finished' ? 'the report of its run was lost' : 'no run of it reported';
 }
 
-/** Removes the record of an operation that is too long ago, if it is one of ours. */
+/** Removes the record of an old operation, if the cluster owns it. */
 export async function removeRecord(
   client: Client,
   cluster: KubernetesCluster,

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type Secret, secretText } from '#api/core.ts';
 import { Refusal } from '../decide/refusal.ts';
 
-/** As a Secret of type kubernetes.io/dockerconfigjson has it (kubernetes.io, Secrets, Docker config Secrets). */
+/** The key of a Secret of type kubernetes.io/dockerconfigjson (kubernetes.io, Secrets, Docker config Secrets). */
 const KEY = '.dockerconfigjson';
-/** A host stores it, and the kubelet reads it at each pull. */
+/** Each host stores the text, and its kubelet reads it at each pull. */
 const MAX_BYTES = 64 * 1024;
 
 const configSchema = z.object({
@@ -18,8 +18,8 @@ const configSchema = z.object({
 });
 
 /**
- * With what hosts log in to registries, by the Secret that has the way to them; empty where it says nothing. Throws a
- * Refusal that repeats nothing of it.
+ * Returns the registry credentials of hosts from the Secret with the SSH credentials; empty if it has none. Throws a Refusal
+ * whose message contains nothing of the text.
  */
 export function loginIn(secret: Secret, name: string): string {
   const text = secretText(secret, KEY) ?? '';

@@ -15,7 +15,7 @@ const host = (last: number, more: Partial<Expected> = {}): Expected => ({
 const hosts = [1, 2, 3, 4].map((last) => host(last));
 const servers = (...states: ServerState[]): ServerSeen[] =>
   states.map((state, at) => ({ ip: `10.0.0.${at + 1}`, state }));
-/** Nodes 1 to 4, but for those that are not Ready. */
+/** Returns nodes 1 to 4; those in `away` are not Ready. */
 const nodesBut = (...away: number[]): NodeSeen[] =>
   [1, 2, 3, 4].map((last) => ({ name: `n${last}`, ready: !away.includes(last) }));
 const pods = (...sick: number[]) =>

@@ -6,9 +6,9 @@ import type { Expected, Seen } from './seen.ts';
 import { named, stated } from './words.ts';
 
 /**
- * Which control plane is away: its API server is silent and the cluster itself says that its node is not Ready, so what
- * only we cannot reach is not away. Beside it every other one must be ready and every other member of etcd healthy:
- * several at once look the same from a network that is cut, and a quorum may be at stake.
+ * Decides which control plane is away: its API server is silent, and the cluster reports its node as not Ready. A host that
+ * only the controller cannot reach is not away. Every other control plane must be ready and every other etcd member healthy.
+ * Several at once look the same as a cut network, and a quorum may be at stake.
  */
 export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
   const { blind, servers, nodes, etcdPods, changing } = seen;
@@ -24,7 +24,7 @@ export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
   const members = hosts.filter(({ controlPlane, etcd, joined }) => controlPlane && etcd && joined);
   if (members.length > 0 && !etcdPods) return unknown;
   const sick = sickMembers(seen, members, etcdPods ?? []);
-  // One that is held or leaves is no control plane that could be counted upon.
+  // A control plane that is held or leaving cannot be counted upon.
   const unsettled = hosts.filter(({ controlPlane, joined }) => controlPlane && !joined);
   const all = [...new Set([...unwell, ...sick, ...unsettled].map(({ ip }) => ip))];
   return all.length > 1
@@ -32,14 +32,14 @@ export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
     : stated(PRESENCE, 'False', 'OneAway', away.ip);
 }
 
-/** How long one control plane has been away, as probes in a row had it; monotonic milliseconds. */
+/** How long one control plane has been away by consecutive probes; monotonic milliseconds. */
 export interface Absence {
   ip: string;
   sinceMs: number;
   atMs: number;
 }
 
-/** Returns the absence after a probe at `atMs`. It begins anew if another host is away, or no probe ran for `maxGapMs`. */
+/** Returns the absence after a probe at `atMs`. Starts over if another host is away, or no probe ran for `maxGapMs`. */
 export function absenceAfter(
   before: Absence | undefined,
   { conditions }: Verdict,

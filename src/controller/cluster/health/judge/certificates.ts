@@ -7,8 +7,9 @@ const WARN_DAYS = 30;
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Serving certificates of the API servers, and the kubeconfig's own; in days, so that no probe changes the message.
- * Undefined where an API server has not shown its certificate yet: what was told before is as true as it was.
+ * Decides `CertificatesValid` for the API servers' serving certificates and the kubeconfig's client certificate. The message
+ * counts in days, so that probes rarely change it. Undefined if an API server has not shown its certificate yet: the former
+ * condition stays.
  */
 export function judgeCertificates(
   { blind, servers, clientCertificateEnds }: Seen,

@@ -26,7 +26,7 @@ const many: DriftSeen = {
   things: ['/etc/a changed', '/etc/b missing', 'unit c not enabled', 'd'],
 };
 const hosts = [host(1), host(2)];
-/** The second has etcd alone. */
+/** The second host has external etcd only. */
 const apart = [host(1), host(2, { hasNode: false, etcd: true }), host(3, { controlPlane: true })];
 
 it.each<[string, ReturnType<typeof node>[] | undefined, Expected[], RegExp]>([

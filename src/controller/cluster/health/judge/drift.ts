@@ -3,12 +3,15 @@ import type { DriftSeen, Expected, NodeSeen, Seen } from './seen.ts';
 import { named, stated } from './words.ts';
 
 const TYPE = 'HostsAsMade';
-/** How many things are named of a host. */
+/** How many differences are listed for a host. */
 const MAX_THINGS = 3;
 const MEND =
   'set the operation to "repairing" (REST: POST …/repair) to put it back; on a host the journal of unit matryoshka-watch names all of it';
 
-/** Whether each host is as we made it, by its own word; that of a host of etcd alone is passed on by control planes. */
+/**
+ * Decides whether each host matches its baseline, by its own report. Control planes pass on the reports of external etcd
+ * hosts.
+ */
 export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): Stated {
   if (blind) return stated(TYPE, 'Unknown', blind.reason, blind.message);
   if (!nodes) return stated(TYPE, 'Unknown', 'NotObserved', 'no API server reports its nodes');
@@ -16,7 +19,7 @@ export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): 
     ...nodes.map(({ name, drift }): [string, DriftSeen | undefined] => [name, drift]),
     ...passedOn(nodes, hosts),
   ]);
-  // One whose node is not there is another condition's.
+  // Another condition covers a host whose node is missing.
   const joined = hosts.filter(({ joined, hasNode, name }) => joined && (!hasNode || told.has(name)));
   const drifted = joined.flatMap((host) => tellOf(host, told.get(host.name)));
   if (drifted.length > 0)
@@ -37,7 +40,7 @@ export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): 
     : stated(TYPE, 'True', 'AsMade', 'every host matches its baseline');
 }
 
-/** The latest word of each host of etcd alone, whoever of the control planes has it. */
+/** Returns the latest report of each external etcd host, from any control plane. */
 function passedOn(nodes: readonly NodeSeen[], hosts: readonly Expected[]): Map<string, DriftSeen> {
   const joined = hosts.filter((host) => host.joined);
   const tellers = new Set(joined.filter((host) => host.controlPlane).map(({ name }) => name));

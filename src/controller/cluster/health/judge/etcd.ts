@@ -2,15 +2,15 @@ import type { Stated } from '#api/conditions.ts';
 import type { Expected, Seen, WritesRefused } from './seen.ts';
 import { isAre, named, stated } from './words.ts';
 
-/** kubeadm leaves etcd its own default quota, 2 GiB; beyond it etcd takes no writes (etcd.io, Space quota). */
+/** kubeadm keeps etcd's default quota, 2 GiB; beyond it etcd accepts no writes (etcd.io, Space quota). */
 const QUOTA_BYTES = 2 * 1024 ** 3;
 const NEARLY_FULL = 0.8;
 const TYPE = 'EtcdHealthy';
 
 /**
- * Members, quorum and the losses still borne. An API server is ready only while etcd answers it, so a ready one proves
- * the quorum whatever is told of members: of those beside control planes by their pods, of those on hosts of their own
- * by the control planes' hosts.
+ * Decides `EtcdHealthy`: members, quorum, and how many further losses are tolerated. An API server is ready only while etcd
+ * answers it, so a ready API server proves the quorum. Stacked members are judged by their pods; external members by the
+ * reports of the control planes' hosts.
  */
 export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
   const { blind, servers, etcdPods, changing } = seen;
@@ -24,7 +24,7 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
   }
   if (seen.writesRefused) return stated(TYPE, 'False', seen.writesRefused, REFUSES[seen.writesRefused]);
   const { told, leader } = toldOfMembers(seen, hosts);
-  // Records follow at an operation's end: meanwhile a member that shows itself nowhere may have been moved.
+  // Host records are updated at an operation's end. Until then a member that shows up nowhere may have been moved.
   const isSeen = ({ name, ip, controlPlane }: Expected) =>
     (!controlPlane && told.has(ip)) || (etcdPods?.some(({ node }) => node === name) ?? false);
   const isMember = (host: Expected) =>
@@ -59,18 +59,18 @@ const REFUSES: Readonly<Record<WritesRefused, string>> = {
 
 interface Sick {
   name: string;
-  /** How it fails, where that is told. */
+  /** How the member fails, if that is reported. */
   how?: string;
 }
 
 interface ToldOfMembers {
-  /** By their addresses, how each fails, or '' where it does not. */
+  /** The failure of each member by its address; '' if it is healthy. */
   told: ReadonlyMap<string, string>;
-  /** Address of the one that leads, where just one says so. */
+  /** Address of the leader, if exactly one member claims to lead. */
   leader: string | undefined;
 }
 
-/** The members that hosts of ready control planes tell of. */
+/** Collects the reports of ready control planes about etcd members. */
 function toldOfMembers({ nodes = [] }: Seen, hosts: readonly Expected[]): ToldOfMembers {
   const tellers = new Set(
     hosts.filter(({ controlPlane, joined }) => controlPlane && joined).map(({ name }) => name),
@@ -94,13 +94,13 @@ function toldOfMembers({ nodes = [] }: Seen, hosts: readonly Expected[]): ToldOf
   };
 }
 
-/** The members that are not healthy, by their pods and nodes. */
+/** Returns the members that are not healthy, by their pods and nodes. */
 export function sickMembers(
   { nodes }: Seen,
   members: readonly Expected[],
   pods: NonNullable<Seen['etcdPods']>,
 ): Expected[] {
-  // A pod stays as its kubelet left it: what a host that is away said last is no news of its member.
+  // A pod object keeps its kubelet's last status, so the pod of a host that is away does not count.
   const isAway = (name: string) => nodes?.some((node) => node.name === name && !node.ready) ?? false;
   const isHealthy = ({ name }: Expected) =>
     !isAway(name) && pods.some(({ node, ready }) => node === name && ready);

@@ -29,7 +29,7 @@ const well: Seen = {
   etcdPods: [1, 2, 3].map((last) => pod(last)),
   clientCertificateEnds: inDays(300),
 };
-/** Members of etcd on hosts 5, 6 and 7, and what a node tells of them. */
+/** Etcd members on hosts 5, 6 and 7, and the report of a node about them. */
 const apart = [1, 2, 4, 5, 6, 7].map((last) => host(last, { etcd: last > 4, hasNode: last <= 4 }));
 const teller = (last: number, healthy: number[], silent: number[] = []): NodeSeen => ({
   ...node(last),
@@ -47,7 +47,7 @@ const noEtcd = [1, 2, 3].map((last) =>
   server(last, { state: 'not-ready', failed: ['etcd', 'etcd-readiness'] }),
 );
 
-/** `status reason: message` of a condition. */
+/** Returns `status reason: message` of a condition. */
 function said(type: string, seen: Partial<Seen>, of = hosts): string {
   const found = judge({ ...well, ...seen }, of, now).conditions.find((one) => one.type === type);
   return `${found?.status} ${found?.reason}: ${found?.message}`;

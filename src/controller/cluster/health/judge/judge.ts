@@ -1,3 +1,4 @@
+/** Decides what a probe means: each file maps the findings of a probe to one condition. No I/O. */
 import type { Stated } from '#api/conditions.ts';
 import type { Verdict } from '../../decide/snapshot.ts';
 import { judgePresence } from './absence.ts';
@@ -7,7 +8,9 @@ import { judgeEtcd } from './etcd.ts';
 import type { Expected, Seen, ServerSeen } from './seen.ts';
 import { isAre, named, stated } from './words.ts';
 
-/** What a probe says of a cluster with these hosts. Messages have no times and no figures that move by themselves. */
+/**
+ * Decides all conditions of a cluster with these hosts. Messages contain no times, and no figures that change by themselves.
+ */
 export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdict {
   const etcd = judgeEtcd(seen, hosts);
   const certificates = judgeCertificates(seen, now);
@@ -26,7 +29,7 @@ export function judge(seen: Seen, hosts: readonly Expected[], now: Date): Verdic
   };
 }
 
-/** True: an API server is ready, which it is not without etcd, and nothing shows that it takes no writes. */
+/** Decides `Ready`. True: an API server is ready, which requires etcd, and nothing shows that etcd refuses writes. */
 function judgeReady({ blind, servers, writesRefused }: Seen, etcd: Stated): Stated {
   if (blind) return stated('Ready', 'Unknown', blind.reason, blind.message);
   if (writesRefused) return stated('Ready', 'False', etcd.reason, etcd.message);
@@ -51,7 +54,7 @@ function judgeControlPlane({ blind, servers }: Seen): Stated {
 const refused = (type: string): Stated =>
   stated(type, 'Unknown', 'CredentialsRefused', "the API servers refuse the kubeconfig's credentials");
 
-/** How each server fails, in the order of their addresses. */
+/** Returns how each server fails, in the order of their addresses. */
 function told(servers: readonly ServerSeen[]): string {
   const texts = servers.map(({ ip, state, failed = [] }) => {
     const checks = failed.length > 0 ? ` (failed: ${failed.join(', ')})` : '';
@@ -73,7 +76,7 @@ function judgeHosts({ blind, nodes }: Seen, hosts: readonly Expected[]): Stated 
   const type = 'HostsReachable';
   if (blind) return stated(type, 'Unknown', blind.reason, blind.message);
   if (!nodes) return stated(type, 'Unknown', 'NotObserved', 'no API server reports its nodes');
-  // A host on its way in or out is the operation's to tell of.
+  // The operation reports a host that joins or leaves.
   const moving = new Set(hosts.filter(({ joined }) => !joined).map(({ name }) => name));
   const away = nodes
     .filter(({ name, ready }) => !ready && !moving.has(name))

@@ -1,7 +1,7 @@
 /** How often a cluster is probed. */
 export interface Pace {
   intervalMs: number;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random(): number;
 }
 
@@ -9,8 +9,8 @@ export interface Pace {
 export const MAX_PAUSE_MS = 300_000;
 
 /**
- * Milliseconds until the next probe, spread by a fifth to both sides so that a fleet is not probed all at once. After
- * two probes in a row to which nobody answered the pauses double.
+ * Returns the milliseconds until the next probe, spread by 20 % to both sides so that a fleet is not probed all at once.
+ * After two consecutive probes without an answer, the pause doubles each time.
  */
 export function pauseMs(silentProbes: number, { intervalMs, random }: Pace): number {
   const base = intervalMs * 2 ** Math.min(Math.max(silentProbes - 1, 0), 20);

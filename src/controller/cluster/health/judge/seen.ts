@@ -1,20 +1,20 @@
-/** What one probe of a cluster saw; what could not be asked is absent. */
+/** The findings of one probe of a cluster; a finding that could not be obtained is absent. */
 export interface Seen {
-  /** Why nothing at all could be asked; without it, a control plane was. */
+  /** Why nothing could be probed; if absent, a control plane was probed. */
   blind?: Blind;
-  /** One for each control plane that the records name. */
+  /** One entry for each control plane on record. */
   servers: readonly ServerSeen[];
-  /** As an API server that is ready tells them. */
+  /** As reported by a ready API server. */
   nodes?: readonly NodeSeen[] | undefined;
-  /** Members of etcd that run as pods, by the same. */
+  /** Etcd members that run as pods, as reported by a ready API server. */
   etcdPods?: readonly EtcdPodSeen[] | undefined;
-  /** Why etcd took no write that was tried; tried only where no kubelet is heard of. */
+  /** Why etcd refused a test write; tried only if no kubelet renews its lease. */
   writesRefused?: WritesRefused | undefined;
-  /** How much etcd keeps on disk; asked seldom. */
+  /** How many bytes etcd keeps on disk; requested rarely. */
   databaseBytes?: number | undefined;
-  /** An operation is under way, which may move members of etcd. */
+  /** Whether an operation is under way, which may move etcd members. */
   changing?: boolean;
-  /** When the kubeconfig's own certificate ends. */
+  /** When the kubeconfig's client certificate expires. */
   clientCertificateEnds?: Date | undefined;
 }
 
@@ -27,58 +27,58 @@ export interface Blind {
 export interface ServerSeen {
   ip: string;
   state: ServerState;
-  /** Checks of /readyz that failed, by their names. */
+  /** Names of the `/readyz` checks that failed. */
   failed?: readonly string[];
-  /** When the certificate that it showed ends. */
+  /** When the server's certificate expires. */
   certificateEnds?: Date | undefined;
 }
 
 export type ServerState =
   | 'ready'
   | 'not-ready'
-  /** No connection, no answer in time, or none of an API server. */
+  /** No connection, no answer in time, or an answer that is not from an API server. */
   | 'silent'
-  /** Its certificate is not of the kubeconfig's authority, or of another address. */
+  /** The kubeconfig's authority did not sign the certificate, or it is for another address. */
   | 'untrusted'
-  /** Its certificate has ended. */
+  /** The certificate has expired. */
   | 'expired'
-  /** It answers, and not to these credentials. */
+  /** The server answers, but refuses these credentials. */
   | 'refusing';
 
 export interface NodeSeen {
   name: string;
-  /** Ready, and its kubelet has been heard of lately. */
+  /** Ready, and the kubelet has renewed its lease recently. */
   ready: boolean;
-  /** The cluster still calls it Ready, and its kubelet is not heard of any more. */
+  /** The node still counts as Ready, but its kubelet no longer renews its lease. */
   silent?: boolean;
-  /** What its host lately told of what was made there; undefined: nothing. */
+  /** The host's recent drift report; undefined if there is none. */
   drift?: DriftSeen | undefined;
-  /** What its host, a control plane, lately passed on of hosts of etcd alone, by their names; undefined: nothing. */
+  /** Recent reports of external etcd hosts that this control plane passed on, by node name; undefined if there are none. */
   driftOfEtcd?: ReadonlyMap<string, DriftSeen> | undefined;
-  /** What its host, a control plane, lately told of members of etcd, on hosts of their own or beside it; undefined: nothing. */
+  /** This control plane's recent report about etcd members, external or stacked; undefined if there is none. */
   etcd?: readonly MemberSeen[] | undefined;
 }
 
-/** Alarms of etcd: its quota is used up; its members differ (etcd.io, Maintenance). */
+/** Alarms of etcd: its quota is used up, or its members differ (etcd.io, Maintenance). */
 export type WritesRefused = 'NoSpace' | 'Corrupt';
 
-/** How a member of etcd answers a control plane. */
+/** How an etcd member answers a control plane. */
 export interface MemberSeen {
   ip: string;
   healthy: boolean;
-  /** How it does not, in words. */
+  /** How the member fails, in words. */
   says: string;
-  /** It says of itself that it leads. */
+  /** Whether the member claims to be the leader. */
   leads?: boolean;
 }
 
-/** How a host differs from what was made on it. */
+/** How a host differs from its baseline. */
 export interface DriftSeen {
-  /** When it told that, by its own clock: of two words of one host the later one holds. */
+  /** The time of the report, by the host's own clock; of two reports of a host the later one counts. */
   atMs: number;
-  /** How many things differ. */
+  /** How many differences there are. */
   count: number;
-  /** Some of them, in words. */
+  /** Some of the differences, in words. */
   things: readonly string[];
 }
 
@@ -87,16 +87,16 @@ export interface EtcdPodSeen {
   ready: boolean;
 }
 
-/** A host as far as health is concerned. */
+/** A host as the health checks need it. */
 export interface Expected {
   ip: string;
-  /** Its node name. */
+  /** The node name. */
   name: string;
   controlPlane: boolean;
   etcd: boolean;
-  /** It runs a kubelet; one that has etcd alone does not. */
+  /** Whether the host runs a kubelet; an external etcd host does not. */
   hasNode: boolean;
-  /** It has joined; one that is only held, or that leaves, is the operation's to tell of. */
+  /** Whether the host has joined. The operation reports a host that is only held, or that leaves. */
   joined: boolean;
   leaving: boolean;
 }

@@ -9,7 +9,7 @@ const of = (status: 'True' | 'False' | 'Unknown', message = '', ready = 1): Verd
 });
 const nothing: Verdict = { conditions: [] };
 
-/** What is told after each probe, in short. */
+/** Returns what is reported after each probe, in short. */
 function told(probes: readonly Verdict[], before = nothing): string[] {
   let [present, last]: [Verdict, Verdict | undefined] = [before, undefined];
   return probes.map((probe) => {

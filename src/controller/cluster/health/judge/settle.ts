@@ -3,9 +3,10 @@ import { canonicalJson } from '#base/canonical.ts';
 import type { Verdict } from '../../decide/snapshot.ts';
 
 /**
- * Returns what to report after a probe. Good news is reported at once; bad and unknown when two probes in a row had it;
- * another wording when two in a row had the very same. A host checks its own drift twice before it reports, so drift is
- * reported at once. `told` is the report before, `last` is what the probe before this one saw.
+ * Returns what to report after a probe. A good finding is reported at once; a bad or unknown one after two consecutive
+ * probes. Another message is reported after two consecutive probes with the very same one. A host checks its own drift twice
+ * before it reports, so drift is reported at once. `told` is the report before, `last` is the finding of the probe before
+ * this one.
  */
 export function settle(told: Verdict, last: Verdict | undefined, now: Verdict): Verdict {
   const conditions = new Map(told.conditions.map((one) => [one.type, one]));
@@ -13,7 +14,7 @@ export function settle(told: Verdict, last: Verdict | undefined, now: Verdict): 
   for (const next of now.conditions) {
     const counts = isFact(conditions.get(next.type), find(last, next.type), next);
     if (counts) conditions.set(next.type, next);
-    // The figures go with the condition that is about them.
+    // The node counts change together with their condition.
     if (counts && next.type === 'HostsReachable') nodes = now.nodes;
   }
   return { conditions: [...conditions.values()], ...(nodes ? { nodes } : {}) };

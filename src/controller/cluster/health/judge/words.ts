@@ -1,9 +1,11 @@
 import type { Stated } from '#api/conditions.ts';
 
-/** How many are named where something holds for many. */
+/** How many names a message lists. */
 const MAX_NAMED = 10;
 
-/** Sorted, the first ten and how many more: the same for the same facts, in whatever order they came. */
+/**
+ * Joins names for a message: sorted, the first ten, and how many more. The order of the findings does not change the text.
+ */
 export function named(names: readonly string[], between = ', '): string {
   const sorted = [...names].sort();
   const more = sorted.length - MAX_NAMED;
