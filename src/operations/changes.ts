@@ -13,16 +13,16 @@ export type ChangeKind =
   | 'control planes removed'
   | 'etcd members added'
   | 'etcd members removed'
-  /** A control plane that stays gets a member of etcd beside it, or loses it. */
+  /** An etcd member beside a control plane that stays is added or removed. */
   | 'etcd moved'
   | 'labels'
   | 'other';
 
 export interface Change {
   kind: ChangeKind;
-  /** Path of what changed. */
+  /** Path of the changed field. */
   field: string;
-  /** The host that it is about. */
+  /** The host of the change, if it concerns one. */
   ip?: string;
 }
 
@@ -40,8 +40,8 @@ const LIST_OF: Readonly<Record<Duty, ListName>> = {
 const CALLED = { 'control-plane': 'control planes', etcd: 'etcd members', worker: 'workers' } as const;
 
 /**
- * A host that came, went, or has other duties. `goesBack`: hosts of etcd alone that go leave it to members beside the control
- * planes, which API servers must be led to before.
+ * Returns the change of a host that was added, was removed, or has other duties. `goesBack`: etcd moves from external hosts
+ * back to the control planes, so API servers must be pointed at those members before the external hosts leave.
  */
 function dutyChanges(
   ip: string,
@@ -53,7 +53,7 @@ function dutyChanges(
   const [first] = differing;
   if (!first) return [];
   const field = `spec.cluster.${LIST_OF[first]}`;
-  // Of the duties of a host that comes or goes the first one says what it is: etcd goes with its control plane.
+  // The first duty of an added or removed host decides: a stacked etcd member goes with its control plane.
   if (before.length === 0) return [{ kind: `${CALLED[first]} added`, field, ip }];
   if (after.length === 0)
     return [{ kind: goesBack && first === 'etcd' ? 'etcd moved' : `${CALLED[first]} removed`, field, ip }];
@@ -68,7 +68,7 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
   const fields = [...new Set([...Object.keys(old), ...Object.keys(next)])].filter(
     (field) => !LISTS.some((list) => list === field),
   );
-  // An absent field means "as it is", so only what is said can differ.
+  // An absent field means "unchanged", so only fields that are present can differ.
   const changes: Change[] = fields
     .filter((field) => next[field] !== undefined && canonicalJson(old[field]) !== canonicalJson(next[field]))
     .map((field) => ({ kind: 'other', field: `spec.cluster.${field}` }));
@@ -92,7 +92,7 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
   return changes;
 }
 
-/** A change as people read it: the field, and the host if it is about one. */
+/** Returns a change for messages: the field, and the host if it concerns one. */
 export const textOfChange = ({ field, ip }: Change): string =>
   ip === undefined || field.includes(ip) ? field : `${field} (${ip})`;
 
@@ -101,7 +101,7 @@ const notCreatedYet: Problem = {
   reason: 'the cluster was not created yet; ask for "creating" first',
 };
 
-/** Refuses what an operation does not change; `but` says of a host with such a change what is wrong here. */
+/** Refuses changes that an operation does not carry out; `but` gives the reason by kind of change. */
 export function onlyChanges(
   kinds: readonly ChangeKind[],
   { applied, spec }: { applied: Spec | undefined; spec: Spec },

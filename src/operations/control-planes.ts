@@ -3,17 +3,17 @@ import { hasEtcd, isEtcdOnly, isMaster, type Member, membersOf } from '#api/memb
 import { remembered } from '#base/remembered.ts';
 import { type PlannedHost, stays } from '#protocol/run-spec.ts';
 import { DRAIN_NODES } from './drain.ts';
-import { etcdChangesApart } from './etcd.ts';
+import { externalEtcdChanges } from './etcd.ts';
 import type { Situation, StepPlan } from './plan-for.ts';
 
-/** What operations share that add or remove control planes. */
+/** Steps and rules that operations share which add or remove control planes. */
 
-/** A control plane that is there and stays: the one that everything is asked of is among them. */
+/** Whether the host is a control plane that stays; one of these answers all questions of the run. */
 export const masterStays = (host: PlannedHost): boolean => isMaster(host.member) && stays(host);
 
 /**
- * Whether hosts must be led to other API servers than before: control planes come or go, and nothing outside stands
- * before them.
+ * Whether hosts need other API server endpoints: control planes are added or removed, and no external load balancer is in
+ * front of them.
  */
 const leadsAnew = remembered(({ spec, hosts }: Situation): boolean => {
   if (spec.cluster.externalLoadBalancer !== undefined) return false;
@@ -22,7 +22,7 @@ const leadsAnew = remembered(({ spec, hosts }: Situation): boolean => {
   return present.length !== wanted.size || present.some((record) => !wanted.has(record.spec.ip));
 });
 
-/** The action for a host that is part of the cluster and stays. One that the last run did not get to is led again. */
+/** Returns the action for a joined host that stays. A host that the last run missed gets its endpoints again. */
 export const ofOneThatStays = (
   member: Member,
   record: HostRecord,
@@ -30,20 +30,20 @@ export const ofOneThatStays = (
 ): PlannedHost['action'] | undefined => {
   const isLed = !isEtcdOnly(member);
   if (isLed && (leadsAnew(situation) || record.status?.lastRun?.ok === false)) return 'change';
-  // An API server that is not led with the others would ask members that are gone.
-  if (isMaster(member) && etcdChangesApart(situation)) return 'change';
-  // Where etcd has hosts of its own, control planes that come are told of them, and those that stay are led there.
+  // An API server that is not pointed at the new members would use members that are gone.
+  if (isMaster(member) && externalEtcdChanges(situation)) return 'change';
+  // With external etcd, joining control planes need to know the members, and staying ones are pointed at them.
   return isMaster(member) || hasEtcd(member) ? 'stay' : undefined;
 };
 
 /**
- * A host that only gets other endpoints may be away: it is named, and gets them by the next operation. A member of etcd must
- * answer where control planes change, and an API server where the members change that it asks.
+ * Whether a host may be away while it only gets new endpoints: it is reported and updated by the next operation. An etcd
+ * member must answer when control planes change, and an API server must answer when its etcd members change.
  */
 export const mayMissEndpoints = (member: Member, situation: Situation): boolean =>
-  !hasEtcd(member) && (!isMaster(member) || !etcdChangesApart(situation));
+  !hasEtcd(member) && (!isMaster(member) || !externalEtcdChanges(situation));
 
-/** Before control planes come, and before they go: so no host asks one that is not there. */
+/** Runs before control planes join and before they leave, so that no host uses one that is not there. */
 export const leadHosts: StepPlan = {
   name: 'Point hosts at the API servers',
   works: ({ action }) => action === 'change',
@@ -52,7 +52,7 @@ export const leadHosts: StepPlan = {
   cut: 'between',
 };
 
-/** A node whose host was reset cannot come back; the list of those that must not would grow for ever. */
+/** The node of a reset host cannot come back; without this step the list of denied nodes would grow forever. */
 export const forgetNodes: StepPlan = {
   name: 'Forget removed nodes',
   works: masterStays,
@@ -60,7 +60,7 @@ export const forgetNodes: StepPlan = {
   cut: 'between',
 };
 
-/** Where anything holds a pod, every node is as it was; a node that was being emptied when it was cut off stays cordoned. */
+/** If a pod blocks the drain, every node stays as it was; only an interrupted drain leaves its node cordoned. */
 export const drainNodes: StepPlan = {
   name: DRAIN_NODES,
   takesOut: 'cut off',

@@ -2,18 +2,18 @@ import { stateOf } from '#api/host-record.ts';
 import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins, type PlannedHost } from '#protocol/run-spec.ts';
-import { isApart, issueCertificates } from './etcd.ts';
+import { isExternalEtcd, issueCertificates } from './etcd.ts';
 import { APPLY_MANIFESTS, manifestsOf } from './manifests.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan-for.ts';
 
 const masterJoins = (host: PlannedHost): boolean => joins(host) && isMaster(host.member);
-/** A member of etcd that the first control plane waits for, on another host. */
-const startsApart = (host: PlannedHost): boolean => joins(host) && isApart(host);
+/** Whether the host is a joining external etcd member, which the first control plane waits for. */
+const startsExternalEtcd = (host: PlannedHost): boolean => joins(host) && isExternalEtcd(host);
 
 /**
- * Members of an etcd that a former try made are reset together, and with every API server that asks them, or not at all:
- * some alone would take its quorum.
+ * Refuses to reset only some members of an earlier try's etcd. They are reset all together, with every API server that uses
+ * them, or not at all: resetting some would cost etcd its quorum.
  */
 function leavesEtcd({ spec, hosts }: Situation): Problem[] {
   const wanted = membersOf(spec.cluster);
@@ -30,7 +30,7 @@ function leavesEtcd({ spec, hosts }: Situation): Problem[] {
   });
 }
 
-/** Makes the cluster of `spec` out of hosts; hosts that a former, failed try took and the spec dropped are reset. */
+/** Creates the cluster of `spec`. Resets hosts that an earlier, failed try took and that the spec no longer names. */
 export const create: Operation = {
   ...named('create'),
   summary: 'Make a cluster',
@@ -44,11 +44,11 @@ export const create: Operation = {
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       resetHosts,
       { name: 'Prepare hosts, start the control plane', works: joins, pace: 'all', cut: 'between' },
-      { ...issueCertificates, works: (host, all) => masterJoins(host) && all.some(startsApart) },
-      { name: 'Start etcd', works: startsApart, pace: 'all', cut: 'between' },
+      { ...issueCertificates, works: (host, all) => masterJoins(host) && all.some(startsExternalEtcd) },
+      { name: 'Start etcd', works: startsExternalEtcd, pace: 'all', cut: 'between' },
       {
         name: 'Start the control plane',
-        works: (host, all) => masterJoins(host) && all.some(startsApart),
+        works: (host, all) => masterJoins(host) && all.some(startsExternalEtcd),
         pace: 'one',
         cut: 'between',
       },

@@ -3,14 +3,14 @@ import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Step } from '#protocol/run-spec.ts';
 
-/** How nodes that leave are drained (`spec.cluster.drain`): the step, and what people should know before it. */
+/** The drain of nodes that leave (`spec.cluster.drain`): its step, and warnings about it. */
 
 export const DRAIN_NODES = 'Drain and remove nodes';
 
 const FIELD = 'spec.cluster.drain';
 type Settings = Pick<Spec, 'cluster'>;
 
-/** The field in a request that takes hosts out. */
+/** The field of a request that removes hosts. */
 export const drainField = drainSchema.optional().meta({
   description: 'How their nodes are drained; left out: as the cluster has it, or as kubectl does it.',
 });
@@ -18,7 +18,7 @@ export const drainField = drainSchema.optional().meta({
 export const drains = (steps: readonly Pick<Step, 'name'>[]): boolean =>
   steps.some(({ name }) => name === DRAIN_NODES);
 
-/** A drain that is awaited for longer than its operation may take would always be cut off. */
+/** Refuses a drain timeout longer than the operation's: the operation would always interrupt the drain. */
 export function drainProblems({ cluster: { drain, timeout_mins } }: Settings): Problem[] {
   const seconds = drain?.timeoutSeconds ?? 0;
   const minutes = Number(timeout_mins ?? DEFAULTS.timeoutMinutes);
@@ -27,7 +27,7 @@ export function drainProblems({ cluster: { drain, timeout_mins } }: Settings): P
   return [{ field: `${FIELD}.timeoutSeconds`, value: seconds, reason }];
 }
 
-/** What somebody who agrees to a plan should know: which data may be lost with the nodes that leave. */
+/** Returns warnings for the approval of a plan: data that may be lost with the leaving nodes. */
 export function drainWarnings({ cluster: { drain } }: Settings, steps: readonly Step[]): Problem[] {
   if (!drains(steps)) return [];
   const told: Problem[] = [];

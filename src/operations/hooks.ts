@@ -6,25 +6,25 @@ import type { OperationName } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Offer } from './resolve.ts';
 
-/** A user's own playbooks (`spec.hooks`): which an operation runs, and when. */
+/** A user's own playbooks (`spec.hooks`): which ones an operation runs, and when. */
 
 const FIELD = 'spec.hooks';
 
-/** One hook of a plan. */
+/** A hook of a plan. */
 export const plannedHookSchema = pinnedFileSchema.extend({
   time: z.enum(HOOK_TIMES),
-  /** Its place below spec.hooks: `preCreate[0]`. */
+  /** The place of the hook below `spec.hooks`: `preCreate[0]`. */
   name: z.string(),
 });
 export type PlannedHook = z.infer<typeof plannedHookSchema>;
 
-/** The place of a hook in the spec. */
+/** Returns the place of a hook in the spec. */
 export const hookField = ({ name }: Pick<PlannedHook, 'name'>): string => `${FIELD}.${name}`;
 
-/** The step that a hook is, as status and plans say it. */
+/** Returns the step name of a hook for status and plans. */
 export const hookStep = ({ name }: Pick<PlannedHook, 'name'>): string => `Hook ${name}`;
 
-/** The hooks of an operation in their order: first those before its run. */
+/** Returns the hooks of an operation in their order: first those before its run. */
 export const hooksOf = (operation: OperationName, { hooks }: Pick<Spec, 'hooks'>): PlannedHook[] =>
   HOOK_TIMES.flatMap((time) => {
     const key = hookKey(time, operation);
@@ -34,7 +34,7 @@ export const hooksOf = (operation: OperationName, { hooks }: Pick<Spec, 'hooks'>
 const hasHooks = ({ hooks }: Pick<Spec, 'hooks'>): boolean =>
   Object.values(hooks ?? {}).some((list) => (list ?? []).length > 0);
 
-/** A spec with hooks is refused where the installation runs none. */
+/** Refuses a spec with hooks if the installation does not run any. */
 export const hookProblems = (spec: Spec, { hooks }: Offer): Problem[] =>
   hasHooks(spec) && hooks !== true
     ? [
@@ -46,7 +46,7 @@ export const hookProblems = (spec: Spec, { hooks }: Offer): Problem[] =>
       ]
     : [];
 
-/** What somebody who agrees to a plan should know of its hooks. */
+/** Returns warnings about hooks for the approval of a plan. */
 export const hookWarnings = (hooks: readonly PlannedHook[]): Problem[] =>
   hooks.map((hook) => ({
     field: hookField(hook),

@@ -2,7 +2,7 @@ import type { HostResult } from '#protocol/event.ts';
 import type { HostReport, Report } from '#protocol/report.ts';
 import type { Action, PlannedHost } from '#protocol/run-spec.ts';
 
-/** What a host has gone through at the end, by its action; one that stays is only asked or worked through. */
+/** The result that a host must have at the end, by its action; a host that stays has none. */
 export const AIMS: Readonly<Record<Action, HostResult | undefined>> = {
   join: 'joined',
   change: 'changed',
@@ -10,7 +10,7 @@ export const AIMS: Readonly<Record<Action, HostResult | undefined>> = {
   stay: undefined,
 };
 
-/** How many hosts a sentence names. */
+/** Most hosts that a sentence lists. */
 const NAMED = 20;
 
 function textOf(action: Action, host: HostReport | undefined): string | undefined {
@@ -21,7 +21,7 @@ function textOf(action: Action, host: HostReport | undefined): string | undefine
   return `${did.length === 0 ? 'nothing done' : did.join(', ')}, not ${aim}`;
 }
 
-/** What was done on each host of a plan and what was not, hosts of which the same is true together. */
+/** Returns what was and was not done on each host of a plan; hosts with the same result are listed together. */
 export function hostResultsText(hosts: readonly PlannedHost[], report: Report): string {
   const said = new Map(report.hosts.map((host) => [host.ip, host]));
   const groups = new Map<string, string[]>();

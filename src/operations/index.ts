@@ -1,3 +1,5 @@
+/** The operations on clusters: one descriptor for each, plans, and validation of specs. No I/O. */
+
 import type { OperationName } from '#api/words.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
@@ -21,6 +23,6 @@ export const operations: readonly Operation[] = [
   remove,
 ];
 
-/** The operation of that name; undefined when it is not offered. */
+/** Returns the operation of that name; undefined if it is not offered. */
 export const findOperation = (name: OperationName | undefined): Operation | undefined =>
   operations.find((operation) => operation.name === name);

@@ -3,7 +3,7 @@ import { type ChangeKind, changesBetween, textOfChange } from './changes.ts';
 import { operations } from './index.ts';
 import type { Operation } from './operation.ts';
 
-/** The operation that an edit without a word asks for (docs/reference/requests.md). */
+/** The operation that an edit without an operation annotation implies (docs/reference/requests.md). */
 export type Inference =
   | { kind: 'nothing' }
   | { kind: 'operation'; operation: Operation }
@@ -22,14 +22,17 @@ const DOES: Readonly<Record<ChangeKind, string>> = {
   other: 'changes other fields',
 };
 
-/** Fields that a later version is to change. */
+/** Fields that a later version will be able to change. */
 const NOT_YET: ReadonlySet<string> = new Set([
   'spec.cluster.kubeadm',
   'spec.addons.network',
   'spec.addons.manifests',
 ]);
 
-/** The operation that carries out all that was edited; one that waits for its word is told, not started, unless the policy orders it. */
+/**
+ * Returns the operation that carries out all edits. One that waits for its operation annotation is only reported, unless
+ * `spec.policy.inferDestructive` is set.
+ */
 export function infer(applied: Spec, wanted: Spec): Inference {
   const changes = changesBetween(applied, wanted);
   if (changes.length === 0) return { kind: 'nothing' };

@@ -13,7 +13,7 @@ const cluster = (name: string, ips: readonly string[], timeout?: string): Kubern
     cluster: { masterList: ips.map((ip) => ({ ip })), ...(timeout ? { timeout_mins: timeout } : {}) },
   },
 });
-/** The fields and reasons of a write, where a namespace has these other clusters. */
+/** Returns the fields and reasons of a write in a namespace with these other clusters. */
 async function reasons(
   next: KubernetesCluster,
   { old, others = [], text = LIMITS, namespace = 'team' }: Given = {},

@@ -18,9 +18,9 @@ const networkSchema = z
   .refine((text) => parseCidr(text) !== undefined, { error: 'is not a CIDR; write it like 10.0.0.0/16' });
 const countSchema = z.number().int().min(0).max(1_000_000);
 const limitSchema = z.strictObject({
-  /** Clusters of a namespace. */
+  /** Most clusters of a namespace. */
   clusters: countSchema.optional(),
-  /** Addresses that the clusters of a namespace name together, spares among them. */
+  /** Most addresses that the clusters of a namespace name together, including spares. */
   hosts: countSchema.optional(),
   /** The networks in which these addresses must be. */
   networks: z.array(networkSchema).max(1000).optional(),
@@ -31,16 +31,16 @@ const limitsSchema = z.strictObject({
   namespaces: z.record(z.string().regex(DNS_LABEL, { error: 'is not a namespace' }), limitSchema).default({}),
 });
 
-/** What the clusters of one namespace may have; an absent field is no limit. */
+/** The limits of one namespace's clusters; an absent field is no limit. */
 type Limit = z.infer<typeof limitSchema>;
 export type Limits = z.infer<typeof limitsSchema>;
-/** The limits of the site, or why they cannot be known. */
+/** The limits of the site, or the reason why they are unknown. */
 export type LimitsRead = { limits: Limits } | { problem: string };
 
 const WHERE = `key ${LIMITS_KEY} of ConfigMap ${LIMITS_CONFIG_MAP}`;
 
 /**
- * Returns the limits of a ConfigMap without the key: none, unless it has another key. That one is probably a misspelt one,
+ * Returns the limits of a ConfigMap without the key: none, unless it has another key. The other key is probably misspelled,
  * and a site that sets limits must not run without them.
  */
 export function limitsWithout(others: readonly string[]): LimitsRead {
@@ -64,7 +64,7 @@ export function parseLimits(text: string | undefined): LimitsRead {
   return { problem: `${WHERE}: ${issue?.path.join('.') || 'it'}: ${issue?.message}` };
 }
 
-/** A write of a cluster, as limits look at it. */
+/** A write of a cluster, with the facts that limits apply to. */
 export interface LimitedWrite {
   /** Undefined if the object is being created. */
   old: Pick<KubernetesCluster, 'spec'> | undefined;
@@ -73,7 +73,7 @@ export interface LimitedWrite {
   name: string;
 }
 
-/** Where an address stands in a spec, by its canonical text. */
+/** Returns the field of each address in a spec, by canonical address. */
 function addressesOf({ cluster, policy }: Spec): Map<string, string> {
   const places = new Map<string, string>();
   const lists = [
@@ -91,7 +91,7 @@ function addressesOf({ cluster, policy }: Spec): Map<string, string> {
 const timeoutOf = ({ cluster }: Spec): number => Number(cluster.timeout_mins ?? 0);
 
 /**
- * Returns the problems of a write that goes beyond the limits of its namespace. Only what a write adds is judged, so that a
+ * Returns the problems of a write that exceeds the limits of its namespace. Only what a write adds is judged, so that a
  * cluster from before a limit can be edited, repaired and deleted. `clustersIn` lists the clusters of a namespace.
  */
 export async function limitProblems(
@@ -129,7 +129,7 @@ function networkProblems(
   return added
     .filter(([address]) => {
       if (!ipaddr.isValid(address)) return false;
-      // An IPv4 address that is written as an IPv6 one is that IPv4 address.
+      // An IPv4 address in IPv6 notation counts as that IPv4 address.
       const parsed = ipaddr.process(address);
       return !allowed.some((network) => contains(network, parsed));
     })

@@ -3,9 +3,9 @@ import type { PinnedFile } from '#api/pinned-file.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Step } from '#protocol/run-spec.ts';
 
-/** A user's own manifests (`spec.addons.manifests`), which a creation applies, and no other operation. */
+/** A user's own manifests (`spec.addons.manifests`). Only a creation applies them. */
 
-/** The step that applies them; a plan without it applies none. */
+/** The step that applies manifests; a plan without it applies none. */
 export const APPLY_MANIFESTS = 'Apply manifests';
 
 const FIELD = 'spec.addons.manifests';
@@ -13,14 +13,14 @@ const FIELD = 'spec.addons.manifests';
 export const manifestsOf = ({ addons }: Pick<Spec, 'addons'>): readonly PinnedFile[] =>
   addons?.manifests ?? [];
 
-/** Whether a plan applies them. */
+/** Whether a plan applies manifests. */
 export const appliesManifests = (steps: readonly Pick<Step, 'name'>[]): boolean =>
   steps.some(({ name }) => name === APPLY_MANIFESTS);
 
-/** The place of a file in the spec. */
+/** Returns the place of a file in the spec. */
 export const manifestField = (index: number): string => `${FIELD}[${index}]`;
 
-/** Problems of the list itself; what its files hold is known where they are read. */
+/** Returns the problems of the list itself; the files are validated when they are read. */
 export function manifestProblems(spec: Spec): Problem[] {
   const first = new Map<string, number>();
   return manifestsOf(spec).flatMap(({ configMap, key }, index): Problem[] => {
@@ -33,7 +33,7 @@ export function manifestProblems(spec: Spec): Problem[] {
   });
 }
 
-/** What somebody who agrees to a plan should know of the files that it applies. */
+/** Returns warnings for the approval of a plan that applies files. */
 export const manifestWarnings = (spec: Spec, steps: readonly Step[]): Problem[] =>
   appliesManifests(steps)
     ? [
@@ -44,7 +44,7 @@ export const manifestWarnings = (spec: Spec, steps: readonly Step[]): Problem[] 
       ]
     : [];
 
-/** So long that a plan's other warnings have their place. */
+/** Leaves space for the other warnings of a plan. */
 const MAX_NAMES = 600;
 
 function namesOf(spec: Spec): string {

@@ -2,17 +2,17 @@ import { canonicalIp, type HostEntry, LISTS, type ListName } from '#api/host.ts'
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 
-/** A list in which each host stands once. */
+/** A host list without duplicates. */
 export interface Merged {
   hosts: HostEntry[];
-  /** Where each of them stood first in the list that was given. */
+  /** The first index of each host in the given list. */
   places: number[];
   problems: Problem[];
 }
 
 const FIELDS = ['role', 'name', 'port', 'user', 'labels', 'taints', 'reclaim'] as const;
 
-/** Merges entries of one host: what one leaves out the other may say; where both speak they must agree. */
+/** Merges the entries of one host. Fields that both entries have must be equal. */
 export function mergeHosts(list: ListName, given: readonly HostEntry[]): Merged {
   const merged: Merged = { hosts: [], places: [], problems: [] };
   const at = new Map<string, number>();
@@ -43,17 +43,17 @@ export function mergeHosts(list: ListName, given: readonly HostEntry[]): Merged 
   return merged;
 }
 
-/** The entry without fields that are undefined, so that it can be laid over another. */
+/** Returns the entry without undefined fields, so that it can be spread over another. */
 function withoutAbsent(entry: HostEntry): HostEntry {
   const { ip, ...rest } = entry;
   return { ip, ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) };
 }
 
-/** All lists of a body, merged, and a way to name a place in them as the client did. */
+/** Merges all lists of a body, and returns a function that restores the client's indexes in problems. */
 export function mergeLists(body: Partial<Record<ListName, HostEntry[] | undefined>>): {
   lists: Partial<Record<ListName, HostEntry[]>>;
   problems: Problem[];
-  /** The problem with the index that the host had in the body. */
+  /** Returns the problem with the index that the host had in the body. */
   placed(problem: Problem): Problem;
 } {
   const merged = new Map<string, Merged>();
@@ -74,7 +74,7 @@ export function mergeLists(body: Partial<Record<ListName, HostEntry[] | undefine
   };
 }
 
-/** A host list where what a known host's entry leaves out stays as it is. */
+/** Returns the given list; fields that an entry of a known host leaves out stay unchanged. */
 export function laidOver(
   present: readonly HostEntry[] | undefined,
   given: readonly HostEntry[],

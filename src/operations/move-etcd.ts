@@ -7,7 +7,7 @@ import { masterStays } from './control-planes.ts';
 import {
   addMembers,
   checkEtcd,
-  isApart,
+  isExternalEtcd,
   isHalfMoved,
   issueCertificates,
   leadToEtcd,
@@ -28,7 +28,7 @@ function moves(situation: Situation): Problem[] {
   return [{ field: 'spec.cluster.etcdList', reason }];
 }
 
-/** Of hosts with a node those must be part of the cluster that the spec names: no other is joined here. */
+/** Refuses hosts with a node that are not part of the cluster yet: this operation joins external etcd hosts only. */
 function notYetThere({ applied, spec, hosts }: Situation): Problem[] {
   if (!applied) return [];
   const states = new Map(hosts.map((record) => [record.spec.ip, stateOf(record)]));
@@ -41,7 +41,7 @@ function notYetThere({ applied, spec, hosts }: Situation): Problem[] {
   });
 }
 
-/** Moves etcd from the control planes to hosts of its own, or back: members come, API servers follow, others go. */
+/** Moves etcd from the control planes to external hosts, or back: members join, API servers follow, old members leave. */
 export const moveEtcd = {
   ...named('move-etcd'),
   summary: 'Move etcd between the control planes and other hosts',
@@ -78,9 +78,9 @@ export const moveEtcd = {
       issueCertificates,
       {
         ...addMembers,
-        // Where it goes back, control planes have members from here on that only those who leave know of.
+        // When etcd moves back, the control planes get members here that only the leaving members know.
         takesOut: 'begun',
-        works: (host) => (joins(host) && isApart(host)) || (stays(host) && hasEtcd(host.member)),
+        works: (host) => (joins(host) && isExternalEtcd(host)) || (stays(host) && hasEtcd(host.member)),
       },
       { ...leadToEtcd, works: masterStays },
       { ...removeMembers, works: (host) => !leaves(host) },

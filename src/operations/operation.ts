@@ -7,38 +7,38 @@ import type { Planning, Situation, StepPlan } from './plan-for.ts';
 import type { EditRequest } from './request.ts';
 
 /**
- * Everything in which operations differ; what they share is the controller's table. Controller, REST, webhook and
- * documents take what they need of an operation from here.
+ * Everything in which operations differ; the controller's table has what they share. Controller, REST, webhook and documents
+ * read it from here.
  */
 export interface Operation {
   name: OperationName;
   words: Words;
-  /** One line for people. */
+  /** A one-line description for users. */
   summary: string;
-  /** What `status.phase` says while it runs. */
+  /** `status.phase` while the operation runs. */
   phase: Phase;
-  /** What `status.phase` says when it has succeeded. */
+  /** `status.phase` after the operation has succeeded. */
   ends: Phase;
-  /** First part of its Jobs' names, and of its record's: `kube-<prefix>-<id>`. */
+  /** First part of the Jobs' names, and of the record's name: `kube-<prefix>-<id>`. */
   prefix: string;
   playbook: string;
-  /** Its request over REST; absent: by the route of the cluster itself. */
+  /** The request over REST; if absent, the route of the cluster itself is used. */
   request?: EditRequest;
-  /** The route that takes the report is `…/<callback>/callback`. */
+  /** The report is sent to the route `…/<callback>/callback`. */
   callback: string;
   /** Changes that it can make to an existing cluster; an edit of only these implies it. */
   mayChange: readonly ChangeKind[];
-  /** The effect of an edit without a word: the operation starts, or waits for its word. */
+  /** The effect of an edit without an operation annotation: the operation starts, or waits for the annotation. */
   declared: 'starts' | 'waits';
   precheck: RunSpec['precheck'];
   /** Results that a success must leave behind. */
   brings: readonly Brings[];
   planning: Planning;
-  /** Whether spec and situation are judged at all; what must always be possible is not. */
+  /** Whether spec and situation are validated at all. Operations that must always be possible are not. */
   checks: boolean;
-  /** Reasons against it; empty when it may start. */
+  /** Returns the reasons against the operation; empty if it may start. */
   check(situation: Situation): Problem[];
-  /** The spec of the cluster afterwards. */
+  /** Returns the spec of the cluster after the operation. */
   target(situation: Situation): Spec;
 }
 
@@ -56,7 +56,7 @@ type Derived = Pick<
   | 'target'
 >;
 
-/** Fields that follow from the name, or are the same for most operations. */
+/** Returns the fields that follow from the name, or are the same for most operations. */
 export const named = (name: OperationName): Derived => ({
   name,
   words: WORDS[name],
@@ -70,7 +70,7 @@ export const named = (name: OperationName): Derived => ({
   target: ({ spec }) => spec,
 });
 
-/** Whatever leaves is cleaned at the end of every operation that takes hosts out. */
+/** The last step of every operation that removes hosts: it cleans them. */
 export const resetHosts: StepPlan = {
   name: 'Reset hosts',
   takesOut: 'begun',

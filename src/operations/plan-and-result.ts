@@ -2,9 +2,9 @@ import type { Report } from '#protocol/report.ts';
 import type { PlannedHost, Step } from '#protocol/run-spec.ts';
 import { AIMS } from './host-results.ts';
 
-/** What was planned and what was done, side by side. */
+/** Compares what was planned with what was done. */
 
-/** Beyond this many hosts a record has their numbers: it is for people, and a ConfigMap takes 1 MiB. */
+/** With more hosts the record has only counts: it is for users, and a ConfigMap holds at most 1 MiB. */
 const MAX_HOSTS = 200;
 const MAX_LINES = 200;
 
@@ -19,7 +19,7 @@ function countsOf(words: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/** A plan as a record has it: hosts with their actions, steps with their hosts. */
+/** Returns a plan for the record: hosts with their actions, steps with their hosts. */
 export const planOnRecord = ({ hosts, steps }: Planned): unknown =>
   hosts.length <= MAX_HOSTS
     ? {
@@ -31,7 +31,7 @@ export const planOnRecord = ({ hosts, steps }: Planned): unknown =>
         steps: steps.map(({ name, hosts: at }) => ({ name, hosts: at.length })),
       };
 
-/** What a run reported, as a record has it: what it did on each host, steps that did something on one. */
+/** Returns a report for the record: the results of each host, and the steps that changed a host. */
 export const resultOnRecord = ({ hosts, steps }: Report): unknown => ({
   hosts:
     hosts.length <= MAX_HOSTS
@@ -47,22 +47,22 @@ function differenceOfHost(
   const aim = AIMS[action];
   const did = result?.did ?? [];
   if (aim !== undefined && !result?.ok) return [`${ip}: planned to be ${aim}, and was not`];
-  // What is taken out of the cluster is reset; what stays or changes neither joins nor leaves.
+  // A host that is removed is reset; a host that stays or changes neither joins nor leaves.
   const others = Object.values(AIMS).filter((one) => one !== undefined && one !== aim);
-  // A host that joins may carry remains, which are reset first.
+  // A joining host may carry remains, which are reset first.
   const allowed = action === 'join' ? ['reset'] : [];
   return did
     .filter((one) => others.includes(one) && !allowed.includes(one))
     .map((one) => `${ip}: was ${one}, which was not planned`);
 }
 
-/** A step may pass over a host that needs nothing any more: one that left before, or that is not ours. */
+/** Whether the steps had nothing to do on the host: it left before, or another cluster owns it. */
 const neededNothing = (result: Report['hosts'][number] | undefined): boolean =>
   result?.ok === true && result.did.length === 0;
 
 /**
- * What was planned and not done, and what was done and not planned, a sentence each; empty if the run did what was planned.
- * Hosts without a result were not worked on. Steps are compared where the run tells them.
+ * Returns the differences of plan and result, one sentence each; empty if the run did what was planned. Hosts without a
+ * result were not worked on. Steps are compared only if the run reports them.
  */
 export function differenceOf({ hosts, steps }: Planned, result: Pick<Report, 'hosts' | 'steps'>): string[] {
   const said = new Map(result.hosts.map((host) => [host.ip, host]));

@@ -15,7 +15,7 @@ interface Entry {
   ip: string;
   name?: string;
 }
-/** With every default filled in, as the spec of a cluster that was created. */
+/** Returns the resolved spec of a created cluster. */
 const spec = (...nodes: Entry[]): Spec =>
   resolveSpec(
     { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: nodes } },

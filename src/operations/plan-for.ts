@@ -11,7 +11,7 @@ import { manifestWarnings } from './manifests.ts';
 import { type Offer, resolveSpec } from './resolve.ts';
 import { validateSpec } from './validate.ts';
 
-/** The input of every judgement about an operation. */
+/** The input of every decision about an operation. */
 export interface Situation {
   /** The wanted spec; defaults may be missing. */
   spec: Spec;
@@ -19,50 +19,52 @@ export interface Situation {
   applied: Spec | undefined;
   /** Records of the hosts that the cluster holds. */
   hosts: readonly HostRecord[];
-  /** Ids of clusters that could not reset a host and are rid of it, by its address: who takes it wipes that first. */
+  /**
+   * The former cluster of a host that could not reset it and released it, by address. The next cluster wipes the host first.
+   */
   remains?: ReadonlyMap<string, string> | undefined;
   offer: Offer;
   /** The Kubernetes version that the cluster has. */
   version?: string | undefined;
 }
 
-/** The work of an operation: shown by a dry run, and carried out as it is. */
+/** The work of an operation: a dry run shows it, and the run carries out exactly this. */
 export interface Plan {
   hosts: readonly PlannedHost[];
-  /** Addresses that no run ever reached and that nobody wants: given back without a run. */
+  /** Addresses that no run ever reached and the spec no longer names: released without a run. */
   release: readonly string[];
   steps: readonly Step[];
-  /** Playbooks of the user, before and after the run. */
+  /** The user's playbooks, before and after the run. */
   hooks: readonly PlannedHook[];
   refusals: readonly Problem[];
   warnings: readonly Problem[];
-  /** The spec of the cluster afterwards. */
+  /** The spec of the cluster after the operation. */
   target: Spec;
 }
 
 /** The part of an operation that decides about hosts. */
 export interface Planning {
-  /** The action for a host that `spec` names; undefined: none. */
+  /** Returns the action for a host that `spec` names; undefined: none. */
   named(
     member: Member,
     record: HostRecord | undefined,
     situation: Situation,
   ): PlannedHost['action'] | undefined;
-  /** The action for a host that the cluster holds and `spec` does not name. */
+  /** Returns the action for a host that the cluster holds and `spec` does not name. */
   unnamed(record: HostRecord, situation: Situation): PlannedHost['action'] | undefined;
-  /** Whether the work is done without a host that changes and is away, as long as a control plane answers. */
+  /** Whether the work is complete without a changing host that is away, as long as a control plane answers. */
   mayBeAway?(member: Member, situation: Situation): boolean;
   steps: readonly StepPlan[];
 }
 
-/** A step, and the hosts that it works on for this spec; it is left out where there are none. */
+/** A step, and the hosts that it works on for this spec; a step without hosts is left out. */
 export interface StepPlan extends Omit<Step, 'hosts'> {
   /**
-   * Hosts that leave, or members of etcd on them, are no longer what they were once it has begun; or only where it is cut
-   * off, since it puts things back itself when it refuses.
+   * When the step changes leaving hosts or their etcd members for good: once it has begun, or only if it is interrupted,
+   * since it reverts its changes when it refuses.
    */
   takesOut?: 'begun' | 'cut off';
-  /** It brings programs or images of the cluster's release to hosts. */
+  /** Whether the step installs programs or images of the cluster's release on hosts. */
   installs?: true;
   works(host: PlannedHost, all: readonly PlannedHost[], spec: Spec): boolean;
 }
@@ -71,8 +73,8 @@ const wasTouched = ({ status }: HostRecord): boolean =>
   status?.touched === true || (status?.state !== undefined && status.state !== 'Held');
 
 /**
- * Only of a host that is part of the cluster is it known which machine it must be. At the address of a lost one is another,
- * which may join, and is never reset as what it is not.
+ * Returns the machine-id that a host must have. It is known only for joined hosts, and for lost hosts that leave. Another
+ * machine at the address of a lost host may join, and is never reset in its place.
  */
 const expectedMachine = (
   action: PlannedHost['action'],
@@ -89,7 +91,7 @@ const marksOf = ({ spec: { labels, taints } }: HostRecord): NonNullable<PlannedH
   ...(taints ? { taints } : {}),
 });
 
-/** Port and user of a host follow the spec at once; name and duties are those of its record. */
+/** Returns the planned hosts. Port and user follow the spec at once; name and duties come from the Host record. */
 function plannedHosts(
   { named, unnamed, mayBeAway }: Planning,
   situation: Situation,
@@ -112,7 +114,7 @@ function plannedHosts(
       ...(action === 'change' && mayBeAway?.(member, situation) ? { mayBeAway: true } : {}),
     });
   }
-  // In order of address: a cache and a list of the server have them in orders of their own.
+  // By address: the cache and the API server list them in different orders.
   for (const record of situation.hosts.toSorted((a, b) => (a.spec.ip < b.spec.ip ? -1 : 1))) {
     if (wanted.has(record.spec.ip)) continue;
     const action = unnamed(record, situation);
@@ -132,7 +134,7 @@ function reachedAs({ spec }: HostRecord, entry?: Member): Member {
   };
 }
 
-/** Node names are unique over everything that the cluster holds, hosts that could not be reset included. */
+/** Refuses duplicate node names among all hosts that the cluster holds, including hosts that could not be reset. */
 function nameRefusals(
   hosts: readonly PlannedHost[],
   release: readonly string[],
@@ -158,7 +160,7 @@ function nameRefusals(
   });
 }
 
-/** What a release was installed from must be at hand where hosts of it are joined, put back, or given a balancer. */
+/** Refuses to install if the artifacts of the cluster's release are missing: for joins, repairs, and new balancers. */
 function releaseRefusals(
   planning: Planning,
   { hosts, steps }: Pick<Plan, 'hosts' | 'steps'>,
@@ -173,8 +175,8 @@ function releaseRefusals(
 }
 
 /**
- * Plans an operation, with every default of the spec filled in. Pure and total: reasons against it are refusals in the
- * answer. Every plan is made here: the hash that users approve is the hash of the plan that is carried out.
+ * Plans an operation, with every default of the spec filled in. Pure and total: reasons against it are refusals in the plan.
+ * This is the only planner, so the plan hash that users approve belongs to the plan that is carried out.
  */
 export function planFor(
   operation: {
@@ -188,7 +190,7 @@ export function planFor(
 ): Plan {
   const { planning } = operation;
   const { offer, applied } = asked;
-  // Status may have been lost; then the applied spec says the version.
+  // If status was lost, the applied spec has the version.
   const version = asked.version ?? applied?.cluster.kubeVersion;
   const situation = {
     ...asked,

@@ -7,13 +7,13 @@ import { hookStep } from './hooks.ts';
 import type { Plan } from './plan-for.ts';
 import { specHashOf } from './spec-hash.ts';
 
-/** A plan that somebody agrees to by its hash: if by then it is another, nothing begins. */
+/** The plan hash, by which a user approves a plan: if the plan changes before it begins, nothing begins. */
 
 const byText = (texts: readonly string[]): string[] => [...texts].sort();
 
 /**
- * The hash of a plan. It is another as soon as anything that it does is another, or another operation was accepted after
- * `after`, the sequence of the last one; not by the order of lists, nor by how hosts are reached.
+ * Returns the plan hash. It changes if anything that the plan does changes, or if another operation was accepted after
+ * `after`, the sequence of the last one. The order of lists and the SSH details of hosts do not change it.
  */
 export function planHash(
   operation: OperationName,
@@ -38,7 +38,7 @@ export function planHash(
   );
 }
 
-/** A plan as it was made once joining hosts were looked at: which machine was seen at each address. */
+/** Returns the plan with the machines that a dry run found at the addresses of joining hosts. */
 export const withSeen = <P extends Pick<Plan, 'hosts'>>(plan: P, seen: PlanStatus['seen'] = {}): P => ({
   ...plan,
   hosts: plan.hosts.map((host) => {
@@ -49,13 +49,13 @@ export const withSeen = <P extends Pick<Plan, 'hosts'>>(plan: P, seen: PlanStatu
 
 /** The parts of a plan that stay small however many hosts it has. */
 export interface PlanOutline {
-  /** Names of steps in order, hooks before and after them. */
+  /** Names of the steps in order, including hooks before and after them. */
   steps: string[];
-  /** How many hosts join, change, leave or stay. */
+  /** Number of hosts by action: join, change, leave, stay. */
   hosts: Record<string, number>;
-  /** What becomes of hosts that do not stay as they are, at most 100. */
+  /** The actions of hosts that do not stay as they are, at most 100. */
   changes: { ip: string; name: string; action: string }[];
-  /** Sequence of the operation that was accepted last before it. */
+  /** Sequence of the operation that was accepted last before this plan. */
   after: number;
 }
 
@@ -79,14 +79,14 @@ export function outlineOf(
   };
 }
 
-/** What a plan would do, in a sentence. */
+/** Returns what a plan would do, in a sentence. */
 const outlineInWords = ({ changes, steps }: PlanOutline): string =>
   [
     changes.map(({ ip, action }) => `${ip} ${action}`).join(', ') || 'no host changes',
     steps.length === 0 ? 'no steps' : `steps ${steps.map((name) => `"${name}"`).join(', ')}`,
   ].join('; ');
 
-/** How a plan differs from the one that was agreed to, in words; never empty. */
+/** Describes how a plan differs from the approved one; never empty. */
 export function changeOfPlan(agreed: PlanOutline, now: PlanOutline): string {
   const [before, after] = [agreed, now].map(
     ({ changes }) => new Map(changes.map(({ ip, action }) => [ip, action])),
@@ -98,7 +98,7 @@ export function changeOfPlan(agreed: PlanOutline, now: PlanOutline): string {
   }
   for (const action of new Set([...Object.keys(agreed.hosts), ...Object.keys(now.hosts)])) {
     const [was, is] = [agreed.hosts[action] ?? 0, now.hosts[action] ?? 0];
-    // Where not every host is named, numbers tell what names do not.
+    // If the outlines do not list every host, only the counts show the difference.
     if (was !== is && said.length === 0) said.push(`hosts that ${action}: ${is}, were ${was}`);
   }
   for (const name of now.steps) if (!agreed.steps.includes(name)) said.push(`step "${name}" came`);
@@ -107,7 +107,7 @@ export function changeOfPlan(agreed: PlanOutline, now: PlanOutline): string {
   return said.length === 0 ? 'other facts of its hosts or of the spec' : said.join('; ');
 }
 
-/** Why a plan that was agreed to does not hold; `known`: what is known of that plan. */
+/** Returns why an approved plan is no longer valid; `known`: the approved plan, if it is known. */
 export const planChanged = (known: PlanOutline | undefined, now: PlanOutline): string =>
   known
     ? `the plan is another than the one that was agreed to: ${changeOfPlan(known, now)}`

@@ -13,7 +13,7 @@ const isMarkedOtherwise = (member: Member, { spec }: HostRecord): boolean =>
   marksOf(member) !== marksOf(spec);
 const worksThrough = ({ member, action }: PlannedHost): boolean => isMaster(member) && action !== 'leave';
 
-/** A list where the hosts that were given have their new labels and taints; what is left out of one stays. */
+/** Returns a list in which the given hosts have their new labels and taints; fields that are left out stay. */
 function marked(list: ListName, present: readonly HostEntry[] = [], given: readonly HostEntry[] = []): Edit {
   const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
   const wanted = new Map(given.map((host) => [addressOf(host), host]));
@@ -36,7 +36,7 @@ function marked(list: ListName, present: readonly HostEntry[] = [], given: reado
   return { change: given.length > 0 ? { [list]: hosts } : {}, problems };
 }
 
-/** Sets the labels and taints of nodes to what `spec` says; what it no longer says is taken away. */
+/** Sets the labels and taints of nodes to those of `spec`, and removes those that it no longer has. */
 export const relabel = {
   ...named('relabel'),
   summary: 'Change labels and taints of nodes',
@@ -70,7 +70,7 @@ export const relabel = {
       return isMaster(member) ? 'stay' : undefined;
     },
     unnamed: () => undefined,
-    // Nodes are labelled through any control plane.
+    // Any control plane can label nodes.
     mayBeAway: () => true,
     steps: [
       { name: 'Take the control plane', works: worksThrough, pace: 'all', cut: 'between' },

@@ -3,21 +3,21 @@ import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { exchanged } from './replace.ts';
 
-/** The one edit of a spec that the operator makes by itself, on the order in `spec.policy`. */
+/** The only edit of a spec that the operator makes by itself, as `spec.policy` demands. */
 export interface Remediation {
-  /** The lists of `spec.cluster` that name the host that is away, with the spare in its place. */
+  /** The lists of `spec.cluster` that name the absent host, with the spare in its place. */
   change: Partial<ClusterSpec>;
   /** `spec.policy.replaceFrom` without the spare: each is used once. */
   replaceFrom: HostEntry[];
 }
 
-/** The edit that puts a spare of the policy in the place of a host. */
+/** Returns the edit that puts a spare of the policy in the place of a host. */
 export function editFor(spec: Spec, from: string, spare: HostEntry): Remediation {
   const { change } = exchanged({ spec, applied: undefined }, from, spare);
   return { change, replaceFrom: (spec.policy?.replaceFrom ?? []).filter((host) => host !== spare) };
 }
 
-/** The spec after it. */
+/** Returns the spec after the edit. */
 export const remedied = (spec: Spec, { change, replaceFrom }: Remediation): Spec => ({
   ...spec,
   cluster: { ...spec.cluster, ...change },
@@ -29,7 +29,7 @@ const missingIn = (
   from: readonly HostEntry[] | undefined,
 ): HostEntry[] => (from ?? []).filter(({ ip }) => !(hosts ?? []).some((host) => host.ip === ip));
 
-/** Whether an edit is nothing but a spare of the policy in the place of one control plane. */
+/** Whether an edit only puts a spare of the policy in the place of one control plane. */
 export function isRemediation(old: Spec, next: Spec): boolean {
   const [spare, ...spares] = missingIn(next.policy?.replaceFrom, old.policy?.replaceFrom);
   const [gone, ...more] = missingIn(next.cluster.masterList, old.cluster.masterList);

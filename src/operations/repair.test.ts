@@ -46,7 +46,7 @@ it('puts back members of etcd on hosts of their own first, one at a time, and le
   const at = (name: string) => steps.find((step) => step.name === name)?.hosts;
   const first = ['Restore etcd members that do not run', 'Restore etcd members'];
   expect(steps.slice(2, 4)).toMatchObject(first.map((name) => ({ name, hosts: [4, 5, 6].map(ip) })));
-  // One of them is a worker as well, of which the rest comes once API servers answer.
+  // Host 4, an external etcd member, is also a worker; its other parts follow once API servers answer.
   expect(at('Restore workers')).toEqual([4, 7].map(ip));
   expect(at('Compare hosts')).toEqual([1, 4, 7, 5, 6].map(ip));
   for (const one of first)

@@ -8,10 +8,10 @@ import type { StepPlan } from './plan-for.ts';
 import { editRequest, retryField } from './request.ts';
 
 const isPutBack = ({ action }: PlannedHost): boolean => action === 'change';
-const isApart = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMaster(member);
+const isExternalEtcd = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMaster(member);
 const hasNode = (host: PlannedHost): boolean => isPutBack(host) && !isEtcdOnly(host.member);
 const isWorker = (host: PlannedHost): boolean => hasNode(host) && !isMaster(host.member);
-/** An API server or a member of etcd that is away for a moment needs the others: never two at once, never left halfway. */
+/** While an API server or etcd member restarts, the others must run: one at a time, and never interrupted. */
 const CAREFULLY = { installs: true, pace: 'one', cut: 'never' } as const;
 const CONTROL_PLANES = {
   ...CAREFULLY,
@@ -19,12 +19,12 @@ const CONTROL_PLANES = {
 } satisfies Omit<StepPlan, 'name'>;
 const MEMBERS = {
   ...CAREFULLY,
-  works: (host) => isPutBack(host) && isApart(host),
+  works: (host) => isPutBack(host) && isExternalEtcd(host),
 } satisfies Omit<StepPlan, 'name'>;
 
 /**
- * Puts back what somebody has changed on hosts: what differs from the seal (ansible/README.md). On all hosts, since one
- * that is as it was made answers so at once.
+ * Restores everything on hosts that differs from the baseline (ansible/README.md). Works on all hosts, since a host that
+ * matches its baseline is done at once.
  */
 export const repair = {
   ...named('repair'),
@@ -52,7 +52,7 @@ export const repair = {
       { ...CONTROL_PLANES, name: 'Restore control planes that do not answer' },
       { ...CONTROL_PLANES, name: 'Restore control planes' },
       { name: 'Restore workers', works: isWorker, installs: true, pace: { atMost: 10 }, cut: 'between' },
-      // One that was away while control planes came and went has not got their endpoints yet.
+      // A host that was away while control planes changed still lacks their endpoints.
       { ...leadHosts, works: hasNode },
       { name: 'Find missing nodes', works: ({ member }) => isMaster(member), pace: 'one', cut: 'between' },
       { name: 'Register missing nodes', works: hasNode, pace: 'all', cut: 'between' },

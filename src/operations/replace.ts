@@ -29,7 +29,7 @@ const KINDS: readonly ChangeKind[] = [
 ];
 const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
 
-/** The lists with one host in the place of another. */
+/** Returns the lists with one host in the place of another. */
 export function exchanged({ spec, applied }: Present, from: string, to: HostEntry): Edit {
   const change: Partial<ClusterSpec> = {};
   const gone = canonicalIp(from) ?? from;
@@ -48,7 +48,7 @@ export function exchanged({ spec, applied }: Present, from: string, to: HostEntr
 
 const dutiesOf = ({ duties }: Member): string => duties.join('+');
 
-/** Each host that leaves has one that takes over its duties; of control planes one at a time. */
+/** Refuses unequal pairs: for each host that leaves, one with the same duties joins; control planes change one at a time. */
 function pairProblems({ applied, spec }: Situation): Problem[] {
   if (!applied) return [];
   const [before, after] = [membersOf(applied.cluster), membersOf(spec.cluster)];
@@ -61,8 +61,8 @@ function pairProblems({ applied, spec }: Situation): Problem[] {
     return [{ field, reason }];
   }
   if (![...before.values()].some((member) => isMaster(member) && after.has(member.ip))) {
-    const apart = ![...before.values()].some((member) => isMaster(member) && hasEtcd(member));
-    const way = apart
+    const isExternal = ![...before.values()].some((member) => isMaster(member) && hasEtcd(member));
+    const way = isExternal
       ? 'add one by "scaling-up", then take this one out by "scaling-down"'
       : 'add two by "scaling-up", then take this one and one of the two out by "scaling-down"';
     const reason = `would leave none of the present control planes; ${way}`;
@@ -84,7 +84,7 @@ function pairProblems({ applied, spec }: Situation): Problem[] {
   });
 }
 
-/** Puts hosts in the place of others, dead or alive. A member of etcd that is dead goes first, a living one last. */
+/** Puts hosts in the place of others, dead or alive. A dead etcd member is removed first, a living one last. */
 export const replace = {
   ...named('replace'),
   summary: 'Put a host in the place of another',

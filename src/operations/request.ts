@@ -4,7 +4,7 @@ import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import { laidOver } from './merge-host-lists.ts';
 
-/** The situation of a request: the object's spec, and the present spec of the cluster. */
+/** The situation of a request: the object's spec, and the spec that is applied to the cluster. */
 export interface Present {
   spec: Spec;
   applied: Spec | undefined;
@@ -16,15 +16,15 @@ export interface Edit {
   problems: Problem[];
 }
 
-/** The request of an operation over REST: `POST …/{route}`. Route, handler and OpenAPI document are made from it. */
+/** The request of an operation over REST: `POST …/{route}`. Route, handler and OpenAPI document are generated from it. */
 export interface EditRequest<S extends z.ZodRawShape = z.ZodRawShape> {
   route: string;
   description: string;
-  /** Fields of the body, besides those that every body may have. */
+  /** Fields of the body, besides the common fields. */
   fields: S;
-  /** A body that one may send. */
+  /** An example of a valid body. */
   example: Readonly<Record<string, unknown>>;
-  /** `body` as `fields` say; a host stands once in each list. */
+  /** Returns the edit of a validated body; each list names a host once. */
   edit(present: Present, body: unknown): Edit;
 }
 
@@ -32,13 +32,13 @@ interface Typed<S extends z.ZodRawShape> extends Omit<EditRequest<S>, 'edit'> {
   edit(present: Present, body: z.output<z.ZodObject<S>>): Edit;
 }
 
-/** The request, its body typed by its fields. */
+/** Returns the request with a body type that follows from its fields. */
 export const editRequest = <S extends z.ZodRawShape>(it: Typed<S>): EditRequest<S> => {
   const schema = z.object(it.fields);
   return { ...it, edit: (present, body) => it.edit(present, schema.parse(body)) };
 };
 
-/** A list of hosts in a body; a cluster has at most a thousand. */
+/** Returns the schema of a host list in a body; a cluster has at most a thousand hosts. */
 export const hostList = (description: string) =>
   z.array(hostSchema).max(1000).optional().meta({ description });
 
@@ -47,7 +47,7 @@ export const retryField = z
   .optional()
   .meta({ description: 'Asks again for what failed; what the body leaves out stays as it is.' });
 
-/** The edit of a request that takes whole lists of hosts; without retry it takes one at least. */
+/** Returns the edit of a request that takes whole lists of hosts; without retry, at least one list is required. */
 export function editOfLists(
   { spec, applied }: Present,
   given: Partial<Record<ListName, HostEntry[] | undefined>>,

@@ -4,7 +4,7 @@ import { withoutCredentials } from './spec-hash.ts';
 /** A network in which no host of a cluster can be. */
 export interface ReservedNetwork {
   cidr: string;
-  /** What is wrong with an address of it: `is a loopback address`. */
+  /** The problem of an address in it: `is a loopback address`. */
   why: string;
 }
 
@@ -12,15 +12,15 @@ export interface ReservedNetwork {
 export interface Offer {
   /** Kubernetes versions that can be installed, newest first. */
   versions: readonly string[];
-  /** Where no host of a cluster can be. */
+  /** Networks in which no host of a cluster can be. */
   reservedNetworks?: readonly ReservedNetwork[];
-  /** Whether playbooks of users are run (--allow-hooks). */
+  /** Whether users' playbooks run (--allow-hooks). */
   hooks?: boolean;
 }
 
 /**
- * The spec with every default filled in, as an operation uses it. Absent means "as it is": the version of a cluster
- * that exists stays, and so does what it was made with.
+ * Returns the spec with every default filled in, as an operation uses it. An absent field means "unchanged": an existing
+ * cluster keeps its version and the settings that it was created with.
  */
 export function resolveSpec(
   spec: Spec,

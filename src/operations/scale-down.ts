@@ -13,7 +13,10 @@ import { editOfLists, editRequest, hostList, hostsIn, type Present, retryField }
 const KINDS: readonly ChangeKind[] = ['workers removed', 'control planes removed', 'etcd members removed'];
 const addressOf = ({ ip }: HostEntry): string => canonicalIp(ip) ?? ip;
 
-/** A scale-up that failed may have taken hosts that only the object names: those can go as well. */
+/**
+ * Returns a problem if the list removes no host. A failed scale-up may have left hosts that only the object names: they
+ * count.
+ */
 function shrinks({ spec, applied }: Present, list: ListName, wanted: readonly HostEntry[]): Problem[] {
   const kept = new Set(wanted.map(addressOf));
   const present = [...hostsIn(applied, list), ...hostsIn(spec, list)];
@@ -22,7 +25,7 @@ function shrinks({ spec, applied }: Present, list: ListName, wanted: readonly Ho
     : [];
 }
 
-/** Members would go that API servers may ask by now. */
+/** Refuses a half-moved etcd: a member could be removed that API servers already use. */
 function halfMoved(situation: Situation): Problem[] {
   if (!isHalfMoved(situation)) return [];
   const reason =
@@ -30,7 +33,7 @@ function halfMoved(situation: Situation): Problem[] {
   return [{ field: 'spec.cluster.etcdList', reason }];
 }
 
-/** Removes every host that the cluster holds and `spec` no longer names; what could not be reset is tried again. */
+/** Removes every host that the cluster holds and `spec` no longer names; retries hosts that could not be reset. */
 export const scaleDown = {
   ...named('scale-down'),
   summary: 'Remove workers, control planes and members of etcd',
@@ -62,7 +65,7 @@ export const scaleDown = {
       const edit = editOfLists(present, lists, retry);
       const { problems } = edit;
       const change = { ...edit.change, ...(drain ? { drain } : {}) };
-      // A list that is named and keeps all is a mistake, unless the other one shrinks.
+      // A given list that keeps all hosts is a mistake, unless another list shrinks.
       const kept = LISTS.map((list) => (change[list] ? shrinks(present, list, change[list]) : undefined));
       const said = kept.filter((one) => one !== undefined);
       const none = present.applied && said.length > 0 && said.every((one) => one.length > 0);

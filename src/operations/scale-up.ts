@@ -9,7 +9,7 @@ import { editOfLists, editRequest, hostList, retryField } from './request.ts';
 
 const KINDS: readonly ChangeKind[] = ['workers added', 'control planes added', 'etcd members added'];
 
-/** Adds every host of `spec` that is not yet part of the cluster, so that a second try takes what the first left. */
+/** Adds every host of `spec` that is not part of the cluster yet, so a second try completes the first. */
 export const scaleUp = {
   ...named('scale-up'),
   summary: 'Add workers, control planes and members of etcd',
@@ -38,8 +38,8 @@ export const scaleUp = {
   planning: {
     named: (member, record, situation) =>
       !record || stateOf(record) !== 'Joined' ? 'join' : ofOneThatStays(member, record, situation),
-    // What a former try took and nobody wants any more; a host that could not be reset waits for a scale-down.
-    // So does what may have become a member of etcd: reset here, before it left etcd, it would take a quorum with it.
+    // Hosts that an earlier try took and the spec no longer names leave; a host that could not be reset waits for a
+    // scale-down. So does a possible etcd member: a reset before it leaves etcd would cost the quorum.
     unnamed: (record) =>
       stateOf(record) === 'Held' && !(hasEtcd(record.spec) && record.status?.touched) ? 'leave' : undefined,
     mayBeAway: mayMissEndpoints,

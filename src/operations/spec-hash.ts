@@ -6,7 +6,7 @@ import { remembered } from '#base/remembered.ts';
 /** Fields that take effect at the next operation and are never compared (docs/reference/requests.md). */
 const UNCOMPARED = ['authConfig', 'credentialsSecret', 'drain', 'timeout_mins'] as const;
 
-/** The part of a spec that says what the cluster is; lists in order of address, SSH details left out. */
+/** Returns the part of a spec that defines the cluster; lists by address, without SSH details. */
 export function comparable(spec: Spec): Record<string, unknown> {
   const cluster: Record<string, unknown> = { ...spec.cluster };
   for (const field of UNCOMPARED) delete cluster[field];
@@ -22,10 +22,10 @@ export function comparable(spec: Spec): Record<string, unknown> {
   return { cluster, addons: spec.addons };
 }
 
-/** Equal for specs that ask for the same cluster, whatever the order and spelling of their hosts. */
+/** Returns a hash that is equal for specs of the same cluster, whatever the order and spelling of their hosts. */
 export const specHashOf = remembered((spec: Spec): string => shortHash(canonicalJson(comparable(spec)), 16));
 
-/** A spec as `app.kubernetes.io/spec` keeps it: without credentials. */
+/** Returns a spec without credentials, as `app.kubernetes.io/spec` keeps it. */
 export function withoutCredentials(spec: Spec): Spec {
   const { authConfig: _secret, ...cluster }: ClusterSpec = spec.cluster;
   return { ...spec, cluster };

@@ -5,7 +5,7 @@ import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Offer, ReservedNetwork } from './resolve.ts';
 
-/** Addresses that stand for no single host that somebody else can reach (RFC 6890, RFC 4291). */
+/** Addresses that do not belong to a single host that others can reach (RFC 6890, RFC 4291). */
 export const NO_HOSTS: readonly ReservedNetwork[] = [
   { cidr: '0.0.0.0/8', why: 'stands for no host' },
   { cidr: '127.0.0.0/8', why: 'is a loopback address, which every machine has' },
@@ -22,7 +22,7 @@ export const NO_HOSTS: readonly ReservedNetwork[] = [
 export const ownNetworks = (cidrs: readonly string[]): ReservedNetwork[] =>
   cidrs.map((cidr) => ({ cidr, why: `lies in ${cidr}, which the meta cluster itself uses` }));
 
-/** Returns the problems of host addresses, of spares too, that lie where no host of a cluster can be. */
+/** Returns the problems of host and spare addresses that lie in reserved networks. */
 export function addressProblems({ cluster, policy }: Spec, { reservedNetworks = [] }: Offer): Problem[] {
   const entries = [
     ...LISTS.flatMap((list) =>
@@ -36,7 +36,7 @@ export function addressProblems({ cluster, policy }: Spec, { reservedNetworks = 
   return entries.flatMap(({ ip, field }): Problem[] => {
     const text = canonicalIp(ip);
     if (text === undefined) return [];
-    // An IPv4 address written as an IPv6 one (RFC 4291, section 2.5.5.2) is that IPv4 address.
+    // An IPv4 address written as an IPv6 one (RFC 4291, section 2.5.5.2) counts as that IPv4 address.
     const address = ipaddr.process(text);
     const network = reservedNetworks.find(({ cidr }) => {
       const parsed = parseCidr(cidr);

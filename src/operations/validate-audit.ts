@@ -6,7 +6,7 @@ const at = (index: number, field: string): string =>
 
 type Rule = Audit['policy']['rules'][number];
 
-/** What an API server refuses in a policy that has its shape (k8s.io/apiserver, pkg/apis/audit/validation). */
+/** Returns what an API server refuses in a policy that matches the schema (k8s.io/apiserver, pkg/apis/audit/validation). */
 export const auditProblems = ({ policy: { rules } }: Audit): Problem[] =>
   rules.flatMap((rule, index) => [...pathProblems(rule, index), ...resourceProblems(rule, index)]);
 

@@ -9,11 +9,11 @@ import { sourceProblems } from './validate-sources.ts';
 
 const at = (field: string): string => `spec.cluster.kubeadm.${field}`;
 
-/** Longest text of `kubelet`, as JSON; it stands in every record of the cluster. */
+/** Longest text of `kubelet`, as JSON; every record of the cluster contains it. */
 const MAX_KUBELET = 16_384;
 /** Longest audit policy, as JSON; the whole object must fit into etcd with its records. */
 const MAX_POLICY = 65_536;
-/** All patches together. */
+/** Longest text of all patches together, as JSON. */
 const MAX_PATCHES = 65_536;
 
 const OURS = 'belongs to the installation; leave it out';
@@ -21,7 +21,7 @@ const REGISTERS = 'decides whether a node joins; leave it out';
 const ACCESS = 'decides who may command the kubelet; kubeadm sets it so that only the API servers may';
 const FOLDER = 'is a folder that a reset clears; leave it out';
 
-/** Fields of KubeletConfiguration that are not the user's, and why (kubernetes.io, Kubelet Configuration v1beta1). */
+/** Fields of KubeletConfiguration that users cannot set, and why (kubernetes.io, Kubelet Configuration v1beta1). */
 const REFUSED: Readonly<Record<string, string>> = {
   apiVersion: OURS,
   kind: OURS,
@@ -48,7 +48,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   volumePluginDir: FOLDER,
 };
 
-/** Problems of `spec.cluster.kubeadm`. */
+/** Returns the problems of `spec.cluster.kubeadm`. */
 export function kubeadmProblems({ cluster: { kubeadm } }: Spec): Problem[] {
   if (!kubeadm) return [];
   return [
@@ -90,7 +90,7 @@ const policyProblems = ({ audit }: Kubeadm): Problem[] =>
 const patchesProblems = ({ patches }: Kubeadm): Problem[] =>
   patches ? [...patchProblems(patches), ...bounded('patches', patches, MAX_PATCHES)] : [];
 
-/** Refuses what is too long, and what Ansible would take for a template. */
+/** Refuses texts that are too long, and texts that Ansible would take for a template. */
 function bounded(name: string, value: unknown, limit: number): Problem[] {
   const text = JSON.stringify(value);
   const field = at(name);

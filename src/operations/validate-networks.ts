@@ -7,25 +7,25 @@ import type { Problem } from '#base/errors.ts';
 
 const at = (field: string): string => `spec.cluster.${field}`;
 
-/** The mask of each node's part of podCIDR, as the controller manager has it (--node-cidr-mask-size-ipv4, -ipv6). */
+/** The mask of each node's part of podCIDR in the controller manager (--node-cidr-mask-size-ipv4, -ipv6). */
 const NODE_BITS = { ipv4: 24, ipv6: 64 } as const;
 const SPELLED = { ipv4: 'IPv4', ipv6: 'IPv6' } as const;
 
-/** Most bits between podCIDR and the part of a node, and most bits of addresses of serviceCIDR (kubeadm, constants). */
+/** Most bits between podCIDR and a node's part, and most bits of addresses of serviceCIDR (kubeadm, constants). */
 const MOST_NODE_BITS = 16;
 const MOST_SERVICE_BITS = 20;
-/** Fewest addresses of serviceCIDR are ten, and that of CoreDNS is the tenth (kubeadm, constants). */
+/** serviceCIDR needs at least ten addresses, and CoreDNS gets the tenth (kubeadm, constants). */
 const LEAST_SERVICE_BITS = 4;
 const FIELDS = ['podCIDR', 'serviceCIDR'] as const;
 
-/** One network of a field, which has one of each family at most. */
+/** A network of a field; a field has at most one of each family. */
 interface Net {
   field: (typeof FIELDS)[number];
   text: string;
   cidr: Cidr;
 }
 
-/** Problems of the networks of a spec: overlaps, sizes, families that do not fit together, the endpoint. */
+/** Returns the problems of the networks of a spec: overlaps, sizes, mismatched families, the endpoint. */
 export function networkProblems(spec: Spec): Problem[] {
   const { cluster } = spec;
   const nets = FIELDS.flatMap((field) =>
@@ -88,8 +88,8 @@ const familiesOf = (nets: readonly Net[]): string =>
   nets.map(({ cidr }) => SPELLED[cidr[0].kind()]).join(' and ');
 
 /**
- * Pods and Services have the same families in the same order, and hosts are called by addresses of the first: an API
- * server advertises one of its Services' first family (kube-apiserver, --advertise-address).
+ * Refuses mismatched families. Pods and Services have the same families in the same order, and host addresses are of the
+ * first. An API server advertises an address of its Services' first family (kube-apiserver, --advertise-address).
  */
 function families(spec: Spec, pods: readonly Net[], services: readonly Net[]): Problem[] {
   const { cluster, addons } = spec;

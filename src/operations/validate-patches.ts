@@ -5,7 +5,7 @@ import type { Problem } from '#base/errors.ts';
 const at = (index: number, field: string): string => `spec.cluster.kubeadm.patches[${index}]${field}`;
 const POINTER = /^(\/([^~]|~[01])*)+$/;
 
-/** What kubeadm would refuse only on the host, and what operations later rely upon. */
+/** Returns what kubeadm would refuse only on the host, and what breaks later operations. */
 export const patchProblems = (patches: readonly Patch[]): Problem[] =>
   patches.flatMap((patch, index): Problem[] => {
     const given = PATCH_TYPES.filter((type) => patch[type] !== undefined);
@@ -32,7 +32,7 @@ function pathProblems({ json = [] }: Patch, index: number): Problem[] {
   });
 }
 
-/** A place in a manifest whose change is one of the whole command as well. */
+/** Matches a path in a manifest whose change also replaces the whole command. */
 const WHOLE = /^(\/spec(\/containers(\/\d+(\/command)?)?)?)?$/;
 const AROUND = z.looseObject({
   spec: z
@@ -41,7 +41,7 @@ const AROUND = z.looseObject({
     .optional(),
 });
 
-/** Operations change arguments of API servers by their names: a command that is replaced as a whole loses them. */
+/** Refuses patches that replace the whole command: operations change arguments of API servers by their names. */
 function commandProblems({ strategic, merge, json = [] }: Patch, index: number): Problem[] {
   const byPath = json.some(
     ({ op, path, from = '/none' }) =>
@@ -60,7 +60,7 @@ function commandProblems({ strategic, merge, json = [] }: Patch, index: number):
   });
 }
 
-/** A merge patch replaces lists (RFC 7386). */
+/** Whether a merge patch replaces the containers; it replaces whole lists (RFC 7386). */
 function replacesContainers(patch: unknown): boolean {
   const parsed = AROUND.safeParse(patch);
   return !parsed.success || parsed.data.spec === null || parsed.data.spec?.containers !== undefined;

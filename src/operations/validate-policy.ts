@@ -5,7 +5,7 @@ import { networkProblems } from './validate-networks.ts';
 
 const LIST = 'spec.policy.replaceFrom';
 
-/** Problems of spare hosts: each must be able to take the place of a host as it is named here. */
+/** Returns the problems of spare hosts: each must be able to replace a host with the fields given here. */
 export function policyProblems(spec: Spec): Problem[] {
   const { cluster, policy } = spec;
   const spares = policy?.replaceFrom ?? [];
@@ -41,7 +41,7 @@ export function policyProblems(spec: Spec): Problem[] {
   return [...problems, ...addressProblems(spec, spares)];
 }
 
-/** What holds for the address of a host in this spec holds for a spare. */
+/** Returns the address problems of spares, by the rules for host addresses. */
 function addressProblems(spec: Spec, spares: NonNullable<Spec['cluster']['nodeList']>): Problem[] {
   const place = /^spec\.cluster\.nodeList(?=\[)/;
   const asHosts = { ...spec, cluster: { ...spec.cluster, masterList: [], etcdList: [], nodeList: spares } };

@@ -5,14 +5,14 @@ const at = (field: string): string => `spec.cluster.kubeadm.${field}`;
 
 const HOST = String.raw`([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?`;
 const REGISTRY = new RegExp(`^${HOST}$`);
-/** Nothing of a URL that a shell, a unit of systemd or TOML would read in another way. */
+/** Matches URLs without characters that a shell, a systemd unit or TOML would interpret. */
 const MIRROR = new RegExp(`^https?://${HOST}(/[A-Za-z0-9._~/-]*)?$`);
 
 const PROXY = new RegExp(`^https?://${HOST}/?$`);
-/** A host, a domain with or without its dot, an address, a network; with a port or without. */
+/** Matches a host, a domain with or without a leading dot, an address or a network; the first three may have a port. */
 const DIRECT = new RegExp(`^(\\*?\\.)?${HOST}$|^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$`);
 
-/** Problems of where and how hosts get images. A value that may hold a password is not repeated. */
+/** Returns the problems of image sources. A value that may contain a password is not repeated. */
 export const sourceProblems = (kubeadm: Kubeadm): Problem[] => [
   ...proxyProblems(kubeadm),
   ...mirrorProblems(kubeadm),

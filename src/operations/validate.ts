@@ -14,8 +14,8 @@ import { policyProblems } from './validate-policy.ts';
 const at = (field: string): string => `spec.cluster.${field}`;
 
 /**
- * Everything that is wrong with a spec in itself, whatever operation asks for it; all problems at once. `present` is
- * the version that the cluster has: what is there can be managed, whether or not it can still be installed.
+ * Returns all problems of a spec itself, whatever operation uses it. `present` is the version of the cluster: an existing
+ * cluster can be managed even if its version can no longer be installed.
  */
 export function validateSpec(spec: Spec, offer: Offer, present?: string): Problem[] {
   return [
@@ -100,12 +100,12 @@ function hosts({ cluster }: Spec): Problem[] {
   return problems;
 }
 
-/** Most members that an etcd is advised to have (etcd.io, FAQ, What is maximum cluster size). */
+/** Most members that etcd recommends (etcd.io, FAQ, What is maximum cluster size). */
 const MOST_MEMBERS = 5;
-/** Control planes without etcd need no quorum; each is a target of every balancer. */
+/** Control planes without etcd need no quorum, but every balancer has each of them as a target. */
 const MOST_API_SERVERS = 9;
 
-/** Where etcd runs, the number of hosts is one that a quorum gains from. */
+/** Refuses a number of etcd hosts that does not improve the quorum. */
 function controlPlane({ cluster }: Spec): Problem[] {
   const masters = cluster.masterList ?? [];
   const etcd = cluster.etcdList ?? [];
@@ -113,8 +113,8 @@ function controlPlane({ cluster }: Spec): Problem[] {
     return [{ field: at('masterList'), reason: 'is required; name 1, 3 or 5 control plane hosts' }];
   const addresses = new Set(masters.map(addressOf));
   const shared = etcd.filter((host) => addresses.has(addressOf(host)));
-  const apart = etcd.length > 0 && shared.length < Math.max(etcd.length, masters.length);
-  if (!apart)
+  const isExternal = etcd.length > 0 && shared.length < Math.max(etcd.length, masters.length);
+  if (!isExternal)
     return numberProblems('masterList', masters.length, 'control plane hosts; etcd runs on them, and ');
   const problems = numberProblems('etcdList', etcd.length, 'hosts of etcd; ');
   if (masters.length > MOST_API_SERVERS)
@@ -144,5 +144,5 @@ function numberProblems(list: 'masterList' | 'etcdList', count: number, what: st
   return [{ field, value: count, reason }];
 }
 
-/** Members of an etcd that may fail: a quorum is more than half (etcd.io, FAQ, failure tolerance). */
+/** Returns how many etcd members may fail: a quorum is more than half (etcd.io, FAQ, failure tolerance). */
 const borne = (members: number): number => Math.floor((members - 1) / 2);

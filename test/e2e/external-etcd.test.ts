@@ -15,7 +15,7 @@ import { asPlanned, dryRun } from './plan-and-result.ts';
 import { tracesOn } from './traces.ts';
 import { beginHistory } from './with-history.ts';
 
-const NAME = 'etcd-apart';
+const NAME = 'external-etcd';
 const PATH = `/region/default/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 /** Two looks, each half a minute after the one before, and some. */
@@ -64,7 +64,7 @@ async function done(method: 'POST' | 'DELETE', path: string, body: Record<string
 
 describe('a cluster whose etcd has hosts of its own', () => {
   it('is made as its example stands, with no node for them', async () => {
-    await asPlanned(meta, NAME, () => makeExample('etcd-apart.yaml', meta, [0, 2, 3, 4, 1]));
+    await asPlanned(meta, NAME, () => makeExample('external-etcd.yaml', meta, [0, 2, 3, 4, 1]));
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
     expect(await membersAt(2)).toEqual(addresses(2, 3, 4));
     expect((await on(0, 'ls', '/etc/kubernetes/manifests')).split('\n')).not.toContain('etcd.yaml');

@@ -20,8 +20,8 @@ export const ofEtcd: readonly Mutant[] = [
   {
     name: 'any operation takes out what a move has left',
     file: 'src/operations/etcd.ts',
-    from: 'isEtcdOnly(record.spec) && mayRun(record) && !apartIn(situation);',
-    to: 'isEtcdOnly(record.spec) && mayRun(record) && apartIn(situation) && !mayRun(record);',
+    from: 'isEtcdOnly(record.spec) && mayRun(record) && !hasExternalEtcd(situation);',
+    to: 'isEtcdOnly(record.spec) && mayRun(record) && hasExternalEtcd(situation) && !mayRun(record);',
     witness: planned('is taken back by itself alone'),
   },
   {

@@ -5,19 +5,19 @@ import type { Operation } from '../operation.ts';
 import { planFor } from '../plan-for.ts';
 import { resolveSpec } from '../resolve.ts';
 
-/** Clusters by the last parts of their hosts' addresses, and what an operation plans between two of them. */
+/** Clusters by the last parts of their hosts' addresses, and the plan of an operation between two of them. */
 
 export const ip = (last: number) => `10.0.0.${last}`;
 const entries = (hosts: readonly number[]) => hosts.map((last) => ({ ip: ip(last) }));
 
-/** With every default filled in, as the spec of a cluster that was created. */
+/** Returns the resolved spec of a created cluster. */
 export const spec = (masters: number[], nodes: number[], more: Partial<Spec['cluster']> = {}): Spec =>
   resolveSpec(
     { cluster: { masterList: entries(masters), nodeList: entries(nodes), ...more } },
     { versions: ['v1.34.4'] },
     undefined,
   );
-/** One whose etcd has hosts of its own. */
+/** Returns the spec of a cluster with external etcd. */
 export const externalEtcd = (masters: number[], etcd: number[], nodes: number[] = []): Spec =>
   spec(masters, nodes, { etcdList: entries(etcd) });
 
@@ -34,7 +34,7 @@ export function plan(operation: Operation, from: Spec, to: Spec) {
   return {
     does: Object.fromEntries(made.hosts.map(({ member, action }) => [member.ip, action])),
     steps: made.steps.map(({ name }) => name),
-    /** Last parts of the addresses at which a step works. */
+    /** Returns the last parts of the addresses on which a step works. */
     at: (step: string) =>
       (made.steps.find(({ name }) => name === step)?.hosts ?? []).map((at) => Number(at.split('.').at(-1))),
     refused: made.refusals.map(({ field, reason }) => `${field}: ${reason}`),
