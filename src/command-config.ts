@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { LIST, PORT, PORT_ERROR, SHORT } from './options.ts';
 
-/** Settings of the commands that end by themselves; those of programs that serve are in `config.ts`. */
+/** Settings of the commands that end by themselves; those of serving programs are in `config.ts`. */
 
 const kubeVersion = z.string().optional().describe('Kubernetes version; default: the newest offered');
 export const listConfig = z.object({ kubeVersion });

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { LIST, PORT, SWITCH } from './options.ts';
 
 /**
- * Settings of the programs that serve; those of commands that end are in `command-config.ts`. Each is a flag `--kebab-case`,
- * or an environment variable `MATRYOSHKA_UPPER_SNAKE`. Nothing else in the project reads either (ansibleinit, a program of
- * its own, has its own reader).
+ * Settings of the serving programs; those of commands that end are in `command-config.ts`. Each is a flag `--kebab-case`, or
+ * an environment variable `MATRYOSHKA_UPPER_SNAKE`. No other code reads either, except ansibleinit, a separate program with
+ * a separate reader.
  */
 const common = {
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Log level'),

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { hostCrd, kubernetesClusterCrd } from '#api/crd.ts';
 
-/** The text of each file under crds/, made from src/api. `node src/crds.ts` writes them. */
+/** Text of each file under crds/, generated from src/api. `node src/crds.ts` writes them. */
 export const crdFiles: Readonly<Record<string, string>> = {
   'hosts.ecs.yun.com.yaml': stringify(hostCrd(), { lineWidth: 0 }),
   'kubernetesclusters.ecs.yun.com.yaml': stringify(kubernetesClusterCrd(), { lineWidth: 0 }),

@@ -14,7 +14,7 @@ import {
 } from './config.ts';
 import { configFrom, optionsOf } from './options.ts';
 
-/** The programs that run until they are told to stop; each is imported only when it is the one. */
+/** Command with all programs; each is imported only if it was called. */
 const program = new Command('matryoshka').description(
   'Kubernetes clusters, created and operated from inside Kubernetes',
 );
@@ -42,7 +42,7 @@ function serve<S extends z.ZodObject>(
   under.addCommand(command);
 }
 
-/** A command that ends by itself. */
+/** Adds a command that ends by itself. */
 function once<S extends z.ZodObject>(
   under: Pick<Command, 'addCommand'>,
   name: string,
@@ -132,7 +132,7 @@ once(
   },
 );
 
-/** Nothing was checked: the hosts are not named, or not as they must be. */
+/** Exit code if nothing was checked: the hosts are not named, or invalid. */
 const WRONG_USE = 2;
 const precheck = new Command('precheck')
   .description('Check hosts as a creation does, without changing them')

@@ -2,17 +2,17 @@ import { Option } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import { UsageError } from '#base/errors.ts';
 
-/** On by the bare flag, or by its value. */
+/** Option that the bare flag or its value enables. */
 export const SWITCH = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], {
   error: 'is neither true nor false',
 });
 
-/** Letters of options that have one, such as `-o`. */
+/** Letters of options with a short form, such as `-o`. */
 export const SHORT = z.registry<{ letter: string }>();
 
 const kebab = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** The flags of a program, from its schema. */
+/** Returns the flags of a program, from its schema. */
 export function optionsOf(schema: z.ZodObject): Option[] {
   return Object.entries(schema.shape).map(([key, field]) => {
     const flag = kebab(key);
@@ -27,7 +27,7 @@ export function optionsOf(schema: z.ZodObject): Option[] {
   });
 }
 
-/** Flags and environment as one frozen Config. Throws UsageError that names every setting that is wrong. */
+/** Parses flags and environment into one frozen Config. Throws UsageError that names every wrong setting. */
 export function configFrom<S extends z.ZodObject>(schema: S, given: unknown): Readonly<z.infer<S>> {
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
@@ -36,12 +36,12 @@ export function configFrom<S extends z.ZodObject>(schema: S, given: unknown): Re
 }
 
 export const PORT_ERROR = 'is not a port; write a number up to 65535';
-/** A port of TCP; 0: any that is free. */
+/** TCP port; 0: any free one. */
 export const PORT = z.coerce
   .number({ error: PORT_ERROR })
   .int(PORT_ERROR)
   .min(0, PORT_ERROR)
   .max(65535, PORT_ERROR);
 
-/** Comma-separated. */
+/** Comma-separated list. */
 export const LIST = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []));

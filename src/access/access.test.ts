@@ -10,7 +10,7 @@ const client = clientOver({
   close: async () => {},
 });
 
-/** Access whose reviews know one token, and how often each token was reviewed. */
+/** Returns an access whose reviews accept one token, and how often each token was reviewed. */
 function reviewed() {
   const clock = createManualClock();
   const times = new Map<string, number>();

@@ -1,3 +1,5 @@
+/** Authentication and authorization of users, for the REST API, the webhook and gRPC: the API server decides, by reviews. */
+
 import { createHash } from 'node:crypto';
 import { SECRETS, type Secret } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
@@ -11,11 +13,13 @@ import { isForbidden } from '#runtime/wire/api-error.ts';
 import { onCredentials, onSecrets, type Permission, refusalOf, type User } from './permissions.ts';
 import { type Reviews, reviewsBy } from './reviews.ts';
 
-/** The time for which a withdrawn token may still be accepted. */
+/** Time that a withdrawn token may still be accepted. */
 const REMEMBER_MS = 10_000;
 const REMEMBERED = 1000;
 
-/** The user of each token. Invalid tokens have a cache of their own, so they push no valid token out. */
+/**
+ * Returns a cached lookup of a token's user. Invalid tokens have a separate cache, so that they do not displace valid ones.
+ */
 function remembering(clock: Clock, ask: (token: string) => Promise<User | undefined>) {
   const people = recentMap<{ person: User; untilMs: number }>(REMEMBERED);
   const strangers = recentMap<number>(REMEMBERED);
@@ -47,33 +51,34 @@ function remembering(clock: Clock, ask: (token: string) => Promise<User | undefi
   };
 }
 
-/** A Secret that somebody makes the operator reach a cluster's hosts with. */
+/** The use of a Secret: a user lets the operator reach a cluster's hosts with it. */
 export interface SecretUse {
   namespace: string;
   /** Name of the cluster. */
   cluster: string;
-  /** Undefined while the cluster does not exist, which then has no Secret of its own. */
+  /** Undefined if the cluster does not exist yet; it then has no own Secret. */
   uid: string | undefined;
   secret: string;
 }
 
-/** Authorization for REST and webhook alike. All methods throw ReviewFailed when the API server gives no answer. */
+/** Authorization for REST and webhook alike. All methods throw ReviewFailed if the API server does not answer. */
 export interface Access {
-  /** The person behind a token; undefined when it is nobody's. Remembered for 10 s. */
+  /** Returns the user of a token; undefined if the token is not valid. Remembered for 10 s. */
   personOf(token: string): Promise<User | undefined>;
-  /** The reason why the user may not do it, in a sentence; undefined when he may. */
+  /** Returns why the user may not do it, in a sentence; undefined if allowed. */
   refusal(user: User, permission: Permission): Promise<string | undefined>;
   /**
-   * The reason why the user may not make the operator use the Secret; undefined when he may. It takes the right to `get`
-   * that very Secret or, where the operator made it for this very cluster, to `use` the cluster's credentials.
+   * Returns why the user may not let the operator use the Secret; undefined if allowed. Required is the permission to `get`
+   * that very Secret. If the operator created the Secret for this very cluster, `use` of the cluster's credentials is
+   * enough.
    */
   secretRefusal(user: User, use: SecretUse): Promise<string | undefined>;
 }
 
-/** A token is never a key of anything that lives on: its hash is. */
+/** Returns the hash of a token. Caches use it as their key, so that no token stays in memory. */
 export const fingerprintOf = (token: string): string => createHash('sha256').update(token).digest('base64');
 
-/** The use of the Secret that an operation on this cluster would really read. */
+/** Returns the use of the Secret that an operation on this cluster would read. */
 export function secretUseOf({ metadata, spec }: KubernetesCluster, namespace: string): SecretUse {
   const { name = '', uid } = metadata;
   return {
@@ -88,7 +93,7 @@ export interface AccessDeps {
   client: Client;
   clock: Clock;
   log: Logger;
-  /** Audiences of tokens of people, besides the API server's own. */
+  /** Audiences of users' tokens, besides the API server's own. */
   audiences: readonly string[];
 }
 
@@ -96,7 +101,7 @@ export function accessBy(
   { client, clock, log, audiences }: AccessDeps,
   reviews: Reviews = reviewsBy(client, log),
 ): Access {
-  // The callback's audience opens the callback and nothing else, whatever the settings say.
+  // A token for callbacks is valid for callbacks only, whatever the settings say.
   const others = audiences.filter((audience) => audience !== CALLBACK_AUDIENCE);
 
   async function isOwn({ namespace, cluster: name, uid, secret }: SecretUse): Promise<boolean> {

@@ -11,7 +11,7 @@ const record = (ip: string, cluster: string): HostRecord => ({
 const ips = (count: number): string[] => Array.from({ length: count }, (_, at) => `10.0.0.${at + 1}`);
 const others = Array.from({ length: 1_000 }, (_, at) => record(`10.1.${at >> 8}.${at & 255}`, 'c/demo'));
 const all = [...ips(20).map((ip) => record(ip, 'a/demo')), record('10.0.0.99', 'b/demo'), ...others];
-/** How often it is asked for one record, and for all. */
+/** Numbers of requests for one record and for all records. */
 const asked = { one: 0, all: 0 };
 const client = clientOver({
   async call({ path, query = {} }) {

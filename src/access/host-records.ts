@@ -6,25 +6,25 @@ import { membersOf } from '#api/member.ts';
 import { annotations, labels } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-/** Records of the hosts that a cluster holds; none before it has an id. */
+/** Returns the records of the hosts that a cluster holds; empty if it has no id yet. */
 export async function hostRecordsOf(
   client: Client,
   namespace: string,
   cluster: KubernetesCluster,
 ): Promise<HostRecord[]> {
   const id = cluster.metadata.annotations?.[annotations.clusterId];
-  // One that is no label value was written by nobody of ours.
+  // The operator writes no id that is not a label value.
   if (id === undefined || !DNS_LABEL.test(id)) return [];
   const labelSelector = `${labels.clusterId}=${id}`;
   const { items } = await client.list<HostRecord>(HOSTS, { namespace, labelSelector });
   return items.filter((record) => isOf(record, textOf(keyOf(cluster))));
 }
 
-/** Above as many addresses, one list of all records costs less than a request for each. */
+/** With more addresses, one list of all records costs less than a request for each. */
 const FEW = 10;
 const PAGE = 500;
 
-/** What stands at the addresses of a spec that are not on record as the cluster's own, for a plan. */
+/** Returns the former clusters of hosts that the spec names and that are not on record as its own, for a plan. */
 export async function remainsFor(
   client: Client,
   namespace: string,
@@ -35,14 +35,14 @@ export async function remainsFor(
   return remainsAt(await recordsAt(client, namespace, others), clusterId);
 }
 
-/** The records at canonical addresses, of whatever cluster. */
+/** Returns the records at canonical addresses, of any cluster. */
 export async function recordsAt(
   client: Client,
   namespace: string,
   ips: ReadonlySet<string>,
 ): Promise<HostRecord[]> {
   if (ips.size > FEW) {
-    // Page by page: an installation may have many more hosts than are asked for.
+    // In pages: an installation may have many more hosts than were requested.
     const found: HostRecord[] = [];
     let from: string | undefined;
     do {

@@ -3,7 +3,7 @@ import { KUBERNETES_CLUSTERS, type Spec } from '#api/kubernetes-cluster.ts';
 import type { PinnedFile } from '#api/pinned-file.ts';
 import { canonicalJson } from '#base/canonical.ts';
 
-/** A user as the API server describes him, with all that a SubjectAccessReview needs. */
+/** A user as the API server reports it, with all fields that a SubjectAccessReview needs. */
 export interface User {
   username: string;
   uid?: string | undefined;
@@ -11,7 +11,7 @@ export interface User {
   extra: Record<string, string[]>;
 }
 
-/** A request to be authorized; the fields of `resourceAttributes` in a SubjectAccessReview. */
+/** An action to be authorized; the fields of `resourceAttributes` in a SubjectAccessReview. */
 export interface Permission {
   verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use' | 'hook';
   group: string;
@@ -35,8 +35,8 @@ export const onClusters = (
 });
 
 /**
- * A permission on the cluster's own SSH Secret, which the operator keeps: `create` gives it a key, `use` has the operator
- * reach hosts with it. Neither lets anybody read it.
+ * Returns a permission on the cluster's own SSH Secret, which the operator keeps. `create` stores a key, `use` lets the
+ * operator reach hosts with it. Neither gives read access.
  */
 export const onCredentials = (verb: 'create' | 'use', namespace: string, name: string): Permission => ({
   ...onClusters('get', namespace, name),
@@ -44,13 +44,13 @@ export const onCredentials = (verb: 'create' | 'use', namespace: string, name: s
   subresource: 'credentials',
 });
 
-/** Getting a cluster's kubeconfig, which is everything inside it. */
+/** Returns the permission to read a cluster's kubeconfig, which gives full access to the cluster. */
 export const onKubeconfig = (namespace: string, name: string): Permission => ({
   ...onClusters('get', namespace, name),
   subresource: 'kubeconfig',
 });
 
-/** A permission on a Secret. */
+/** Returns a permission on a Secret. */
 export const onSecrets = (verb: 'get', namespace: string, name: string): Permission => ({
   verb,
   group: '',
@@ -60,8 +60,8 @@ export const onSecrets = (verb: 'get', namespace: string, name: string): Permiss
 });
 
 /**
- * What having a spec's manifests applied takes: they rule the cluster as its kubeconfig does, and whoever gets the
- * cluster gets to read them. Nothing where there are none.
+ * Returns the permissions that the manifests of a spec require. Manifests give as much access to the cluster as its
+ * kubeconfig, and every user with access to the cluster can read them. Empty if there are none.
  */
 export function onManifests(
   { addons }: Pick<Spec, 'addons'>,
@@ -72,8 +72,8 @@ export function onManifests(
 }
 
 /**
- * What having the hooks of a spec run takes: they are root on the cluster's hosts, which no other right gives. Nothing
- * where there are none.
+ * Returns the permissions that the hooks of a spec require. Hooks run as root on the cluster's hosts, which no other
+ * permission allows. Empty if there are none.
  */
 export function onHooks(
   { hooks }: Pick<Spec, 'hooks'>,
@@ -84,16 +84,16 @@ export function onHooks(
   return files.length === 0 ? [] : [running, ...reading(files, namespace)];
 }
 
-/** What decides whose programs run in a cluster, and who may do what there. */
+/** Returns the settings that decide which programs run in a cluster, and who has which access there. */
 const ruling = ({ cluster: { imagesRegistry, kubeadm = {} } }: Pick<Spec, 'cluster'>) => {
   const { kubelet, patches, registryMirrors, proxy } = kubeadm;
   return { imagesRegistry, kubelet, patches, registryMirrors, proxy };
 };
 
 /**
- * What the edit of a spec takes that changes settings by which somebody could open the cluster to himself. Nothing where
- * these stay, or where there was no object: whoever makes one can read the key to its hosts, whoever edits one may only
- * have the right to use it.
+ * Returns the permissions that an edit of such settings requires, because it could give its user access to the cluster.
+ * Empty if they do not change, or if there was no object: a user who creates one can read the key of its hosts, while a user
+ * who edits one may only be allowed to use it.
  */
 export function onSettings(
   before: Pick<Spec, 'cluster'> | undefined,
@@ -104,7 +104,7 @@ export function onSettings(
   return isSame ? [] : [onKubeconfig(namespace, name)];
 }
 
-/** Reading the ConfigMaps that files come from. */
+/** Returns the permissions to read the ConfigMaps of files. */
 function reading(files: readonly Pick<PinnedFile, 'configMap'>[], namespace: string): Permission[] {
   const { group, plural: resource } = CONFIG_MAPS;
   const names = new Set(files.map(({ configMap }) => configMap));

@@ -3,7 +3,7 @@ import { createLogger } from '#base/log.ts';
 import { clientOver } from '#runtime/client/client.ts';
 import { reviewsBy } from './reviews.ts';
 
-/** What a TokenReview answers, whatever is asked. */
+/** Returns reviews with this answer to every TokenReview. */
 const answering = (status: object) =>
   reviewsBy(
     clientOver({
@@ -18,7 +18,7 @@ const user = { username: 'runner', groups: [] };
 it('takes nobody for the holder of a token for an audience that the answer does not confirm', async () => {
   const ask = (status: object) => answering(status).userOf('t', ['callback']);
   expect(await ask({ authenticated: true, user, audiences: ['callback'] })).toMatchObject(user);
-  // As an API server answers that does not know audiences.
+  // The answer of an API server that does not support audiences.
   expect(await ask({ authenticated: true, user })).toBeUndefined();
   expect(await ask({ authenticated: true, user, audiences: ['other'] })).toBeUndefined();
   expect(await ask({ authenticated: true, user: { ...user, username: '' }, audiences: ['callback'] })).toBe(

@@ -19,22 +19,22 @@ const tokenAnswer = z.object({
 });
 const accessAnswer = z.object({ status: z.object({ allowed: z.boolean() }) });
 
-/** The API server could not be asked, so nobody may do anything; the cause is in the log. */
+/** The API server did not answer a review, so no access is granted; the log has the cause. */
 export class ReviewFailed extends Error {
   override name = 'ReviewFailed';
 }
 
-/** The API server's word on who may do what. Both throw ReviewFailed when it gives none. */
+/** Token and access reviews by the API server. Both methods throw ReviewFailed if it does not answer. */
 export interface Reviews {
   /**
-   * The owner of a token; undefined when it is nobody's. Without `audiences` it must be meant for the API server
-   * itself, else for one of them.
+   * Returns the owner of a token; undefined if the token is not valid. Without `audiences` the token must be for the API
+   * server itself, else for one of them.
    */
   userOf(token: string, audiences?: readonly string[]): Promise<User | undefined>;
   may(user: User, permission: Permission): Promise<boolean>;
 }
 
-/** Tokens that are asked about at once: whoever sends any that come to his mind does not hold up all other calls. */
+/** Most tokens that are reviewed at once: a caller with many invalid tokens must not delay all other calls. */
 const MAX_TOKENS = 200;
 
 export function reviewsBy(client: Client, log: Logger): Reviews {
@@ -61,9 +61,9 @@ export function reviewsBy(client: Client, log: Logger): Reviews {
         tokens -= 1;
       });
       const { status } = tokenAnswer.parse(answer);
-      // An API server that knows no audiences answers without; then nothing says whom the token is for.
+      // An API server without support for audiences answers without them; the audience of the token is then unknown.
       const meant = audiences === undefined || status.audiences.some((one) => audiences.includes(one));
-      // An empty name would be taken for the impersonator himself, or for nobody, further on.
+      // Later code could take an empty name for the impersonating account, or for no user.
       if (!status.authenticated || !meant || !status.user || status.user.username === '') return undefined;
       return status.user;
     },

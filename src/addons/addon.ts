@@ -12,21 +12,21 @@ export interface PolicyRule {
   verbs: readonly string[];
 }
 
-/** A system beside clusters: `--controllers` switches it on, deploy/addons/<name>.yaml installs it. */
+/** A system beside clusters. `--controllers` switches it on; deploy/addons/<name>.yaml installs it. */
 export interface Addon {
   /** Its name in `--controllers`. */
   name: string;
-  /** One line for people. */
+  /** Summary for users, in one line. */
   summary: string;
   module: ControllerModule;
   crds: readonly (() => JsonSchema)[];
-  /** The rules of its ClusterRole; leader election needs others. */
+  /** Rules of its ClusterRole, without those for leader election. */
   rules: readonly PolicyRule[];
-  /** Narrows writes that RBAC allows to those that the controller makes. */
+  /** Restricts writes that RBAC allows to those that the controller makes. */
   writeLimits?: readonly WriteLimit[];
-  /** Further objects to install: roles that people bind, admission policies. */
+  /** Further objects to install: roles that users bind, admission policies. */
   others?: readonly (KubeObject & JsonSchema)[];
-  /** The program that serves its callers, with an account and rules of its own. */
+  /** Program that serves its callers, with a separate account and rules. */
   server?: AddonServer;
 }
 
@@ -37,14 +37,14 @@ export interface AddonServer {
   ports: readonly { name: string; port: number; target?: number }[];
   /** Serves TLS with the Secret `<its name>-tls`. */
   hasCertificate: boolean;
-  /** Directory in memory that it may write to. */
+  /** In-memory directory that the program may write to. */
   scratch?: string;
   rules: readonly PolicyRule[];
-  /** Set if clients outside the cluster reach it, by several replicas; absent: one replica, for clients inside. */
+  /** Set if several replicas serve clients outside the cluster. Absent: one replica serves clients inside. */
   outside?: {
     replicas: number;
     memoryLimit: string;
-    /** Longest time in which a pod ends its requests. */
+    /** Longest time in which a pod finishes its requests. */
     graceSeconds: number;
   };
 }

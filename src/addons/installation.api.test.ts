@@ -7,7 +7,7 @@ import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { addons } from './index.ts';
 import { installationOf } from './installation.ts';
 
-/** What add-ons are installed as, as a real API server sees it. */
+/** Tests the installed objects of add-ons against a real API server. */
 const objectSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),

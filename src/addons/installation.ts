@@ -3,18 +3,21 @@ import type { JsonSchema } from '#api/structural-schema.ts';
 import type { Addon, AddonServer, PolicyRule } from './addon.ts';
 import { policyOf } from './write-limits.ts';
 
-/** All that an add-on needs in a cluster, a namespace of its own included; to remove it is to delete these. */
+/** Builds all objects that an add-on needs in a cluster, including its namespace. Deleting them removes the add-on. */
 
 const RBAC = 'rbac.authorization.k8s.io';
 const PORT = 8081;
 
-/** One of them: metadata, and the fields of its kind. */
+/** Installed object: metadata, and the fields of its kind. */
 type Installed = KubeObject & JsonSchema;
 
 export const namespaceOf = ({ name }: Pick<Addon, 'name'>): string => `matryoshka-${name}`;
 export const serverNameOf = (addon: Pick<Addon, 'name'>): string => `${namespaceOf(addon)}-server`;
 
-/** Elected by a Lease of its namespace; Events go wherever the object is that they tell of. */
+/**
+ * Rights for leader election by a Lease in the add-on's namespace. Events need a ClusterRole, because they are in the
+ * namespace of the object.
+ */
 const ELECTION: PolicyRule = {
   apiGroups: ['coordination.k8s.io'],
   resources: ['leases'],
@@ -22,7 +25,7 @@ const ELECTION: PolicyRule = {
 };
 const TELLING: PolicyRule = { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] };
 
-/** Probes of Kubernetes; a busy machine answers late: only what is silent for minutes is restarted. */
+/** Returns a probe of Kubernetes. A busy machine answers late, so only a program that is silent for minutes is restarted. */
 const probe = (path: string, periodSeconds: number, timeoutSeconds: number, failureThreshold: number) => ({
   httpGet: { path, port: 'probes' },
   ...{ periodSeconds, timeoutSeconds, failureThreshold },
@@ -30,9 +33,9 @@ const probe = (path: string, periodSeconds: number, timeoutSeconds: number, fail
 
 const field = (path: string) => ({ valueFrom: { fieldRef: { fieldPath: path } } });
 
-/** One of its programs. */
+/** Program of an add-on. */
 interface Program {
-  /** Of Deployment, ServiceAccount, ClusterRole and, of a server, Service. */
+  /** Name of Deployment, ServiceAccount, ClusterRole and, for a server, Service. */
   name: string;
   namespace: string;
   container: { name: string; args: readonly string[]; env: readonly object[] };
@@ -78,7 +81,7 @@ const deployment = ({ name, namespace, container: own, server }: Program): Insta
   };
   const pod = {
     serviceAccountName: name,
-    // Links to Services would come as MATRYOSHKA_…_PORT, which are names of settings of ours.
+    // Service links would set variables MATRYOSHKA_…_PORT, which are names of our settings.
     enableServiceLinks: false,
     securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [container],
@@ -91,7 +94,7 @@ const deployment = ({ name, namespace, container: own, server }: Program): Insta
     metadata: { name, namespace, labels },
     spec: {
       replicas: outside?.replicas ?? 1,
-      // One that serves is replaced before it goes.
+      // A serving pod is replaced before it is removed.
       ...(outside ? { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } } : {}),
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: pod },
@@ -99,7 +102,7 @@ const deployment = ({ name, namespace, container: own, server }: Program): Insta
   };
 };
 
-/** Replicas on different nodes, where there are several. */
+/** Spreads replicas over nodes, if there are several. */
 const spread = (matchLabels: object) => ({
   topologySpreadConstraints: [
     {
@@ -111,7 +114,7 @@ const spread = (matchLabels: object) => ({
   ],
 });
 
-/** The account of a program, and its rules. */
+/** Builds the account of a program, and its rules. */
 function account(
   name: string,
   namespace: string,
@@ -163,7 +166,7 @@ function serverOf(addon: Addon, server: AddonServer): Installed[] {
   ];
 }
 
-/** In the order in which they are applied. */
+/** Returns the objects in the order in which they are applied. */
 export function installationOf(addon: Addon): JsonSchema[] {
   const name = namespaceOf(addon);
   const container = {
@@ -178,7 +181,7 @@ export function installationOf(addon: Addon): JsonSchema[] {
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: restricted } },
     ...addon.crds.map((crd) => crd()),
-    // Before the account that they hold.
+    // The limits come before the account that they restrict.
     ...(addon.writeLimits ?? []).flatMap((limit) => policyOf(limit, { name, namespace: name })),
     ...(addon.others ?? []),
     ...account(name, name, [...addon.rules, TELLING], [ELECTION]),

@@ -12,7 +12,7 @@ import { workspace } from './workspace/addon.ts';
 import { WORKSPACES } from './workspace/api.ts';
 import { podOf } from './workspace/controller/pod.ts';
 
-/** A controller that somebody has taken over has its token, and may still do no more than the controller does. */
+/** Tests that a compromised controller, which has its token, may do no more than the controller does. */
 const image = 'registry.example/x:1';
 const container = { name: 'c', image };
 const owners = ({ group, version, kind }: Resource, name: string) => [
@@ -35,7 +35,7 @@ function useAccount(addon: Addon): { test: AddonWorld; as: <T>(act: Act<T>) => P
 }
 type Act<T> = (client: Client) => Promise<T>;
 
-/** A policy holds from seconds after it was made: what it is to refuse is tried, as a dry run, until it does. */
+/** Waits until a write is refused: a policy takes effect seconds after its creation. The writes are dry runs. */
 const refused = (act: () => Promise<unknown>, why: RegExp) =>
   expect
     .poll(

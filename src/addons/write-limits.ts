@@ -1,22 +1,22 @@
 import type { KubeObject } from '#api/meta.ts';
 import type { JsonSchema } from '#api/structural-schema.ts';
 
-/** Narrows what an account may write of a kind, where RBAC cannot tell one write from another. */
+/** Restricts an account's writes of a kind beyond RBAC, which cannot distinguish these writes. */
 export interface WriteLimit {
   apiGroup: string;
-  /** Plural. */
+  /** Plural name of the kind. */
   resource: string;
   operations: readonly ('CREATE' | 'UPDATE' | 'DELETE')[];
-  /** CEL of `object` and `oldObject`; false: refused. */
+  /** CEL over `object` and `oldObject`; false rejects the write. */
   expression: string;
-  /** Why it is refused, for people. */
+  /** Reason of the refusal, for users. */
   message: string;
 }
 
 const GROUP = 'admissionregistration.k8s.io';
 
 /**
- * A limit as the API server holds to it: a ValidatingAdmissionPolicy and its binding
+ * Returns a limit as objects that the API server enforces: a ValidatingAdmissionPolicy and its binding
  * (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
  */
 export function policyOf(
@@ -45,11 +45,11 @@ export function policyOf(
   ];
 }
 
-/** CEL: the object in `variable` belongs to one of that kind, as its controller has made it. */
+/** Returns CEL: the object in `variable` has a controlling owner of that kind. */
 export const isOwned = (variable: 'object' | 'oldObject', group: string, kind: string): string =>
   `${variable}.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false) && o.kind == "${kind}" && o.apiVersion.startsWith("${group}/"))`;
 
-/** CEL: nothing of an object is changed but its status, and one label. */
+/** Returns CEL: an update changes nothing but the status, and one label. */
 export function changesOnlyLabel(label: string): string {
   const of = (variable: string, field: string) => `${variable}.metadata.?${field}`;
   const same = ['annotations', 'finalizers', 'ownerReferences'].map(

@@ -2,16 +2,19 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type Clock, sleep } from '#base/clock.ts';
 
-/** Short tasks end by themselves in this time. What still runs then is ended on its host, and looked at as often. */
+/**
+ * Time in which short tasks end by themselves. After it, a task that still runs is ended on its host; also the interval of
+ * checks.
+ */
 const PATIENCE_MS = 2_000;
-/** Ansible is ended after this, whatever it waits for: a report in time says more than none. */
+/** Time after which Ansible is ended in any case: an incomplete report in time is better than none. */
 const LIMIT_MS = 45_000;
 
-/** How far a playbook has come. */
+/** Progress of a playbook. */
 export interface Progress {
-  /** The play under way. */
+  /** Present play. */
   play: string;
-  /** The task that runs on each host. */
+  /** Running task of each host. */
   busy: ReadonlyMap<string, string>;
 }
 
@@ -20,12 +23,12 @@ export interface BrakeOptions {
   cancelled: AbortSignal;
   /** Aborts when the playbook has ended. */
   ended: AbortSignal;
-  /** No task is started once this file is there (ansible/plugins/strategy/waves.py). */
+  /** File that stops Ansible from starting tasks (ansible/plugins/strategy/waves.py). */
   stopFile: string;
-  /** Plays that are finished first. */
+  /** Plays that finish before the stop. */
   uncut: ReadonlySet<string>;
   progress: Progress;
-  /** Ends what runs on these hosts, unless it is protected there. Never rejects. */
+  /** Ends the commands on these hosts, unless they are protected there. Never rejects. */
   cutOff(ips: readonly string[]): Promise<void>;
   /** Ends Ansible itself. */
   giveUp(): void;
@@ -33,8 +36,8 @@ export interface BrakeOptions {
 }
 
 /**
- * Brings a cancelled playbook to its end: no further task is started, those that run are awaited for some seconds, then
- * ended on their hosts. Resolves when the playbook has ended, or is given up.
+ * Stops a cancelled playbook: it starts no further task, and running ones get some seconds before they are ended on their
+ * hosts. Resolves when the playbook has ended, or is given up.
  */
 export async function brake(options: BrakeOptions): Promise<void> {
   const { cancelled, ended, stopFile, uncut, progress, cutOff, giveUp, clock } = options;

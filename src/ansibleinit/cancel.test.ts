@@ -61,14 +61,17 @@ const event = (kind: RunEvent['event'], play: string, more: Partial<RunEvent> = 
 const at = { host: '127.0.0.1', task: 'Task' };
 const appears = (file: string): string => `until [ -e "${file}" ]; do sleep 0.02; done`;
 
-/** An ansible-playbook that says what the lines say. */
+/** Installs a stand-in for ansible-playbook with these lines. */
 function ansible(...lines: string[]): void {
   writeFileSync(join(dir, 'ansible-playbook'), `#!/bin/sh\n${lines.join('\n')}\n`);
   chmodSync(join(dir, 'ansible-playbook'), 0o755);
   vi.stubEnv('PATH', `${dir}:${process.env['PATH']}`);
 }
 
-/** Plays; cancelled at the first task, unless it is not. `cutOff` is told of in a file, and time goes on by `tick` until the end. */
+/**
+ * Runs a playbook and cancels it at the first task, unless `isCancelled` is false. A file records `cutOff`; time advances by
+ * `tickMs` until the end.
+ */
 async function played(tickMs = 0, isCancelled = true) {
   const cancelled = new AbortController();
   const clock = createManualClock();
@@ -90,7 +93,7 @@ async function played(tickMs = 0, isCancelled = true) {
   }).finally(() => {
     over = true;
   });
-  // A timer of the brake is a reason to let time pass, and so no wait depends on this machine's speed.
+  // Time advances only while the brake has a timer, so no wait depends on this machine's speed.
   for (let ticks = 0; tickMs > 0 && !over; ticks += clock.timers) {
     await clock.advance(clock.timers > 0 ? tickMs : 0);
     if (ticks > 3) writeFileSync(join(dir, 'ticked'), '');
@@ -141,7 +144,7 @@ describe('a playbook that is cancelled', () => {
       event('ok', 'Reset hosts', { ...at, did: ['reset'] }),
       'exit 2',
     );
-    // Minutes pass by the brake's clock, and still it is awaited.
+    // Minutes pass by the brake's clock, and the playbook may still finish.
     const { cuts, did, failed } = await played(60_000);
     expect([cuts, failed.size, [...(did.get('127.0.0.1') ?? [])]]).toEqual([[], 0, ['reset']]);
   });
@@ -186,7 +189,7 @@ describe('a playbook whose Ansible dies', () => {
 });
 
 describe('a playbook whose Ansible does not end', () => {
-  // What it has begun holds its output, as a process of its own that is stuck would.
+  // A stuck child process keeps the playbook's output open.
   const stuck = (...events: string[]) => ansible('sleep 300 &', 'echo $! > stuck', ...events, 'wait');
   afterEach(() => process.kill(Number(readFileSync(join(dir, 'stuck'), 'utf8'))));
 
@@ -213,7 +216,7 @@ describe('a playbook whose Ansible does not end', () => {
 });
 
 describe('a run that is cancelled', () => {
-  /** Takes connections, and never says a word. */
+  /** Server that accepts connections and never answers. */
   let silent: Server;
   let port: number;
   const connected = Promise.withResolvers<void>();
@@ -243,7 +246,7 @@ describe('a run that is cancelled', () => {
       reason: 'Cancelled',
       hosts: [{ ip: '127.0.0.1', ok: false, did: [] }],
     });
-    // A silent host would be given up after 15 s.
+    // A silent host would count as unreachable after 15 s.
     expect(performance.now() - began).toBeLessThan(10_000);
     expect(existsSync(join(dir, 'played'))).toBe(false);
   });

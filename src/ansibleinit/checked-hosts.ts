@@ -12,16 +12,19 @@ function roleOf({ action, member }: PlannedHost): HostRole {
   return 'present';
 }
 
-/** Hosts that a step works on; of a run spec without steps all. Others are not connected to: they may be away. */
+/**
+ * Lists the hosts of all steps, or all hosts of a run spec without steps. Other hosts may be away, so no check connects to
+ * them.
+ */
 function workedOn({ hosts, steps }: RunSpec): readonly PlannedHost[] {
   const at = new Set(steps.flatMap((step) => step.hosts));
   return steps.length === 0 ? hosts : hosts.filter(({ member }) => at.has(member.ip));
 }
 
-/** The hosts of the run spec that are looked at, each with what it is to be and how to get there. */
+/** Lists the hosts to check, each with its role in the operation and its SSH target. */
 export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'access'>): PrecheckHost[] {
   const stacked = runSpec.hosts.every(({ member }) => !hasEtcd(member) || isMaster(member));
-  // The same rule as `own_endpoint` there.
+  // `own_endpoint` in ansible/roles/settings has the same rule.
   const own = runSpec.hosts.some(({ member }) => isMaster(member) && member.ip === runSpec.endpoint.address);
   return workedOn(runSpec).map((host) => {
     const { ip, name, port = 22, user = runSpec.username } = host.member;
@@ -32,7 +35,7 @@ export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'ac
       isMaster: isMaster(host.member),
       behindBalancer: !own,
       withEtcd: hasEtcd(host.member),
-      // The same rule as `etcd_apart` in ansible/roles/settings: else etcd is a unit of ours.
+      // `external_etcd` in ansible/roles/settings has the same rule; otherwise etcd is a unit of ours.
       kubeadmMakesEtcd: stacked && hasEtcd(host.member),
       clusterId: runSpec.cluster.id,
       ownClusters: runSpec.ownClusters,
@@ -52,10 +55,10 @@ export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'ac
 
 const seconds = (ms: number): string => `${ms / 1000} s`;
 
-/** The line before hosts are checked: a log that is silent after it waits for one of them. */
+/** Returns the log line before the checks of hosts: a log that ends with it waits for a host. */
 export function announcement({ task, cluster, run }: RunSpec, { length }: readonly PrecheckHost[]): string {
   const hosts = `${length} ${length === 1 ? 'host' : 'hosts'}`;
-  // Connecting, handshake, and then the answer.
+  // Limits of connecting, handshake, and answer.
   const longest = 2 * SSH_TIMEOUT_MS + ANSWER_TIMEOUT_MS;
   return (
     `${task} of ${cluster.name}, attempt ${run.attempt}: looking at ${hosts}; ` +

@@ -8,13 +8,13 @@ import type { Settings } from './settings.ts';
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 10_000;
 
-/** Cluster, sequence, attempt and pod: what the fence knows a run by. */
+/** Returns the fence's identity of a run: cluster, sequence, attempt and pod. */
 const epochOf = ({ cluster, run }: RunSpec, podUid: string): string =>
   `${cluster.id} ${run.sequence} ${run.attempt} ${podUid}`;
 
 /**
- * Ends what this run does on hosts, by their fences, and lets nothing more of it in there. Protected steps go on; a script
- * that awaits one is left alone. A host that does not answer is told of by `say`.
+ * Returns a function that ends the commands of this run on hosts through their fences, which then reject further ones.
+ * Protected steps continue, as does a script that waits for one. `say` reports hosts that do not answer.
  */
 export function cutOffOn(
   settings: Settings,

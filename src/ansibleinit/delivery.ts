@@ -4,10 +4,10 @@ import { verdictOf } from '#protocol/verdict.ts';
 import { postUntilAnswered } from './server-client.ts';
 import type { Settings } from './settings.ts';
 
-/** How long a finished run goes on trying to tell so. */
+/** Time for which a finished run tries to deliver its report. */
 const DELIVERY_MS = 5 * 60_000;
 
-/** The report as the callback's body spells it (docs/reference/job.md). */
+/** Returns the report as the body of the callback (docs/reference/job.md). */
 function callbackBody({ runSpec }: Settings, report: Report): string {
   const { name, namespace, region } = runSpec.cluster;
   const changed = runSpec.hosts.filter(({ action }) => action !== 'stay');
@@ -21,7 +21,7 @@ function callbackBody({ runSpec }: Settings, report: Report): string {
   return JSON.stringify({ name, namespace, region, ...lists, ...report });
 }
 
-/** Delivers the report; false when no answer of success came in time. */
+/** Delivers the report; returns false if no successful answer came in time. */
 export async function deliver(settings: Settings, report: Report): Promise<boolean> {
   if (settings.REPORT_FILE !== undefined)
     writeFileSync(settings.REPORT_FILE, JSON.stringify(report), { mode: 0o600 });
@@ -38,11 +38,11 @@ export async function deliver(settings: Settings, report: Report): Promise<boole
   }
 }
 
-/** Leaves the verdict where the kubelet shows it, without secrets. */
+/** Writes the result to a file that the kubelet shows, without secrets. */
 export function leaveVerdict(file: string, report: Report): void {
   try {
     writeFileSync(file, verdictOf(report));
   } catch {
-    // Run by hand there is no such file; the report was printed.
+    // A run by hand has no such file; its report was printed.
   }
 }

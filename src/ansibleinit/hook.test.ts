@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Runs a hook with a stand-in for ansible-playbook; what was printed comes with its report. */
+/** Runs a hook with a stand-in for ansible-playbook; returns its report and output. */
 async function run(script: string, signal = new AbortController().signal, hosts: RunSpec['hosts'] = []) {
   writeFileSync(join(dir, 'ansible-playbook'), `#!/bin/sh\n${script}\n`);
   chmodSync(join(dir, 'ansible-playbook'), 0o755);

@@ -17,7 +17,7 @@ import { MACHINE_ON_RECORD, machineProblems } from './machines.ts';
 import { type PlaybookFiles, writeFiles } from './playbook-files.ts';
 import { type RunAccess, readAccess, readRunSpec } from './settings.ts';
 
-/** Everything that a hook was told. */
+/** Settings of a hook. */
 export interface HookSettings {
   runSpec: RunSpec;
   access: RunAccess;
@@ -28,12 +28,15 @@ export interface HookSettings {
 
 /** Checks whose reason is HostConflict. */
 const CONFLICTS = [owner.name, joined.name, MACHINE_ON_RECORD];
-/** Another cluster's host, another machine than the one that joined, and a password that Ansible would try once more. */
+/**
+ * Checks that stop a hook: another cluster's host, another machine than the one that joined, and a refused password, which
+ * Ansible would try again.
+ */
 const GRAVE = new Set([...CONFLICTS, 'HostChanged', 'AuthenticationFailed', 'SudoRefused']);
-/** Ansible is given this long to end its connections before it is killed. */
+/** Time for Ansible to end its connections before it is killed. */
 const GRACE_MS = 10_000;
 
-/** Reads the mounted files. Throws with the name of what is missing or malformed. */
+/** Reads the mounted files. Throws with the name of a missing or malformed one. */
 export function readHookSettings({ MATRYOSHKA_ETC, WORK_DIR }: NodeJS.ProcessEnv): HookSettings {
   const etc = MATRYOSHKA_ETC ?? '/etc/matryoshka';
   const accessDir = join(etc, 'access');
@@ -45,7 +48,7 @@ export function readHookSettings({ MATRYOSHKA_ETC, WORK_DIR }: NodeJS.ProcessEnv
   };
 }
 
-/** The plan's hosts in the groups that our own playbooks know, worked on as root, by sudo where the user is another. */
+/** Returns the plan's hosts in the groups of our own playbooks. Tasks run as root, with sudo for another user. */
 export function hookInventory(runSpec: RunSpec) {
   const { all } = inventoryOf(runSpec);
   const hosts = Object.fromEntries(
@@ -57,7 +60,7 @@ export function hookInventory(runSpec: RunSpec) {
   return { all: { ...all, hosts } };
 }
 
-/** Ansible as its documents describe it, with none of our plugins; group names have hyphens. */
+/** Configuration of Ansible as its documentation describes it, without our plugins; group names have hyphens. */
 const CONFIG = `[defaults]
 host_key_checking = True
 retry_files_enabled = False
@@ -73,8 +76,8 @@ const SSH_ARGS =
   '-o StrictHostKeyChecking=yes -o ControlMaster=auto -o ControlPersist=60s -o ConnectTimeout=15 -o ServerAliveInterval=10 -o ServerAliveCountMax=3';
 
 /**
- * Runs the user's playbook; its exit code decides. Every line of it is printed. Rejects only when `signal` aborts: then
- * nobody knows how far it came, and no verdict may be given.
+ * Runs the user's playbook, whose exit code decides. Prints every line of it. Rejects only if `signal` aborts: its progress
+ * is then unknown, so it has no result.
  */
 export async function runHook(
   settings: HookSettings,
@@ -90,11 +93,12 @@ export async function runHook(
     hosts: [],
   });
   try {
-    // A host that was never seen is taken by the key that it shows now, one that was by that of then alone.
+    // A new host is accepted with its present key, a known host with its recorded key only.
     const limits = { limits: {}, artifactUrl: undefined };
     const found = await precheck(checkedHosts(settings), [owner, joined, machineId], limits);
     signal.throwIfAborted();
-    // Those that leave may be reset by now, and another cluster's: only what says that it is ours is worked on.
+    // Leaving hosts may be reset by now and belong to another cluster, so the hook runs only on hosts whose owner file names
+    // ours.
     const apart = leftAlone(runSpec, found);
     const problems = [...found.problems, ...machineProblems(runSpec, found)];
     for (const { ip, check, message } of problems) print(hear(`${ip}: ${check}: ${message}`));
@@ -129,7 +133,7 @@ async function play(
   onLine: (line: string) => void,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  // Ansible looks beside a playbook for more: there is nothing.
+  // Ansible searches the playbook's directory for more files, so it is empty.
   const directory = join(workDir, 'hook');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const [playbook, config] = [join(directory, HOOK_FILE), join(workDir, 'ansible.cfg')];

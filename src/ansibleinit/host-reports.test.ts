@@ -3,7 +3,7 @@ import { said } from '#precheck/said.ts';
 import { machineSeen, type PlannedHost, type RunSpec } from '#protocol/run-spec.ts';
 import { hostReports } from './host-reports.ts';
 
-/** A run about one host, w1. */
+/** Returns a run spec with one host, w1. */
 const runSpec = (task: RunSpec['task'], host: Omit<PlannedHost, 'member'>): RunSpec => ({
   task,
   callback: 'create',
@@ -18,7 +18,7 @@ const runSpec = (task: RunSpec['task'], host: Omit<PlannedHost, 'member'>): RunS
   hosts: [{ member: { ip: 'w1', name: 'w1', duties: ['worker'] }, ...host }],
 });
 
-/** What was found of a host that says this of itself. */
+/** Returns the findings for a host with this output. */
 const findings = (says: string, { knownHosts = '', untouched = [] as string[] } = {}) => ({
   found: {
     ...{ problems: [], connections: new Map(), sudoAsks: new Set<string>() },

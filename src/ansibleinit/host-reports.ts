@@ -9,22 +9,22 @@ import { machineProblems } from './machines.ts';
 export interface Findings {
   found: PrecheckResult;
   failures: Map<string, string>;
-  /** What the playbook's scripts achieved. */
+  /** Results of the playbook's scripts. */
   played: Map<string, Set<HostResult>>;
   versions: Map<string, Record<string, string>>;
-  /** Steps that came to a host, in order. */
+  /** Steps that reached a host, in order. */
   steps: string[];
-  /** Whether a task was cut off, so that nobody knows how far it came. */
+  /** Whether a task was interrupted, so that its progress is unknown. */
   cutShort: boolean;
-  /** Hosts that leave and that no play touched. */
+  /** Leaving hosts that no play touched. */
   untouched: ReadonlySet<string>;
 }
 
 const MAX_MESSAGE = 300;
 
 /**
- * Why nobody knows whether a host that leaves carries something of this cluster: its owner file does not tell, and it is
- * the machine that had joined. One that is another's by its own word carries nothing.
+ * Returns the reason why a leaving host may still carry parts of this cluster: its owner file is unreadable, or is missing
+ * on the machine that had joined. A host whose owner file names another cluster carries none.
  */
 function untold({ member: { ip }, action, machineId }: PlannedHost, findings: Findings): string | undefined {
   const said = findings.found.said.get(ip);
@@ -37,7 +37,7 @@ function untold({ member: { ip }, action, machineId }: PlannedHost, findings: Fi
     : undefined;
 }
 
-/** Whether a host is as its action wants it. */
+/** Whether a host is in the state that its action asks for. */
 function isDone(host: PlannedHost, findings: Findings, complete: boolean): boolean {
   const {
     member: { ip },
@@ -52,16 +52,16 @@ function isDone(host: PlannedHost, findings: Findings, complete: boolean): boole
   return complete;
 }
 
-/** The keys of a host among lines of known_hosts, without its name. */
+/** Returns the keys of a host from lines of known_hosts, without its name. */
 const hostKeysOf = (knownHosts: string, ip: string): string[] =>
   knownHosts.split('\n').flatMap((line) => {
     const [name = '', ...key] = line.trim().split(' ');
     return name === ip || name.startsWith(`[${ip}]:`) ? [key.join(' ')] : [];
   });
 
-/** A report of every host of the run spec, whatever became of the run. */
+/** Returns a report of every host of the run spec, whatever the result of the run. */
 export function hostReports(runSpec: RunSpec, findings: Findings, complete: boolean): HostReport[] {
-  // Whose key and id are not this cluster's to remember.
+  // Keys and ids of these machines must not be recorded for this cluster.
   const strangers = new Set(machineProblems(runSpec, findings.found).map(({ ip }) => ip));
   return runSpec.hosts.map((host) => {
     const { ip } = host.member;

@@ -26,7 +26,7 @@ it('finds hosts that a later operation of this cluster has taken, and ends a del
     { ip: '10.0.0.1', check: 'StaleRun', message: expect.stringContaining('operation 8 of this cluster') },
     { ip: '10.0.0.2', check: 'StaleRun' },
   ]);
-  // A host that leaves may be away, but not ahead: it would be left as it is, and the deletion be done.
+  // A leaving host may be away, but not ahead: it would be left alone, and the deletion would count as done.
   for (const problem of problems) expect(isGrave(problem, runSpec, new Set(['10.0.0.1']))).toBe(true);
 });
 

@@ -2,18 +2,19 @@ import { ownerOf } from '#precheck/checks/owner.ts';
 import type { PrecheckProblem, PrecheckResult } from '#precheck/run.ts';
 import type { RunSpec } from '#protocol/run-spec.ts';
 
-/** The check that finds hosts which a later operation of this cluster has taken. */
+/** Check that finds hosts which a later operation of this cluster has taken. */
 export const STALE_RUN = 'StaleRun';
 
 export interface HostsAhead {
   problems: PrecheckProblem[];
-  /** The latest sequence on these hosts; undefined where there are none. */
+  /** Latest sequence on these hosts; undefined without such hosts. */
   sequence: number | undefined;
 }
 
 /**
- * Finds hosts whose owner file names a later operation of this very cluster, as after a restore of the meta cluster from a
- * backup: their fence would refuse the run halfway. A run that another has overtaken finds the same, and its report counts no more.
+ * Finds hosts whose owner file names a later operation of this cluster, for example after the meta cluster was restored from
+ * a backup: their fence would reject the run halfway. A run that another has overtaken finds the same; its report is
+ * ignored.
  */
 export function hostsAhead(
   { hosts, cluster, run }: Pick<RunSpec, 'hosts' | 'cluster' | 'run'>,

@@ -35,7 +35,10 @@ describe('the control plane that a kubeconfig names', () => {
     member: { ip, name: ip, duties: ['control-plane' as const] },
     action: 'stay' as const,
   }));
-  /** By what each API server answers on its host; undefined: SSH does not reach that host. */
+  /**
+   * Returns the host that firstReady chooses, given each API server's answer on its host; undefined: SSH does not reach that
+   * host.
+   */
   const named = async (...answers: (string | Error | undefined)[]) => {
     const connections = new Map(
       answers.flatMap((stdout, at) => {

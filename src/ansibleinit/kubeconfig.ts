@@ -4,7 +4,7 @@ import { inUrl } from '#api/host.ts';
 import type { RunSpec } from '#protocol/run-spec.ts';
 import type { SshConnection } from '#ssh/connection.ts';
 
-/** The fields of an administrator's kubeconfig that are taken over; a host could plant others, such as `exec`. */
+/** Fields of an administrator's kubeconfig that are copied; a host could plant others, such as `exec`. */
 const adminConfigSchema = z.object({
   clusters: z.array(z.object({ cluster: z.object({ 'certificate-authority-data': z.base64() }) })).min(1),
   users: z
@@ -17,9 +17,9 @@ const adminConfigSchema = z.object({
 });
 
 /**
- * The kubeconfig as clients outside use it, built anew from the administrator's: the stable name of the endpoint is
- * known to the cluster's hosts alone, so the server is the address behind it; the certificate names both. Its names
- * carry the cluster, so that kubeconfigs of several can be merged.
+ * Builds a kubeconfig for clients outside from the administrator's. Only the cluster's hosts know the endpoint's stable
+ * name, so the server is the address behind it; the certificate has both. Its names contain the cluster, so that several
+ * kubeconfigs can be merged.
  */
 export function forClients(
   adminConfig: string,
@@ -48,8 +48,8 @@ export function forClients(
 }
 
 /**
- * The first control plane whose API server is ready, asked on its host; of none the first that SSH reaches. Undefined where
- * it reaches none.
+ * Returns the first control plane whose API server is ready, by a command on the host; if none is, the first that SSH
+ * reaches. Returns undefined if SSH reaches none.
  */
 export async function firstReady(
   masters: RunSpec['hosts'],

@@ -1,26 +1,26 @@
 import { stripVTControlCharacters } from 'node:util';
 import { plainText } from '#base/plain-text.ts';
 
-/** What of a line of a playbook's output is printed, and of what it said last is told: plain text without keys. */
+/** Selects the lines of a playbook's output that are printed, and the last ones for the message: plain text without keys. */
 
 const MAX_LINE = 2_000;
 const MAX_TOLD_LINE = 400;
 const MAX_WORDS = 800;
-/** Lines that are told where none says that it is an error. */
+/** Number of last lines in the message if no line is an error. */
 const LAST = 3;
-/** Shorter lines of a key, its header among them, say nothing. */
+/** Minimum length of a line of a key to hide; shorter lines and its header reveal nothing. */
 const TELLING = 12;
 
 const ERROR = /^(fatal|ERROR!|\[ERROR\]|failed: \[)/;
 
 export interface LastWords {
-  /** The line as it may be shown. */
+  /** Returns the line without secrets. */
   hear(line: string): string;
-  /** What was said last, or of errors first. */
+  /** Returns the errors, else the last lines. */
   words(): string;
 }
 
-/** `secrets`: texts that are never repeated, each of their lines by itself. */
+/** Collects output. `secrets`: texts that never appear, each of their lines separately. */
 export function lastWords(secrets: readonly (string | undefined)[]): LastWords {
   const hidden = secrets.flatMap(linesOf).sort((a, b) => b.length - a.length);
   const errors: string[] = [];
@@ -41,7 +41,7 @@ export function lastWords(secrets: readonly (string | undefined)[]): LastWords {
   };
 }
 
-/** A secret of one line as a whole, however short; of a key the lines that tell something. */
+/** Returns the texts to hide: a secret of one line, however short; for a key, the lines that reveal something. */
 function linesOf(secret: string | undefined): string[] {
   const lines = (secret ?? '')
     .split('\n')

@@ -11,7 +11,7 @@ const host = (ip: string, action: Action, ...duties: PlannedHost['member']['duti
 });
 const master = (ip: string, action: Action) => host(ip, action, 'control-plane', 'etcd');
 
-/** What is left alone of hosts of which some are away, with the SSH error that each gave. */
+/** Returns the hosts that are left alone, given the hosts that are away and the SSH error of each. */
 function left(hosts: PlannedHost[], away: Record<string, PrecheckProblem['check']>): string[] {
   const runSpec = { hosts, cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' } };
   const answered = hosts.filter(({ member }) => !(member.ip in away));

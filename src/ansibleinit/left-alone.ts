@@ -8,8 +8,8 @@ import { type Found, machineProblems } from './machines.ts';
 type HostsOfRun = Pick<RunSpec, 'hosts' | 'cluster' | 'knownMachines'>;
 
 /**
- * Leaving hosts that no play may touch: those that are away, those that do not say themselves that they belong to this
- * cluster, and those where another machine answers. A record alone is no proof: it may name a mistyped address.
+ * Returns leaving hosts that no play may touch: hosts that are away, hosts whose owner file does not name this cluster, and
+ * hosts whose address another machine answers. A record alone is no proof: it may name a mistyped address.
  */
 function leftAsTheyAre(runSpec: HostsOfRun, found: Found): string[] {
   const changed = new Set(machineProblems(runSpec, found).map(({ ip }) => ip));
@@ -22,9 +22,8 @@ function leftAsTheyAre(runSpec: HostsOfRun, found: Found): string[] {
 }
 
 /**
- * Hosts that would only be asked, or that may be away, and do not answer, while a control plane does: the work is done
- * without them. Where a
- * member of etcd counts, the playbook refuses by itself to change an etcd that is not whole.
+ * Returns unreachable hosts that the run can do without: hosts that it would only ask, or that may be away, while a control
+ * plane answers. If they have etcd members, the playbook itself refuses to change an incomplete etcd.
  */
 function notNeeded({ hosts }: HostsOfRun, { said, problems }: Found): string[] {
   const asked = hosts.some(
@@ -38,9 +37,9 @@ function notNeeded({ hosts }: HostsOfRun, { said, problems }: Found): string[] {
 }
 
 /**
- * Whether a host's problem ends the run. Hosts that leave may be away or changed, and so may one that nobody needs; one that
- * shows another host key is for a person to look at, but where every host leaves: that always ends, and it is left alone. A
- * host that a later operation has taken ends every run: a deletion would leave it as it is.
+ * Whether a host's problem ends the run. Leaving hosts may be away or changed, and so may hosts that the run does not need.
+ * A changed host key needs a user, unless every host leaves: a deletion must always end, so it leaves that host alone. A
+ * host that a later operation has taken ends every run, because a deletion would leave it unchanged.
  */
 export function isGrave(
   { ip, check }: Pick<PrecheckProblem, 'ip' | 'check'>,
@@ -52,6 +51,6 @@ export function isGrave(
   return check === STALE_RUN || !(leaves || untouched.has(ip)) || (check === 'HostKeyChanged' && !allLeave);
 }
 
-/** Hosts of the run spec that no play connects to. */
+/** Returns the hosts of the run spec to which no play connects. */
 export const leftAlone = (runSpec: HostsOfRun, found: Found): Set<string> =>
   new Set([...leftAsTheyAre(runSpec, found), ...notNeeded(runSpec, found)]);

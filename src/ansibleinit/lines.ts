@@ -1,11 +1,11 @@
 import { orAborted } from '#base/abort.ts';
 
-/** Lines as they come, until there are no more or `over` aborts: a process that nobody awaits may keep their way open. */
+/** Yields lines until the input ends or `over` aborts: a stuck child process may keep the pipe open. */
 export async function* linesUntil(lines: AsyncIterable<string>, over: AbortSignal): AsyncGenerator<string> {
   const iterator = lines[Symbol.asyncIterator]();
   try {
     for (;;) {
-      // Whatever it rejects with later is of no interest then.
+      // A later rejection is irrelevant then.
       const next = iterator.next();
       next.catch(() => {});
       const got = await orAborted(next, over).catch((error: unknown) => {
@@ -16,7 +16,7 @@ export async function* linesUntil(lines: AsyncIterable<string>, over: AbortSigna
       yield got.value;
     }
   } finally {
-    // Awaits the process, where it is not given up.
+    // Waits for the process, unless it is given up.
     if (!over.aborted) await iterator.return?.();
   }
 }

@@ -4,18 +4,18 @@ import { machineSeen, type RunSpec } from '#protocol/run-spec.ts';
 type HostsOfRun = Pick<RunSpec, 'hosts' | 'knownMachines'>;
 export type Found = Pick<PrecheckResult, 'said' | 'problems'>;
 
-/** The check that finds a machine on record at another address. */
+/** Check that finds a machine which is recorded at another address. */
 export const MACHINE_ON_RECORD = 'machine-on-record';
 
-/** Returns the problems of hosts whose machine is another than the run spec means, or is on record as another host. */
+/** Returns the problems of hosts whose machine is not the one that the run spec means, or is recorded as another host. */
 export const machineProblems = (runSpec: HostsOfRun, found: Found): PrecheckProblem[] => [
   ...changedMachines(runSpec, found),
   ...machinesOnRecord(runSpec, found),
 ];
 
 /**
- * Hosts behind whose address another machine answers than the one that joined, or than was seen there when the plan was
- * agreed to: never wiped, never worked through.
+ * Returns the problems of hosts where another machine answers than the one that joined, or that was seen when the plan was
+ * approved. Such a host is never wiped or changed.
  */
 function changedMachines({ hosts }: HostsOfRun, { said }: Found): PrecheckProblem[] {
   return hosts.flatMap(({ member: { ip }, machineId, seen }): PrecheckProblem[] => {
@@ -40,8 +40,8 @@ function changedMachines({ hosts }: HostsOfRun, { said }: Found): PrecheckProble
 }
 
 /**
- * Returns problems of hosts that join or leave, and whose machine is on record at another address: as a host of this cluster,
- * it would be reset under its own pods.
+ * Returns problems of joining or leaving hosts whose machine is recorded at another address: as a host of this cluster, it
+ * would be reset under its own pods.
  */
 function machinesOnRecord({ hosts, knownMachines = {} }: HostsOfRun, { said }: Found): PrecheckProblem[] {
   return hosts.flatMap(({ member: { ip }, action }): PrecheckProblem[] => {

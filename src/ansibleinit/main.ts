@@ -1,3 +1,8 @@
+/**
+ * Runs as process 1 of a Job. It carries out a run spec: it checks the hosts, runs the playbook, sends the log to the
+ * server, and reports the result. It also runs hooks, which are playbooks of users.
+ */
+
 import { messageOf } from '#base/errors.ts';
 import { EXIT } from '#protocol/exit.ts';
 import { HOOK_ARGUMENT } from '#protocol/hook.ts';
@@ -8,7 +13,7 @@ import { carryOut } from './run.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { printing, streaming } from './uplink.ts';
 
-/** 128 + signal. */
+/** Exit codes: 128 + signal. */
 const SIGNALS = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
 const CLOSE_LOG_MS = 10_000;
 const TERMINATION_LOG = '/dev/termination-log';
@@ -16,7 +21,7 @@ const TERMINATION_LOG = '/dev/termination-log';
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 async function main(): Promise<number> {
-  // Process 1 gets no default action for a signal: each is handled here or lost.
+  // Process 1 has no default action for a signal, so each must be handled here.
   const stop = new AbortController();
   let interrupted: number | undefined;
   for (const [name, code] of Object.entries(SIGNALS)) {
@@ -37,7 +42,7 @@ function misconfigured(error: unknown): number {
   return EXIT.usage;
 }
 
-/** A run of ours: it is logged and reported to the server. */
+/** Runs an attempt of an operation, with log and report to the server. */
 async function attempt(signal: AbortSignal, interrupted: () => number | undefined): Promise<number> {
   let settings: Settings;
   try {
@@ -53,19 +58,19 @@ async function attempt(signal: AbortSignal, interrupted: () => number | undefine
     const report = await carryOut(settings, uplink, signal);
     await uplink.close(CLOSE_LOG_MS);
     const delivered = await deliver(settings, report);
-    // Last, so that a run that dies before its report is told is lost, not judged.
+    // The result comes last, so a run that dies before its report is delivered counts as lost, not as finished.
     leaveVerdict(settings.TERMINATION_LOG, report);
     if (!delivered) print('the report could not be delivered');
     return report.success ? (delivered ? EXIT.done : EXIT.undelivered) : EXIT.failed;
   } catch (error) {
     print(messageOf(error));
     await uplink.close(1_000);
-    // No verdict: whoever comes next must not take an interrupted run for a judged one.
+    // It writes no result, because an interrupted run must not count as finished.
     return interrupted() ?? EXIT.failed;
   }
 }
 
-/** A playbook of a user's own: it knows no server, and its last words and its exit code are all that is told of it. */
+/** Runs a user's playbook, which has no server: only its last lines and its exit code are reported. */
 async function hook(signal: AbortSignal, interrupted: () => number | undefined): Promise<number> {
   let settings: HookSettings;
   try {

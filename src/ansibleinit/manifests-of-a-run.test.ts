@@ -11,7 +11,7 @@ import type { RunSpec } from '#protocol/run-spec.ts';
 import { carryOut } from './run.ts';
 import type { Settings } from './settings.ts';
 
-/** A run without hosts, so that only what it was given is looked at. */
+/** A run without hosts, so that only its input is checked. */
 const runSpec: RunSpec = {
   task: 'create',
   callback: 'create',

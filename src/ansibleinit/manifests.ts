@@ -3,15 +3,15 @@ import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { fileInWords, type ManifestFile } from '#protocol/manifests.ts';
 
-/** What is known of a user's manifests before any host is changed. kubectl, which applies them, says the rest. */
+/** Result of the checks of a user's manifests before any host changes. kubectl, which applies them, reports the rest. */
 export interface ManifestsSeen {
-  /** A line for each file that can be applied. */
+  /** One line for each valid file. */
   files: string[];
-  /** What keeps files from being applied, each with its place. */
+  /** Problems that make files invalid, each with its place. */
   problems: string[];
 }
 
-/** How many problems of a file a message names, and of each so many characters: they hold words of the file. */
+/** Number of a file's problems in a message, and length of each: they quote the file. */
 const NAMED = 10;
 const MAX_PROBLEM = 200;
 
@@ -19,7 +19,7 @@ const listSchema = z.looseObject({ kind: z.string().regex(/List$/), items: z.arr
 const kindSchema = z.looseObject({ apiVersion: z.string().min(1), kind: z.string().min(1) });
 const namedSchema = z.looseObject({ metadata: z.looseObject({ name: z.string().min(1) }) });
 
-/** Judges files as they stand in a run spec, without asking anybody. */
+/** Checks files of a run spec, without asking a server. */
 export function checkManifests(files: readonly ManifestFile[]): ManifestsSeen {
   const seen: ManifestsSeen = { files: [], problems: [] };
   for (const { name, content } of files) {
@@ -37,7 +37,7 @@ export function checkManifests(files: readonly ManifestFile[]): ManifestsSeen {
 
 function lookAt(text: string): { objects: number; problems: string[] } {
   const lines = new LineCounter();
-  // As kubectl's parser, YAML 1.1. What is costly is left out: keys that stand twice, and errors with their context.
+  // The options match kubectl's parser, YAML 1.1. They leave out expensive checks: duplicate keys, and errors with context.
   const documents = parseAllDocuments(text, {
     version: '1.1',
     uniqueKeys: false,
@@ -51,7 +51,7 @@ function lookAt(text: string): { objects: number; problems: string[] } {
     const where = `document ${index + 1}`;
     const value = objectIn(document, lines);
     if ('problem' in value) problems.push(`${where}: ${value.problem}`);
-    // Nothing stands between two separators, or only comments.
+    // A document between two separators may be empty, or have only comments.
     else if (value.object !== null) {
       const found = checkObject(value.object, where);
       objects += found.objects;

@@ -2,20 +2,20 @@ import type { HostResult, RunEvent } from '#protocol/event.ts';
 import type { Progress } from './brake.ts';
 
 export interface PlaybookResult {
-  /** Whether its last play was reached, which says that everything was done. */
+  /** Whether the last play was reached, so that everything is done. */
   complete: boolean;
-  /** Whether a task was cut off: its host could not be reached any more, or Ansible ended meanwhile. */
+  /** Whether a task was interrupted: its host became unreachable, or Ansible ended meanwhile. */
   cutShort: boolean;
-  /** Addresses of hosts that failed or could not be reached, with the last word about them. */
+  /** Addresses of hosts that failed or were unreachable, with the last message about them. */
   failed: Map<string, string>;
-  /** What was achieved, by address. */
+  /** Results by address. */
   did: Map<string, Set<HostResult>>;
   versions: Map<string, Record<string, string>>;
-  /** Steps that came to a host, in order. */
+  /** Steps that reached a host, in order. */
   steps: string[];
-  /** The play that was reached last. */
+  /** Last play that was reached. */
   play: string;
-  /** The first cause of a failure, of each host that failed in that task, or why it is not complete. */
+  /** First cause of a failure, for each host that failed in that task, or why the result is incomplete. */
   message: string;
 }
 
@@ -26,13 +26,13 @@ const DIED = 'Ansible ended while it ran; how far it came is not known';
 export interface PlaybookAccount {
   readonly progress: Progress;
   take(event: RunEvent): void;
-  /** Marks hosts whose tasks are ended because the operation is cancelled. */
+  /** Marks hosts whose tasks are ended because of a cancellation. */
   cut(ips: readonly string[]): void;
   /** Returns the result. `how` says how Ansible ended; tasks that still ran count as failed. */
   close(how: string, isCancelled: boolean): PlaybookResult;
 }
 
-/** `planned`: names of steps that count although no host has anything to do in them. */
+/** Creates an account. `planned`: names of steps that count even if no host has work in them. */
 export function playbookAccount(planned: ReadonlySet<string>): PlaybookAccount {
   const failed = new Map<string, string>();
   const did = new Map<string, Set<HostResult>>();
@@ -49,7 +49,7 @@ export function playbookAccount(planned: ReadonlySet<string>): PlaybookAccount {
   const achieved = (ip: string, results: readonly HostResult[]) =>
     did.set(ip, new Set([...(did.get(ip) ?? []), ...results]));
 
-  /** A step that is passed over, as there is nothing to do in it, counts only where it was planned. */
+  /** Counts a step; a step that is skipped because it has no work counts only if it was planned. */
   function countStep({ event, host = 'localhost', play }: RunEvent): void {
     if (host === 'localhost' || play === undefined || event === 'start') return;
     if (event !== 'skipped' || planned.has(play)) steps.add(play);
@@ -68,7 +68,9 @@ export function playbookAccount(planned: ReadonlySet<string>): PlaybookAccount {
     if (host !== undefined && found) versions.set(host, { ...versions.get(host), ...found });
   }
 
-  /** The first is the cause, and hosts that fail in the same task by themselves; what fails later mostly fails because of it. */
+  /**
+   * Records a failure. The first is the cause, with all hosts that fail in the same task; later ones mostly follow from it.
+   */
   function blame({ host, task = '', play = '', message = '' }: RunEvent): void {
     const where = `${play}/${task}`;
     if (causes.length === 0) firstTask = where;

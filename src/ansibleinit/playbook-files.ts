@@ -11,8 +11,8 @@ export interface PlaybookFiles {
 }
 
 /**
- * Writes what ansible-playbook reads, into a directory in memory: the inventory with the artifacts' sums and the
- * site's variables, the keys as OpenSSH wants them (0600), the pinned host keys.
+ * Writes the files of ansible-playbook into a directory in memory: the inventory with the artifacts' sums and the site's
+ * variables, the keys with mode 0600, which OpenSSH requires, and the pinned host keys.
  */
 export const writePlaybookFiles = (
   settings: Settings,
@@ -27,7 +27,7 @@ export const writePlaybookFiles = (
     knownHosts,
   );
 
-/** Writes an inventory, and the way to its hosts. Throws where the inventory holds text of a template. */
+/** Writes an inventory, and the SSH credentials for its hosts. Throws if the inventory contains a template. */
 export function writeFiles(
   directory: string,
   inventory: object,
@@ -55,7 +55,7 @@ export function writeFiles(
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Variables of a run spec over those of the site: maps are merged and lists joined, anything else is the run spec's. */
+/** Merges the variables of a run spec over those of the site: maps are merged, lists joined; otherwise the run spec wins. */
 function laidOver(site: Record<string, unknown>, runSpec: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(runSpec).map(([name, value]) => {
@@ -66,7 +66,7 @@ function laidOver(site: Record<string, unknown>, runSpec: Record<string, unknown
   );
 }
 
-/** The run spec's inventory with what the Job's pod adds: what hosts install, the site's variables, the pod's own uid. */
+/** Returns the run spec's inventory with the additions of the Job's pod: artifacts, the site's variables, the pod's uid. */
 export function completeInventory(
   settings: Settings,
   untouched: ReadonlySet<string>,
@@ -93,7 +93,8 @@ export function completeInventory(
         ...(release ?? { artifact_files: {} }),
         artifacts_base_url: artifacts.baseUrl,
         pod_uid: settings.POD_UID,
-        // Encoded, as nothing in it may be read as a template; the file is in memory, for this user alone.
+        // The value is encoded, so that nothing in it is read as a template. The file is in memory, readable for this user
+        // alone.
         ...(access.registryLogin === undefined
           ? {}
           : { registry_login: Buffer.from(access.registryLogin).toString('base64') }),

@@ -8,28 +8,28 @@ import { type PlaybookResult, playbookAccount } from './playbook-account.ts';
 import type { PlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
 
-/** Ansible is given this long to end its connections before it is killed. */
+/** Time for Ansible to end its connections before it is killed. */
 const GRACE_MS = 10_000;
 /**
- * It is not awaited for longer than this once it has said its last words, or was killed: one of its own processes that is
- * stuck keeps it, and its output, for ever.
+ * Time to wait for Ansible after its last event, or after it was killed: a stuck child process keeps it, and its output,
+ * open forever.
  */
 const END_MS = 20_000;
 
-/** What may end a playbook before its end. */
+/** Signals that end a playbook early. */
 export interface PlaybookEnds {
   /** Ends Ansible at once. */
   signal: AbortSignal;
-  /** Has it start nothing more. */
+  /** Stops Ansible from starting tasks. */
   cancelled: AbortSignal;
-  /** Ends what runs on these hosts, unless it is protected there. */
+  /** Ends the commands on these hosts, unless they are protected there. */
   cutOff(ips: readonly string[]): Promise<void>;
   clock?: Clock;
 }
 
 /**
- * Runs one playbook; every event goes to `onEvent` as it comes. Rejects only when it cannot be started. A host on which a
- * task still ran when Ansible was ended counts as failed and as taken.
+ * Runs one playbook; every event goes to `onEvent` as it arrives. Rejects only if it cannot be started. If Ansible ends
+ * during a task, the task's host counts as failed and as taken.
  */
 export async function runPlaybook(
   name: string,
@@ -57,7 +57,7 @@ export async function runPlaybook(
       ANSIBLE_SSH_CONTROL_PATH_DIR: join(work, 'cp'),
       ANSIBLE_SSH_ARGS: sshArgs,
       ...(files.privateKey === undefined ? {} : { ANSIBLE_PRIVATE_KEY_FILE: files.privateKey }),
-      // A password goes through a file descriptor of ssh's own asking, never through an argument.
+      // A password reaches ssh through a file descriptor, never through an argument.
       ...(access.password === undefined
         ? {}
         : { ANSIBLE_CONNECTION_PASSWORD_FILE: `${settings.MATRYOSHKA_ETC}/access/password` }),
@@ -94,7 +94,7 @@ export async function runPlaybook(
     if (!event) continue;
     onEvent(event);
     account.take(event);
-    // The sums are its last words, however it went.
+    // The sums are the last event, whatever the result.
     if (event.event === 'complete' || event.event === 'stats') leaveSoon();
   }
   if (over.signal.aborted) child.kill('SIGKILL');

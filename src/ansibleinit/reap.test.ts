@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 const PR_SET_CHILD_SUBREAPER = 36;
 const BOUND_MS = 10_000;
 
-/** As process 1 does: whose parent ends becomes ours. A child of our own leaves an orphan and ends with 7. */
+/** Reaps like process 1, which adopts orphans. The child leaves an orphan and ends with 7. */
 const program = `
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -19,7 +19,7 @@ import { writePlaybookFiles } from './playbook-files.ts';
 import type { Settings } from './settings.ts';
 import type { Uplink } from './uplink.ts';
 
-/** Ends a run with a verdict: what went wrong, in a word and in a sentence. */
+/** Ends a run with a result: a reason and a message. */
 class Failure extends Error {
   readonly reason: string;
   constructor(reason: string, message: string) {
@@ -29,10 +29,10 @@ class Failure extends Error {
 }
 
 /**
- * Carries out a run spec and returns its report: checks every host, runs the playbook, fetches what the spec asks for.
- * The run succeeded when its playbook says that it is complete and every host that joins or changes did. Rejects only
- * when `signal` aborts: then nobody knows how far it came, and no verdict may be given. A run that is cancelled starts
- * nothing more, and reports how far it came.
+ * Carries out a run spec and returns its report: it checks every host, runs the playbook, and fetches what the spec asks
+ * for. The run succeeds if its playbook reports that it is complete and every joining or changing host succeeded. It rejects
+ * only if `signal` aborts: its progress is then unknown, so it has no result. A cancelled run starts nothing more, and
+ * reports its progress.
  */
 export async function carryOut(settings: Settings, uplink: Uplink, signal: AbortSignal): Promise<Report> {
   const { runSpec, artifacts } = settings;
@@ -71,7 +71,7 @@ export async function carryOut(settings: Settings, uplink: Uplink, signal: Abort
     for (const file of manifests.files) say('info', `to be applied in the cluster: ${file}`);
     if (runSpec.playbook !== undefined) await play(runSpec.playbook, settings, uplink, signal, findings);
     const kubeconfig = await kubeconfigFrom(settings, found).catch((error: unknown) => {
-      // After a playbook that succeeded, what cannot be had now is fetched later; only an auxiliary Job must bring it.
+      // After a successful playbook, a missing kubeconfig is fetched later; only the auxiliary Job must deliver it.
       if (runSpec.playbook === undefined) throw error;
       say('info', `the kubeconfig could not be read: ${messageOf(error)}`);
       return undefined;
@@ -107,7 +107,7 @@ const NOTHING: PrecheckResult = {
   sudoAsks: new Set(),
 };
 
-/** The result, or `instead` as soon as the signal aborts: then nobody waits for hosts that are slow to answer. */
+/** Returns the result, or `instead` as soon as the signal aborts, so that a cancellation does not wait for slow hosts. */
 async function unlessCancelled<T>(result: Promise<T>, cancelled: AbortSignal, instead: T): Promise<T> {
   const over = new AbortController();
   const aborted = cancelled.aborted
@@ -120,11 +120,11 @@ async function unlessCancelled<T>(result: Promise<T>, cancelled: AbortSignal, in
   }
 }
 
-/** The refusal of a host's fence in the output of a task. */
+/** Returns the reason of the fence's rejection in the output of a task. */
 const refusalIn = (message: string): string | undefined =>
   /(HostConflict|StaleRun|HostBusy):/.exec(message)?.[1];
 
-/** Checks that have a reason of their own; of the others a person reads the message. */
+/** Reasons of checks that have a specific one; for the others, the message explains the problem. */
 const REASONS: Readonly<Record<string, string>> = {
   Unreachable: 'HostUnreachable',
   AuthenticationFailed: 'HostAuthenticationFailed',
@@ -137,7 +137,7 @@ const REASONS: Readonly<Record<string, string>> = {
   [joined.name]: 'HostConflict',
 };
 
-/** A problem of a host that is needed ends the run, all problems in one message. */
+/** Ends the run if a needed host has a problem; one message has all problems. */
 function weigh(
   problems: readonly PrecheckProblem[],
   { runSpec }: Settings,
@@ -192,7 +192,7 @@ async function play(
   const leaves = new Set(
     runSpec.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip),
   );
-  // Of hosts that leave, one that fails does not keep the others; the controller remembers it as unclean.
+  // A leaving host that fails does not stop the others; the controller records it as not clean.
   const others = [...result.failed.keys()].some((ip) => !leaves.has(ip));
   if (!result.complete || others)
     throw new Failure(refusalIn(result.message) ?? 'OperationFailed', result.message);
@@ -204,8 +204,8 @@ async function kubeconfigFrom({ runSpec }: Settings, found: PrecheckResult): Pro
   const ready = await firstReady(masters, found.connections);
   if (!ready) throw new Failure('KubeconfigMissing', 'no control plane host answered');
   const { address, name } = runSpec.endpoint;
-  // With nothing before the API servers it leads to one that answers. Without an address the endpoint's name is one that
-  // resolves for everybody.
+  // Without a balancer, the kubeconfig points at an API server that answers. Without an address, the endpoint's name
+  // resolves for all clients.
   const own = masters.some(({ member }) => member.ip === address);
   return fetchKubeconfig(ready.connection, (own ? '' : address || name) || ready.ip, runSpec.cluster);
 }

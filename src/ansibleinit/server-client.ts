@@ -8,7 +8,7 @@ const REQUEST_TIMEOUT_MS = 20_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 15_000;
 
-/** The way to the server, and the identity of the caller. */
+/** Server address and credentials of the caller. */
 export type Way = Pick<Settings, 'SERVER_URL' | 'TOKEN_FILE' | 'caFile'>;
 
 export interface Answer {
@@ -17,8 +17,8 @@ export interface Answer {
 }
 
 /**
- * One POST to the server. Token and CA are read anew each time, since both are rotated under us. No redirect is
- * followed: the token goes where we were told and nowhere else.
+ * Sends one POST to the server. It reads token and CA each time, since both are rotated. It follows no redirect, so the
+ * token goes to the configured server only.
  */
 async function post(
   settings: Way,
@@ -45,10 +45,10 @@ async function post(
   }
 }
 
-/** Whether another try may end differently. */
+/** Whether another attempt may succeed. */
 const isPassing = (status: number): boolean => status === 425 || status === 429 || status >= 500;
 
-/** POSTs until the server has answered for good or `signal` aborts. Rejects with the last failure. */
+/** Repeats a POST until the server gives a final answer or `signal` aborts. Rejects with the last failure. */
 export async function postUntilAnswered(
   settings: Way,
   path: string,

@@ -20,10 +20,10 @@ const kubeletSchema = z.object({
   failSwapOn: z.boolean().optional(),
 });
 
-/** Settings of the program. The work is in the run spec; the environment only says where things are. */
+/** Settings of the program. The run spec describes the work; the environment has only paths and addresses. */
 const environmentSchema = z.object({
   POD_UID: z.string(),
-  /** Absent when run by hand: the report then goes to REPORT_FILE. */
+  /** Absent in a run by hand: the report then goes to REPORT_FILE. */
   SERVER_URL: z.string().optional(),
   REPORT_FILE: z.string().optional(),
   PLAYBOOKS: z.string().default('/opt/matryoshka/ansible'),
@@ -33,7 +33,7 @@ const environmentSchema = z.object({
   TERMINATION_LOG: z.string().default('/dev/termination-log'),
 });
 
-/** The way to the hosts, as the Job's Secret has it. */
+/** SSH credentials from the Job's Secret. */
 export interface RunAccess {
   privateKey?: string;
   password?: string;
@@ -41,11 +41,11 @@ export interface RunAccess {
   registryLogin?: string;
 }
 
-/** Everything that one run was told, from its run spec, its environment and its mounts. */
+/** Settings of one run, from its run spec, its environment and its mounts. */
 export interface Settings extends z.infer<typeof environmentSchema> {
   runSpec: RunSpec;
   artifacts: SiteArtifacts;
-  /** The site's own values of role variables. */
+  /** The site's values of role variables. */
   siteVars: Record<string, unknown>;
   limits: Limits;
   access: RunAccess;
@@ -60,7 +60,7 @@ function readOptional(path: string): string | undefined {
   }
 }
 
-/** The run spec in a file. Throws where there is none, or none that can be used. */
+/** Reads the run spec from a file. Throws if the file is missing or invalid. */
 export function readRunSpec(path: string): RunSpec {
   const text = readOptional(path);
   if (text === undefined) throw new Error(`there is no run spec at ${path}`);
@@ -70,7 +70,7 @@ export function readRunSpec(path: string): RunSpec {
   return parsed.data;
 }
 
-/** The way to the hosts, from the files below `etc`. */
+/** Reads the SSH credentials from the files below `etc`. */
 export function readAccess(etc: string): RunAccess {
   const privateKey = readOptional(join(etc, 'access/ssh-privatekey'));
   const password = readOptional(join(etc, 'access/password'));
@@ -83,7 +83,7 @@ export function readAccess(etc: string): RunAccess {
   };
 }
 
-/** Reads the environment and the mounted files. Throws with the name of what is missing or malformed. */
+/** Reads the environment and the mounted files. Throws with the name of a missing or malformed one. */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const parsed = environmentSchema.parse(environment);
   const etc = parsed.MATRYOSHKA_ETC;
@@ -110,13 +110,13 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   };
 }
 
-/** What the kubelet will keep free counts as a limit, too. */
+/** Returns the space that the kubelet keeps free, which counts as a limit too. */
 const thresholdsIn = ({ kubelet_config }: Record<string, unknown>) => {
   const { evictionHard } = kubeletSchema.parse(kubelet_config ?? {});
   return evictionHard === undefined ? {} : { evictionHard };
 };
 
-/** Whether pods get name servers of the site's choice: those of a host do not count then. */
+/** Whether pods get name servers that the site chooses: the host's own are not checked then. */
 const nameServersIn = ({
   kubelet_config,
   kubelet_resolv_conf_nameservers: servers,
@@ -127,6 +127,6 @@ const nameServersIn = ({
     : {};
 };
 
-/** Whether the site's kubelets start with swap on. */
+/** Whether the site configures kubelets to start with swap on. */
 const swapIn = ({ kubelet_config }: Record<string, unknown>) =>
   kubeletSchema.parse(kubelet_config ?? {}).failSwapOn === false ? { swap: true } : {};

@@ -13,7 +13,7 @@ let kept: string;
 let stop: boolean;
 let dir: string;
 
-/** Takes chunks as the server does: each goes on where the last ended. */
+/** Starts a stand-in for the server, which takes chunks as the server does: each continues where the last ended. */
 beforeEach(async () => {
   [chunks, kept, stop] = [[], '', false];
   server = createServer((request, response) => {

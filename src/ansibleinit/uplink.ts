@@ -13,32 +13,32 @@ import { logText } from '#protocol/log-text.ts';
 import { postUntilAnswered, type Way } from './server-client.ts';
 
 const TICK_MS = 300;
-/** By how much later lines are sent for each chunk before them: an hour makes some 250 chunks. */
+/** Delay of further lines for each chunk sent before: an hour makes some 250 chunks. */
 const LATER_MS = 100;
 const NEWLINE = 10;
-/** Of one field of an event that is too long for a chunk, in UTF-16 units: JSON may take six bytes for one. */
+/** Longest field of an event in a chunk, in UTF-16 units: JSON may take six bytes for one. */
 const MAX_TEXT = 16_384;
 
-/** The way of a run's events. */
+/** Sender of a run's events. */
 export interface Uplink {
   send(event: RunEvent): void;
   step(name: string): void;
-  /** Aborts when the server says that the run is cancelled. */
+  /** Aborts when the server reports that the run is cancelled. */
   readonly cancelled: AbortSignal;
-  /** Sends what is left, for at most `ms`. */
+  /** Sends the remaining events, for at most `ms`. */
   close(ms: number): Promise<void>;
 }
 
 /**
- * The end of a chunk that begins at `from`: whole lines only, since a character that is cut in two would not be the
- * same bytes at the other end. A line that is longer than a chunk is one by itself.
+ * Returns the end of a chunk that begins at `from`. A chunk has whole lines only, since the other end cannot read half a
+ * character. A line longer than a chunk is one chunk.
  */
 function endOfChunk(spool: Buffer, from: number): number {
   const end = spool.lastIndexOf(NEWLINE, from + CHUNK_BYTES - 1) + 1;
   return end > from ? end : spool.indexOf(NEWLINE, from) + 1;
 }
 
-/** The event as a line that the server takes whatever is in it: longer texts are cut. */
+/** Encodes an event as a line that the server always accepts: longer texts are cut. */
 function ndjsonOf(event: RunEvent): Buffer {
   const line = Buffer.from(`${JSON.stringify(event)}\n`);
   if (line.length <= CHUNK_BYTES) return line;
@@ -49,7 +49,7 @@ function ndjsonOf(event: RunEvent): Buffer {
   return Buffer.from(`${JSON.stringify(Object.fromEntries(cut))}\n`);
 }
 
-/** One line for people: when, what, where. */
+/** Formats an event as one line for users: when, what, where. */
 const lineOf = ({ time, event, play, task, host, seconds, message }: RunEvent): string =>
   [
     time.slice(11, 19),
@@ -63,10 +63,10 @@ const lineOf = ({ time, event, play, task, host, seconds, message }: RunEvent): 
     .map(logText)
     .join('  ');
 
-/** Said by another event as well, which tells more. */
+/** Events that are not printed, because another event says more. */
 const QUIET = new Set<RunEvent['event']>(['task', 'skipped', 'stats']);
 
-/** Prints events as lines; for runs by hand. */
+/** Prints events as lines, for runs by hand. */
 export const printing = (write: (line: string) => void): Uplink => ({
   send: (event) => {
     if (!QUIET.has(event.event)) write(lineOf(event));
@@ -77,8 +77,8 @@ export const printing = (write: (line: string) => void): Uplink => ({
 });
 
 /**
- * Sends events to the server in chunks (job, offset). A chunk is repeated until it is answered; the answer names the
- * offset from which to go on, so a repeat or a new server replica neither doubles nor loses a line.
+ * Sends events to the server in chunks (job, offset). It repeats a chunk until it gets an answer. The answer names the next
+ * offset, so a repetition or a new server replica neither duplicates nor loses a line.
  */
 export function streaming(settings: Way, job: string, print: (line: string) => void): Uplink {
   const stop = new AbortController();
@@ -93,7 +93,10 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
   let isFollowed = false;
   const cancelled = new AbortController();
 
-  /** One request; the answer's offset. Without a step it stores nothing, and only asks. */
+  /**
+   * Sends one request; returns the answer's offset. An empty chunk without a step stores nothing and only asks for a
+   * cancellation.
+   */
   async function post(chunk: Buffer, now?: string): Promise<number> {
     const query = new URLSearchParams({ offset: String(sent), ...(now === undefined ? {} : { step: now }) });
     const path = `/api/v1/jobs/${job}/log?${query}`;
@@ -114,11 +117,11 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
     return answer.next;
   }
 
-  /** How long lines are gathered. */
+  /** Returns the time for which lines are collected. */
   const patienceMs = (): number =>
     isFollowed ? FOLLOWED_FLUSH_MS : Math.min(Math.max(FLUSH_MS, chunks * LATER_MS), LONGEST_FLUSH_MS);
 
-  /** Whether lines are sent now: a new step, many lines, or one that has waited for long enough. */
+  /** Whether lines are due: after a new step, with many lines, or after the longest wait. */
   const isDue = (): boolean =>
     step !== toldStep ||
     spool.length - sent >= FLUSH_BYTES ||
@@ -133,7 +136,7 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
       chunks += 1;
     }
     if (sent >= spool.length) unsentSinceMs = undefined;
-    // A task that says nothing for minutes is to hear of it as well.
+    // A task that prints nothing for minutes must also learn of a cancellation.
     if (performance.now() - askedAtMs >= ASK_MS) await post(Buffer.alloc(0));
   }
 

@@ -37,7 +37,7 @@ const ruleSchema = z.object({
   omitManagedFields: managedFieldsSchema,
 });
 
-/** An audit policy, field by field: an API server does not start with one that has a field that it does not know. */
+/** An audit policy, field by field: an API server does not start if its policy has an unknown field. */
 const policySchema = z.object({
   apiVersion: z.enum(['audit.k8s.io/v1']).optional().meta({ description: 'Optional.' }),
   kind: z.enum(['Policy']).optional().meta({ description: 'Optional.' }),

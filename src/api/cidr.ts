@@ -6,7 +6,7 @@ export type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];
 const NO_CIDR = 'is not a CIDR of a network; write it like 10.244.0.0/16, with no bits set behind the prefix';
 const PAIR = '10.244.0.0/16,fd00:10:244::/56';
 
-/** A CIDR whose address is the network's own (no host bits set); undefined otherwise. */
+/** Parses a CIDR; undefined if the text is none, or if it has host bits set. */
 export function parseCidr(text: string): Cidr | undefined {
   const family = text.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4;
   if (!family.isValidCIDR(text)) return undefined;
@@ -22,17 +22,19 @@ export function contains(outer: Cidr, address: ipaddr.IPv4 | ipaddr.IPv6): boole
 /** Whether two networks share an address. */
 export const overlaps = (a: Cidr, b: Cidr): boolean => contains(a, b[0]) || contains(b, a[0]);
 
-/** The parts of networks as kubeadm spells them, in their order; `undefined` stands for a part that is no CIDR. */
+/** Splits networks as kubeadm writes them, in their order; `cidr` is undefined for a part that is not a CIDR. */
 export const partsOf = (text: string): { text: string; cidr: Cidr | undefined }[] =>
   text.split(',').map((part) => ({ text: part, cidr: parseCidr(part) }));
 
-/** One network, or one of each family with a comma between them, the first of the family that hosts are called by. */
+/** A network, or one of each family separated by a comma. The first has the family of the host addresses. */
 export const cidrsSchema = z
   .string()
   .max(68)
   .refine((text) => spelling(text) === undefined, { error: ({ input }) => spelling(String(input)) ?? '' });
 
-/** What is wrong with networks as they are written. The text is what kubeadm is given and what stays compared. */
+/**
+ * Returns what is wrong with the spelling of networks. kubeadm gets this very text, and later specs are compared with it.
+ */
 function spelling(text: string): string | undefined {
   if (/\s/.test(text)) return `has white space; write it like ${PAIR}`;
   const parts = partsOf(text);
@@ -45,6 +47,6 @@ function spelling(text: string): string | undefined {
   return usual === text ? undefined : `is not in its usual spelling; write ${usual}`;
 }
 
-/** IPv6 as RFC 5952 has it. */
+/** Formats a CIDR; IPv6 follows RFC 5952. */
 const spelled = ([address, bits]: Cidr): string =>
   `${address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString()}/${bits}`;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { pinnedFileSchema } from './pinned-file.ts';
 
-/** What is installed into a cluster besides Kubernetes itself: `spec.addons`. */
+/** Software that is installed in a cluster besides Kubernetes itself: `spec.addons`. */
 
 /** Pod networks that are offered. `flannel-policies` is flannel, with kube-router enforcing NetworkPolicies. */
 const NETWORKS = ['flannel', 'flannel-policies', 'none'] as const;
 
-/** How many files of manifests a cluster is made with at most. */
+/** Most manifest files of a cluster. */
 const MAX_MANIFESTS = 20;
 
 export const addonsSchema = z.object({

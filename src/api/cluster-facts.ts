@@ -14,12 +14,12 @@ import { listsOf } from './member.ts';
 import type { ObjectKey, OwnerReference } from './meta.ts';
 import { annotations } from './names.ts';
 
-/** Facts that follow from an object and the records of its hosts: for controller, server and webhook. */
+/** Facts that follow from an object and its Host records: for controller, server and webhook. */
 
-/** `namespace/name`, as objects of ours name their cluster. */
+/** Returns `namespace/name`, by which objects of the operator refer to their cluster. */
 export const textOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
 
-/** Another cluster (`namespace/name`), as people of `namespace` may read it. */
+/** Returns the name of another cluster (`namespace/name`) as users of `namespace` may see it. */
 export const otherCluster = (cluster: string, namespace: string): string =>
   cluster.startsWith(`${namespace}/`) ? cluster : 'a cluster of another namespace';
 
@@ -28,7 +28,7 @@ export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
   name: metadata.name ?? '',
 });
 
-/** The owner reference of objects that go with the cluster. */
+/** Returns the owner reference of objects that the garbage collector removes with the cluster. */
 export const ownerReferenceTo = ({ metadata }: KubernetesCluster): OwnerReference => ({
   apiVersion: `${KUBERNETES_CLUSTERS.group}/${KUBERNETES_CLUSTERS.version}`,
   kind: KUBERNETES_CLUSTERS.kind,
@@ -36,17 +36,17 @@ export const ownerReferenceTo = ({ metadata }: KubernetesCluster): OwnerReferenc
   uid: metadata.uid ?? '',
 });
 
-/** The id of the operation of that sequence. */
+/** Returns the id of the operation with that sequence. */
 export const operationIdOf = (clusterId: string, sequence: number): string =>
   shortHash(`${clusterId}/${sequence}`);
 
-/** The operation that was accepted and has not ended. */
+/** Returns the operation that was accepted and has not ended. */
 export const operationUnderWay = ({ status }: KubernetesCluster): OperationStatus | undefined =>
   status?.operation?.result === undefined ? status?.operation : undefined;
 
 /**
- * Whether somebody wants the operation under way to stop. Once its run was told so, taking the annotation away changes
- * nothing. A deletion cannot be cancelled.
+ * Whether a user wants the operation under way to stop. Once its run was notified, removing the annotation changes nothing.
+ * A deletion cannot be cancelled.
  */
 export function isCancelled(cluster: KubernetesCluster): boolean {
   const running = operationUnderWay(cluster);
@@ -56,22 +56,22 @@ export function isCancelled(cluster: KubernetesCluster): boolean {
   );
 }
 
-/** Whether what is asked is only to be planned: as long as the annotation stands there, nothing begins. */
+/** Whether the request is a dry run: while the annotation exists, nothing begins. */
 export const isDryRun = ({ metadata }: KubernetesCluster): boolean =>
   (metadata.annotations?.[annotations.dryRun] ?? '') !== '';
 
-/** A spec without its hosts, spares and hooks: what stays small, and is compared, however large a cluster is. */
+/** Returns a spec without hosts, spares and hooks: this part stays small and comparable, however large a cluster is. */
 export function withoutHosts({ policy: _spares, hooks: _hooks, ...spec }: Spec): Spec {
   const cluster = { ...spec.cluster };
   for (const list of LISTS) delete cluster[list];
   return { ...spec, cluster };
 }
 
-/** What annotation `ecs.yun.com/applied` holds. */
+/** The content of annotation `ecs.yun.com/applied`. */
 const appliedSchema = z.object({ sequence: z.int(), spec: specSchema });
 export type Applied = z.infer<typeof appliedSchema>;
 
-/** The operation that was applied last, with its spec without hosts; undefined until a cluster was created. */
+/** Returns the operation that was applied last, with its spec without hosts; undefined until the cluster was created. */
 export const appliedOperation = remembered(({ metadata }: KubernetesCluster): Applied | undefined => {
   try {
     return appliedSchema.parse(JSON.parse(metadata.annotations?.[annotations.applied] ?? ''));
@@ -95,16 +95,16 @@ const withHosts = (spec: Spec, hosts: readonly HostRecord[], states: ReadonlySet
   },
 });
 
-/** The spec that the cluster has: what was applied last, with the hosts whose records say that they joined. */
+/** Returns the spec that the cluster has: the applied spec, with the hosts that joined by their records. */
 export function presentSpec(cluster: KubernetesCluster, hosts: readonly HostRecord[]): Spec | undefined {
   const applied = appliedOperation(cluster);
   return applied && withHosts(applied.spec, hosts, MEMBERS);
 }
 
 /**
- * The spec that the next operation starts from: an operation under way counts as done, since a word that is written
- * meanwhile waits for its end. Its hosts are those of the spec that it was accepted for, while that is there: between
- * acceptance and the hosts' records they stand nowhere else.
+ * Returns the spec that the next operation starts from. An operation under way counts as done, since an operation annotation
+ * that is set meanwhile waits for its end. Its hosts come from the object's spec while the generation is the accepted one:
+ * between acceptance and the Host records no other place has them.
  */
 export function comingSpec(cluster: KubernetesCluster, hosts: readonly HostRecord[]): Spec | undefined {
   const running = operationUnderWay(cluster);
@@ -115,7 +115,7 @@ export function comingSpec(cluster: KubernetesCluster, hosts: readonly HostRecor
   return running ? withHosts(running.spec, hosts, MEMBERS_TO_BE) : presentSpec(cluster, hosts);
 }
 
-/** A path into an object as Kubernetes spells it: `spec.cluster.masterList[0].ip`. */
+/** Formats a path into an object as Kubernetes does: `spec.cluster.masterList[0].ip`. */
 export const pathText = (root: string, path: readonly PropertyKey[]): string =>
   path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}.${String(part)}`),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** metav1.Condition, and the one way to change a list of them. */
+/** metav1.Condition, and the functions that change a list of them. */
 export const conditionSchema = z.object({
   type: z.string().max(316),
   status: z.enum(['True', 'False', 'Unknown']),
@@ -19,12 +19,12 @@ export interface Condition {
   observedGeneration?: number;
 }
 
-/** A condition as a rule states it: the rest (times, generation) is bookkeeping. */
+/** A condition without the fields that `withCondition` maintains: time and generation. */
 export type Stated = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /**
- * The list with `stated` in it. `lastTransitionTime` moves only when the status does, as
- * k8s.io/apimachinery/pkg/api/meta.SetStatusCondition has it; equal input gives an equal list.
+ * Returns the list with `stated` in it. `lastTransitionTime` changes only with the status, as in
+ * k8s.io/apimachinery/pkg/api/meta.SetStatusCondition; equal input gives an equal list.
  */
 export function withCondition(
   list: readonly Condition[],

@@ -1,6 +1,6 @@
 import type { KubeObject, Resource } from './meta.ts';
 
-/** The core kinds that more than one room reads or writes, as far as we use them. */
+/** The core kinds that several folders use, with the fields that are used. */
 const core = (kind: string, plural: string): Resource => ({
   group: '',
   version: 'v1',
@@ -87,17 +87,20 @@ export interface Pod extends KubeObject {
   };
 }
 
-/** The text behind one key of a Secret; undefined when the key is absent. */
+/** Returns the text of a key of a Secret; undefined if the key is absent. */
 export function secretText(secret: Secret | undefined, key: string): string | undefined {
   const value = secret?.data?.[key];
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
 }
 
-/** The password in a Secret, as Ansible reads one: without white space around it, which a file often ends with. */
+/**
+ * Returns the password of a Secret as Ansible reads it: without surrounding white space, since files often end with a
+ * newline.
+ */
 export const secretPassword = (secret: Secret | undefined): string | undefined =>
   secretText(secret, 'password')?.replace(/^[ \t-\r]+|[ \t-\r]+$/g, '') || undefined;
 
-/** `data` of a Secret from texts; absent ones are left out. */
+/** Returns `data` of a Secret from texts; absent texts are left out. */
 export function secretData(texts: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(texts).flatMap(([key, text]) =>
@@ -106,7 +109,7 @@ export function secretData(texts: Record<string, string | undefined>): Record<st
   );
 }
 
-/** A node as far as its name and labels tell who it is. */
+/** A node; only its name and labels are used. */
 export type Node = KubeObject;
 
 export interface ServicePort {

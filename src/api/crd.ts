@@ -8,7 +8,7 @@ import { planStatusSchema } from './plan-status.ts';
 import { isJsonSchema, type JsonSchema, structuralOf, withoutDefaults } from './structural-schema.ts';
 import { OPERATION_NAMES, PHASES, RESULTS } from './words.ts';
 
-/** The CustomResourceDefinitions, made from the same schemas that validate requests and read what is stored. */
+/** The CustomResourceDefinitions, generated from the schemas that validate requests and parse stored objects. */
 
 const text = z.string().max(4096);
 const statusSchema = z.object({
@@ -50,7 +50,7 @@ const statusSchema = z.object({
         .optional()
         .meta({ description: 'Whether record and result annotation are written.' }),
     })
-    // Written whole by one writer: who manages which of its fields is not worth the server's time.
+    // A single writer replaces the object as a whole; managed fields inside it would only cost the API server time.
     .meta({ atomic: true })
     .optional(),
   requests: z
@@ -93,7 +93,7 @@ const statusSchema = z.object({
     .meta({ description: 'Number of hosts in each state.' }),
 });
 
-/** A field that was set or left out stays so (docs/reference/kubernetescluster.md). */
+/** A field cannot be set, changed or removed later (docs/reference/kubernetescluster.md). */
 const immutability = IMMUTABLE.map((field) => ({
   rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
   message: `${field} cannot be changed`,
@@ -125,7 +125,7 @@ export function hostCrd(): JsonSchema {
   const status = structuralOf(hostRecordStatusSchema);
   const properties = status['properties'];
   const state = isJsonSchema(properties) ? properties['state'] : undefined;
-  // A host that was taken has no status yet; the table says all the same how it stands.
+  // A host that was just held has no status yet; the default shows its state in the table all the same.
   if (isJsonSchema(state)) state['default'] = 'Held' satisfies HostState;
   status['default'] = {};
   return definitionOf({
@@ -137,7 +137,7 @@ export function hostCrd(): JsonSchema {
       column('Duties', 'string', `.metadata.annotations.${marks.duties.replaceAll('.', '\\.')}`),
       column('Version', 'string', '.status.versions.kubelet'),
       column('State', 'string', '.status.state'),
-      // The name is the address already, but for the colons of an IPv6 one.
+      // The object's name is the address already, except that an IPv6 address has dashes there.
       column('Address', 'string', '.spec.ip', 1),
       column('Last run', 'string', '.status.lastRun.operation', 1),
       column('Message', 'string', '.status.lastRun.message', 1),

@@ -11,7 +11,7 @@ interface Column {
   priority: number;
 }
 
-/** A column of `kubectl get`. */
+/** Returns a column of `kubectl get`. */
 export const column = (name: string, type: string, jsonPath: string, priority = 0): Column => ({
   name,
   type,
@@ -26,11 +26,14 @@ interface Definition {
   columns: readonly Column[];
   spec: JsonSchema;
   status: JsonSchema;
-  /** Rules in CEL on the object as a whole. */
+  /** CEL rules for the object as a whole. */
   rules?: readonly object[] | undefined;
 }
 
-/** Groups under k8s.io are kept for Kubernetes, unless somebody says that it was not asked (kubernetes/enhancements 1111). */
+/**
+ * Returns the annotation for groups under k8s.io: these are reserved for Kubernetes unless the CRD states that it is
+ * unapproved (kubernetes/enhancements 1111).
+ */
 const approval = (group: string) =>
   group.endsWith('.k8s.io')
     ? { annotations: { 'api-approved.kubernetes.io': 'unapproved, named by clients that were there before' } }

@@ -2,16 +2,16 @@ import type { KubernetesCluster } from './kubernetes-cluster.ts';
 import { annotations } from './names.ts';
 import { WORDS } from './words.ts';
 
-/** Seconds from the note of a DELETE to the deletion: clocks differ, and a deletionTimestamp has no fractions. */
+/** Seconds from the record of a DELETE to the deletion: clocks differ, and a deletionTimestamp has no fractions. */
 const [EARLIEST_S, LATEST_S] = [-5, 60];
 
-/** The note that REST writes before it deletes an object for a user. */
+/** Returns the record that REST writes before it deletes an object for a user. */
 export const deletedByOf = (user: string, now: Date): string => `${now.toISOString()} ${user}`;
 
 /**
- * Returns the user who deleted a cluster; undefined if that is not known. The API server does not say who sent a DELETE.
- * The user who asked for the last operation is not the one: only the operation annotation, or a note of this very
- * deletion, names him.
+ * Returns the user who deleted a cluster; undefined if unknown. The API server does not report who sent a DELETE. The user
+ * who requested the last operation need not be the one: only the operation annotation, or a record of this very deletion,
+ * names the user.
  */
 export function deleterOf({ metadata }: KubernetesCluster): string | undefined {
   const marked = metadata.annotations ?? {};

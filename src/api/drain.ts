@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** The longest that the pods of one node may take to leave. */
+/** The longest time that the pods of one node may take to leave. */
 const MAX_SECONDS = 86_400;
 
-/** How nodes that leave are drained: `spec.cluster.drain`, each field as kubectl calls its flag. */
+/** The drain of nodes that leave: `spec.cluster.drain`. Each field is named like its kubectl flag. */
 export const drainSchema = z.object({
   timeoutSeconds: z.int().min(1).max(MAX_SECONDS).optional().meta({
     description: 'Time for the pods of one node to leave (kubectl drain --timeout); default 60.',

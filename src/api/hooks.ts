@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pinnedFileSchema } from './pinned-file.ts';
 import type { OperationName } from './words.ts';
 
-/** Playbooks of a user's own around operations: `spec.hooks`. A deletion has none, since it must always end. */
+/** A user's own playbooks around operations: `spec.hooks`. A deletion has none, since it must always end. */
 
 /** Operations that may have hooks. */
 const HOOKED = [
@@ -21,7 +21,7 @@ export type HookTime = (typeof HOOK_TIMES)[number];
 
 const MAX_HOOKS = 5;
 
-/** The field of an operation's hooks: `preScaleUp`. */
+/** Returns the field of an operation's hooks: `preScaleUp`. */
 export const hookKey = (time: HookTime, operation: OperationName): string =>
   time +
   operation

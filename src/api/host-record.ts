@@ -4,7 +4,7 @@ import { memberSchema } from './member.ts';
 import type { KubeObject, Resource } from './meta.ts';
 import { GROUP } from './names.ts';
 
-/** The kind of a host that belongs to a cluster: exclusivity and membership rest on it (docs/reference/hosts.md). */
+/** The kind of a host that belongs to a cluster; it guarantees exclusive use and membership (docs/reference/hosts.md). */
 export const HOSTS: Resource = {
   group: GROUP,
   version: 'v1',
@@ -14,14 +14,14 @@ export const HOSTS: Resource = {
 };
 
 export const HOST_STATES = [
-  /** Taken for the cluster, and not part of it (yet). What has no state is held. */
+  /** Held for the cluster, but not part of it (yet). A record without a state counts as held. */
   'Held',
   'Joined',
-  /** An operation that runs takes it out. */
+  /** A running operation removes it. */
   'Leaving',
-  /** It left the cluster and could not be reset. */
+  /** The host left the cluster and could not be reset. */
   'Unclean',
-  /** It left the cluster, and another machine answered at its address, which was left as it is. */
+  /** The host left the cluster. Another machine answered at its address, and was not changed. */
   'Lost',
 ] as const;
 export type HostState = (typeof HOST_STATES)[number];
@@ -82,29 +82,32 @@ export interface HostRecord extends KubeObject {
   status?: HostRecordStatus;
 }
 
-/** The name of a host's record: its canonical address, an IPv6 one written out with "-" (names have no colons). */
+/** Returns the name of a host's record: its canonical address, for IPv6 in full and with "-", since names have no colons. */
 export function hostRecordName(ip: string): string {
   return ip.includes(':') ? ipaddr.IPv6.parse(ip).toNormalizedString().replaceAll(':', '-') : ip;
 }
 
 export const stateOf = ({ status }: Pick<HostRecord, 'status'>): HostState => status?.state ?? 'Held';
 
-/** Whether it is part of its cluster, if only until the operation that takes it out is done. */
+/** Whether the host is part of its cluster, even if only until the operation that removes it is done. */
 export const isMember = (record: Pick<HostRecord, 'status'>): boolean =>
   ['Joined', 'Leaving'].includes(stateOf(record));
 
 /**
- * Whether it is the record of a host of the object called `cluster` (`namespace/name`). Not by its id alone: a copy that
- * carries the id of another must lead nobody to the hosts of that one.
+ * Whether the record belongs to the object called `cluster` (`namespace/name`). The id alone is not enough: a copy with
+ * another cluster's id must not get access to that cluster's hosts.
  */
 export const isOf = ({ spec }: Pick<HostRecord, 'spec'>, cluster: string): boolean =>
   spec.cluster === cluster;
 
-/** Whether another cluster may take it: it left its own, which could not reset it and does not use it again. */
+/** Whether another cluster may take the host: its own cluster could not reset it and does not use it again. */
 export const isFree = (record: Pick<HostRecord, 'status'>): boolean =>
   ['Unclean', 'Lost'].includes(stateOf(record)) && record.status?.taken !== true;
 
-/** Ids of other clusters that are rid of hosts, by address: what answers at the address of a `Lost` one is not its. */
+/**
+ * Returns the ids of other clusters that released hosts, by address. A `Lost` host is left out: another machine has its
+ * address.
+ */
 export const remainsAt = (
   records: readonly (HostRecord | undefined)[],
   clusterId: string | undefined,

@@ -26,7 +26,7 @@ it.each(['lab-1', 'server01.local1', 'ip-10-0-0-1.eu.internal', 'a'.repeat(63)])
   },
 );
 
-// Longer than 63 characters it could not be the label kubernetes.io/hostname.
+// A longer name than 63 characters would not fit the label kubernetes.io/hostname.
 it.each(['', 'A', 'a.', '.a', 'a..b', 'a.-b', 'a_b', `${'a'.repeat(60)}.com`])(
   'refuses node name %j',
   (name) => {

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
-/** A host in a URL: an IPv6 address stands in brackets there (RFC 3986). */
+/** Formats a host for a URL: an IPv6 address needs brackets there (RFC 3986). */
 export const inUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 /**
- * The one spelling of an address that claims, inventories and comparisons use (RFC 5952 for IPv6).
- * Undefined when the text is no IP address; the legacy forms of inet_aton (`10.1`, `0x0a000001`) are none.
+ * Returns the canonical spelling of an address, for comparisons, records and inventories (RFC 5952 for IPv6). Undefined if
+ * the text is no IP address; the legacy forms of inet_aton (`10.1`, `0x0a000001`) are not accepted.
  */
 export function canonicalIp(text: string): string | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text).toString();
@@ -15,7 +15,7 @@ export function canonicalIp(text: string): string | undefined {
     : undefined;
 }
 
-/** DNS label of RFC 1123, as Kubernetes object names and node names have it. */
+/** DNS label of RFC 1123, as in Kubernetes object names and node names. */
 export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
 export const ipSchema = z
@@ -29,10 +29,10 @@ export const ipSchema = z
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** Whether a text is a name that DNS may know, as RFC 1123 has it. */
+/** Whether a text is a valid DNS name by RFC 1123. */
 export const isDnsName = (text: string): boolean => text.length <= 253 && DNS_SUBDOMAIN.test(text);
 
-/** Whether a text is a qualified name, as keys of labels and taints are (kubernetes.io, Labels and Selectors). */
+/** Whether a text is a qualified name, like keys of labels and taints (kubernetes.io, Labels and Selectors). */
 function isQualifiedName(text: string): boolean {
   const [first = '', second, more] = text.split('/');
   if (more !== undefined) return false;
@@ -81,7 +81,7 @@ export const hostSchema = z
     user: z
       .string()
       .max(64)
-      // Directories have names with dots, capitals and a domain: jay.wren, CORP\ops.
+      // Directory services have names with dots, capitals and a domain: jay.wren, CORP\ops.
       .regex(/^[A-Za-z0-9_][A-Za-z0-9._\\@-]*$/, {
         error: 'is not a user name; write it like ops or CORP\\ops',
       })
@@ -103,7 +103,7 @@ export const hostSchema = z
 
 export type HostEntry = z.infer<typeof hostSchema>;
 
-/** The node name of a host: given, or made from its address. */
+/** Returns the node name of a host: the given one, or one from its address. */
 export const nodeNameOf = (host: Pick<HostEntry, 'ip' | 'name'>): string =>
   host.name ?? `host-${(canonicalIp(host.ip) ?? host.ip).replaceAll(/[.:]/g, '-')}`;
 

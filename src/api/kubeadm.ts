@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { auditSchema } from './audit.ts';
 import { patchSchema } from './patches.ts';
 
-/** What a cluster is made with beyond its hosts and networks: `spec.cluster.kubeadm`. */
+/** Settings of a cluster's creation beyond its hosts and networks: `spec.cluster.kubeadm`. */
 export const kubeadmSchema = z.object({
   certSANs: z
     .array(z.string().max(253))

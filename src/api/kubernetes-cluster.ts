@@ -1,3 +1,5 @@
+/** Kinds of the API as zod schemas, with their names, conditions and CustomResourceDefinitions. No I/O. */
+
 import { z } from 'zod';
 import { cidrsSchema } from './cidr.ts';
 import { addonsSchema } from './cluster-addons.ts';
@@ -20,7 +22,7 @@ export const KUBERNETES_CLUSTERS: Resource = {
   namespaced: true,
 };
 
-/** Fields of `spec.cluster` that never change once set or left out; CEL in the CRD guards them. */
+/** Fields of `spec.cluster` that never change once set or left out; CEL rules in the CRD enforce that. */
 export const IMMUTABLE = ['podCIDR', 'serviceCIDR', 'clusterType', 'deployMode', 'region'] as const;
 
 export const DEFAULTS = {
@@ -33,10 +35,10 @@ export const DEFAULTS = {
   network: 'flannel',
 } as const;
 
-/** Of how many operations records and logs are kept at most. */
+/** Most operations whose records and logs are kept. */
 export const MAX_HISTORY = 100;
 
-/** The longest name of a cluster: it stands in names of Jobs, Secrets and hosts. */
+/** The longest name of a cluster: names of Jobs, Secrets and hosts contain it. */
 export const MAX_NAME = 40;
 
 const hostList = (description: string) =>
@@ -163,19 +165,19 @@ export const specSchema = z.object({
 export type ClusterSpec = z.infer<typeof clusterSchema>;
 export type Spec = z.infer<typeof specSchema>;
 
-/** One accepted request, as `status.requests` remembers it. */
+/** An accepted request, as `status.requests` remembers it. */
 export interface RequestRecord {
   word: string;
   requestId: string;
   specHash: string;
   sequence: number;
-  /** How it ended; absent while it runs. */
+  /** Absent while the operation runs. */
   result?: Result;
-  /** Of how many operations its end keeps records and logs, where the spec said so. */
+  /** Number of operations that keep their records and logs at its end, if the spec sets it. */
   history?: number;
 }
 
-/** `step` tells whether an attempt was seen: what is `starting` may still be started, what is `running` was. */
+/** An operation in status. `step` says whether an attempt was seen: with `starting` its Job may still be started. */
 export interface OperationStatus {
   id: string;
   name: OperationName;
@@ -185,24 +187,27 @@ export interface OperationStatus {
   requestId: string;
   specHash: string;
   generation: number;
-  /** What the operation uses, resolved and without hosts (those are in its plan); later edits do not touch it. */
+  /** The spec that the operation uses, resolved and without hosts (its plan has them); later edits do not change it. */
   spec: Spec;
   step: string;
-  /** How many hooks of the plan have ended well; absent while none has. */
+  /** Number of hooks of the plan that have succeeded; absent if none has. */
   hooksDone?: number;
   startedAt: string;
-  /** When this attempt may start, after a lost one. */
+  /** The earliest start of this attempt, after a lost one. */
   notBefore?: string;
-  /** The hash that was agreed to when it was accepted; it holds for no later request. */
+  /** The plan hash that the user approved before the acceptance; it does not apply to later requests. */
   plan?: string;
-  /** When its run was first told to stop, and by whom; a run that has not begun is not told. */
+  /** When its run was first notified to stop, and by which user; a run that has not begun is not notified. */
   cancelledAt?: string;
   cancelledBy?: string;
-  /** Who asked for it; whoever edits the object later asks for the next one. */
+  /** The user who requested the operation; a later edit has another requester. */
   requestedBy?: string;
   endedAt?: string;
   result?: Result;
-  /** That the record of an end which is no success is whole: what the run has left may go, and another may begin. */
+  /**
+   * Whether the record of an end without success is complete: then leftovers may be removed, and another operation may
+   * begin.
+   */
   recorded?: boolean;
 }
 
@@ -224,15 +229,15 @@ export interface ClusterStatus {
   conditions?: Condition[];
   version?: string;
   certificatesExpire?: string;
-  /** Nodes of the cluster, as far as it is looked at. */
+  /** Nodes of the cluster, if it is probed. */
   nodes?: { ready: number; total: number };
-  /** In a few words what goes on, or what a person must do. */
+  /** A short text about what is under way, or what the user must do. */
   summary?: string;
   /** Present while annotation `ecs.yun.com/dry-run` is. */
   plan?: PlanStatus;
   /** Hosts that need attention, at most 100. */
   hosts?: HostStatus[];
-  /** How many hosts are in which state. */
+  /** Number of hosts in each state. */
   hostStates?: Record<string, number>;
 }
 

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { canonicalIp, hostSchema, LISTS, type ListName, nodeNameOf } from './host.ts';
 import type { ClusterSpec } from './kubernetes-cluster.ts';
 
-/** Duties of a host in a cluster; one that stands in several lists has several. */
+/** Duties of a host in a cluster; a host in several lists has several. */
 export const DUTIES = ['control-plane', 'etcd', 'worker'] as const;
 export type Duty = (typeof DUTIES)[number];
 
 /**
- * One host with everything that the lists say of it: `ip` is canonical and is who it is, `name` is its node name.
- * `reclaim` is the id of a cluster whose remains may be wiped there before it is taken.
+ * A host with all fields of its list entries. `ip` is canonical and identifies the host; `name` is the node name. `reclaim`
+ * is the id of a cluster whose remains may be wiped before the host is taken.
  */
 export const memberSchema = hostSchema
   .omit({ role: true })
@@ -21,10 +21,7 @@ const DUTY_OF: Readonly<Record<ListName, Duty>> = {
   etcdList: 'etcd',
 };
 
-/**
- * The lists of a spec as one map from canonical IP. Without an `etcdList` of its own a cluster has etcd on its control
- * plane hosts.
- */
+/** Returns the lists of a spec as one map by canonical IP. Without an `etcdList`, etcd runs on the control planes. */
 export function membersOf(cluster: Pick<ClusterSpec, ListName>): Map<string, Member> {
   const stacked = (cluster.etcdList ?? []).length === 0;
   const members = new Map<string, Member>();
@@ -42,12 +39,12 @@ export function membersOf(cluster: Pick<ClusterSpec, ListName>): Map<string, Mem
 
 type WithDuties = Pick<Member, 'duties'>;
 export const isMaster = ({ duties }: WithDuties): boolean => duties.includes('control-plane');
-/** Whether a member of etcd runs there. */
+/** Whether an etcd member runs on the host. */
 export const hasEtcd = ({ duties }: WithDuties): boolean => duties.includes('etcd');
-/** A host of etcd's own: no kubelet runs there, and no node stands for it. */
+/** Whether the host only runs external etcd: it has no kubelet and no node. */
 export const isEtcdOnly = ({ duties }: WithDuties): boolean => duties.every((duty) => duty === 'etcd');
 
-/** The lists that these members make, as a spec has them; the inverse of `membersOf`. */
+/** Returns the lists of a spec with these hosts; the inverse of `membersOf`. */
 export function listsOf(members: readonly Member[]): Pick<ClusterSpec, ListName> {
   const having = (duty: Duty) =>
     members.filter(({ duties }) => duties.includes(duty)).map(({ duties: _duties, ...entry }) => entry);

@@ -1,6 +1,6 @@
 /**
- * The shapes that every Kubernetes object shares, as plain JSON. Times stay strings: a Date would lose the
- * microseconds of MicroTime. Source: Kubernetes API conventions, k8s.io/apimachinery/pkg/apis/meta/v1.
+ * The fields that every Kubernetes object has, as plain JSON. Times stay strings: a Date would lose the microseconds of
+ * MicroTime. Source: Kubernetes API conventions, k8s.io/apimachinery/pkg/apis/meta/v1.
  */
 export interface ObjectMeta {
   name?: string;
@@ -41,7 +41,7 @@ export interface KubeList<T> {
   items: T[];
 }
 
-/** Where a kind is served: what is needed to make its path. */
+/** A resource of the API: the parts of its path. */
 export interface Resource {
   /** Empty for the core group. */
   group: string;

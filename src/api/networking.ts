@@ -1,6 +1,6 @@
 import type { KubeObject, Resource } from './meta.ts';
 
-/** Kinds of Kubernetes that say how requests reach pods, as far as we read them. */
+/** Kubernetes kinds that route requests to pods, with the fields that are used. */
 export const INGRESSES: Resource = {
   group: 'networking.k8s.io',
   version: 'v1',
@@ -23,7 +23,7 @@ export const ENDPOINT_SLICES: Resource = {
   namespaced: true,
 };
 
-/** Label of an EndpointSlice: the Service whose endpoints it has. */
+/** Label of an EndpointSlice with the name of its Service. */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
 export interface IngressBackend {

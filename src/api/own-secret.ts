@@ -2,16 +2,17 @@ import type { Secret } from './core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from './kubernetes-cluster.ts';
 import { labels } from './names.ts';
 
-/** Purposes of Secrets beside a cluster: a key that came by REST, or what the controller keeps for people. */
+/** Purposes of Secrets beside a cluster: a key from REST, or credentials that the controller keeps for users. */
 export type Purpose = 'credentials' | 'access';
 
-/** The mark of Secrets of that purpose. */
+/** Returns the label of Secrets with that purpose. */
 export const markOf = (purpose: Purpose): Record<string, string> => ({ [labels.purpose]: purpose });
 
 /**
- * The owner of a Secret with a name of ours. `ours`: made for this very object. `former`: made for an object of that
- * name that is gone, as after a restore from a backup, which gives objects new uids: it may be replaced, and nothing in
- * it opens anything any more. `foreign`: everything else, a marked Secret without an owner among it; it is left alone.
+ * The owner of a Secret with one of the operator's names. `ours`: created for this very object. `former`: created for a
+ * deleted object of that name, for instance before a restore from a backup, which gives objects new uids. It may be
+ * replaced, and its contents no longer give access to anything. `foreign`: everything else, including a labelled Secret
+ * without an owner; it is never changed.
  */
 export type Ownership = 'ours' | 'former' | 'foreign';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What kubeadm writes on control planes and takes patches for (kubernetes.io, Customizing components with the kubeadm API). */
+/** Components for which kubeadm accepts patches (kubernetes.io, Customizing components with the kubeadm API). */
 const PATCHED = [
   'kube-apiserver',
   'kube-controller-manager',
@@ -9,7 +9,7 @@ const PATCHED = [
   'corednsdeployment',
 ] as const;
 
-/** The ways in which a patch may be written; of each patch exactly one is there. */
+/** The formats of a patch; each patch has exactly one. */
 export const PATCH_TYPES = ['strategic', 'merge', 'json'] as const;
 
 const part = (description: string) =>

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A text of a user's own: one key of a ConfigMap of the cluster's namespace, and the SHA-256 of its text. The sum stands
- * in the spec, so that whoever may edit the ConfigMap alone decides nothing.
+ * A user's own file: one key of a ConfigMap in the cluster's namespace, and the SHA-256 of its text. The checksum is in the
+ * spec, so that a user who may only edit the ConfigMap decides nothing.
  */
 export const pinnedFileSchema = z.object({
   configMap: z

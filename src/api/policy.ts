@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hostSchema } from './host.ts';
 
-/** What the operator is ordered to do by itself (spec.policy). */
+/** The actions that the operator may take by itself (spec.policy). */
 
 export const POLICY_DEFAULTS = { replaceAfterMinutes: 10, replaceAtMostEveryHours: 24 } as const;
 

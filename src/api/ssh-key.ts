@@ -1,13 +1,13 @@
 import ssh2 from 'ssh2';
 
-/** A private key as OpenSSH reads it, or why the text is none. The text itself is never in the answer's `reason`. */
+/** A private key that OpenSSH can read, or the reason why the text is none. `reason` never contains the text itself. */
 export type KeyRead = { pem: string } | { reason: string };
 
 const NO_KEY =
   'is no private SSH key; give the whole file, "-----BEGIN" and "-----END" lines too, as it is or in base64';
 const LOCKED = 'is protected by a passphrase; give a key without one (ssh-keygen -p)';
 
-/** Reads a key that is given as PEM or as base64 of PEM. */
+/** Parses a key that is PEM or base64 of PEM. */
 export function readPrivateKey(given: string): KeyRead {
   const text = given.trimStart().startsWith('-----BEGIN ')
     ? given

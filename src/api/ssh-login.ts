@@ -1,7 +1,7 @@
 import { type Secret, secretPassword, secretText } from './core.ts';
 import { readPrivateKey } from './ssh-key.ts';
 
-/** What a Secret offers to log in to hosts with. */
+/** The SSH credentials in a Secret. */
 export interface SshLogin {
   username: string;
   privateKey: string | undefined;
@@ -11,8 +11,8 @@ export interface SshLogin {
 const KEY = 'ssh-privatekey';
 
 /**
- * Reads the login of a Secret. Files often end with a newline, and keys from Windows have CRLF: neither is part of the
- * login. Returns the reason if the key cannot be used; it never repeats the key.
+ * Parses the SSH credentials of a Secret. Files often end with a newline, and keys from Windows have CRLF: neither is part
+ * of the credentials. Returns the reason if the key cannot be used; the reason never contains the key.
  */
 export function sshLoginIn(secret: Secret): SshLogin | { reason: string } {
   const text = secretText(secret, KEY)?.trim() ?? '';

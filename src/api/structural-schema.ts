@@ -1,18 +1,18 @@
 import { z } from 'zod';
 
-/** A JSON schema as CRDs take it: OpenAPI v3, structural. Source: kubernetes.io, CustomResourceDefinitions. */
+/** A JSON schema as CRDs require it: OpenAPI v3, structural. Source: kubernetes.io, CustomResourceDefinitions. */
 export type JsonSchema = { [key: string]: unknown };
 
 export const isJsonSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Safe bounds that zod adds and that say nothing. */
+/** Bounds of safe integers that zod adds; they carry no information. */
 const NOISE = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
 
 /**
- * Turns a schema that zod made into one that an API server accepts as structural. Of `meta`, `crdDefault` becomes the
- * default, `listMapKeys` a list of type map, `atomic` a map that is written whole, `preserveUnknown` one of any content,
- * `intOrString` either, `validations` rules in CEL.
+ * Converts a schema from zod into one that an API server accepts as structural. In `meta`, `crdDefault` becomes the default
+ * and `listMapKeys` a list of type map. `atomic` becomes a map that is replaced as a whole, `preserveUnknown` one of any
+ * content. `intOrString` accepts both, and `validations` become CEL rules.
  */
 export function structural(schema: unknown): JsonSchema {
   if (!isJsonSchema(schema)) return {};
@@ -58,7 +58,7 @@ export function structural(schema: unknown): JsonSchema {
 export const structuralOf = (schema: z.ZodType): JsonSchema =>
   structural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }));
 
-/** Drops what may only stand in `spec`: in a snapshot inside status, defaults and list keys would be wrong. */
+/** Removes defaults, which belong in `spec` only: they would change a copy of the spec in status. */
 export function withoutDefaults(schema: JsonSchema): JsonSchema {
   const { default: _default, ...rest } = schema;
   return Object.fromEntries(

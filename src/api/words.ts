@@ -1,4 +1,4 @@
-/** The operations of the contract; which of them are offered is `src/operations/index.ts`. */
+/** The operations of the contract; `src/operations/index.ts` lists the offered ones. */
 export const OPERATION_NAMES = [
   'create',
   'scale-up',
@@ -16,7 +16,7 @@ export const OPERATION_NAMES = [
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
-/** The words that an operation leaves in `app.kubernetes.io/operation`. */
+/** The values of the operation annotation `app.kubernetes.io/operation` for one operation. */
 export interface Words {
   asked: string;
   finished: string;
@@ -52,15 +52,15 @@ const RESULT_WORDS = new Set(
   OPERATION_NAMES.flatMap((name) => [WORDS[name].finished, WORDS[name].failed, WORDS[name].cancelled]),
 );
 
-/** The operation that a word asks for; undefined for result words and for anything else. */
+/** Returns the operation that an annotation value requests; undefined for results and for anything else. */
 export const operationAsked = (word: string | undefined): OperationName | undefined =>
   word === undefined ? undefined : ASKED.get(word);
 
-/** Whether only the controller may write this word. */
+/** Whether only the controller may write this value. */
 export const isResultWord = (word: string | undefined): boolean =>
   word !== undefined && RESULT_WORDS.has(word);
 
-/** The word in the annotation, unless it is a result or nothing. */
+/** Returns the value of the operation annotation, unless it is a result or empty. */
 export const askedWord = (word: string | undefined): string | undefined =>
   word === undefined || word === '' || isResultWord(word) ? undefined : word;
 
@@ -79,7 +79,7 @@ export const PHASES = [
 ] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** Results of a dry run: it is still checking, the operation would begin, it would be refused. */
+/** Results of a dry run: it is still checking, the operation would begin, or it would be refused. */
 export const PLAN_RESULTS = ['Checking', 'Possible', 'Refused'] as const;
 
 export const RESULTS = ['finished', 'failed', 'cancelled'] as const;

@@ -1,15 +1,20 @@
+/**
+ * Knows the files of a release and their sums. The folder also downloads, checks and serves these files, and serves images
+ * by the routes of a registry.
+ */
+
 import { type Entry, layout } from './layout.ts';
 import type { Release } from './releases.ts';
 
-/** An entry with what it must hash to. */
+/** Entry with its SHA-256. */
 export interface Artifact extends Entry {
   readonly sha256: string;
 }
 
-/** The file of sums at the root of a mirror or directory. */
+/** Name of the file of sums at the root of a mirror or directory. */
 export const SUMS_FILE = 'SHA256SUMS';
 
-/** Path → SHA-256, from the text of `sha256sum`. Lines that are none are an error: a damaged list must not pass. */
+/** Parses the output of `sha256sum`: path → SHA-256. Throws upon an invalid line, because a damaged list must not pass. */
 export function parseSums(text: string): Map<string, string> {
   const sums = new Map<string, string>();
   for (const line of text.split('\n')) {
@@ -22,7 +27,7 @@ export function parseSums(text: string): Map<string, string> {
   return sums;
 }
 
-/** The text that `sha256sum -c` reads, in order of paths. */
+/** Formats sums for `sha256sum -c`, in order of paths. */
 export function formatSums(sums: ReadonlyMap<string, string>): string {
   return [...sums]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -31,8 +36,8 @@ export function formatSums(sums: ReadonlyMap<string, string>): string {
 }
 
 /**
- * What the hosts of a release need, each with its sum. Files that a source cannot have (images without an upstream
- * file) may be absent and are then pulled from their registry; an absent binary is an error.
+ * Lists the files that hosts of a release need, each with its sum. Files that a source cannot have (images without an
+ * upstream file) may be absent and are then pulled from their registry. Throws if a binary is absent.
  */
 export function catalogue(release: Release, sumsText: string): Artifact[] {
   const sums = parseSums(sumsText);
@@ -47,7 +52,7 @@ export function catalogue(release: Release, sumsText: string): Artifact[] {
   return artifacts;
 }
 
-/** The catalogue as the playbooks' variables take it. */
+/** Returns the catalogue as variables of the playbooks. */
 export function playbookVariables(artifacts: readonly Artifact[]): {
   artifact_files: Record<string, { path: string; sha256: string }>;
   artifact_images: { image: string; path: string; sha256: string; hosts: Entry['hosts'] }[];

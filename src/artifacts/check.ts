@@ -9,21 +9,21 @@ import { type Entry, layout } from './layout.ts';
 import type { Release } from './releases.ts';
 import { FILE_TIMEOUT_MS, PARALLEL, type Source, sumsOf } from './source.ts';
 
-/** What is to be said of one file of a release; `wrong` and `missing` keep a cluster from being made of it. */
+/** Result for one file of a release; with `wrong` and `missing`, no cluster can be created from the source. */
 export interface Finding extends Entry {
-  /** `absent`: an image that the source does not have, which hosts then pull from its registry. */
+  /** `absent`: the source lacks an image, and hosts pull it from its registry. */
   state: 'fine' | 'absent' | 'missing' | 'wrong';
   sha256?: string;
   detail?: string;
 }
 
-/** Files of a release that upstream has no file of: only a registry has them. */
+/** Lists the files of a release that only a registry has, because upstream publishes no file. */
 export const onlyInRegistries = (release: Release): Entry[] =>
   layout(release).filter(({ image, sums }) => image !== undefined && sums === undefined);
 
 /**
- * Reads every file that a directory or a mirror should have, and compares its SHA-256 with SHA256SUMS. Throws where there
- * is no such list, or it lacks a binary.
+ * Reads every file that a directory or a mirror should have, and compares its SHA-256 with SHA256SUMS. Throws if that list
+ * is missing, or lacks a binary.
  */
 export async function checkSource(
   source: Exclude<Source, { kind: 'upstream' }>,

@@ -1,23 +1,23 @@
 import type { Release } from './releases.ts';
 
-/** One file that a host may need. */
+/** File that a host may need. */
 export interface Entry {
-  /** What the roles call it. */
+  /** Name in the roles. */
   readonly name: string;
-  /** Below a source: the upstream URL without its scheme, or `images/…` where upstream has no file of it. */
+  /** Path below a source: the upstream URL without its scheme, or `images/…` if upstream has no file. */
   readonly path: string;
-  /** Set for an archive of a container image: the name by which the cluster asks for it. */
+  /** Set for the archive of a container image: the name by which the cluster pulls it. */
   readonly image?: string;
-  /** Which hosts need it; `balanced` are those that reach several API servers through a balancer of their own. */
+  /** Hosts that need it; `balanced` are those that reach several API servers through a balancer on the host. */
   readonly hosts: 'all' | 'masters' | 'balanced';
-  /** Upstream's file with the sum, relative to the path; absent: upstream has no such file. */
+  /** Upstream's file with the sum, relative to the path; absent if upstream has none. */
   readonly sums?: string;
 }
 
-/** The path of a registry's image in a source: `images/<registry>/<name>_<tag>.tar`. */
+/** Returns the path of a registry's image in a source: `images/<registry>/<name>_<tag>.tar`. */
 export const imagePath = (image: string): string => `images/${image.replace(/:([^:/]+)$/, '_$1')}.tar`;
 
-/** Every file of a release, laid out as the upstreams publish them. */
+/** Lists every file of a release, with the paths of the upstream sites. */
 export function layout(release: Release): Entry[] {
   const kubernetes = `dl.k8s.io/release/${release.kubernetes}/bin/linux/amd64`;
   const github = (repository: string, version: string, file: string) =>

@@ -3,8 +3,8 @@ import { canonicalJson, sha256 } from '#base/canonical.ts';
 import { releases } from './releases.ts';
 
 /**
- * Every release that was ever shipped, with the sum of what it is installed from. Clusters of it are scaled, repaired and
- * joined by what stands there: a line is added for a new release, and none is ever changed or removed.
+ * Every shipped release, with the sum of its definition. Clusters of a release are scaled, repaired and joined with that
+ * definition: add a line for a new release, and never change or remove one.
  */
 const SHIPPED: Readonly<Record<string, string>> = {
   'v1.34.4': 'b112f0776ca75693ce3ba4177466a5a01884877d928bdec47520f74e17d983f6',

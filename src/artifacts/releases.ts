@@ -1,8 +1,8 @@
-/** One offered Kubernetes version with everything that it is installed from, each pinned. */
+/** An offered Kubernetes version with pinned versions of everything that its installation needs. */
 export interface Release {
-  /** As `spec.cluster.kubeVersion` spells it. */
+  /** Version as in `spec.cluster.kubeVersion`. */
   readonly kubernetes: string;
-  /** Tags of the images that kubeadm of this version asks for. */
+  /** Tags of the images that this version's kubeadm pulls. */
   readonly etcd: string;
   readonly coredns: string;
   readonly pause: string;
@@ -15,7 +15,7 @@ export interface Release {
   readonly kubeRouter: string;
 }
 
-/** Offered versions, the newest first: the first one is the default. */
+/** Offered versions, the newest first, which is the default. */
 export const releases: readonly [Release, ...Release[]] = [
   {
     kubernetes: 'v1.34.4',
@@ -32,7 +32,7 @@ export const releases: readonly [Release, ...Release[]] = [
   },
 ];
 
-/** The release of a version, with or without its `v`; undefined: not offered. */
+/** Returns the release of a version, with or without its `v`; undefined if it is not offered. */
 export function releaseOf(kubeVersion: string): Release | undefined {
   return releases.find(({ kubernetes }) => kubernetes === `v${kubeVersion.replace(/^v/, '')}`);
 }

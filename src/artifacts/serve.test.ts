@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true });
 });
 
-/** Without the client's own tidying of paths. */
+/** Sends a request without the client's normalization of paths. */
 const raw = (
   method: string,
   path: string,

@@ -2,20 +2,20 @@ import { send } from '@fastify/send';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { READ_BYTES, registryRoutes } from './registry/routes.ts';
 
-/** Limits of a connection: hosts fetch big files, slowly at worst, but they do not hang. */
+/** Time limit of a request: hosts download large files, perhaps slowly, but they do not hang. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** What is not the same as a file that is not there. */
+/** Texts of errors other than a missing file. */
 const TEXTS: Readonly<Record<number, string>> = {
   412: 'precondition failed\n',
   416: 'no such range\n',
   500: 'cannot be read\n',
 };
-/** A connection that has just been answered when the server closes is waited for so long. */
+/** Longest time that the server's close waits for an idle connection. */
 const KEEP_ALIVE_MS = 5_000;
 
 /**
- * A server of one directory for hosts: GET and HEAD, ranges, nothing else; no listing, no dotfiles, no way out. Its
- * images can also be pulled, by the routes of a registry.
+ * Serves one directory to hosts: GET and HEAD, ranges, nothing else. There are no listings, no dotfiles, and no files
+ * outside the directory. Its images can also be pulled, by the routes of a registry.
  *
  *     const app = artifactServer('/artifacts')
  *     await app.listen({ host: '0.0.0.0', port: 8080 })
@@ -36,7 +36,7 @@ export function artifactServer(directory: string): FastifyInstance {
         root: directory,
         index: false,
         dotfiles: 'ignore',
-        // A path names a release's file, which never changes; the sum in the inventory decides anyway.
+        // A path names a file of a release, which never changes, and the sum in the inventory decides in any case.
         cacheControl: false,
         highWaterMark: READ_BYTES,
       },
@@ -47,7 +47,7 @@ export function artifactServer(directory: string): FastifyInstance {
     const text = TEXTS[statusCode];
     return text === undefined ? reply.callNotFound() : reply.code(statusCode).type('text/plain').send(text);
   });
-  // Never a path of ours.
+  // The answer must not contain a local path.
   app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
     const code = error.statusCode ?? 500;
     return reply

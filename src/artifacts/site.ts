@@ -3,18 +3,18 @@ import { z } from 'zod';
 import { catalogue, playbookVariables } from './catalogue.ts';
 import { releases } from './releases.ts';
 
-/** What an installation tells Jobs and the API of artifacts: `artifacts.json` of its site ConfigMap. */
+/** Artifacts of an installation, for Jobs and the API: `artifacts.json` of its site ConfigMap. */
 const siteArtifactsSchema = z.object({
-  /** Where hosts fetch from: the meta cluster's artifact server, or a mirror. */
+  /** Source of the hosts' downloads: the meta cluster's artifact server, or a mirror. */
   baseUrl: z.string(),
   /** Role variables by Kubernetes version, the newest first. */
   releases: z.record(z.string(), z.record(z.string(), z.unknown())),
-  /** The meta cluster's own: its host, its pods, its Services. No host of a cluster is in one of them. */
+  /** Networks of the meta cluster: its host, its pods, its Services. No host of a cluster may be in one of them. */
   reservedNetworks: z.array(z.string()).default([]),
 });
 export type SiteArtifacts = z.input<typeof siteArtifactsSchema>;
 
-/** Every release that the sums cover. Throws when they cover none. */
+/** Lists every release that the sums cover. Throws if they cover none. */
 export function siteArtifacts(baseUrl: string, sums: string): SiteArtifacts {
   return {
     baseUrl,
@@ -24,7 +24,7 @@ export function siteArtifacts(baseUrl: string, sums: string): SiteArtifacts {
   };
 }
 
-/** Returns the versions that this installation offers, the newest first, and the networks that it uses itself. */
+/** Returns the versions that this installation offers, the newest first, and the networks that it reserves. */
 export function offerOf(siteDir: string): { versions: string[]; reservedNetworks: string[] } {
   const text = readFileSync(`${siteDir}/artifacts.json`, 'utf8');
   const { releases: offered, reservedNetworks } = siteArtifactsSchema.parse(JSON.parse(text));

@@ -9,7 +9,7 @@ import { type Artifact, catalogue, formatSums, parseSums, SUMS_FILE } from './ca
 import { type Entry, layout } from './layout.ts';
 import type { Release } from './releases.ts';
 
-/** A source of artifacts. `upstream` is every project's own site; a mirror or directory has the same paths. */
+/** Source of artifacts. `upstream` is every project's own site; a mirror or directory has the same paths. */
 export type Source =
   | { readonly kind: 'upstream' }
   | { readonly kind: 'mirror'; readonly url: string }
@@ -24,9 +24,9 @@ export function parseSource(text: string): Source {
   throw new Error(`an artifact source is "upstream", an http(s) URL, or an absolute path, not ${text}`);
 }
 
-/** How many files are fetched at once; more does not fill a line faster. */
+/** Parallel downloads; more do not use a connection better. */
 export const PARALLEL = 4;
-/** No file is so large that a working line needs longer. */
+/** Limit of one download, for the largest file over a slow connection. */
 export const FILE_TIMEOUT_MS = 15 * 60_000;
 const SUM_TIMEOUT_MS = 30_000;
 
@@ -36,8 +36,8 @@ export async function artifactsOf(source: Source, release: Release): Promise<Art
 }
 
 /**
- * Brings every file of a release into `dir` and checks each against its sum; files that are there and right stay.
- * From a directory nothing is copied: it is checked where it is.
+ * Downloads every file of a release into `dir` and checks each against its sum; correct files stay. A directory as source is
+ * checked in place, without a copy.
  */
 export async function materialise(
   source: Source,
@@ -59,18 +59,18 @@ export async function materialise(
   };
   await Promise.all(Array.from({ length: PARALLEL }, worker));
   if (source.kind !== 'directory') {
-    // Images that somebody has put there by hand, which upstream has no file of, stay listed.
+    // Images without an upstream file, which a user added by hand, stay in the list.
     const list = join(dir, SUMS_FILE);
     const listed = parseSums(existsSync(list) ? await readFile(list, 'utf8') : '');
     const fetched = artifacts.map(({ path, sha256 }) => [path, sha256] as const);
-    // Nobody else knows the sums of those, so the old list stays until the new one is whole.
+    // No other file has the sums of those images, so the old list stays until the new one is complete.
     await writeFile(`${list}.part`, formatSums(new Map([...listed, ...fetched])), { flush: true });
     await rename(`${list}.part`, list);
   }
   return artifacts;
 }
 
-/** The text of SHA256SUMS: the source's own, or made of what the upstreams publish. */
+/** Returns the text of SHA256SUMS: from the source, or composed of the upstreams' sums. */
 export async function sumsOf(source: Source, release: Release): Promise<string> {
   if (source.kind === 'directory') {
     const path = join(source.path, SUMS_FILE);
@@ -83,7 +83,7 @@ export async function sumsOf(source: Source, release: Release): Promise<string> 
   return formatSums(new Map(sums.filter((sum) => sum !== undefined)));
 }
 
-/** Upstream publishes a file with the sum beside each of its own, some with the name behind it, some without. */
+/** Reads the sum that upstream publishes beside each of its files, with or without the file's name. */
 async function upstreamSum(entry: Entry): Promise<readonly [string, string] | undefined> {
   if (entry.sums === undefined) return undefined;
   const url = new URL(entry.sums, `https://${entry.path}`).href;

@@ -1,4 +1,4 @@
-/** `promise`, or a rejection with the signal's reason, whichever is first. */
+/** Returns `promise`, or a rejection with the signal's reason, whichever comes first. */
 export function orAborted<A>(promise: Promise<A>, signal: AbortSignal): Promise<A> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -2,14 +2,14 @@ import { type Clock, systemClock } from './clock.ts';
 
 /** Waiting times that grow with each failure. */
 export interface Backoff {
-  /** Milliseconds to wait now. */
+  /** Returns the milliseconds to wait now. */
   next(): number;
 }
 
 export interface BackoffOptions {
   baseMs?: number | undefined;
   maxMs?: number | undefined;
-  /** Without a call for so long, it starts again from the base. */
+  /** Time without a call after which it restarts from the base. */
   resetMs?: number | undefined;
   clock?: Clock | undefined;
   /** In [0, 1). */
@@ -17,8 +17,8 @@ export interface BackoffOptions {
 }
 
 /**
- * 0.8 → 30 s, doubling, each with up to as much again by chance, so that a fleet of clients cut off at once
- * does not come back at once. Source: client-go reflector.go, wait.NewExponentialBackoffManager.
+ * Creates a backoff from 0.8 to 30 s, which doubles and adds up to as much again at random, so that many clients that lost
+ * their connection at once do not return at once. Source: client-go reflector.go, wait.NewExponentialBackoffManager.
  */
 export function jitteredBackoff(options: BackoffOptions = {}): Backoff {
   const {
@@ -42,14 +42,14 @@ export function jitteredBackoff(options: BackoffOptions = {}): Backoff {
   };
 }
 
-/** Waiting times for each of many items apart. */
+/** Separate waiting times for each of many items. */
 export interface ItemBackoff {
   next(item: string): number;
   forget(item: string): void;
   failures(item: string): number;
 }
 
-/** 5 ms → 1000 s, doubling (client-go workqueue.NewItemExponentialFailureRateLimiter). */
+/** Creates a backoff from 5 ms to 1000 s, which doubles (client-go workqueue.NewItemExponentialFailureRateLimiter). */
 export function itemBackoff({ baseMs = 5, maxMs = 1_000_000 }: BackoffOptions = {}): ItemBackoff {
   const failures = new Map<string, number>();
   return {

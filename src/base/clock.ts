@@ -1,10 +1,10 @@
-/** Time as the program sees it: injected, so that tests and replays decide what "now" is. */
+/** Time for the program, injected so that tests and replays decide what "now" is. */
 export interface Clock {
-  /** Wall time, for people and for records; it may jump. */
+  /** Returns the wall time, for users and for records; it may jump. */
   now(): Date;
-  /** Milliseconds that never go back; the only base for durations and timers. */
+  /** Returns milliseconds that never go back; the only base for durations and timers. */
   monotonicMs(): number;
-  /** Calls `run` once after `ms` milliseconds; the answer cancels it. */
+  /** Calls `run` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits `ms` milliseconds of `clock`. Rejects with the signal's reason when it aborts first. */
+/** Waits `ms` milliseconds of `clock`. Rejects with the signal's reason if it aborts first. */
 export function sleep(ms: number, signal?: AbortSignal, clock: Clock = systemClock): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -1,23 +1,23 @@
-/** The message of anything that was thrown. */
+/** Returns the message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A mistake of the person who called the program: printed as one line, without a stack. */
+/** Mistake of the program's caller: printed as one line, without a stack. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** A problem of one field of an input: its path, its value, the reason, and what to write instead. */
+/** Problem of one field of an input: its path, its value, the reason, and the valid value. */
 export interface Problem {
-  /** Path as Kubernetes spells it: `spec.cluster.masterList[0].ip`. */
+  /** Path in the form of Kubernetes: `spec.cluster.masterList[0].ip`. */
   field: string;
-  /** The offending value; left out where it is secret or absent. */
+  /** Invalid value; absent if it is secret or missing. */
   value?: unknown;
   reason: string;
 }
 
-/** How many problems of one input are named; a client that sent more has a systematic mistake. */
+/** Maximum number of problems named for one input; a client with more has a systematic mistake. */
 export const MAX_PROBLEMS = 50;
 
 /**

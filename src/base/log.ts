@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 
-/** Structured fields of one line. Never a secret: what is logged is readable by whoever reads pods' logs. */
+/** Structured fields of one log line. Never a secret: all readers of pods' logs can read it. */
 export type Fields = Record<string, unknown>;
 
 export interface Logger {
@@ -13,7 +13,7 @@ export interface Logger {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** A logger that writes one JSON object a line to standard error. */
+/** Creates a logger that writes one JSON object per line to standard error. */
 export function createLogger(level: LogLevel = 'info'): Logger {
   return pino(
     {

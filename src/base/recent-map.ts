@@ -1,4 +1,4 @@
-/** A map that forgets the entry that was set longest ago when it has more than `size`. */
+/** Map that drops the entry that was set longest ago when it has more than `size`. */
 export interface RecentMap<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
@@ -10,7 +10,7 @@ export function recentMap<T>(size: number): RecentMap<T> {
   return {
     get: (key) => kept.get(key),
     set(key, value) {
-      // Maps keep the order of insertion: the first is the oldest.
+      // A Map keeps the order of insertion, so its first key is the oldest.
       kept.delete(key);
       kept.set(key, value);
       const oldest = kept.size > size ? kept.keys().next() : undefined;

@@ -1,13 +1,14 @@
 import type { Clock } from '#base/clock.ts';
 import { recentMap } from '#base/recent-map.ts';
 
-/** Answers that are remembered for a short while, by a key that is no secret; at most `size` of them. */
+/** Cache of results for a short time, by a key that is no secret; at most `size` of them. */
 export interface TtlCache<T> {
-  /** The remembered answer, or that of `ask`, which is then remembered. A rejection is not. */
+  /** Returns the cached result, or calls `ask` and caches its result. A rejection is not cached. */
   get(key: string, ask: () => Promise<T>): Promise<T>;
 }
 
 /**
+ * Creates a cache.
  * @example
  * const users = ttlCache<User>({ clock, forMs: 10_000, size: 1000 });
  * await users.get(hash(token), () => review(token));

@@ -7,7 +7,7 @@ import { admissionAnswers } from './admission.ts';
 
 type Said = 'kept out' | 'not asked' | 'asked' | 'refused';
 
-/** An API server that says one after the other, and the last one again and again. */
+/** Returns a client whose API server gives these answers in order, and then repeats the last one. */
 function serverThat(...says: [Said, ...Said[]]) {
   const asked: unknown[] = [];
   const create: Client['create'] = async (_resource, object, options) => {

@@ -7,17 +7,17 @@ import { isApiError } from '#runtime/wire/api-error.ts';
 const BOUND_MS = 60_000;
 const CHECK_MS = 250;
 
-/** Never kept: it is created as a dry run. The address is of RFC 5737, for documentation. */
+/** Cluster that is created as a dry run only. Its address is from RFC 5737, for documentation. */
 const PROBE: KubernetesCluster = {
   metadata: { namespace: 'default', name: 'asked-at-installation' },
   spec: { cluster: { masterList: [{ ip: '192.0.2.1' }] } },
 };
 
 /**
- * Awaits that the API server asks our webhook about clusters: it takes up a new configuration after a moment, and a
- * pod is ready a moment before the rules of its node lead there. Until then nobody could create a cluster.
- * A refusal, whoever's it is, says that whom it asks answers. Throws after a minute, with what the API server said last.
- * Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+ * Waits until the API server calls our webhook for clusters. The API server loads a new configuration after a moment, and a
+ * pod is ready a moment before its node's packet rules point at it; until then every creation of a cluster would fail. Any
+ * refusal proves that the webhook answers. Throws after a minute, with the API server's last message. Source:
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 export async function admissionAnswers(
   client: Pick<Client, 'create'>,
@@ -35,7 +35,7 @@ export async function admissionAnswers(
   }
 }
 
-/** Why the webhook was not asked, or undefined where it was. */
+/** Returns the reason why the API server did not call the webhook; undefined if it did. */
 async function saidOf(client: Pick<Client, 'create'>): Promise<string | undefined> {
   try {
     const { metadata } = await client.create(KUBERNETES_CLUSTERS, PROBE, { dryRun: true });

@@ -1,3 +1,8 @@
+/**
+ * Creates the meta cluster on a bare host, and installs the operator into it. It needs SSH to the host, and Docker on the
+ * admin machine.
+ */
+
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -61,8 +66,8 @@ const ADDONS = join(root, 'deploy/addons');
 const ARGUMENT_SPECS = join(root, 'ansible/roles/settings/meta/argument_specs.yml');
 
 /**
- * Makes the meta cluster on one bare host and puts the operator into it: artifacts to the host, the same playbooks
- * that Jobs run, images, manifests. Run again, it changes nothing.
+ * Creates the meta cluster on one bare host and installs the operator: it copies artifacts to the host, runs the playbooks
+ * of Jobs, and applies images and manifests. A second run changes nothing.
  */
 export async function bootstrap(
   options: BootstrapOptions,
@@ -100,7 +105,7 @@ export async function bootstrap(
     const copied = await copyArtifacts(connection, directory, paths, print);
     print(copied === 0 ? 'the host has all artifacts' : `${copied} artifacts copied and checked`);
     const knownHosts = pinned === '' ? `${connection.hostKeyLine}\n` : pinned;
-    // Kubernetes is waited for more than it computes.
+    // The admin machine mostly waits for Kubernetes here, so the images are sent at the same time.
     const making = runHere(
       {
         image: options.runnerImage,
@@ -180,7 +185,7 @@ async function putOperatorIn(
   return { restUrl: `https://${at}:${REST_PORT}`, artifactsUrl };
 }
 
-/** Where no host of a cluster can be: the meta cluster's host, its pods and its Services. */
+/** Returns the networks that no host of a cluster may use: the meta cluster's host, its pods and its Services. */
 const reservedNetworks = ({
   host,
   podCidr,
@@ -192,7 +197,7 @@ const reservedNetworks = ({
 
 const SERVED_SECONDS = 60;
 
-/** Pods are ready a moment before the node's packet rules lead to them; asked from the host, which can reach itself. */
+/** Waits until the host can reach the server: pods are ready a moment before the node's packet rules point at them. */
 async function untilServed(
   connection: SshConnection,
   url: string,
@@ -204,7 +209,7 @@ async function untilServed(
   if (code !== 0) print(`${url} does not answer from the host itself; check the pods of matryoshka-server`);
 }
 
-/** The directory that `--artifacts` means: itself, or one that is filled from upstream or a mirror and checked. */
+/** Returns the directory for `--artifacts`: the given one, or one that is filled from upstream or a mirror and checked. */
 async function artifactsDirectory(setting: string, print: (line: string) => void): Promise<string> {
   const source = parseSource(setting === 'upstream' || setting.includes('://') ? setting : resolve(setting));
   if (source.kind === 'directory') return source.path;
@@ -218,7 +223,7 @@ function readNeeded(path: string, flag: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** The run spec that a Job would get: one host that is control plane and worker at once. */
+/** Returns the run spec of a Job for one host that is both control plane and worker. */
 function orderOf(options: BootstrapOptions, version: string, sequence: number): RunSpec {
   const { host: ip, port, user, nodeName: name } = options;
   const member: Member = { ip, port, user, name, duties: [...DUTIES] };
@@ -239,7 +244,7 @@ function orderOf(options: BootstrapOptions, version: string, sequence: number): 
       pod_cidr: options.podCidr,
       service_cidr: options.serviceCidr,
       network: 'flannel',
-      // The operator's own images are among the artifacts as well, and are in no registry.
+      // The artifacts also contain the operator's own images, which are in no registry.
       images_mirror: `http://${inUrl(ip)}:${ARTIFACTS_PORT}`,
       images_mirrored_registries: ['docker.io'],
     },

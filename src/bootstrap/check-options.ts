@@ -3,14 +3,17 @@ import { DNS_LABEL } from '#api/host.ts';
 import { UsageError } from '#base/errors.ts';
 import { networkProblems } from '#operations/validate-networks.ts';
 
-/** Whoever may make clusters there could read what the operator, an add-on or Kubernetes itself keeps. */
+/**
+ * Namespaces that must not be served: a user who creates clusters there could read data of the operator, an add-on or
+ * Kubernetes.
+ */
 const SYSTEMS = /^(matryoshka|kube)-/;
 
-/** The option that a field of a cluster's spec is here. */
+/** Returns the option for a field of a cluster's spec. */
 const flagOf = (field: string): string =>
   field.endsWith('podCIDR') ? '--pod-cidr' : field.endsWith('serviceCIDR') ? '--service-cidr' : '--host';
 
-/** Options that the first playbook would only stumble over. Throws UsageError that names each that is wrong. */
+/** Validates options before the first playbook fails on them. Throws UsageError that names each wrong one. */
 export function checkOptions({
   host,
   nodeName,

@@ -10,7 +10,7 @@ import type { SshConnection } from '#ssh/connection.ts';
 export const HOST_ARTIFACTS = '/var/lib/matryoshka/artifacts';
 const COPY_TIMEOUT_MS = 20 * 60_000;
 
-/** Copies the artifacts that the host lacks, checks all of them there, and answers how many were copied. */
+/** Copies the artifacts that the host lacks, and checks all of them there; returns the number of copied files. */
 export async function copyArtifacts(
   connection: SshConnection,
   directory: string,
@@ -48,7 +48,7 @@ export async function copyArtifacts(
   return missing.length;
 }
 
-/** What an image of ours is called on the host. Its content names the tag: a new one is rolled out, the same changes nothing. */
+/** Image of ours on the host. Its tag depends on its content: a new image is rolled out, an unchanged one is not. */
 export interface SentImage {
   name: string;
   tagged: string;
@@ -56,7 +56,7 @@ export interface SentImage {
 const fullName = ({ tagged }: SentImage): string => `docker.io/${tagged}`;
 const archiveOf = (image: SentImage): string => `${HOST_ARTIFACTS}/${imagePath(fullName(image))}`;
 
-/** Throws UsageError where this machine's Docker has no such image. */
+/** Checks that this machine's Docker has the image. Throws UsageError if it does not. */
 export async function checkImage(image: string, flag: string): Promise<void> {
   const { failed, stderr, shortMessage } = await execa(
     'docker',
@@ -74,7 +74,10 @@ export async function checkImage(image: string, flag: string): Promise<void> {
   );
 }
 
-/** Puts an image of the admin machine's Docker among the host's artifacts, where other hosts find it, if it is not there. */
+/**
+ * Copies an image of the admin machine's Docker to the host's artifacts, for other hosts to find, unless it is there
+ * already.
+ */
 export async function sendImage(
   connection: SshConnection,
   image: string,
@@ -99,8 +102,8 @@ export async function sendImage(
 }
 
 /**
- * Puts what was sent into the host's containerd, pinned: the kubelet removes no such image when a disk fills. Earlier
- * images of the name are no longer kept.
+ * Imports the sent image into the host's containerd and pins it, so that the kubelet does not remove it when a disk fills.
+ * Unpins earlier images of the name.
  */
 export async function importImage(connection: SshConnection, image: SentImage): Promise<void> {
   const { code, stderr } = await connection.run('/bin/sh -s', {

@@ -20,11 +20,11 @@ const CHECK_MS = 500;
 
 export interface Installation extends Omit<Values, 'authority'> {
   manifests: readonly Manifest[];
-  /** Where people reach the server from outside. */
+  /** Address of the server for clients outside. */
   address: string;
 }
 
-/** Puts the operator into a cluster; what is there already and equal is left as it is. Answers the CA's PEM. */
+/** Installs the operator into a cluster; equal objects stay unchanged. Returns the CA's PEM. */
 export async function install(
   client: Client,
   wanted: Installation,
@@ -40,7 +40,7 @@ export async function install(
   return authority;
 }
 
-/** Applies an object; tries again while its kind or a webhook's pod is not there yet, or RBAC caches are behind. */
+/** Applies an object; retries while its kind or a webhook's pod is missing, or RBAC caches are behind. */
 async function applyPatiently(client: Client, object: KubeObject): Promise<void> {
   const resource: Resource = resourceOf(object);
   const until = performance.now() + 60_000;
@@ -63,7 +63,7 @@ async function applyPatiently(client: Client, object: KubeObject): Promise<void>
   }
 }
 
-/** The authority and the certificates of server and webhook: kept while they serve, made anew when they near their end. */
+/** Returns the CA and the certificates of server and webhook: valid ones are kept, those near their end are replaced. */
 async function certificates(client: Client, address: string): Promise<KeyPair> {
   const find = async (name: string): Promise<KeyPair | undefined> => {
     const secret = await client.find<Secret>(SECRETS, { namespace: NAMESPACE, name });

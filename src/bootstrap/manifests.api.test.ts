@@ -8,7 +8,7 @@ import { loadEndpoint } from '#runtime/kubeconfig/kube-config.ts';
 import { readManifests, resourceOf } from './manifests.ts';
 import { objectsOf } from './objects.ts';
 
-/** The manifests as a real API server sees them. */
+/** Tests the manifests against a real API server. */
 const manifests = objectsOf(readManifests(join(import.meta.dirname, '../../deploy/manifests')), {
   images: {},
   authority: '',
@@ -44,7 +44,7 @@ it.each(
   const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const where = namespaced ? `/namespaces/${object.metadata.namespace}` : '';
   const path = `${base}${where}/${plural}?dryRun=All&fieldValidation=Strict`;
-  // Another test may have put the object itself there.
+  // Another test may have created an object with the original name.
   const tried = { ...object, metadata: { ...object.metadata, name: `${object.metadata.name}-tried` } };
   await expect(client.request('POST', path, tried)).resolves.toBeDefined();
 });
@@ -59,7 +59,7 @@ it.each(ofKind('Deployment').map((object) => [object.metadata.name ?? '', object
     };
     const admitted = await client.create(PODS, pod, { dryRun: true });
     expect(admitted.spec).toMatchObject({
-      // Admission looked the class up: the kubelet evicts no pod of this priority.
+      // Admission resolved the class to this priority, and the kubelet evicts no pod with it.
       priority: 2_000_000_000,
       containers: [
         {

@@ -13,14 +13,14 @@ export type Manifest = z.infer<typeof objectSchema>;
 
 const ENDING = '.yaml';
 
-/** Names of the files of manifests in a directory, without their ending, in order. */
+/** Lists the manifest files of a directory without their extension, in order. */
 export const manifestFiles = (directory: string): string[] =>
   readdirSync(directory)
     .filter((name) => name.endsWith(ENDING))
     .map((name) => name.slice(0, -ENDING.length))
     .sort();
 
-/** Every object in a directory's files of manifests, or in those named. Throws with the file's name. */
+/** Reads every object from all manifest files of a directory, or from the named ones. Throws with the file's name. */
 export function readManifests(
   directory: string,
   files: readonly string[] = manifestFiles(directory),
@@ -40,7 +40,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
 };
 
-/** The resource of an object of a manifest; plurals follow English for all kinds that manifests hold. */
+/** Returns the resource of a manifest's object; plurals follow English for all kinds in manifests. */
 export function resourceOf({ apiVersion = 'v1', kind = '', metadata }: KubeObject): Resource {
   const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
   const plural = PLURALS[kind] ?? `${kind.toLowerCase()}s`;

@@ -4,19 +4,19 @@ import type { Manifest } from './manifests.ts';
 
 export const NAMESPACE = 'matryoshka-system';
 
-/** What differs from one installation to another. */
+/** Values that differ between installations. */
 export interface Values {
-  /** By the name that stands in the manifests: `matryoshka/operator`. */
+  /** Images by their name in the manifests: `matryoshka/operator`. */
   images: Readonly<Record<string, string>>;
-  /** PEM of the authority: for Jobs, and for the webhooks' caller. */
+  /** PEM of the CA, for Jobs and for the API server's calls of webhooks. */
   authority: string;
-  /** Files of ConfigMap `matryoshka-site`: what hosts fetch, and the site's variables. */
+  /** Files of ConfigMap `matryoshka-site`: the artifacts of hosts, and the site's variables. */
   site: Readonly<Record<string, string>>;
-  /** Namespaces in which clusters may be made. */
+  /** Namespaces in which users may create clusters. */
   servedNamespaces: readonly string[];
 }
 
-/** Every object of an installation but its keys, in the order in which they are applied. */
+/** Returns every object of an installation except its keys, in the order in which they are applied. */
 export const objectsOf = (manifests: readonly Manifest[], values: Values): KubeObject[] => [
   ...manifests.filter(isNamespace),
   ...values.servedNamespaces.map(namespaceOf),
@@ -26,7 +26,7 @@ export const objectsOf = (manifests: readonly Manifest[], values: Values): KubeO
   ...values.servedNamespaces.flatMap(servedNamespace),
 ];
 
-/** One that is served; where it is there, nothing of it changes. */
+/** Returns a served namespace; an existing one does not change. */
 const namespaceOf = (name: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Namespace',
@@ -35,7 +35,7 @@ const namespaceOf = (name: string): KubeObject => ({
 
 export const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace';
 
-/** The manifest with images and the webhooks' authority; everything else stays as it was written. */
+/** Returns the manifest with images and the webhooks' CA; everything else stays as written. */
 function filledIn(manifest: Manifest, { images, authority }: Values): KubeObject {
   const replace = (value: unknown, key: string): unknown => {
     if (Array.isArray(value)) return value.map((item) => replace(item, key));
@@ -61,7 +61,7 @@ const configMap = (name: string, data: Readonly<Record<string, string>>): Config
   data: { ...data },
 });
 
-/** The rights of controller, server and webhook in a namespace in which clusters may be made. */
+/** Returns the rights of controller, server and webhook in a served namespace. */
 export function servedNamespace(namespace: string): KubeObject[] {
   const binding = (name: string, role: string, account: string) => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',

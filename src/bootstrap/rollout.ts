@@ -24,13 +24,13 @@ interface Deployment extends KubeObject {
   spec?: { replicas?: number };
 }
 
-/** Names of Deployments there; add-ons have namespaces of their own, and may wait for what a person gives them. */
+/** Lists the Deployments in the namespace; add-ons have separate namespaces, and may wait for a user's settings. */
 export const deploymentsIn = (objects: readonly KubeObject[], namespace: string): string[] =>
   objects.flatMap(({ kind, metadata: { name, namespace: of } }) =>
     kind === 'Deployment' && of === namespace && name !== undefined ? [name] : [],
   );
 
-/** Awaits what `kubectl rollout status` awaits, and says every 5 s what for and why. Throws after three minutes. */
+/** Waits like `kubectl rollout status`, and reports every 5 s what it waits for and why. Throws after three minutes. */
 export async function deploymentsReady(
   client: Client,
   namespace: string,
@@ -70,7 +70,7 @@ function ready({ metadata, spec, status = {} }: Deployment): boolean {
   );
 }
 
-/** The reason why the youngest pod of that app is not ready: its node, its image, its start, or its probe. */
+/** Returns the reason why the youngest pod of that app is not ready: its node, its image, its start, or its probe. */
 export function whyNotReady(pods: readonly Pod[], app: string): string {
   const born = ({ metadata }: Pod) => metadata.creationTimestamp ?? '';
   const pod = pods

@@ -11,7 +11,7 @@ import { isApiError, isForbidden } from '#runtime/wire/api-error.ts';
 import type { Endpoint } from '#runtime/wire/endpoint.ts';
 import { readManifests, resourceOf } from './manifests.ts';
 
-/** Row 23 of docs/security.md: what a Job's pod may do in the API with whatever token it has. */
+/** Tests row 23 of docs/security.md: the API rights of a Job's pod with any of its tokens. */
 const NAMESPACE = 'matryoshka-system';
 const rulesAnswer = z.object({
   status: z.object({ resourceRules: z.array(z.unknown()), nonResourceRules: z.array(z.unknown()) }),
@@ -53,7 +53,7 @@ async function rulesOf(client: Client, namespace: string): Promise<string[]> {
   const { resourceRules, nonResourceRules } = rulesAnswer.parse(
     await client.request('POST', path, review),
   ).status;
-  // In no order of its own.
+  // The API server returns the rules in no fixed order.
   return [...resourceRules, ...nonResourceRules].map((rule) => JSON.stringify(rule)).sort();
 }
 

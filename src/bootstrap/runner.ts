@@ -8,7 +8,7 @@ import { RUN_SPEC_FILE, type RunSpec } from '#protocol/run-spec.ts';
 
 export interface RunnerInput {
   image: string;
-  /** What a Job would be told, under a sequence that grows from run to run. */
+  /** Returns the run spec for a sequence, which grows with each run. */
   runSpec(sequence: number): RunSpec;
   artifacts: unknown;
   inventoryVars: string;
@@ -19,8 +19,8 @@ export interface RunnerInput {
 const RUN_TIMEOUT_MS = 30 * 60_000;
 
 /**
- * Runs ansibleinit in the runner image on this machine, as a Job's pod would, so that neither Ansible nor anything
- * else need be installed here but Docker. Keys reach it as files that nobody else can read.
+ * Runs ansibleinit in the runner image on this machine, like a Job's pod, so that this machine needs only Docker, and no
+ * Ansible. Keys are passed as files that only this user can read.
  */
 export async function runHere(input: RunnerInput, print: (line: string) => void): Promise<Report> {
   const directory = mkdtempSync(join(tmpdir(), 'matryoshka-bootstrap-'));
@@ -33,7 +33,7 @@ export async function runHere(input: RunnerInput, print: (line: string) => void)
     write('access/known_hosts', input.knownHosts);
     write('site/artifacts.json', JSON.stringify(input.artifacts));
     write('site/inventory-vars.yaml', input.inventoryVars);
-    // A sequence that grows from run to run, also when it is another machine that runs the next one.
+    // The sequence grows from run to run, even if another machine makes the next run.
     const sequence = Math.floor(Date.now() / 1000);
     write(`access/${RUN_SPEC_FILE}`, JSON.stringify(input.runSpec(sequence)));
     const environment = {

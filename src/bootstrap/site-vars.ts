@@ -7,9 +7,11 @@ import { TEMPLATE } from '#protocol/template.ts';
 const specSchema = z.object({
   argument_specs: z.object({ inventory: z.object({ options: z.record(z.string(), z.unknown()) }) }),
 });
-/** What is no variable of a role: what hosts must have. */
+/** Limits of hosts, which are not a variable of a role. */
 const LIMITS = 'precheck_limits';
-/** Of the inventory, and never the site's: each cluster, run or host has its own, which goes before. */
+/**
+ * Variables of the inventory that a site must not set: each cluster, run or host has its own value, which takes precedence.
+ */
 const NOT_OF_THE_SITE = [
   ...['cluster_name', 'cluster_id', 'kube_version', 'pod_cidr', 'service_cidr', 'network', 'made_with'],
   ...['control_plane_endpoint_name', 'control_plane_endpoint_address', 'fence_adopt', 'kubeconfig_file'],
@@ -19,8 +21,8 @@ const NOT_OF_THE_SITE = [
 ];
 
 /**
- * The site's variables, which rule every run of every cluster: a misspelt one would have no effect, and nobody would be
- * told. `argumentSpecs` is the path of the roles' own list. Throws UsageError that names each that is wrong.
+ * Validates the site's variables, which apply to every run of every cluster: a misspelt one would have no effect and cause
+ * no error. `argumentSpecs` is the path of the roles' own list. Throws UsageError that names each wrong one.
  */
 export function checkSiteVars(text: string, argumentSpecs: string): void {
   const flag = '--inventory-vars';

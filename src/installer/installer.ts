@@ -1,3 +1,8 @@
+/**
+ * Defines the installer interface: the controller starts attempts, observes and removes them. `job` implements it with
+ * Ansible in a Job.
+ */
+
 import type { KubeObject, Resource } from '#api/meta.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Report } from '#protocol/report.ts';
@@ -5,16 +10,16 @@ import type { RunSpec } from '#protocol/run-spec.ts';
 import type { Informer, InformerView } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-/** Names one run; Jobs, fences and reports derive from it. */
+/** Identity of one run; names of Jobs, fences and reports derive from it. */
 export interface AttemptRef {
   clusterId: string;
   sequence: number;
   attempt: number;
   /** Name of the Job: `<prefix>-<id>-<attempt>`. */
   job: string;
-  /** Which auxiliary Job it is; absent for an operation. */
+  /** Kind of the auxiliary Job; absent for an operation. */
   auxiliary?: string;
-  /** It was removed, and its pod may still work, until then (RFC 3339). */
+  /** Time until which the pod of a removed run may still work (RFC 3339). */
   leavesBy?: string;
 }
 
@@ -23,16 +28,16 @@ export interface Access {
   username: string;
   privateKey?: string;
   password?: string;
-  /** Lines of known_hosts (sshd(8)); hosts without one are taken at first sight. */
+  /** Lines of known_hosts (sshd(8)); the first key of a host without a line is trusted. */
   knownHosts: string;
-  /** With what hosts log in to registries, as JSON (kubernetes.io, Docker config Secrets). */
+  /** Registry credentials of hosts, as JSON (kubernetes.io, Docker config Secrets). */
   registryLogin?: string;
 }
 
-/** Everything that a run needs; a snapshot, so later edits do not touch it. */
+/** Complete input of a run; a snapshot, so later edits have no effect. */
 export interface Attempt extends AttemptRef {
   runSpec: RunSpec;
-  /** Text of a user's own playbook, which is run in the place of ours; such a run reports to nobody. */
+  /** Text of a user's playbook, which runs instead of ours; such a run sends no report. */
   hook?: string;
   deadlineSeconds: number;
   access: Access;
@@ -41,49 +46,49 @@ export interface Attempt extends AttemptRef {
 export interface Blocked {
   reason: string;
   message: string;
-  /** What a person can do about it. */
+  /** Remediation for the user. */
   mend?: string;
-  /** The installer was given something else since; only another attempt begins with that. */
+  /** Whether the installer's settings changed since; only another attempt uses the new ones. */
   outdated?: boolean;
 }
 
 export type AttemptState =
   | { kind: 'absent' }
   /**
-   * `endsBy`: it was told to end by then (RFC 3339); past that, its node no longer answers. `blocked`: why it cannot
+   * `endsBy`: the run was asked to end by then (RFC 3339); later, its node no longer answers. `blocked`: why it cannot
    * begin.
    */
   | { kind: 'running'; step?: string; endsBy?: string; blocked?: Blocked }
-  /** It did its work; `report` is absent when it was lost on the way. */
+  /** The run succeeded; `report` is absent if it was lost. */
   | { kind: 'succeeded'; report?: Report; endedAt?: string }
   | { kind: 'failed'; reason: string; message: string; report?: Report; endedAt?: string }
-  /** It left neither report nor verdict; whether its work was done is unknown. */
+  /** The run left neither report nor result, so it may have changed any of its hosts. */
   | { kind: 'lost'; why: string; endedAt?: string };
 
-/** The port to whatever installs a cluster. Every call is idempotent; `testing/installer-cases.ts` is what each must do. */
+/** Interface of installers. Every call is idempotent; `testing/installer-cases.ts` defines the behaviour. */
 export interface Installer {
-  /** Starts the attempt, or finds it started. Throws when its name is taken by another cluster's. */
+  /** Starts the attempt, or finds it started. Throws if another cluster has its name. */
   start(attempt: Attempt): Promise<void>;
   observe(ref: AttemptRef): Promise<AttemptState>;
-  /** Attempts of a cluster that still exist in any state, as far as is known here. */
+  /** Lists attempts of a cluster that still exist in any state, as far as the installer knows. */
   list(clusterId: string): Promise<AttemptRef[]>;
-  /** Ends the attempt if it runs and removes everything that it left here; the log of an operation's stays. */
+  /** Ends a running attempt and removes everything that it left here; the log of an operation stays. */
   remove(ref: AttemptRef): Promise<void>;
-  /** Removes logs of a cluster (`namespace/name`): of runs up to that sequence, or all. */
+  /** Removes logs of a cluster (`namespace/name`): those of runs up to that sequence, or all. */
   forget(cluster: string, sequence?: number): Promise<void>;
 }
 
-/** What the process gives to an installer. */
+/** Resources of the process for an installer. */
 export interface InstallerHost {
   clock: Clock;
   /** Returns the informer of that kind and selection; all callers share it. */
   informer<T extends KubeObject>(resource: Resource, view?: InformerView<T>): Informer<T>;
 }
 
-/** An installer as a controller takes it: with the caches that it reads and that wake whoever waits for it. */
+/** Installer for a controller, with the caches that it reads and whose events trigger reconciles. */
 export interface InstallerModule {
-  /** Informers of the host; each object is marked with its cluster (`marks.cluster`). */
+  /** Informers of the host; each object has the annotation `marks.cluster`. */
   caches: readonly Informer<KubeObject>[];
-  /** The installer over the client of one reconcile. */
+  /** Returns the installer over the client of one reconcile. */
   over(client: Client): Installer;
 }

@@ -1,46 +1,46 @@
 import type { z } from 'zod';
 import type { Said } from './said.ts';
 
-/** The role of a host in this operation. */
+/** Role of a host in this operation. */
 export type HostRole = 'control-plane' | 'worker' | 'etcd' | 'leaving' | 'present';
 
-/** One host as the checks see it. */
+/** Host as the checks see it. */
 export interface CheckedHost {
   /** Node name. */
   name: string;
   ip: string;
   role: HostRole;
-  /** Whether a member of etcd is to run there, whatever else it is. */
+  /** Whether an etcd member runs there, whatever its role. */
   withEtcd?: boolean;
-  /** Whether kubeadm makes that member, and refuses a folder of data that is not empty. */
+  /** Whether kubeadm creates that member, and refuses a data directory that is not empty. */
   kubeadmMakesEtcd?: boolean;
   /** Whether it is a control plane, whatever its role in this operation. */
   isMaster?: boolean;
-  /** Whether the API servers are reached through a balancer of the site's, so that nodes need no way to them. */
+  /** Whether nodes reach the API servers through a balancer of the site, and so need no direct connection to them. */
   behindBalancer?: boolean;
   said: Said;
-  /** The operation's cluster. */
+  /** Cluster of the operation. */
   clusterId: string;
-  /** Ids of the clusters of the same namespace, which messages may name. */
+  /** Ids of the clusters in the same namespace, which messages may name. */
   ownClusters?: readonly string[] | undefined;
-  /** The cluster whose remains may be wiped here. */
+  /** Cluster whose remains may be wiped here. */
   reclaim?: string | undefined;
 }
 
-/** A host before it is asked. */
+/** Host before the checks ask it. */
 export type AskedHost = Omit<CheckedHost, 'said'>;
 
 export interface CheckContext {
   host: CheckedHost;
-  /** Every host of the operation that could be reached, this one included. */
+  /** All reachable hosts of the operation, including this one. */
   all: readonly CheckedHost[];
-  /** Values of `precheck_limits`, each read by the check that declares it. */
+  /** Values of `precheck_limits`; each check reads those that it declares. */
   limits: Limits;
-  /** CIDRs of the pods and the Services, where the run makes hosts part of a cluster. */
+  /** CIDRs of the pods and the Services, if the run adds hosts to a cluster. */
   networks: readonly string[];
-  /** The pod network, as `addons.network` names it. */
+  /** Pod network, named as in `addons.network`. */
   podNetwork: string;
-  /** Our own clock when the host was asked and when it had answered, in ms since 1970. */
+  /** Local clock at the question to the host and at its answer, in ms since 1970. */
   askedAtMs: number;
   answeredAtMs: number;
 }
@@ -52,32 +52,35 @@ export interface Findings {
 
 /** Input of the scripts. */
 export interface ScriptInput {
-  /** A URL that answers when the artifacts can be had. */
+  /** URL that answers if the artifacts are available. */
   artifactUrl?: string | undefined;
 }
 
-/** A check of hosts: what the host is asked, what it must at least have, and what follows from its answer. */
+/** Check of hosts: its questions to the host, its limits, and its judgement of the answers. */
 export interface Check {
   name: string;
-  /** POSIX shell that changes nothing and answers by `say KEY VALUE`; run with those of all checks, in one command. */
+  /**
+   * POSIX shell that changes nothing and answers with `say KEY VALUE`; it runs in one command with the scripts of all
+   * checks.
+   */
   script?: (input: ScriptInput) => string;
-  /** Whether its script waits for other hosts; it then runs beside those of other checks. */
+  /** Whether its script waits for other hosts; it then runs in parallel with the scripts of other checks. */
   waits?: true;
-  /** Variables that its script finds on a host, by name; every host of the operation is given. */
+  /** Variables of its script on a host, by name; `all` has every host of the operation. */
   variables?: (host: AskedHost, all: readonly AskedHost[]) => Readonly<Record<string, string>>;
-  /** Its part of `precheck_limits`, with defaults. */
+  /** Limits of the check in `precheck_limits`, with defaults. */
   limits?: z.ZodObject;
-  /** The answer of a host without problems. */
+  /** Answer of a host without problems. */
   good: string;
   check(context: CheckContext): Findings;
 }
 
-/** The least that a host must have; a site may lower them (variable `precheck_limits`). */
+/** Minimums of a host, which a site may lower (variable `precheck_limits`). */
 export type Limits = Readonly<Record<string, unknown>>;
 
 export const fine: Findings = { warnings: [], errors: [] };
 export const error = (...errors: string[]): Findings => ({ warnings: [], errors });
 export const warning = (...warnings: string[]): Findings => ({ warnings, errors: [] });
 
-/** Whether the host is to become part of the cluster; one that is part of it or leaves it is not measured again. */
+/** Whether the host joins the cluster; a present or leaving host is not measured again. */
 export const joins = ({ host }: CheckContext): boolean => host.role !== 'leaving' && host.role !== 'present';

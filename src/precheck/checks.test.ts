@@ -115,7 +115,7 @@ describe('precheck', () => {
   });
 
   it('counts what the kubelet keeps free, by its own thresholds', () => {
-    // 15% of 240 GiB: a disk with 40 GiB free is too full for a kubelet with the defaults.
+    // The threshold is 15% of 240 GiB: a disk with 40 GiB free is too full for a kubelet with the defaults.
     const host = hostWith([`@disk ${240 * 1024 ** 2} ${40 * 1024 ** 2}`]);
     expect(messageOf(host)).toMatch(/40 GiB free.*44 are needed, 36 of them because.*imagefs.available 15%/);
     expect(errorsOf(host, [], { evictionHard: { 'imagefs.available': '1Gi' } })).toEqual([]);
@@ -238,7 +238,7 @@ describe('a host that carries something', () => {
   ])('is told as that of a cluster %s', (_what, more, message) => {
     const text = messageOf(hostWith([owner('old')], more));
     expect(text).toMatch(message);
-    // Who knows an id may have its hosts wiped.
+    // A user who knows an id may have the hosts of that cluster wiped.
     expect(/\bold\b/.test(text)).toBe(more.ownClusters?.includes('old') ?? false);
   });
 

@@ -62,7 +62,7 @@ describe('the disks below /var/lib', () => {
     const small = line('/var/lib/etcd', '/var/lib/etcd', 1, 'rw');
     expect(errorsOf(hostWith([small], { role: 'worker' }))).toEqual([]);
     expect(errorsOf(hostWith([small]), [], { mountGiB: { etcd: 0.5 } })).toEqual([]);
-    // A folder that is no mount is measured with /var/lib.
+    // A directory that is no mount is measured with /var/lib.
     expect(errorsOf(hostWith([line('/var/lib/etcd', '/', 1, 'rw')]))).toEqual([]);
     expect(warningsOf(hostWith([line('/var/lib/kubelet', '/var', 9, 'rw,noexec')]))).toEqual(['mounts']);
   });

@@ -1,3 +1,8 @@
+/**
+ * Checks hosts before an operation and changes nothing on them. Each check is one file: a script for the host, and a
+ * function that judges its answer. One SSH command asks a host for all checks.
+ */
+
 import type { Check } from './check.ts';
 import { address } from './checks/address.ts';
 import { artifacts } from './checks/artifacts.ts';
@@ -27,7 +32,7 @@ import { swapAtBoot } from './checks/swap-at-boot.ts';
 import { system } from './checks/system.ts';
 import { versions } from './checks/versions.ts';
 
-/** Every check, in the order in which problems are told. */
+/** All checks, in the order of their reports. */
 export const checks: readonly Check[] = [
   system,
   programs,

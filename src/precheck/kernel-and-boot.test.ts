@@ -24,12 +24,12 @@ const link = async (path: string, target: string) => {
   await mkdir(dirname(join(root, path)), { recursive: true });
   await symlink(target, join(root, path));
 };
-/** A program of the host. */
+/** Installs a program on the host. */
 const program = async (name: string, text: string) => {
   await put(`bin/${name}`, `#!/bin/sh\n${text}\n`);
   await chmod(join(root, 'bin', name), 0o755);
 };
-/** Runs a check's script on the host, and returns what the check finds on an else good host. */
+/** Runs a check's script on the host; returns the findings for an otherwise good host. */
 async function ask(check: Check, input: { artifactUrl?: string } = {}) {
   const { stdout } = await execa('/bin/sh', ['-s'], {
     input: scriptOf([check], input),

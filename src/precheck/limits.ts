@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Check, Limits } from './check.ts';
 
-/** The limits of all checks, from what a site sets and the checks' defaults. Throws on a value that no check knows. */
+/** Returns the limits of all checks: the site's values over the defaults. Throws upon a value that no check declares. */
 export function limitsOf(checks: readonly Check[], given: unknown): Limits {
   const shape = Object.assign({}, ...checks.map(({ limits }) => limits?.shape ?? {}));
   const parsed = z.strictObject(shape).safeParse(given ?? {});

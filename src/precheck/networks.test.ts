@@ -81,7 +81,7 @@ describe('name servers', () => {
   });
   afterEach(() => rm(root, { recursive: true }));
 
-  /** The host whose resolv.conf and whose systemd-resolved these are. */
+  /** Asks a host with this resolv.conf, and this one of systemd-resolved. */
   async function ask(text: string | undefined, resolved?: string) {
     if (text !== undefined) await writeFile(join(root, 'etc/resolv.conf'), text);
     if (resolved !== undefined) await writeFile(join(root, 'run/systemd/resolve/resolv.conf'), resolved);

@@ -114,7 +114,7 @@ describe.skipIf(lacks)('a host that lets us in and runs no command', () => {
     [
       'wants a new password first',
       {
-        // As `chage -d 0 root` writes it.
+        // `chage -d 0 root` writes this.
         files: { '/etc/shadow': 'root:*:0:0:99999:7:::\n', '/etc/pam.d/sshd': PAM },
         config: 'UsePAM yes',
       },

@@ -3,7 +3,7 @@ import { type Sudo, sshHost } from '#ssh/testing/ssh-host.ts';
 import { type Check, fine } from './check.ts';
 import { precheck } from './run.ts';
 
-/** Answers by whom it is asked. */
+/** Check that reports the user who runs the script. */
 const who: Check = { name: 'who', script: () => 'say who "$HOME"', good: '', check: () => fine };
 
 async function look(user: string, sudo: Sudo, password?: string, checks: readonly Check[] = [who]) {
@@ -36,7 +36,7 @@ it('says of a host whose user may not become root what to write there, and belie
       message: expect.stringContaining('"ops ALL=(root) NOPASSWD: ALL"'),
     },
   ]);
-  // What could not be read is not what is not there: an owner file, things of others.
+  // Unreadable data must not count as absent: an owner file, things of others.
   expect([said.size, knownHosts]).toEqual([0, '']);
 });
 

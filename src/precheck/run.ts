@@ -8,17 +8,17 @@ import type { AskedHost, Check, CheckedHost, Limits, ScriptInput } from './check
 import { type Said, said } from './said.ts';
 import { scriptOf, variablesOf } from './script.ts';
 
-/** For the answer of a host that one is connected with. */
+/** Limit for the answer of a connected host. */
 export const ANSWER_TIMEOUT_MS = 30_000;
-/** Hosts looked at together, those that are away included; handshakes have a bound of their own. */
+/** Number of hosts checked in parallel, including unreachable ones; handshakes have a separate limit. */
 const AT_ONCE = 256;
 
-/** Messages quote what a host said, and that may be long. */
+/** Maximum length of a message, which may quote long answers of a host. */
 const MAX_MESSAGE = 2_000;
 const bounded = (message: string): string =>
   message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)} …` : message;
 
-/** A host to look at, and how to get there. */
+/** Host to check, and its SSH target. */
 export interface PrecheckHost extends AskedHost {
   target: SshTarget;
 }
@@ -32,9 +32,9 @@ export interface PrecheckProblem {
 
 export interface PrecheckOptions extends ScriptInput {
   limits: Limits;
-  /** Networks of the pods and the Services, each as kubeadm spells it: one, or one of each family with a comma. */
+  /** Networks of the pods and the Services in kubeadm's form: one, or one of each family with a comma. */
   networks?: readonly string[];
-  /** The pod network, as `addons.network` names it; flannel by default. */
+  /** Pod network, named as in `addons.network`; flannel by default. */
   podNetwork?: string | undefined;
   /** Addresses whose connections stay open; the caller closes them. */
   keep?: ReadonlySet<string>;
@@ -42,13 +42,13 @@ export interface PrecheckOptions extends ScriptInput {
 
 export interface PrecheckResult {
   problems: PrecheckProblem[];
-  /** Lines of known_hosts, one a host that answered. */
+  /** Lines of known_hosts, one for each host that answered. */
   knownHosts: string;
-  /** What the hosts that answered said of themselves, by IP. */
+  /** Answers of hosts, by IP. */
   said: Map<string, Said>;
-  /** Open connections of the hosts that `keep` named and that answered, by IP. */
+  /** Open connections to hosts in `keep` that answered, by IP. */
   connections: Map<string, SshConnection>;
-  /** Addresses of those on which sudo asks for the user's password. */
+  /** Addresses of hosts whose sudo asks for the user's password. */
   sudoAsks: ReadonlySet<string>;
 }
 
@@ -60,8 +60,8 @@ interface Answer {
 }
 
 /**
- * Looks at every host, 256 at a time, and reports every problem at once, as kubeadm's preflight does. Changes nothing
- * on any host. Never rejects for a host's sake: one that cannot be reached is a problem of its own.
+ * Checks every host, 256 at a time, and reports all problems at once, as kubeadm's preflight does. Changes nothing on any
+ * host. Never rejects because of a host: an unreachable host is a problem in the result.
  */
 export async function precheck(
   hosts: readonly PrecheckHost[],
@@ -81,7 +81,7 @@ export async function precheck(
       const askedAtMs = Date.now();
       const input = variablesOf(checks, host, hosts) + script;
       const answer = await connection.run('/bin/sh -s', { input, timeoutMs: ANSWER_TIMEOUT_MS });
-      // The script ends with 0, whatever the host lacks; a killed one leaves answers out, and checks would misjudge them.
+      // The script always ends with 0; a killed one leaves answers out, and checks would misjudge the host.
       if (answer.code !== 0) throw answerIncomplete(target, answer);
       const answeredAtMs = Date.now();
       const { hostKeyLine } = connection;

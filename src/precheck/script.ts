@@ -2,9 +2,9 @@ import { quoted } from '#ssh/quoted.ts';
 import type { AskedHost, Check, ScriptInput } from './check.ts';
 
 /**
- * The POSIX shell script that asks a host for all checks at once, so that a check costs no round trip. Each part stands
- * alone: a tool that a host lacks leaves a line out, and the check that needs the line says so. Parts that wait for other
- * hosts run beside the rest.
+ * Returns the POSIX shell script that asks a host for all checks at once, so that a check costs no round trip. Each part is
+ * independent: a tool that a host lacks leaves a line out, and the check that needs the line reports it. Parts that wait for
+ * other hosts run in parallel with the rest.
  */
 export function scriptOf(checks: readonly Check[], input: ScriptInput): string {
   const part = ({ script }: Check): string[] =>
@@ -19,7 +19,7 @@ export function scriptOf(checks: readonly Check[], input: ScriptInput): string {
   ].join('\n');
 }
 
-/** What stands before the script on one host: the variables of the checks. */
+/** Returns the variables of the checks for one host, which precede the script. */
 export const variablesOf = (checks: readonly Check[], host: AskedHost, all: readonly AskedHost[]): string =>
   checks
     .flatMap(({ variables }) => Object.entries(variables?.(host, all) ?? {}))

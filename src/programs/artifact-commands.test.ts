@@ -17,7 +17,7 @@ let root = '';
 let url = '';
 let app: ReturnType<typeof artifactServer>;
 
-/** A mirror that has everything but the image of CoreDNS. */
+/** Prepares a mirror that has everything except the image of CoreDNS. */
 beforeAll(async () => {
   base = await mkdtemp(join(tmpdir(), 'artifacts-'));
   root = join(base, 'mirror');
@@ -75,7 +75,7 @@ it('loses nothing of its list when a new one cannot be written', async () => {
   await said((print) => pullArtifacts({ from: url, to }, print));
   await appendFile(join(to, 'SHA256SUMS'), `${'a'.repeat(64)}  ${COREDNS}\n`);
   const before = await readFile(join(to, 'SHA256SUMS'), 'utf8');
-  // What a disk that is full would be: the write fails.
+  // A directory in this place makes the write fail, as on a full disk.
   await mkdir(join(to, 'SHA256SUMS.part'));
   await expect(said((print) => pullArtifacts({ from: url, to }, print))).rejects.toThrow(/EISDIR/);
   expect(await readFile(join(to, 'SHA256SUMS'), 'utf8')).toBe(before);

@@ -6,18 +6,18 @@ import { type Release, releaseOf, releases } from '#artifacts/releases.ts';
 import { materialise, parseSource, type Source } from '#artifacts/source.ts';
 import { UsageError } from '#base/errors.ts';
 
-/** What a person does with artifacts at a shell, for hosts without a way to the internet. Lines are tab-separated. */
+/** Commands for artifacts at a shell, for hosts without internet access. Output lines are tab-separated. */
 
 type Print = (line: string) => void;
 
-/** Names, paths, images and the hosts that need each file of a release; a mirror has them at these paths. */
+/** Prints name, path, image and hosts of each file of a release; a mirror has the files at these paths. */
 export function listArtifacts({ kubeVersion }: { kubeVersion?: string | undefined }, print: Print): void {
   print(['NAME', 'HOSTS', 'PATH', 'IMAGE'].join('\t'));
   for (const { name, hosts, path, image } of layout(wanted(kubeVersion)))
     print([name, hosts, path, image ?? '-'].join('\t'));
 }
 
-/** Fetches every file of a release into a directory and checks each; what is there and right stays. */
+/** Downloads every file of a release into a directory and checks each; correct files stay. */
 export async function pullArtifacts(
   options: { from: string; to: string; kubeVersion?: string | undefined },
   print: Print,
@@ -40,7 +40,7 @@ export async function pullArtifacts(
     );
 }
 
-/** Compares every file of a source with its sum; answers whether a cluster can be made of it. */
+/** Compares every file of a source with its sum; returns whether a cluster can be created from it. */
 export async function checkArtifacts(
   options: { source: string; kubeVersion?: string | undefined },
   print: Print,

@@ -2,7 +2,7 @@ import { artifactServer } from '#artifacts/serve.ts';
 import type { Logger } from '#base/log.ts';
 import { createManager, type Manager } from '#runtime/process/manager.ts';
 
-/** Wires the server that hosts fetch their files from. */
+/** Wires the artifact server, from which hosts download their files. */
 export async function artifactsProgram(
   config: { directory: string; port: number },
   log: Logger,

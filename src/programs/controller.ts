@@ -15,10 +15,10 @@ import type { ControllerConfig } from '../config.ts';
 import { modulesOf } from './controllers.ts';
 import { offerFrom } from './offer.ts';
 
-/** Made clusters that are probed at once: one that hangs holds a place for as long as a probe may last. */
+/** Number of clusters probed in parallel: a cluster that hangs holds a place until its probe times out. */
 const PROBES_AT_ONCE = 8;
 
-/** How made clusters are probed; undefined: not at all. */
+/** Returns the settings of probes of clusters; undefined if there are none. */
 const healthOf = ({ healthIntervalSeconds, healthDeadlineSeconds }: ControllerConfig) =>
   healthIntervalSeconds === 0
     ? undefined
@@ -28,13 +28,16 @@ const healthOf = ({ healthIntervalSeconds, healthDeadlineSeconds }: ControllerCo
         workers: PROBES_AT_ONCE,
       };
 
-/** Programs that run the same controllers are replicas of each other, and no others. */
+/**
+ * Returns the name of the Lease. Programs with the same controllers are replicas of each other; programs with others are
+ * not.
+ */
 const leaseOf = ({ controllers }: ControllerConfig): string =>
   controllers.includes('kubernetescluster')
     ? 'matryoshka-controller'
     : `matryoshka-${[...controllers].sort().join('-')}`;
 
-/** Wires the operator: config → client → manager → rooms. */
+/** Wires the operator: config → client → manager → controllers. */
 export async function controllerProgram(config: ControllerConfig, log: Logger): Promise<Manager> {
   const { namespace, identity, workers } = config;
   const clock = systemClock;

@@ -4,7 +4,7 @@ import { certificateModule } from '#controller/certificate/module.ts';
 import { type ClusterModuleSettings, clusterModule } from '#controller/cluster/module.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
 
-/** Every controller, by what `--controllers` calls it; the settings of clusters are asked for where they are needed. */
+/** Returns every controller by its name in `--controllers`; settings of clusters are read only if needed. */
 const modules = (
   settings: () => ClusterModuleSettings,
 ): Readonly<Record<string, () => ControllerModule>> => ({
@@ -13,7 +13,7 @@ const modules = (
   ...Object.fromEntries(addons.map(({ name, module }) => [name, () => module])),
 });
 
-/** The controllers of those names. Throws UsageError with the names that there are. */
+/** Returns the controllers of these names. Throws UsageError with the valid names. */
 export function modulesOf(
   names: readonly string[],
   settings: () => ClusterModuleSettings,

@@ -14,11 +14,11 @@ export interface HttpsServiceOptions {
   host?: string | undefined;
   certDir: string;
   log: Logger;
-  /** How often the certificate is looked at. Default 10,000. */
+  /** Interval between checks of the certificate. Default 10,000. */
   checkMs?: number | undefined;
 }
 
-/** Whether a server can be given another certificate while it serves. */
+/** Whether a server accepts another certificate while it serves. */
 const isTlsServer = (server: object): server is { setSecureContext(options: SecureContextOptions): void } =>
   'setSecureContext' in server;
 
@@ -26,7 +26,7 @@ const isTlsServer = (server: object): server is { setSecureContext(options: Secu
 export const isListening = (app: FastifyInstance) => (): string | undefined =>
   app.server.listening ? undefined : 'not listening';
 
-/** An app as a service that takes up a new certificate while it serves. */
+/** Runs an app as a service that reloads a changed certificate. */
 export function httpsService({
   name,
   app,
@@ -47,7 +47,7 @@ export function httpsService({
       present = found;
       log.info({ service: name }, 'took up a new certificate');
     } catch (error) {
-      // A pair that does not fit is mostly one that is being written: the next look decides.
+      // A pair that does not match is mostly a half-written one; the next check decides.
       log.warn(
         { service: name, error: messageOf(error) },
         'the certificate cannot be read; the last one stays',
@@ -64,7 +64,7 @@ export function httpsService({
     },
     async stop() {
       clearInterval(timer);
-      // A connection whose answer is under way is idle after it, and would be kept for another request for a minute.
+      // A connection becomes idle after its answer, and would stay open for a minute for another request.
       app.server.keepAliveTimeout = 1;
       await app.close();
     },

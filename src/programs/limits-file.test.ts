@@ -29,7 +29,7 @@ it('refuses a ConfigMap whose key is misspelt, and takes one that is not there',
   const read = limitsIn(dir, clock);
   const none = { limits: { default: {}, namespaces: {} } };
   try {
-    // The kubelet's own links of a mounted ConfigMap.
+    // The kubelet creates such links in a mounted ConfigMap.
     await mkdir(join(dir, '..2026_01_01'));
     expect(read()).toEqual(none);
     await writeFile(join(dir, 'limits.yml'), 'default: { clusters: 1 }');

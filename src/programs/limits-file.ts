@@ -4,7 +4,10 @@ import type { Clock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import { LIMITS_KEY, type LimitsRead, limitsWithout, parseLimits } from '#operations/limits.ts';
 
-/** A mounted ConfigMap follows its object within a minute or so; nothing is gained by more looks. */
+/**
+ * Time for which the limits are cached. A mounted ConfigMap follows its object within a minute or so, so more reads gain
+ * nothing.
+ */
 const REMEMBER_MS = 2_000;
 
 const isMissing = (error: unknown): boolean =>
@@ -29,10 +32,10 @@ function read(directory: string): LimitsRead {
   }
 }
 
-/** The kubelet keeps links of its own beside the keys of a ConfigMap, whose names begin with two dots. */
+/** Reads the directory without the kubelet's links, which are beside the keys of a ConfigMap and begin with two dots. */
 function readWithout(directory: string): LimitsRead {
   try {
-    // A key that came since the file was looked for is read the next time.
+    // A key that appeared after the search for the file is read the next time.
     const keys = readdirSync(directory).filter((name) => !name.startsWith('..') && name !== LIMITS_KEY);
     return limitsWithout(keys);
   } catch (error) {

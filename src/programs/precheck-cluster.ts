@@ -17,7 +17,7 @@ export interface ClusterOptions {
 
 const MOST_MS = 30_000;
 
-/** Reads an object with the caller's own rights, and says which one cannot be read. */
+/** Reads an object with the caller's own rights; the error names the object. */
 async function told<T>(what: string, read: Promise<T>): Promise<T> {
   try {
     return await read;
@@ -26,7 +26,7 @@ async function told<T>(what: string, read: Promise<T>): Promise<T> {
   }
 }
 
-/** Reads the hosts of a KubernetesCluster and its SSH Secret. Throws UsageError where one of them is not to be had. */
+/** Reads the hosts of a KubernetesCluster and its SSH Secret. Throws UsageError if one of them is not available. */
 export async function readCluster(options: ClusterOptions): Promise<PrecheckRequest> {
   const { name, namespace } = options;
   const endpoint = await loadEndpoint({ kubeconfig: options.kubeconfig });

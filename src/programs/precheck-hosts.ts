@@ -6,14 +6,14 @@ import type { PrecheckHost } from '#precheck/run.ts';
 
 const SSH_TIMEOUT_MS = 15_000;
 
-/** The hosts to check, and what their checks need to know. */
+/** Hosts to check, and the input of their checks. */
 export interface PrecheckRequest {
   hosts: PrecheckHost[];
   /** CIDRs of the pods and the Services. */
   networks: readonly string[];
-  /** The pod network, as `addons.network` names it. */
+  /** Pod network, named as in `addons.network`. */
   podNetwork: string;
-  /** A site's `precheck_limits`. */
+  /** `precheck_limits` of a site. */
   limits: unknown;
 }
 
@@ -28,7 +28,10 @@ export interface Login {
 const roleOf = (member: Member): HostRole =>
   isMaster(member) ? 'control-plane' : isEtcdOnly(member) ? 'etcd' : 'worker';
 
-/** Returns the hosts of the lists of a spec, all of which are to join; `clusterId` is '' for a cluster that is none yet. */
+/**
+ * Returns the hosts in the lists of a spec, all of which are to join; `clusterId` is '' for a cluster that does not exist
+ * yet.
+ */
 export function precheckHosts(
   lists: Pick<ClusterSpec, ListName | 'externalLoadBalancer'>,
   { username, ...secrets }: Login,

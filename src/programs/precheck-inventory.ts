@@ -13,7 +13,7 @@ import { type PrecheckRequest, precheckHosts } from './precheck-hosts.ts';
 
 const hostList = z.array(z.strictObject(hostSchema.shape)).max(1000).optional();
 
-/** hosts.yaml: the lists and networks of a KubernetesCluster by the same names, and how to log in. Secrets are in files. */
+/** Schema of hosts.yaml: lists and networks named as in a KubernetesCluster, and the login. Secrets are in files. */
 export const inventorySchema = z.strictObject({
   masterList: hostList,
   nodeList: hostList,
@@ -36,14 +36,14 @@ const fieldOf = (path: Path): string =>
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`))
     .join('');
 
-/** The value at a path of what was read. */
+/** Returns the value at a path of the input. */
 function valueAt(given: unknown, [first, ...rest]: Path): unknown {
   if (first === undefined) return given;
   if (typeof given !== 'object' || given === null) return undefined;
   return valueAt(new Map<PropertyKey, unknown>(Object.entries(given)).get(String(first)), rest);
 }
 
-/** What is wrong at one place: the field, its value, the reason. */
+/** Describes a fault at one place: the field, its value, the reason. */
 function wrongAt(given: unknown, issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
@@ -63,7 +63,7 @@ const readText = (path: string, what: string): string => {
   }
 };
 
-/** Reads hosts.yaml and the files that it names. Throws UsageError that names every field that is wrong. */
+/** Reads hosts.yaml and the files that it names. Throws UsageError that names every wrong field. */
 export function readInventory(path: string, knownHostsFile: string | undefined): PrecheckRequest {
   const text = readText(path, '--inventory');
   let given: unknown;

@@ -6,13 +6,13 @@ import type { PrecheckHost, PrecheckProblem } from '#precheck/run.ts';
 export interface PrecheckReport {
   hosts: readonly Pick<PrecheckHost, 'ip' | 'name' | 'role'>[];
   problems: readonly PrecheckProblem[];
-  /** Lines of known_hosts of hosts whose key nothing pinned. */
+  /** Lines of known_hosts for hosts without a pinned key. */
   taken: readonly string[];
 }
 
 export type Output = 'table' | 'json' | 'junit';
 
-/** A host's words stand in messages: none of them controls a terminal, or is no character of XML. */
+/** Removes characters that control a terminal, or that XML does not allow, from messages, which quote hosts. */
 const plain = (text: string): string => text.replaceAll(/[\p{C}\uFFFE\uFFFF]+/gu, ' ');
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
@@ -60,7 +60,7 @@ function asJson({ hosts, problems, taken }: PrecheckReport): string {
   return JSON.stringify({ ok: told.every(({ ok }) => ok), hosts: told, hostKeysTaken: taken }, undefined, 2);
 }
 
-/** A suite for each host, a case for each check; a check of SSH's, such as Unreachable, is a case of its own. */
+/** Formats a suite for each host and a case for each check; a check of SSH, such as Unreachable, is a separate case. */
 function asJunit({ hosts, problems }: PrecheckReport, checks: readonly Check[]): string {
   const suites = hosts.map(({ ip, name }) => {
     const own = problems.filter((problem) => problem.ip === ip);
@@ -70,7 +70,7 @@ function asJunit({ hosts, problems }: PrecheckReport, checks: readonly Check[]):
         .map(({ message }) => plain(message));
     const names = checks.map((check) => check.name);
     const connection = own.map(({ check }) => check).filter((check) => !names.includes(check));
-    // No check ran on a host that was not reached.
+    // No check ran on an unreachable host.
     const asked = connection.length > 0 ? [...new Set(connection)] : names;
     const cases = asked.map((check) => {
       const [errors, warnings] = [of(check, 'error'), of(check, 'warning')];
@@ -99,7 +99,7 @@ function asJunit({ hosts, problems }: PrecheckReport, checks: readonly Check[]):
     .trimEnd();
 }
 
-/** The result of a precheck in the form that was asked for. */
+/** Returns the result of a precheck in the requested format. */
 export function reportOf(
   report: PrecheckReport,
   output: Output,

@@ -14,7 +14,7 @@ import { installCrds } from '#lab/apiserver/crds.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { goodHost } from './testing/good-ssh-host.fixture.ts';
 
-/** `matryoshka precheck --from-cluster`, with the rights of its caller on a real API server. */
+/** Tests `matryoshka precheck --from-cluster` on a real API server, with the rights of its caller. */
 const test = useNamespace('precheck');
 let folder = '';
 beforeAll(async () => {
@@ -30,7 +30,7 @@ const READS_CLUSTERS = {
 };
 const READS_SECRETS = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
 
-/** A kubeconfig of a new account with these rights. */
+/** Returns a kubeconfig of a new account with these rights. */
 async function kubeconfigWith(...rules: object[]): Promise<string> {
   const token = await newAccount(test.client, test.endpoint, test.namespace, [
     { namespace: test.namespace, rules },

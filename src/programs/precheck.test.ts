@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Runs the program as a person does. */
+/** Runs the program as a user does. */
 async function run(inventory: string, ...more: string[]) {
   const path = join(folder, 'hosts.yaml');
   await writeFile(path, inventory);

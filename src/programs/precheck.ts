@@ -14,7 +14,7 @@ import { reportOf } from './precheck-report.ts';
 
 export type PrecheckConfig = Readonly<z.infer<typeof precheckConfig>>;
 
-/** Without a terminal. */
+/** Width of the table without a terminal. */
 const COLUMNS = 140;
 
 const bothOrNone = 'name the hosts by --inventory or by --from-cluster, not by both';
@@ -34,7 +34,7 @@ function readLimits(given: unknown): Limits {
   }
 }
 
-/** Hosts that say that they have joined this very cluster are checked as its hosts; each of them costs one connection more. */
+/** Marks hosts that report to have joined this cluster as its hosts; each of them costs one more connection. */
 async function asTheyAre(hosts: readonly PrecheckHost[], limits: Limits): Promise<PrecheckHost[]> {
   if (hosts.every(({ clusterId }) => clusterId === '')) return [...hosts];
   const { said } = await precheck(hosts, [joined], { limits });
@@ -44,7 +44,7 @@ async function asTheyAre(hosts: readonly PrecheckHost[], limits: Limits): Promis
   });
 }
 
-/** Whether nothing pins a key of the host, so that whatever it shows is taken. */
+/** Whether no key of the host is pinned, so that any key is trusted. */
 function isTaken({ target: { knownHosts, host, port } }: PrecheckHost): boolean {
   try {
     return pinsOf(knownHosts, host, port).pinned.size === 0;
@@ -53,7 +53,7 @@ function isTaken({ target: { knownHosts, host, port } }: PrecheckHost): boolean 
   }
 }
 
-/** `matryoshka precheck`: checks hosts as a Job would, prints what it found, and returns how many problems are errors. */
+/** Runs `matryoshka precheck`: checks hosts as a Job would, prints the result, and returns the number of errors. */
 export async function precheckCommand(
   config: PrecheckConfig,
   print: (line: string) => void,

@@ -111,7 +111,7 @@ it('serves admission in a program of its own', async () => {
   const statusOf = async (path: string) =>
     (await request(`https://127.0.0.1:${port}${path}`, { dispatcher })).statusCode;
   await expect.poll(() => statusOf('/healthz').catch(() => undefined)).toBe(200);
-  // No route of REST is there.
+  // This port serves no REST route.
   expect(await statusOf('/api/v1/clusters')).toBe(404);
   stop.abort(new Error('stop'));
   await ended;

@@ -15,7 +15,7 @@ import { offerFrom } from './offer.ts';
 const CALLS_PER_SECOND = 200;
 const REVIEWS_PER_SECOND = 100;
 
-/** Wires the REST API: config → client → app → manager. Every replica serves; none leads. */
+/** Wires the REST API: config → client → app → manager. Every replica serves; there is no leader. */
 export async function serverProgram(config: ServerConfig, log: Logger): Promise<Manager> {
   const { namespace, certDir, audiences, runnerServiceAccount } = config;
   const metrics = createMetrics();

@@ -18,8 +18,8 @@ import { offerFrom } from './offer.ts';
 const CALLS_PER_SECOND = 200;
 
 /**
- * Wires the admission webhook: config → client → app → manager. It shares no process with the REST API, so that
- * requests from outside keep no write to the API server waiting.
+ * Wires the admission webhook: config → client → app → manager. It shares no process with the REST API, so that requests
+ * from outside delay no write to the API server.
  */
 export async function webhookProgram(config: WebhookConfig, log: Logger): Promise<Manager> {
   const { namespace, certDir, controllerUser, serverUser } = config;

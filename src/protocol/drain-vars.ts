@@ -1,6 +1,8 @@
 import type { Drain } from '#api/drain.ts';
 
-/** Variables of the playbooks that `spec.cluster.drain` sets; what it leaves out is the site's, or the roles' default. */
+/**
+ * Returns the playbook variables of `spec.cluster.drain`; absent fields keep the site's value, or the default of the roles.
+ */
 export const drainVars = ({
   timeoutSeconds,
   force,

@@ -14,17 +14,17 @@ const EVENTS = [
   'stats',
   'precheck',
   'info',
-  /** The last play of the playbook was reached: the run did everything that was ordered. */
+  /** The run reached the last play of the playbook: it did everything that its run spec contains. */
   'complete',
 ] as const;
 
-/** Achievements of a script on a host; a report repeats them. */
+/** Results that a script can have on a host; a report repeats them. */
 export const HOST_RESULTS = ['taken', 'prepared', 'joined', 'changed', 'left', 'reset'] as const;
 export type HostResult = (typeof HOST_RESULTS)[number];
 
 const results = z.array(z.enum(HOST_RESULTS));
 
-/** One line of a run's log: what happened, where, how long it took. Written by the callback plugin and by ansibleinit. */
+/** A line of a run's log: the event, its host, its duration. The callback plugin and ansibleinit write it. */
 export const eventSchema = z.object({
   time: z.string(),
   event: z.enum(EVENTS),
@@ -35,22 +35,22 @@ export const eventSchema = z.object({
   seconds: z.number().optional(),
   message: z.string().optional(),
   did: results.optional(),
-  /** What a host's script achieved for other hosts, by address. */
+  /** Results of a host's script for other hosts, by address. */
   did_for: z.record(z.string(), results).optional(),
   versions: z.record(z.string(), z.string()).optional(),
-  /** Counts by host; of `stats` only. */
+  /** Counts by host; only in `stats`. */
   hosts: z.record(z.string(), z.record(z.string(), z.number())).optional(),
 });
 export type RunEvent = z.infer<typeof eventSchema>;
 
-/** An event from a line of ansible-playbook's output; other lines become information as they stand. */
+/** Parses a line of ansible-playbook's output; a line that is no event becomes an `info` event with its text. */
 export function eventFrom(line: string, now: Date): RunEvent | undefined {
   if (line.trim() === '') return undefined;
   try {
     const parsed = eventSchema.safeParse(JSON.parse(line));
     if (parsed.success) return parsed.data;
   } catch {
-    // No JSON: a warning of Ansible's, or an error before the first play.
+    // Not JSON: a warning of Ansible, or an error before the first play.
   }
   return { time: now.toISOString(), event: 'info', message: line.slice(0, 2000) };
 }

@@ -1,11 +1,11 @@
-/** Exit codes of ansibleinit: what may be concluded from each (sysexits.h; 128 + signal for a run that was ended). */
+/** Exit codes of ansibleinit (sysexits.h; 128 + signal for a run that a signal ended). */
 export const EXIT = {
-  /** Done, and the report was taken. */
+  /** The run succeeded, and the server accepted the report. */
   done: 0,
-  /** Failed, and said why. */
+  /** The run failed, and reported why. */
   failed: 1,
   /** The environment or the run spec cannot be used (EX_USAGE). */
   usage: 64,
-  /** Done, but nobody took the report (EX_TEMPFAIL). */
+  /** The run succeeded, but the server did not accept the report (EX_TEMPFAIL). */
   undelivered: 75,
 } as const;

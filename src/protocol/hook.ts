@@ -1,12 +1,12 @@
-/** A hook: a playbook of a user's own, which a Job of its own runs before or after an operation's run (spec.hooks). */
+/** A hook: a user's own playbook, which a separate Job runs before or after an operation's run (spec.hooks). */
 
 /** Label value of a hook's Job. */
 export const HOOK = 'hook';
 
-/** First argument of ansibleinit where it runs a hook. */
+/** First argument of ansibleinit for a hook. */
 export const HOOK_ARGUMENT = 'hook';
 
-/** The file of the Job's Secret that holds the text of the playbook. */
+/** The file with the playbook's text in the Job's Secret. */
 export const HOOK_FILE = 'playbook.yml';
 
 /** Reason of a hook whose playbook failed. */

@@ -22,7 +22,7 @@ interface Group {
   hosts: Record<string, HostVars | Record<string, never>>;
 }
 
-/** Groups by duty, as the first clients spelled them, and by action: a play works on an intersection of both. */
+/** Groups by duty, with the names of the first clients, and by action: a play works on an intersection of both. */
 export type GroupName = 'kube-master' | 'kube-node' | 'etcd' | Action | 'untouched';
 
 /** An Ansible inventory in the shape of its YAML plugin; all values are data, never templates. */
@@ -51,8 +51,8 @@ const varsOf = (
 });
 
 /**
- * The inventory of a run spec: the hosts that it names and no others, each under its address. `untouched` are hosts that
- * leave and that no play may connect to, `sudoAsks` those on which commands need the password.
+ * Returns the inventory of a run spec: exactly its hosts, each under its address. `untouched` are leaving hosts that no play
+ * may connect to. On `sudoAsks` hosts, sudo needs the password.
  */
 export function inventoryOf(
   runSpec: RunSpec,
@@ -77,7 +77,7 @@ export function inventoryOf(
         cluster_id: cluster.id,
         control_plane_endpoint_name: endpoint.name,
         control_plane_endpoint_address: endpoint.address,
-        // The epoch that each host compares before every command (ansible/README.md, The fence).
+        // The epoch that each host's fence checks before every command (ansible/README.md, The fence).
         operation_sequence: run.sequence,
         operation_attempt: run.attempt,
       },

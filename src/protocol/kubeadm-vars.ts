@@ -3,7 +3,7 @@ import type { Kubeadm } from '#api/kubeadm.ts';
 import { PATCH_TYPES, type Patch } from '#api/patches.ts';
 import { canonicalJson, shortHash } from '#base/canonical.ts';
 
-/** Variables of the playbooks that `spec.cluster.kubeadm` sets (ansible/README.md). */
+/** Returns the playbook variables of `spec.cluster.kubeadm` (ansible/README.md). */
 export function kubeadmVars(kubeadm: Kubeadm | undefined): Record<string, unknown> {
   if (!kubeadm) return {};
   const { certSANs, kubelet, encryptionAlgorithm, encryptionAtRest, registryMirrors, proxy, audit, patches } =
@@ -17,7 +17,7 @@ export function kubeadmVars(kubeadm: Kubeadm | undefined): Record<string, unknow
     ...(patches ? { kubeadm_patches: Object.fromEntries(patches.map(patchFile)) } : {}),
     ...(encryptionAlgorithm ? { encryption_algorithm: encryptionAlgorithm } : {}),
     ...(encryptionAtRest ? { encryption_at_rest: true } : {}),
-    // Of what the first control plane cannot change once it is there.
+    // The hash of the fields that cannot change once the first control plane exists.
     made_with: shortHash(
       canonicalJson({ certSANs, kubelet, encryptionAlgorithm, encryptionAtRest, audit, patches }),
       16,
@@ -25,7 +25,9 @@ export function kubeadmVars(kubeadm: Kubeadm | undefined): Record<string, unknow
   };
 }
 
-/** A file as kubeadm finds it by its name: target, place in the order, type (kubeadm API v1beta4, Patches). */
+/**
+ * Returns a patch file with the name that kubeadm expects: target, place in the order, type (kubeadm API v1beta4, Patches).
+ */
 function patchFile(patch: Patch, index: number): [name: string, content: unknown] {
   const type = PATCH_TYPES.find((one) => patch[one] !== undefined) ?? 'strategic';
   return [`${patch.target}${String(index).padStart(2, '0')}+${type}.json`, patch[type]];

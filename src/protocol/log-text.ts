@@ -1,12 +1,9 @@
 import { plainText } from '#base/plain-text.ts';
 
-/** No line of the operator begins like this. */
+/** Prefix of continued lines; no line of the operator begins like this. */
 export const CONTINUED = '    | ';
 
-/**
- * Returns text of a host as it may stand in a log: a second line begins with a mark, so that it is not taken for a line of
- * the operator.
- */
+/** Returns text of a host for a log: further lines begin with a prefix, so that users can tell them from the operator's. */
 export const logText = (text: string): string =>
   text
     .trimEnd()

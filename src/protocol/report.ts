@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { HOST_RESULTS } from './event.ts';
 
-/** Long texts are cut rather than refused: a report that is not taken helps nobody. */
+/** Cuts long texts instead of refusing them: a refused report would help no user. */
 const cut = (length: number) => z.string().transform((text) => text.slice(0, length));
 
-/** Components whose versions a host reports. */
+/** Most components whose versions a host reports. */
 const MAX_VERSIONS = 50;
-/** A host does each thing once. */
+/** Most results of a host, which has each of them once. */
 const MAX_DID = 20;
 
-/** The report on one host that a run was to touch. */
+/** The report on one host of the run. */
 export const hostReportSchema = z.object({
   ip: z.string().max(45),
-  /** Whether it is as its action wants it: joined, changed, reset. */
+  /** Whether the host is what its action demands: joined, changed, reset. */
   ok: z.boolean(),
   did: z.array(z.enum(HOST_RESULTS)).max(MAX_DID).default([]),
   message: cut(1000).optional(),
   machineId: z.string().max(64).optional(),
-  /** Type and base64 of each SSH host key that it showed. */
+  /** Type and base64 of each SSH host key that the host presented. */
   hostKeys: z.array(z.string().max(8192)).max(8).optional(),
   versions: z
     .record(z.string().max(64), z.string().max(64))
@@ -31,10 +31,10 @@ export type HostReport = z.infer<typeof hostReportSchema>;
 /** The reason of a run that ended because its operation was cancelled. */
 export const CANCELLED = 'Cancelled';
 
-/** No installation comes to so many operations of one cluster: what a host says beyond that is damaged. */
+/** No cluster comes to so many operations: a host that reports a higher number has damaged data. */
 export const MAX_SEQUENCE = 1_000_000_000;
 
-/** The report of a run at its end: to the server, and through it to the controller. */
+/** The report of a run at its end: to the server, and from there to the controller. */
 export const reportSchema = z.object({
   success: z.boolean(),
   reason: z
@@ -44,18 +44,18 @@ export const reportSchema = z.object({
     .meta({ description: 'Cause of a failure in CamelCase: HostUnreachable, PrecheckFailed.' }),
   message: cut(32_768).default(''),
   kubeconfig: z.string().max(262_144).optional(),
-  /** Every host of the run spec, on failure too. */
+  /** All hosts of the run spec, also after a failure. */
   hosts: z.array(hostReportSchema).max(5000).default([]),
-  /** A task was cut off: the connection was lost while it ran, or Ansible died. */
+  /** Whether a task was interrupted: its connection was lost, or Ansible died. */
   cutShort: z.boolean().optional(),
-  /** The latest sequence that hosts of this cluster know, where the run's lies behind it. */
+  /** The latest sequence that hosts of this cluster know, if the run's own is earlier. */
   hostsAt: z.int().min(0).max(MAX_SEQUENCE).optional(),
-  /** Steps that came to a host, in order; absent: not told. */
+  /** Steps that started on a host, in order; absent if not reported. */
   steps: z.array(z.string().max(200)).max(100).optional(),
 });
 export type Report = z.infer<typeof reportSchema>;
 
-/** The report in a text; undefined when it holds none. */
+/** Parses a report; undefined if the text is not one. */
 export function reportFrom(text: string | undefined): Report | undefined {
   if (text === undefined || text === '') return undefined;
   try {

@@ -1,2 +1,2 @@
-/** Text that Ansible would read as a template; data of ours never holds it. */
+/** Matches text that Ansible would treat as a template; data of the operator never contains it. */
 export const TEMPLATE = /\{\{|\{%|\{#/;

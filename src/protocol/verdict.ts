@@ -5,8 +5,8 @@ const MAX_VERDICT = 4000;
 const MAX_MESSAGE = 1000;
 
 /**
- * The report as a termination message: without what is secret, and as short as it must be. Hosts that failed come with
- * as much of why as there is room for; of the others only what they did.
+ * Formats the report as a termination message: without secrets, and shortened as needed. Failed hosts come with as much of
+ * their reason as fits, the others only with their results.
  */
 export function verdictOf({ success, reason, message, hosts }: Report): string {
   const head = { success, reason, message: message.slice(0, MAX_MESSAGE) };
@@ -20,6 +20,6 @@ export function verdictOf({ success, reason, message, hosts }: Report): string {
     const text = JSON.stringify({ ...head, hosts: told });
     if (Buffer.byteLength(text) <= MAX_VERDICT) return text;
   }
-  // A verdict without room for its hosts names none, and what it does not name is not taken for done.
+  // A message without space for its hosts lists none, and a host that is not listed does not count as done.
   return JSON.stringify({ ...head, hosts: [] });
 }

@@ -15,35 +15,35 @@ export const namespaceSchema = z
   .regex(DNS_LABEL, { error: LABEL_ERROR })
   .meta({ description: 'Namespace of the cluster; default: "default".' });
 
-/** `/region/{region}/cluster/{name}` */
+/** Path of a cluster: `/region/{region}/cluster/{name}`. */
 export const CLUSTER_PATH = '/region/{region}/cluster/{name}';
 export const clusterPath = z.object({
   region: regionSchema.meta({ description: 'Region of the cluster; "default" for one without.' }),
   name: nameSchema,
 });
-/** The query of the original's routes, which ignore what they do not know. */
+/** Query of the kubernetes-operator routes, which ignore unknown fields. */
 export const namespaceQuery = z.object({ namespace: namespaceSchema.optional() });
-/** The query of routes that ask for something. */
+/** Query of routes that request a change. */
 export const askingQuery = namespaceQuery.extend({
   dryRun: z
     .enum(['All'], { error: 'is not a kind of dry run; write dryRun=All' })
     .optional()
     .meta({ description: '"All": answers the plan, and writes nothing.' }),
 });
-/** The query of our own routes, which refuse it. */
+/** Query of our own routes, which reject unknown fields. */
 export const strictNamespaceQuery = z.strictObject({ namespace: namespaceSchema.default('default') });
 
-/** The same of our own routes. */
+/** Query of our own routes that request a change; they reject unknown fields. */
 export const strictAskingQuery = z.strictObject(askingQuery.shape);
 
-/** Fields of the path that every body of the original may repeat. */
+/** Fields of the path that every body of a kubernetes-operator route may repeat. */
 export const addressed = {
   name: nameSchema.optional().meta({ description: 'Must equal that of the path.' }),
   namespace: namespaceSchema.optional().meta({ description: 'Default: that of the query, else "default".' }),
   region: regionSchema.optional().meta({ description: 'Must equal that of the path.' }),
 };
 
-/** The hash of a plan, in the body of every request for an operation. */
+/** Plan hash, in the body of every request for an operation. */
 export const agreedPlan = {
   plan: z
     .string()
@@ -55,6 +55,6 @@ export const agreedPlan = {
 };
 
 export const hostsSchema = z.array(hostSchema).max(1000);
-/** The schema of a route without a body. */
+/** Schema of a route without a body. */
 export const NO_BODY = z.undefined();
 export const takesBody = (schema: z.ZodType): boolean => schema !== NO_BODY;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The answer of the original's routes to success. */
+/** Answer of the kubernetes-operator routes to success. */
 export const okSchema = z
   .object({
     code: z.literal('OK').meta({ description: 'The text of the HTTP status.' }),

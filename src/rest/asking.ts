@@ -111,7 +111,7 @@ export const deleteCluster = route({
   example: { ...example, body: { retry: true } },
 });
 
-/** The route by which an operation is asked for, made of what the operation says of itself. */
+/** Builds the route that requests an operation, from the operation's descriptor. */
 function routeOf(operationId: string, { summary }: Operation, request: EditRequest) {
   const body = z
     .object({ ...addressed, ...agreedPlan, ...request.fields })
@@ -131,7 +131,7 @@ function routeOf(operationId: string, { summary }: Operation, request: EditReque
 const camel = (name: string): string =>
   name.replaceAll(/-([a-z])/g, (_all, letter: string) => letter.toUpperCase());
 
-/** Every operation that has a request of its own, with its route. */
+/** Operations with a separate request, each with its route. */
 export const routesOfOperations = operations.flatMap((operation) => {
   const { request } = operation;
   return request ? [{ operation, route: routeOf(camel(operation.name), operation, request) }] : [];

@@ -2,23 +2,23 @@ import { z } from 'zod';
 import { errorSchema } from './answers.ts';
 import type { Route } from './route.ts';
 
-/** One request, as it goes over the wire. */
+/** Request as it is sent. */
 export interface Sent {
   method: Route['method'];
-  /** With its query; below /api/v1. */
+  /** Path with its query, below /api/v1. */
   path: string;
   headers: Record<string, string>;
   body: string | undefined;
 }
 
-/** One answer, as it came. */
+/** Answer as it was received. */
 export interface Received {
   status: number;
   headers: Readonly<Record<string, string | string[] | number | undefined>>;
   text: string;
 }
 
-/** Carries requests: over HTTPS (`overHttps`), or straight into a server in tests. */
+/** Sends requests: over HTTPS (`overHttps`), or directly into a server in tests. */
 export type Send = (request: Sent) => Promise<Received>;
 
 export type RestAnswer<T> = { status: number; headers: Received['headers'] } & (
@@ -26,18 +26,18 @@ export type RestAnswer<T> = { status: number; headers: Received['headers'] } & (
   | { ok: false; error: z.infer<typeof errorSchema> }
 );
 
-/** The parts of a request; what a route does not have is left out. */
+/** Parts of a request, without those that its route does not have. */
 export interface Parts<P, Q, B> {
   params: P;
   query?: Q;
   body?: B;
-  /** Instead of the client's own; null: none. */
+  /** Replaces the client's own token; null: no token. */
   token?: string | null;
 }
 
 export interface RestClient {
   /**
-   * Calls a route. Rejects when no answer comes, or one that is not as the route says; an error of the server is an
+   * Calls a route. Rejects if no answer comes, or one that does not match the route; an error of the server counts as an
    * answer.
    */
   call<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
@@ -48,7 +48,7 @@ export interface RestClient {
 
 const fields = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).optional());
 
-/** The path of a call, with its query. */
+/** Returns the path of a call, with its query. */
 function pathOf(route: Pick<Route, 'path'>, params: unknown, query: unknown = {}): string {
   const values = fields.parse(params);
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
@@ -61,7 +61,7 @@ function pathOf(route: Pick<Route, 'path'>, params: unknown, query: unknown = {}
   return search === '' ? path : `${path}?${search}`;
 }
 
-/** A client of the REST API whose calls have the types of its routes. */
+/** Creates a client of the REST API whose calls have the types of its routes. */
 export function restClient(send: Send, ownToken: string | undefined): RestClient {
   return {
     async call(route, { params, query, body, token = ownToken }) {

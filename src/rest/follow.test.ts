@@ -4,7 +4,7 @@ import { BROKEN_OFF, type LogEnd } from './looking.ts';
 
 const cut = () => Promise.reject(new Error('other side closed'));
 
-/** What is told of a log that each try reads as far as given. */
+/** Returns the lines that a follower gets from a log; each attempt reads the given lines. */
 async function toldOf(
   ...tries: { lines: string[]; end?: () => Promise<LogEnd | undefined> }[]
 ): Promise<string[]> {

@@ -2,17 +2,16 @@ import { sleep } from '#base/clock.ts';
 import { BROKEN_OFF, type LogEnd } from './looking.ts';
 
 const PAUSE_MS = 1_000;
-/** Tries in a row that bring nothing new. */
+/** Maximum number of consecutive attempts without a new line. */
 const TRIES = 60;
 
-/** An answer that another try would not change. */
+/** An answer that another attempt would not change. */
 export class NotFollowed extends Error {}
 
 /**
- * Follows a log through restarts of those that serve it. `read` tells it once, from its beginning, and returns its end if
- * the server said so outside the text; what was told before
- * is passed over, unless it is the log of another operation by now. Rejects when the log cannot be had, or `signal`
- * aborts.
+ * Follows a log through restarts of its servers. `read` reads the log once, from its beginning, and returns its end if the
+ * server sent that outside the text. Lines that were already read are skipped, unless the log belongs to another operation
+ * by now. Rejects if the log is not available, or `signal` aborts.
  */
 export async function follow(
   read: (onLine: (line: string) => void) => Promise<LogEnd | undefined>,
@@ -38,7 +37,7 @@ export async function follow(
       const end = await read((line) => {
         if (last !== undefined) tell(last);
         last = undefined;
-        // Only as the last line it can say that the log breaks off.
+        // Only the last line can mean that the log breaks off.
         if (line === BROKEN_OFF) last = line;
         else tell(line);
       });
@@ -51,7 +50,7 @@ export async function follow(
     }
     signal.throwIfAborted();
     tries += 1;
-    // What never began has another reason than a restart.
+    // If reading never began, the cause is not a restart.
     if (why instanceof NotFollowed || told.length === 0 || tries > TRIES) throw why;
     await sleep(pauseMs, signal);
   }

@@ -5,15 +5,18 @@ import { LOG_END_TRAILER, type LogEnd } from './looking.ts';
 
 const TIMEOUT_MS = 30_000;
 
-/** A way to a server over HTTPS, whose certificate `ca` (PEM) has signed. */
+/** Connection to a server over HTTPS, whose certificate `ca` (PEM) has signed. */
 export interface Https {
   send: Send;
-  /** A log as it comes, line by line, through restarts of the server. Rejects with the reason of `signal`. */
+  /** Follows a log line by line, through restarts of the server. Rejects with the reason of `signal`. */
   lines(path: string, token: string, onLine: (line: string) => void, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param url Without a path: `https://192.0.2.10:32443` */
+/**
+ * Connects to a server over HTTPS.
+ * @param url Without a path: `https://192.0.2.10:32443`
+ */
 export function overHttps(url: string, ca: string): Https {
   const dispatcher = new Agent({ connect: { ca }, bodyTimeout: 0 });
   return {

@@ -1,10 +1,15 @@
+/**
+ * Describes the routes of the REST API as data. The server, the typed client and the OpenAPI document use these
+ * descriptions.
+ */
+
 import { createCluster, deleteCluster, routesOfOperations } from './asking.ts';
 import { listClusterHosts, listHosts } from './hosts.ts';
 import { getCluster, getKubeconfig, getLogs, listClusters } from './looking.ts';
 import type { Route } from './route.ts';
 import { cancelOperation, pauseCluster, resumeCluster } from './steering.ts';
 
-/** Every route for people. */
+/** Every route for users. */
 export const routes: readonly Route[] = [
   createCluster,
   deleteCluster,

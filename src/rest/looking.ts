@@ -58,10 +58,10 @@ export const listClusters = route({
   example: { params: {}, answer: { items: [cluster] } },
 });
 
-/** The last line of a followed log that its server cannot tell on, as when it is replaced. */
+/** Last line of a followed log whose server cannot continue, for example because it is replaced. */
 export const BROKEN_OFF = '--- the log breaks off here; ask again';
 
-/** The trailer of a followed log, which no line of a host can imitate. */
+/** Trailer of a followed log, which no line of a host can imitate. */
 export const LOG_END_TRAILER = 'matryoshka-log-end';
 export type LogEnd = 'complete' | 'broken-off';
 

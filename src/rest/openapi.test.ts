@@ -15,7 +15,7 @@ const operationSchema = z.object({
   responses: z.record(z.string(), z.object({ content: z.record(z.string(), json) })),
 });
 
-/** Paths of properties that no description explains. */
+/** Lists the paths of properties without a description. */
 function undescribed(value: unknown, path: string): string[] {
   const schema = json.safeParse(value).data ?? {};
   const inside = Object.entries(json.safeParse(schema['properties']).data ?? {}).flatMap(

@@ -8,7 +8,7 @@ import type { Route } from './route.ts';
 type Json = Record<string, unknown>;
 const jsonSchema = z.record(z.string(), z.unknown());
 
-/** Adds formats that zod hides behind a refinement, and removes what only the CRD needs. */
+/** Adds formats that zod hides behind a refinement, and removes fields that only the CRD needs. */
 function override({ zodSchema, jsonSchema: made }: { zodSchema: unknown; jsonSchema: Json }): void {
   if (zodSchema === ipSchema) made['anyOf'] = [{ format: 'ipv4' }, { format: 'ipv6' }];
   if (zodSchema === cidrsSchema) made['pattern'] = '^[0-9a-fA-F:.]+/[0-9]{1,3}(,[0-9a-f:.]+/[0-9]{1,3})?$';
@@ -17,11 +17,11 @@ function override({ zodSchema, jsonSchema: made }: { zodSchema: unknown; jsonSch
   delete made['preserveUnknown'];
 }
 
-/** A response with its meaning. */
+/** Response with its description. */
 type Described = { description: string; headers: Headers; content: Record<string, { schema: object }> };
 type Headers = Record<string, { description: string; schema: { type: 'string' } }>;
 
-/** An OpenAPI 3.1 document, as far as others look into it. */
+/** Parts of an OpenAPI 3.1 document that callers read. */
 interface OpenApi {
   openapi: string;
   info: { title: string; version: string; description: string };
@@ -35,11 +35,11 @@ interface OpenApi {
   security: Record<string, string[]>[];
 }
 
-/** The OpenAPI document of these routes, whose paths begin with `prefix`. */
+/** Returns the OpenAPI document of these routes, whose paths begin with `prefix`. */
 export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
   const schemas: Record<string, object> = {};
 
-  /** The schema in place; what has an id becomes a component. */
+  /** Returns the inline schema; a schema with an id becomes a component. */
   function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
     const made = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any', override });
     const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
@@ -120,7 +120,7 @@ export function openApiOf(routes: readonly Route[], prefix: string): OpenApi {
     paths,
     components: {
       schemas,
-      // They belong to paths, not to operations: a method that a path lacks, a route that is not implemented yet.
+      // These responses belong to paths, not to operations: an unsupported method, a route that is not implemented yet.
       responses: { MethodNotAllowed: error(405), NotImplemented: error(501) },
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
     },
@@ -138,7 +138,7 @@ const DESCRIBED = {
 } as const;
 type Header = keyof typeof DESCRIBED;
 
-/** Headers of some answers, beside that of all. */
+/** Headers of some answers, besides the header of all. */
 const HEADERS: Readonly<Record<number, readonly Header[]>> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
@@ -159,7 +159,7 @@ const unwrapped = (schema: z.ZodType): z.ZodType => {
   return inner instanceof z.ZodType ? inner : schema;
 };
 
-/** Errors that every route answers. */
+/** Error statuses of every route. */
 const OF_ALL = [400, 401, 403, 408, 422, 429, 431, 500, 503];
 
 const WHEN: Readonly<Record<number, string>> = {

@@ -9,7 +9,7 @@ const problem = z.object({
   reason: z.string().meta({ description: 'The reason, and what to write instead.' }),
 });
 
-/** What an operation would do. */
+/** Plan of an operation. */
 export const planSchema = z
   .object({
     operation: z.string().meta({ description: 'Its name.' }),
@@ -61,7 +61,7 @@ export const planSchema = z
   .meta({ id: 'Plan', description: 'The work of the operation; nothing was written.' });
 export type PlanAnswer = z.infer<typeof planSchema>;
 
-/** The answer of a route that asks for something: the plan where it was only planned. */
+/** Answer of a route that requests a change: with a dry run, it contains the plan. */
 export const askedSchema = okSchema.extend({
   plan: planSchema.optional().meta({ description: 'With dryRun=All only.' }),
 });

@@ -1,38 +1,38 @@
 import type { z } from 'zod';
 
-/** One route of the REST API as clients see it: server, client and OpenAPI document are made of it. */
+/** Route of the REST API as clients see it; server, client and OpenAPI document use it. */
 export interface Route<
   P extends z.ZodType = z.ZodType,
   Q extends z.ZodType = z.ZodType,
   B extends z.ZodType = z.ZodType,
   A extends z.ZodType = z.ZodType,
 > {
-  /** Unique; the name of the method in generated clients. */
+  /** Unique name, which becomes the method's name in generated clients. */
   operationId: string;
   method: 'GET' | 'POST' | 'DELETE';
-  /** Below /api/v1, with parameters in braces. */
+  /** Path below /api/v1, with parameters in braces. */
   path: string;
   summary: string;
   description: string;
   params: P;
   query: Q;
-  /** `NO_BODY` where none is taken. */
+  /** `NO_BODY` if the route takes none. */
   body: B;
-  /** Of a success; default: 200. */
+  /** Status of a success; default: 200. */
   status?: 202;
-  /** Of a success, as JSON. */
+  /** JSON body of a success. */
   answer: A;
-  /** Another type in which a success is answered as well, as text. */
+  /** Second type of a success, as text. */
   text?: 'text/plain' | 'application/yaml';
-  /** Whether the body is read as the original did: unknown fields are ignored, `""` and null are absent. */
+  /** Whether the body is read as in kubernetes-operator: unknown fields are ignored, `""` and null count as absent. */
   lenient: boolean;
-  /** Statuses of errors that this route answers, besides those that all answer. */
+  /** Error statuses of this route, besides those of every route. */
   errors: readonly (404 | 409 | 410 | 412 | 413)[];
-  /** The body is checked against its schema by the test of the OpenAPI document. */
+  /** Example. The test of the OpenAPI document checks its body against the schema. */
   example: { params: z.input<P>; body?: unknown; answer: z.input<A> };
 }
 
-/** The route, with its types. */
+/** Returns the route, with its types. */
 export const route = <P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
   it: Route<P, Q, B, A>,
 ): Route<P, Q, B, A> => it;

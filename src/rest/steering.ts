@@ -3,7 +3,7 @@ import { addressed, CLUSTER_PATH, clusterPath, strictAskingQuery } from './addre
 import { okSchema } from './answers.ts';
 import { route } from './route.ts';
 
-/** Routes that steer what is under way, or what comes next; none of them asks for an operation. */
+/** Routes that control the present or the next operation; none of them requests one. */
 
 const base = { method: 'POST', params: clusterPath, query: strictAskingQuery, lenient: false } as const;
 const params = { region: 'north', name: 'demo' };

@@ -26,7 +26,7 @@ const REQUEST_MS = 30_000;
 const HEADERS_MS = 10_000;
 
 /**
- * The REST API, not yet listening.
+ * Creates the REST API, which does not listen yet.
  * @example
  * const app = await restApp(deps);
  * await app.listen({ host: '::', port: 8443 });
@@ -42,7 +42,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
     requestIdHeader: false,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
-    // A part of the path may be as long as the path; what is wrong with it, its schema says.
+    // A path parameter may be as long as the path; its schema reports what is wrong with it.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: true },
   } as const;
   const app: FastifyInstance = tls
@@ -68,10 +68,10 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
   await serveDocs(app);
   app.get('/healthz', async () => 'ok');
 
-  // Tokens are reviewed over a client of their own: invented ones delay no request whose token is known.
+  // Token reviews have a separate client, so that invalid tokens do not delay requests with a known token.
   const reviews = { ...reviewsBy(client, log), userOf: reviewsBy(tokenClient, log).userOf };
   const auth = authBy(accessBy(deps, reviews));
-  // Jobs have a client of their own: requests of people do not keep them waiting.
+  // Jobs have a separate client, so that requests of users do not delay them.
   const callers = jobCallersBy({ ...deps, client: jobClient, reviews: reviewsBy(jobClient, log) });
   const logs = logStoreIn(client, reportsNamespace, clock);
   const ofPeople = { ...deps, auth, logs, closing: closing.signal };
@@ -101,7 +101,7 @@ export async function restApp(deps: ServerDeps): Promise<FastifyInstance> {
       });
       await api.register(async (jobs) => {
         jobs.decorateRequest('job');
-        // Before a body is read: whoever has no token of a Job's pod makes the server parse nothing.
+        // Runs before a body is read: a caller without a Job token makes the server parse nothing.
         jobs.addHook('onRequest', async (request) => {
           const { authorization } = request.headers;
           otherPods.admit(request.ip, authorization);

@@ -1,3 +1,5 @@
+/** The routes of the REST API, for users and for Jobs. Their schemas are in `src/rest`. */
+
 import type { FastifyInstance } from 'fastify';
 import type { JobApp } from './auth/route-deps.ts';
 import { clusterRoutes } from './clusters/cluster-routes.ts';
@@ -12,7 +14,7 @@ import { callbackRoutes } from './jobs/callback-routes.ts';
 import { type JobLogDeps, jobLogRoutes } from './logs/job-log-routes.ts';
 import { type LogDeps, logRoutes } from './logs/log-routes.ts';
 
-/** Routes for people; their schemas are in `src/rest`. */
+/** Routes for users. */
 export const routes: readonly ((app: FastifyInstance, deps: LogDeps) => void)[] = [
   createRoutes,
   deleteRoutes,
@@ -25,6 +27,6 @@ export const routes: readonly ((app: FastifyInstance, deps: LogDeps) => void)[] 
   unofferedRoutes,
 ];
 
-/** Routes that only the pods of attempts may call; the callbacks are the original's. */
+/** Routes that only the pods of attempts may call; the callbacks are those of kubernetes-operator. */
 export const lenientJobRoutes: readonly ((app: JobApp, deps: JobLogDeps) => void)[] = [callbackRoutes];
 export const jobRoutes: readonly ((app: JobApp, deps: JobLogDeps) => void)[] = [jobLogRoutes];

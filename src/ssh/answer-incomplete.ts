@@ -1,17 +1,17 @@
 import type { RunResult, SshTarget } from './command.ts';
 import { SshError } from './ssh-error.ts';
 
-/** Longer words of a host say nothing more. */
+/** Longest quote of a host's output; more does not help. */
 const MAX_WORD = 200;
 
-/** What the host said, on one line, without characters that control a terminal. */
+/** Returns the host's output on one line, without characters that control a terminal. */
 const wordOf = (text: string): string =>
   text
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim()
     .slice(0, MAX_WORD);
 
-/** How a person lets `user` run commands, by what the host said. */
+/** Returns the remediation that lets `user` run commands, by the host's output. */
 function fixFor(user: string, code: number, word: string): string {
   if (/expired|(change|new) .*password|password change/i.test(word))
     return `its password has expired: set a new one with "passwd ${user}", or let it not expire with "chage -M -1 -d $(date +%F) ${user}"`;
@@ -25,7 +25,9 @@ function fixFor(user: string, code: number, word: string): string {
   );
 }
 
-/** An answer without its marks: the login succeeded, and the command did not run, or was cut short. */
+/**
+ * Builds the error for an answer without its marks: the login succeeded, but the command did not run, or was interrupted.
+ */
 export function answerIncomplete(
   { user, host, port }: Pick<SshTarget, 'user' | 'host' | 'port'>,
   { code, stdout, stderr }: RunResult,

@@ -5,16 +5,16 @@ export interface SshTarget {
   port: number;
   user: string;
   privateKey?: string | undefined;
-  /** Of the user: to log in, after the key if there is one, and where sudo asks. */
+  /** Password of the user, for a login after the key if there is one, and for sudo. */
   password?: string | undefined;
-  /** Lines of known_hosts; a host that is not in it is taken at first sight. */
+  /** Lines of known_hosts; the first key of a host without a line is trusted. */
   knownHosts: string;
-  /** For the way to the host, and once more for the whole handshake. */
+  /** Limit of connecting, and once more of the whole handshake. */
   timeoutMs: number;
 }
 
 export interface RunOptions {
-  /** What the command reads on standard input. */
+  /** Standard input of the command. */
   input?: string | Readable;
   timeoutMs: number;
 }

@@ -9,7 +9,7 @@ const sockets: Socket[] = [];
 const closed = Promise.withResolvers<void>();
 const server = createServer((socket) => {
   sockets.push(socket);
-  // Unread, a socket never learns of its end.
+  // A socket that is not read never notices its end.
   socket
     .resume()
     .on('error', () => {})
@@ -28,7 +28,7 @@ it('gives up once, and quietly, on a host that takes a connection and says nothi
   const failure = await connect(target).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(SshError);
   expect(failure).toMatchObject({ reason: 'Unreachable' });
-  // The socket's end is told after the time-out; unheard, it would end this process.
+  // The socket's end arrives after the timeout; without a listener, it would end this process.
   await closed.promise;
 });
 

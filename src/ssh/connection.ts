@@ -1,3 +1,8 @@
+/**
+ * Opens SSH connections with pinned host keys, and runs commands as root, with sudo for another user. Errors say what the
+ * user must do.
+ */
+
 import { type Socket, connect as tcpConnect } from 'node:net';
 import { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
@@ -18,44 +23,47 @@ import { SshError } from './ssh-error.ts';
 import { byUserWhoSudos, type RunLine } from './sudo.ts';
 
 export interface SshConnection {
-  /** The line of known_hosts with the key that the host showed. */
+  /** Line of known_hosts with the key that the host showed. */
   readonly hostKeyLine: string;
   /**
-   * Runs a command line as root, in an environment of ours: where the user is another, through sudo. What the host's shell
-   * says before or after it is left out. Rejects when the time is over, the connection breaks, sudo refuses, or the answer
-   * has not arrived as a whole.
+   * Runs a command line as root with a fixed environment; another user needs sudo. The result excludes the output of the
+   * host's shell before and after the command. Rejects if the time is over, the connection breaks, sudo refuses, or the
+   * answer is incomplete.
    */
   run(command: string, options: RunOptions): Promise<RunResult>;
-  /** Whether commands need the password there; known once one has run. */
+  /** Whether commands need the password on the host; known once one has run. */
   sudoAsks(): Promise<boolean>;
   close(): void;
 }
 
-/** Output beyond this is dropped: a host must not be able to fill our memory. */
+/** Limit of a command's output; the rest is dropped, because a host must not fill this process's memory. */
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
 const RSA_SIGNATURES: ServerHostKeyAlgorithm[] = ['rsa-sha2-512', 'rsa-sha2-256'];
 const isPinnable = (type: string): type is 'ssh-ed25519' =>
   type === 'ssh-ed25519' || type.startsWith('ecdsa-sha2-');
 
-/** Signature algorithms that make the host show a key of a type that is pinned for it. */
+/** Returns signature algorithms that make the host show a key of a type that is pinned for it. */
 const algorithmsFor = (types: string[]): ServerHostKeyAlgorithm[] =>
   types.flatMap((type) => (type === 'ssh-rsa' ? RSA_SIGNATURES : isPinnable(type) ? [type] : []));
 
 /**
- * Handshakes at once: each costs milliseconds of this thread, and the limit of one that waits for its turn has not
- * begun. Connecting and awaiting its first word cost nothing, so hosts that are away do not hold up the others.
+ * Limits parallel handshakes: each costs milliseconds of this thread, and the time limit of a waiting one has not begun.
+ * Connecting and waiting for the server's first line are cheap, so hosts that are away do not delay the others.
  */
 const handshakes = gate(32);
 
-/** Opens one connection. Rejects with SshError. `timeoutMs` holds for the way to the host and for the handshake, each. */
+/** Opens one connection. Rejects with SshError. `timeoutMs` limits connecting and the handshake separately. */
 export async function connect(target: SshTarget): Promise<SshConnection> {
   const pins = readPins(target);
   const socket = await dial(target);
   return handshakes.pass(() => shakeHands(target, pins, socket));
 }
 
-/** A password is offered where the key is refused, or there is none; ssh2 by itself begins with it. */
+/**
+ * Lists the methods in order: the password comes after a refused or missing key. ssh2's default order begins with the
+ * password.
+ */
 const methodsOf = ({ privateKey, password }: SshTarget): AuthenticationType[] => [
   'none',
   ...(privateKey === undefined ? [] : (['publickey'] as const)),
@@ -79,11 +87,11 @@ function dial(target: SshTarget): Promise<Socket> {
     socket.once('connect', () => {
       stage = 'waiting for its SSH server';
     });
-    // A server speaks first; what it said stays in the socket for the handshake.
+    // The server sends the first line, which stays in the socket for the handshake.
     socket.once('readable', () => {
       clearTimeout(timer);
       socket.off('error', fail);
-      // Until the handshake listens itself.
+      // The handshake adds its own listener later.
       socket.on('error', () => {});
       resolve(socket);
     });
@@ -121,8 +129,8 @@ function shakeHands(target: SshTarget, { pinned, revoked }: Pins, socket: Socket
         return true;
       },
     };
-    // One failure may be told twice (a time-out, then the socket's end): the first rejects, and no later one, which
-    // commands learn of through their closing streams, may go unheard and end the process.
+    // A failure may raise two errors (a timeout, then the socket's end). The first rejects. The listener must stay for later
+    // ones, which would end the process; commands notice them by their closing streams.
     client.on('error', (error: Error & { level?: string }) => {
       client.destroy();
       reject(describe(error, where, changed));
@@ -168,7 +176,8 @@ function describe(error: Error & { level?: string }, where: string, changed: str
   if (error.level === 'client-authentication') {
     return new SshError('AuthenticationFailed', `${where} refuses the key or password`);
   }
-  // One message, whether the port is closed, silent or another service's: who names hosts is to scan no networks by it.
+  // The message is the same for a closed port, a silent port and another service, so that users cannot scan networks with
+  // it.
   return new SshError(
     'Unreachable',
     `${where} does not answer as an SSH server; check its address and port, firewalls, and that sshd runs`,
@@ -193,7 +202,7 @@ function run(
     const started = (error: Error | undefined, channel: ClientChannel) => {
       if (error) return fail(error);
       const output = { stdout: '', stderr: '' };
-      // A letter may come in two parts.
+      // A character may be split over two chunks.
       const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
       let code: number | undefined;
       const collect = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {
@@ -214,7 +223,7 @@ function run(
       if (input instanceof Readable) input.pipe(channel);
       else channel.end(input);
     };
-    // It throws where the connection has ended since it was opened.
+    // The call throws if the connection has ended since it was opened.
     try {
       client.exec(command, started);
     } catch (error) {

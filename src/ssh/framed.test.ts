@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { framed } from './framed.ts';
 
-/** A frame with its mark, which the host finds in its command line. */
+/** Returns a frame with its mark, which the host can read in its command line. */
 function known() {
   const frame = framed('true');
   const mark = / sh (matryoshka-[0-9a-f]+) /.exec(frame.line)?.[1] ?? '';
@@ -44,6 +44,6 @@ it('reads a host that repeats the mark in linear time', () => {
   expect(frame.whole(result)).toBe(false);
   frame.read(result);
   const { user, system } = process.cpuUsage(before);
-  // A search that starts again at each mark takes half a minute.
+  // A search that restarts at each mark would take half a minute.
   expect((user + system) / 1000).toBeLessThan(1000);
 });

@@ -2,13 +2,16 @@ import { randomBytes } from 'node:crypto';
 import type { RunResult } from './command.ts';
 import { quoted } from './quoted.ts';
 
-/** All that a command finds in its environment: a host's own proxies, locale or shell functions change nothing. */
+/** Whole environment of a command: a host's proxies, locale or shell functions have no effect. */
 const CLEAN_ENVIRONMENT =
   'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER=root LOGNAME=root LANG=C LC_ALL=C';
-/** Before a command and its arguments. By a shell of its own, since HOME is known only there. The same in host_script.py. */
+/**
+ * Precedes a command and its arguments. It runs in a separate shell, because HOME is known only there. host_script.py has
+ * the same.
+ */
 export const CLEAN = `/bin/sh -c 'exec /usr/bin/env -i HOME="$HOME" ${CLEAN_ENVIRONMENT} "$@"' sh `;
 
-/** Says the mark, runs the command, says the mark again and the exit code, on both streams. */
+/** Prints the mark, runs the command, prints the mark again and the exit code, on both streams. */
 const BETWEEN_MARKS = `printf '%s\\n' "$1"; printf '%s\\n' "$1" >&2; /bin/sh -c "$2"; code=$?; printf '%s %s\\n' "$1" "$code"; printf '%s %s\\n' "$1" "$code" >&2; exit "$code"`;
 
 interface Framed {
@@ -17,11 +20,11 @@ interface Framed {
   began(result: RunResult): boolean;
   /** Whether the command began and ended, and its whole standard output arrived. */
   whole(result: RunResult): boolean;
-  /** What the command itself said; all that was said, where it did not begin. */
+  /** Returns the output of the command; returns all output if the command did not begin. */
   read(result: RunResult): RunResult;
 }
 
-/** A command line whose answer stands between marks: what the host's shell says before or after it is not part of it. */
+/** Wraps a command line so that its output is between marks; output of the host's shell before or after it is excluded. */
 export function framed(command: string): Framed {
   const mark = `matryoshka-${randomBytes(12).toString('hex')}`;
   const began = ({ stdout }: RunResult) => stdout.includes(`${mark}\n`);
@@ -43,11 +46,14 @@ export function framed(command: string): Framed {
 
 interface Parts {
   said: string;
-  /** Undefined where the end is missing: the command was killed, or said too much. */
+  /** Undefined if the end is missing: the command was killed, or printed too much. */
   code: number | undefined;
 }
 
-/** By string search: a hostile host knows the mark, and a regular expression over its repetitions takes minutes. */
+/**
+ * Splits the text at the marks by string search: a hostile host knows the mark, and a regular expression over its
+ * repetitions takes minutes.
+ */
 function partsOf(text: string, mark: string): Parts | undefined {
   const start = text.indexOf(`${mark}\n`);
   if (start < 0) return undefined;

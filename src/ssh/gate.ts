@@ -1,4 +1,4 @@
-/** Lets a bounded number through at once; the others wait in order. */
+/** Lets a bounded number of calls run at once; the others wait in order. */
 export interface Gate {
   pass<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -13,7 +13,7 @@ export function gate(atOnce: number): Gate {
       try {
         return await work();
       } finally {
-        // Handed on, or given back.
+        // The place goes to the next one, or becomes free.
         const next = waiting.shift();
         if (next) next();
         else free++;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { knownHostLine, pinsOf } from './known-hosts.ts';
 
-/** A public key blob: two strings, each behind its length. */
+/** Builds a public key blob: two strings, each after its length. */
 function blob(type: string, fill: number): Buffer {
   const part = (content: Buffer) => {
     const length = Buffer.alloc(4);
@@ -27,7 +27,7 @@ describe('known_hosts', () => {
     ['a pattern for one character', `10.0.0.? ${TYPE} ${key}`, '10.0.0.12', 22, false],
     ['a dot is a dot', `10.0.0.1 ${TYPE} ${key}`, '10x0.0.1', 22, false],
     ['an exception', `10.0.0.*,!10.0.0.1 ${TYPE} ${key}`, '10.0.0.1', 22, false],
-    // ssh-keygen -H of `10.0.0.1`, with the salt of 20 bytes `a`.
+    // Output of ssh-keygen -H for `10.0.0.1`, with a salt of 20 bytes `a`.
     [
       'a hashed name',
       `|1|YWFhYWFhYWFhYWFhYWFhYWFhYWE=|DYw6bS8nAo1E1QmKAIoguf7enbE= ${TYPE} ${key}`,

@@ -1,17 +1,17 @@
 import { createHmac } from 'node:crypto';
 
-/** Host keys as known_hosts writes them (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). */
+/** Parses host keys in the format of known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). */
 
-/** The name under which a host stands: with its port unless that is 22. */
+/** Returns the name of a host in known_hosts: with its port unless that is 22. */
 const knownHostName = (host: string, port: number): string => (port === 22 ? host : `[${host}]:${port}`);
 
-/** The key type that an SSH public key blob (RFC 4253, 6.6) names in its first string. */
+/** Returns the key type, which is the first string of an SSH public key blob (RFC 4253, 6.6). */
 export const keyTypeOf = (key: Buffer): string => key.subarray(4, 4 + key.readUInt32BE(0)).toString('ascii');
 
 export const knownHostLine = (host: string, port: number, key: Buffer): string =>
   `${knownHostName(host, port)} ${keyTypeOf(key)} ${key.toString('base64')}`;
 
-/** The entries of known_hosts for a host; both empty when it was never seen. */
+/** Entries of known_hosts for a host; both are empty for an unknown host. */
 export interface Pins {
   /** Keys in base64 by type. */
   pinned: Map<string, Set<string>>;
@@ -19,8 +19,8 @@ export interface Pins {
 }
 
 /**
- * The pins of a host: by plain and hashed names and by patterns. Throws, naming the line, where a line that concerns
- * the host cannot be used: then nobody may take its key at first sight.
+ * Returns the pins of a host, by plain and hashed names and by patterns. Throws with the line if a line for the host is
+ * invalid, because its key must not be trusted at first sight then.
  */
 export function pinsOf(knownHosts: string, host: string, port: number): Pins {
   const name = knownHostName(host, port);
@@ -45,7 +45,7 @@ function isKeyOf(type: string, key: string): boolean {
   return blob.length > 4 && blob.toString('base64') === key && keyTypeOf(blob) === type;
 }
 
-/** Whether a line's first field means the host: a hash of its name, or patterns of which one matches and no `!` one. */
+/** Whether a line's first field matches the host: a hash of its name, or patterns of which one matches and no `!` one. */
 function concerns(names: string, name: string, where: string): boolean {
   if (names.startsWith('|')) return isHashOf(names, name, where);
   const patterns = names.split(',');
@@ -60,7 +60,7 @@ function isHashOf(field: string, name: string, where: string): boolean {
   return createHmac('sha1', Buffer.from(salt, 'base64')).update(name).digest('base64') === hash;
 }
 
-/** `*` and `?` as in ssh_config(5), PATTERNS; names of hosts have no upper case there. */
+/** Whether a pattern with `*` and `?` matches (ssh_config(5), PATTERNS); names of hosts are lower case there. */
 function matches(pattern: string, name: string): boolean {
   const text = pattern
     .toLowerCase()

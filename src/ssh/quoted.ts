@@ -1,2 +1,2 @@
-/** A text as one word of a POSIX shell's command line. */
+/** Quotes a text as one word of a POSIX shell's command line. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

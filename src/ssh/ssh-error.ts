@@ -7,7 +7,7 @@ export type SshFailure =
   | 'AnswerIncomplete'
   | 'KeyInvalid';
 
-/** A connection that failed, typed by what a person should do about it. */
+/** Failed connection, typed by the user's remediation. */
 export class SshError extends Error {
   override name = 'SshError';
   readonly reason: SshFailure;

@@ -107,7 +107,7 @@ describe('a user who is not root, with a password', () => {
   const input = 'first\nsecond\n';
 
   it.each<[string, Sudo, string[]]>([
-    // Before the first command, before each, and for it.
+    // Before the first command, before each command, and for the command.
     ['wants it', wants, [password, password, password]],
     ['does not', 'grants', []],
   ])('runs a command line whose input is its own, where sudo %s', async (_what, sudo, expected) => {

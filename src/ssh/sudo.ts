@@ -4,37 +4,40 @@ import { framed } from './framed.ts';
 import { quoted } from './quoted.ts';
 import { SshError } from './ssh-error.ts';
 
-/** Longer answers of sudo say nothing more. */
+/** Longest quote of sudo's output; more does not help. */
 const MAX_WORD = 200;
 
-/** Tells a user's shell that runs nothing from a sudo that refuses: the shell says the mark, sudo decides on the exit code. */
+/**
+ * Distinguishes a user's shell that runs nothing from a sudo that refuses: the shell prints the mark, sudo decides the exit
+ * code.
+ */
 const SHELL_MARK = 'matryoshka: shell';
 const AFTER_SHELL_MARK = `/bin/sh -c 'echo "${SHELL_MARK}"; exec "$@"' sh`;
 
 const ROOT = '-H -u root --';
-/** `-k`: neither does what the host remembers count, which may end in a minute, nor is anything remembered. */
+/** With `-k`, sudo uses no cached password, which may expire in a minute, and caches none. */
 const SILENT = `sudo -k -n ${ROOT}`;
 const ASKING = `sudo -k -S -p '' ${ROOT}`;
-/** Root's shell reads on behind this line: where sudo does not ask any more, nobody takes the password for a command. */
+/** Skips input up to this line in root's shell: if sudo no longer asks, the password must not be read as a command. */
 const AFTER_MARK = `while IFS= read -r line; do [ "$line" != "matryoshka: input" ] || break; done; exec "$@"`;
 /**
- * What the user's own shell does with the first line of its input, the password: one call of sudo has that alone, so that
- * a wrong one is one attempt and what follows is never tried; the next has it before what the command reads. The same as
- * in ansible/plugins/action/host_script.py.
+ * Shell text that reads the password, the first line of the input. The first sudo gets the password alone, so a wrong one is
+ * one attempt and the rest is never tried. The next sudo gets it before the command's input.
+ * ansible/plugins/action/host_script.py has the same.
  */
 export const WITH_PASSWORD = `IFS= read -r word; printf '%s\\n' "$word" | ${ASKING} /bin/sh -c : && { printf '%s\\nmatryoshka: input\\n' "$word"; cat; } | ${ASKING} /bin/sh -c '${AFTER_MARK}' sh "$@"`;
 
 /**
- * The command line as root: by a user who is not root through sudo. HOME is root's, whatever the host's sudoers say.
- * Standard input reaches the command, so nothing of what it reads is in an argument list or a file; where sudo asks, its
- * first line is the password.
+ * Returns the command line as root, through sudo for another user. HOME is root's, whatever the host's sudoers file says.
+ * Standard input reaches the command, so its content is in no argument list or file. If sudo asks, the first line of the
+ * input is the password.
  */
 export const bySudo = (command: string, asks: boolean): string =>
   asks
     ? `/bin/sh -c ${quoted(WITH_PASSWORD)} sh /bin/sh -c ${quoted(command)}`
     : `${SILENT} /bin/sh -c ${quoted(command)}`;
 
-/** How a person lets `user` become root, by what sudo, or the shell that did not find it, said. */
+/** Returns the remediation that lets `user` become root, by the output of sudo, or of the shell that did not find it. */
 function fixFor(user: string, code: number, word: string): string {
   const line = `the line "${user} ALL=(root) NOPASSWD: ALL" in /etc/sudoers.d/matryoshka`;
   if (code === 127) return `install sudo, and write ${line}`;
@@ -46,19 +49,19 @@ function fixFor(user: string, code: number, word: string): string {
   return `write ${line}, which must be the last that holds for the user`;
 }
 
-/** What a person must do where sudo refused, or is not there. `word` is its standard error. */
+/** Returns the remediation after sudo refused, or is missing. `word` is its standard error. */
 function refusalOfSudo(user: string, host: string, code: number, word: string): string {
   const said = word.trim().split('\n').at(-1)?.trim().slice(0, MAX_WORD) || `exit code ${code}`;
   return `${user} may not become root on ${host} by sudo (${said}): ${fixFor(user, code, word)}, or let root log in`;
 }
 
-/** Runs a command line as the user who logged in; `before` stands before its input. */
+/** Runs a command line as the user who logged in; `before` precedes its input. */
 export type RunLine = (command: string, options: RunOptions & { before?: string }) => Promise<RunResult>;
 
 /**
- * Commands of a user who is root by sudo. Where one did not begin, by sudo's failure or the host's shell, sudo is
- * asked for a shell that does nothing. Where there is a password it is asked so before the first too, without it and then,
- * if need be, with it. The time holds for all together, but sudo always has a second to say its word.
+ * Runs commands of a user who becomes root by sudo. If a command did not begin, because of sudo or the host's shell, it asks
+ * sudo for a shell that does nothing. With a password, it does so before the first command too, first without the password
+ * and then, if necessary, with it. The timeout covers all of it, but sudo always gets a second to answer.
  */
 export function byUserWhoSudos(target: SshTarget, run: RunLine) {
   const { user, host, password } = target;
@@ -91,7 +94,7 @@ export function byUserWhoSudos(target: SshTarget, run: RunLine) {
       if (!frame.whole(result)) throw answerIncomplete(target, frame.read(result));
       return frame.read(result);
     }) satisfies RunLine,
-    /** Whether sudo asks; known once a command ran. */
+    /** Whether sudo asks for a password; known once a command ran. */
     asks: async () => (await asks) ?? false,
   };
 }

@@ -9,7 +9,7 @@ const userSchema = z.object({
   extra: z.record(z.string(), z.array(z.string())).default({}),
 });
 
-/** AdmissionReview (admission.k8s.io/v1), as far as rules look at it. */
+/** AdmissionReview (admission.k8s.io/v1), with the fields that the rules use. */
 export const reviewSchema = z.object({
   apiVersion: z.literal('admission.k8s.io/v1'),
   kind: z.literal('AdmissionReview'),
@@ -31,16 +31,16 @@ export type Judgement =
   | { allowed: true }
   | { allowed: false; status: 422 | 403; message: string; problems: readonly Problem[] };
 
-/** Judges requests about one kind; looks at much, changes nothing. */
+/** Judges requests about one kind; changes nothing. */
 export type Admission = (request: AdmissionRequest, deps: WebhookDeps) => Promise<Judgement>;
 
-/** RFC 6902, as far as it is used. */
+/** The operations of RFC 6902 that are used. */
 export type JsonPatch = readonly (
   | { op: 'add'; path: string; value: unknown }
   | { op: 'remove'; path: string }
 )[];
 
-/** Completes requests about one kind; empty when the object stays as it is. */
+/** Completes requests about one kind; empty if the object stays as it is. */
 export type Mutation = (request: AdmissionRequest, deps: Pick<WebhookDeps, 'serverUser'>) => JsonPatch;
 
 export const refused = (problems: readonly Problem[]): Judgement => ({
@@ -58,14 +58,14 @@ const reviewOf = (uid: string, response: object) => ({
   response: { uid, ...response },
 });
 
-/** The patch as an AdmissionReview. */
+/** Returns the patch as an AdmissionReview. */
 export function patchFor({ uid }: AdmissionRequest, patch: JsonPatch): unknown {
   if (patch.length === 0) return reviewOf(uid, { allowed: true });
   const text = Buffer.from(JSON.stringify(patch)).toString('base64');
   return reviewOf(uid, { allowed: true, patchType: 'JSONPatch', patch: text });
 }
 
-/** The judgement as an AdmissionReview; `metav1.Status` with a cause for each field. */
+/** Returns the judgement as an AdmissionReview; `metav1.Status` has a cause for each field. */
 export function answerTo(request: AdmissionRequest, judgement: Judgement): unknown {
   const { uid, name, kind } = request;
   if (judgement.allowed) return reviewOf(uid, { allowed: true });

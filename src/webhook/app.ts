@@ -4,12 +4,12 @@ import { type AdmissionRequest, answerTo, patchFor, reviewSchema } from './admis
 import type { WebhookDeps } from './deps.ts';
 import { admissions, mutations } from './index.ts';
 
-/** An AdmissionReview carries an object twice; the API server takes objects of up to 3 MiB. */
+/** An AdmissionReview contains an object twice; the API server accepts objects of up to 3 MiB. */
 const BODY_BYTES = 8 * 1024 * 1024;
 const REQUEST_MS = 10_000;
 
 /**
- * The admission webhook, not yet listening: POST /mutate/<plural>, then /validate/<plural>.
+ * Creates the admission webhook, which does not listen yet: POST /mutate/<plural>, then /validate/<plural>.
  * @example
  * const app = await webhookApp(deps);
  * await app.listen({ host: '::', port: 9443 });
@@ -55,7 +55,10 @@ export async function webhookApp(deps: WebhookDeps): Promise<FastifyInstance> {
 const NO_REVIEW = { message: 'the body is not an AdmissionReview of v1' };
 const reviewIn = (body: unknown): AdmissionRequest | undefined => reviewSchema.safeParse(body).data?.request;
 
-/** The status of Fastify's own refusals (a body that is too large, no JSON); all other errors are our fault. */
+/**
+ * Returns the status of Fastify's own refusals (a body that is too large or not JSON); all other errors are the webhook's
+ * fault.
+ */
 function statusOf(error: unknown): number {
   if (typeof error !== 'object' || error === null || !('statusCode' in error)) return 500;
   const { statusCode } = error;

@@ -5,7 +5,7 @@ import { annotations } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { type WebhookWorld, webhookWorld } from './testing/webhook-world.ts';
 
-/** What nobody may write but the controller, while an object is being deleted and when it is made. */
+/** Tests of the annotations that only the controller may write, during a deletion and at a creation. */
 let world: WebhookWorld;
 const namespace = `deleting-${randomUUID().slice(0, 8)}`;
 const key = (name: string) => ({ namespace, name });
@@ -21,7 +21,7 @@ const marked = (annotation: string, value: string | null) => ({
 
 beforeAll(async () => {
   world = await webhookWorld(namespace);
-  // The API server takes up new webhooks after a moment.
+  // The API server loads new webhooks after a moment.
   const isJudged = () =>
     world.clients.alice
       .create(KUBERNETES_CLUSTERS, object('probe', { [annotations.applied]: '{}' }), {

@@ -9,16 +9,16 @@ import type { Offer } from '#operations/resolve.ts';
 export interface WebhookDeps {
   log: Logger;
   offer: Offer;
-  /** The only user who writes result words and identity. */
+  /** The only user who may write result annotations and identity. */
   controllerUser: string;
-  /** The REST server's: it asked for its callers' rights itself. */
+  /** The user of the REST server, which has checked its callers' permissions itself. */
   serverUser: string;
-  /** Records of the hosts that a cluster holds. */
+  /** Returns the records of the hosts that a cluster holds. */
   hostsOf(cluster: KubernetesCluster): Promise<readonly HostRecord[]>;
-  /** The limits of the site, and the clusters that they are compared with. */
+  /** Returns the limits of the site, and below the clusters that are compared with them. */
   limits(): LimitsRead;
   clustersIn(namespace: string): Promise<readonly KubernetesCluster[]>;
   access: Access;
-  /** Certificate and key; absent: plain HTTP, for tests. */
+  /** Certificate and key; if absent, the webhook uses plain HTTP, for tests. */
   tls?: SecureContextOptions | undefined;
 }

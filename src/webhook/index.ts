@@ -1,13 +1,15 @@
+/** The admission webhook: it completes and validates KubernetesClusters. It writes nothing itself. */
+
 import type { Admission, Mutation } from './admission.ts';
 import { kubernetesClusterAdmission } from './admit/kubernetes-cluster.ts';
 import { kubernetesClusterMutation } from './mutate/kubernetes-cluster.ts';
 
-/** Every kind that is judged, by the path that it is judged under. */
+/** Validated kinds, by the last part of the path. */
 export const admissions: Readonly<Record<string, Admission>> = {
   kubernetesclusters: kubernetesClusterAdmission,
 };
 
-/** Every kind that is completed before it is judged. */
+/** Kinds that are completed before their validation. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   kubernetesclusters: kubernetesClusterMutation,
 };

@@ -4,7 +4,7 @@ import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-clu
 import { parseLimits } from '#operations/limits.ts';
 import { type WebhookWorld, webhookWorld } from './testing/webhook-world.ts';
 
-/** Limits of the site, as a user of kubectl meets them. */
+/** Tests of the site's limits for a user of kubectl. */
 let world: WebhookWorld;
 const namespace = `limited-${randomUUID().slice(0, 8)}`;
 const key = (name: string) => ({ namespace, name });
@@ -21,7 +21,7 @@ const limit = (text: string) => {
 beforeAll(async () => {
   world = await webhookWorld(namespace);
   limit('default: { networks: [10.8.0.0/16], clusters: 1, hosts: 1 }');
-  // The API server takes up new webhooks after a moment.
+  // The API server loads new webhooks after a moment.
   const isJudged = () =>
     create(object('probe', '192.0.2.1'), true).then(
       () => false,

@@ -6,13 +6,13 @@ import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
 import { type WebhookWorld, webhookWorld } from './testing/webhook-world.ts';
 
-/** Who may rule hosts by playbooks of his own, and a cluster by its settings. */
+/** Tests of the permissions for hooks, which control hosts, and for settings, which control a cluster. */
 let world: WebhookWorld;
 const namespace = `hooks-${randomUUID().slice(0, 8)}`;
 
 beforeAll(async () => {
   world = await webhookWorld(namespace);
-  // The API server takes up new webhooks after a moment.
+  // The API server loads new webhooks after a moment.
   const isJudged = async () =>
     (await verdict(world.clients.alice, object('probe', { cluster: { masterList: [] } }))) !== 'allowed';
   await vi.waitUntil(isJudged, { timeout: 20_000, interval: 100 });
@@ -25,7 +25,7 @@ const object = (name: string, wanted: KubernetesCluster['spec']): KubernetesClus
   spec: wanted,
 });
 
-/** What the API server said, without making anything. */
+/** Returns the API server's answer to a dry run of a creation. */
 async function verdict(client: Client, cluster: KubernetesCluster): Promise<string> {
   try {
     await client.create(KUBERNETES_CLUSTERS, cluster, { dryRun: true });

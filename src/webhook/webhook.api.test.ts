@@ -18,7 +18,7 @@ let clients: WebhookWorld['clients'];
 beforeAll(async () => {
   world = await webhookWorld(namespace);
   ({ admin, clients } = world);
-  // The API server takes up new webhooks after a moment.
+  // The API server loads new webhooks after a moment.
   const isJudged = async () =>
     (await verdict(clients.alice, object('probe', { cluster: { masterList: [] } }))) !== 'allowed';
   const isCompleted = async () => {
@@ -41,7 +41,7 @@ const object = (
   marked: Record<string, string> = {},
 ): KubernetesCluster => ({ metadata: { namespace, name, annotations: marked }, spec: wanted });
 
-/** What the API server said, without making anything. */
+/** Returns the API server's answer to a dry run of a creation. */
 async function verdict(client: Client, cluster: KubernetesCluster): Promise<string> {
   try {
     await client.create(KUBERNETES_CLUSTERS, cluster, { dryRun: true });
@@ -63,7 +63,7 @@ const marked = (annotation: string, value: string | null) => ({
 });
 const word = (value: string) => marked(annotations.operation, value);
 
-/** A cluster that the controller has made. */
+/** Creates a cluster as the controller leaves it after a creation. */
 const created = (name: string, ...nodes: number[]): Promise<void> => createdAs(name, spec({}, ...nodes));
 
 async function createdAs(name: string, wanted: KubernetesCluster['spec']): Promise<void> {
@@ -225,7 +225,7 @@ describe('the webhook, called by the API server', () => {
       await expect(patch(bob, 'lent', change)).rejects.toThrow(/may not get secrets "(lent-ssh|keys)"/);
       await expect(patch(carol, 'lent', change)).rejects.toThrow(/may not get secrets "(lent-ssh|keys)"/);
     }
-    // What reaches no host in a new way is his who may change the cluster.
+    // A change that reaches no host in a new way only needs the permission to change the cluster.
     await patch(bob, 'lent', { metadata: { labels: { team: 'b' } }, spec: { paused: true } });
 
     const lent = await admin.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key('lent'));
@@ -236,7 +236,7 @@ describe('the webhook, called by the API server', () => {
         ownerReferences: [{ apiVersion: 'ecs.yun.com/v1', kind: 'KubernetesCluster', name: 'lent', uid }],
       },
     });
-    // The operator's own Secret of this very cluster may be used by whom may `use` its credentials; of another, not.
+    // A user with `use` of a cluster's credentials may use this very cluster's own Secret, but no other cluster's.
     await admin.create(SECRETS, own(randomUUID()));
     await expect(patch(carol, 'lent', hosts(host(2), host(3)))).rejects.toThrow(/may not get secrets/);
     await admin.delete(SECRETS, key('lent-ssh'));
@@ -302,7 +302,7 @@ describe('the webhook, called by the API server', () => {
     await patch(bob, 'traced', { spec: { paused: true } });
     expect(await named()).toBe(world.user('alice'));
     expect(await named(annotations.pausedBy)).toBe(world.user('bob'));
-    // A deletion is asked again by an annotation.
+    // An annotation requests a deletion again.
     await patch(alice, 'traced', { metadata: { finalizers: ['kubernetescluster.ecs.yun.com/traced'] } });
     await alice.delete(KUBERNETES_CLUSTERS, key('traced'));
     await patch(carol, 'traced', marked(annotations.requestId, 'again'));
@@ -335,7 +335,7 @@ describe('the webhook, called by the API server', () => {
       for (const value of ['other', null])
         await expect(patch(alice, 'guarded', marked(name, value))).rejects.toThrow(/controller alone/);
     }
-    // What was there before stays allowed, beside any other change.
+    // An existing value stays allowed beside any other change.
     await patch(alice, 'guarded', { metadata: { labels: { team: 'a' } } });
     await patch(controller, 'guarded', word('scale-up-finished'));
   });
@@ -356,7 +356,7 @@ describe('the webhook, called by the API server', () => {
     await expect(patch(bob, 'remedied', policy({ replaceAfterMinutes: 1 }))).rejects.toThrow(
       /may not get secrets/,
     );
-    // What makes it do less is his who may change the cluster.
+    // A change that lets the operator do less only needs the permission to change the cluster.
     await patch(bob, 'remedied', policy({ replaceAfterMinutes: 60 }));
     await expect(
       patch(alice, 'remedied', marked(annotations.remediedAt, '2026-01-01T00:00:00Z')),

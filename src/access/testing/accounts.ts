@@ -3,7 +3,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
 import type { Endpoint } from '#runtime/wire/endpoint.ts';
 
-/** Accounts on a real API server, with tokens and rights: for tests. */
+/** Accounts on a real API server, with tokens and permissions: for tests. */
 const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
   group: 'rbac.authorization.k8s.io',
   version: 'v1',
@@ -16,13 +16,13 @@ export const ROLE_BINDINGS = rbac('RoleBinding', 'rolebindings', true);
 export const CLUSTER_ROLES = rbac('ClusterRole', 'clusterroles', false);
 export const CLUSTER_ROLE_BINDINGS = rbac('ClusterRoleBinding', 'clusterrolebindings', false);
 
-/** Where an account is, and its name. */
+/** Namespace and name of a ServiceAccount. */
 export interface Account {
   namespace: string;
   name: string;
 }
 
-/** Makes a Role or a ClusterRole with these rules. */
+/** Creates a Role or a ClusterRole with these rules. */
 export const makeRole = (
   admin: Client,
   resource: typeof ROLES,
@@ -46,7 +46,7 @@ export const bindRole = (
 
 const tokenAnswer = z.object({ status: z.object({ token: z.string() }) });
 
-/** A token of the account; `spec` is that of a TokenRequest. */
+/** Returns a token of the account; `spec` is that of a TokenRequest. */
 export async function tokenOf(
   admin: Client,
   { namespace, name }: Account,
@@ -57,7 +57,7 @@ export async function tokenOf(
   return tokenAnswer.parse(await admin.request('POST', path, body)).status.token;
 }
 
-/** A client with that token, to be closed. */
+/** Returns a client with that token; the caller closes it. */
 export const clientWith = (endpoint: Endpoint, token: string, userAgent = 'matryoshka-test'): Client =>
   createClient(
     { ...endpoint, tls: () => endpoint.tls(), headers: () => ({ authorization: `Bearer ${token}` }) },

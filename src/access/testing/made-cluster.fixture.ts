@@ -5,9 +5,9 @@ import { membersOf } from '#api/member.ts';
 import { annotations, labels } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-/** What the controller writes of a cluster that it made: for tests of what REST and webhook read. */
+/** Metadata and records that the controller writes for a created cluster: for tests of REST and webhook. */
 
-/** The annotations of a cluster that was made with this spec. */
+/** Returns the annotations of a cluster that was created with this spec. */
 export const madeMarks = (clusterId: string, spec: Spec): Record<string, string> => ({
   [annotations.operation]: 'create-finished',
   [annotations.clusterId]: clusterId,
@@ -15,7 +15,7 @@ export const madeMarks = (clusterId: string, spec: Spec): Record<string, string>
   [annotations.appliedSpec]: JSON.stringify(spec),
 });
 
-/** Records of every host of the spec, in this state. */
+/** Writes records of every host of the spec, in this state. */
 export async function keepHosts(
   client: Client,
   namespace: string,

@@ -6,7 +6,7 @@ import type { Client } from '#runtime/client/client.ts';
 import type { Endpoint } from '#runtime/wire/endpoint.ts';
 import { bindRole, clientWith, makeRole, ROLES, tokenOf } from './accounts.ts';
 
-/** What an account may do in a namespace. */
+/** The permissions of an account in a namespace. */
 export interface Rights {
   namespace: string;
   rules: readonly object[];
@@ -14,7 +14,7 @@ export interface Rights {
 
 const rulesAnswer = z.object({ status: z.object({ resourceRules: z.array(z.unknown()) }) });
 
-/** The authorizer takes up a role after a moment: the whole of it at once. */
+/** Whether the authorizer has loaded the role: that takes a moment, and happens for the whole role at once. */
 async function hasTakenUp(client: Client, namespace: string): Promise<true | undefined> {
   const review = {
     apiVersion: 'authorization.k8s.io/v1',
@@ -26,7 +26,7 @@ async function hasTakenUp(client: Client, namespace: string): Promise<true | und
   return JSON.stringify(answer.status.resourceRules).includes('ecs.yun.com') || undefined;
 }
 
-/** A token of a new account in that namespace, which has these rights and no others once it is answered. */
+/** Returns a token of a new account in that namespace; it has exactly these permissions once the token is returned. */
 export async function newAccount(
   admin: Client,
   endpoint: Endpoint,

@@ -25,8 +25,8 @@ const KINDS = [
 const MANIFESTS = new URL('../../../deploy/manifests/', import.meta.url);
 
 /**
- * Gives the accounts of some manifests (`20-server-rbac`) the rights that stand there, and no others: what they leave out,
- * no test can do. Names of accounts and of roles for all namespaces end in `-<id>`, since tests share nothing.
+ * Gives accounts exactly the permissions of some manifests (`20-server-rbac`): a test cannot do what the manifests do not
+ * allow. Names of accounts and of ClusterRoles end in `-<id>`, since tests share nothing.
  */
 export async function shipRights(
   admin: Client,

@@ -12,7 +12,7 @@ import { ingress } from './addon.ts';
 import { type Fault, failingWrites } from './testing/failing-writes.fixture.ts';
 import { useIngresses } from './testing/ingress-world.fixture.ts';
 
-/** Ingresses on a real API server, through the proxy; upstream's own features are in ingress-features.api.test.ts. */
+/** Tests Ingresses on a real API server through the proxy. proxy/features.api.test.ts has upstream's own features. */
 const { faults, seen, failing } = failingWrites((): string => test.namespace);
 const test = useIngresses(failing);
 const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 20_000 });
@@ -33,10 +33,10 @@ async function otherNamespace(): Promise<string> {
   return name;
 }
 
-/** For hooks, where expect.poll is not to be had. */
+/** Waits for an answer in hooks, where expect.poll is not available. */
 const served = (host: string, name: string) =>
   vi.waitFor(async () => expect(await text(host)()).toBe(name), { timeout: 20_000, interval: 50 });
-/** Whatever becomes of the others, this one is served. */
+/** Stays served in every test, whatever happens to the other Ingresses. */
 beforeAll(async () => {
   await test.service('steady', ['steady']);
   await test.ingress('steady', [[test.host('steady'), '/', 'steady']]);
@@ -53,7 +53,7 @@ describe('a host', () => {
     await test.service('theirs', ['theirs'], other);
     await test.service('mine', ['mine']);
   });
-  // Of the same second theirs would be the older one as well: by its name.
+  // Ingresses of the same second are ordered by namespace and name, so this one would be the older one as well.
   const theirs = async (name: string, host: string) => {
     await test.ingress(name, [[host, '/', 'theirs']], {}, other);
     await until(text(host.replace('*', 'any'))).toBe('theirs');
@@ -84,7 +84,7 @@ describe('a host', () => {
     const rules = spec?.rules?.map((rule) => ({ ...rule, host }));
     await test.client.patch(INGRESSES, test.key('edited'), { spec: { rules } }, { type: 'merge' });
     await refused(host);
-    // The edit is in effect, but for that host.
+    // The edit takes effect, except for that host.
     await until(text(before)).toBe(404);
     expect(await text(host)()).toBe('theirs');
     expect(await text(host, '/any')()).toBe('theirs');
@@ -168,7 +168,7 @@ describe('a certificate', () => {
     await until(test.told).toContainEqual(
       'Warning CertificateMissing: there is no Secret "tls" of type kubernetes.io/tls; its hosts are shown another certificate of this namespace, else the proxy’s own',
     );
-    // Of another namespace none is used, whatever its name is.
+    // A Secret of another namespace is never used, whatever its name is.
     await test.client.create(SECRETS, await secret('theirs', await otherNamespace()));
     expect(await test.shownFor(host)).toBe('own.invalid');
     await test.client.create(SECRETS, await secret('first'));
@@ -282,7 +282,7 @@ describe('a write of the controller', () => {
     faults.push(...planned);
     await test.ingress(name, [[test.host(name), '/', 'none']]);
     if (planned[0]?.reason === 'Conflict') {
-      // Whoever was first has written: his event wakes the key.
+      // A conflict means that another client wrote: the event of that write triggers the next reconcile.
       await until(async () => faults.length).toBe(0);
       await test.client.patch(
         INGRESSES,

@@ -1,3 +1,8 @@
+/**
+ * Serves Ingresses. The controller writes their status and Events; `proxy` runs HAProxy, and `routing` compiles the routes
+ * of all Ingresses.
+ */
+
 import { SECRETS, SERVICES, type Secret, type Service, secretData, secretText } from '#api/core.ts';
 import { INGRESS_CLASSES, INGRESSES, type Ingress, type IngressClass } from '#api/networking.ts';
 import { problemOfPair } from '#certificates/server-pair.ts';
@@ -9,13 +14,13 @@ import { rivalHostsOf } from './routing/claims.ts';
 import { CONTROLLER_NAME } from './routing/classes.ts';
 import { slimIngress, slimPair, slimService, TLS_SECRETS } from './routing/slim.ts';
 
-/** The Service of the proxy, in its own namespace: where clients reach it. */
+/** Service of the proxy, in the proxy's namespace: clients reach the proxy through it. */
 const PROXY_SERVICE = 'matryoshka-ingress-server';
 
-/** Where HAProxy finds its configuration and keys. */
+/** Directory of HAProxy's configuration and keys. */
 const SCRATCH = '/run/matryoshka';
 
-/** What is wrong with a certificate, and nothing of it: this program shows none. */
+/** Keeps only the problem of a certificate: the controller serves no certificate. */
 const judged = (secret: Secret): Secret => {
   const pair = { cert: secretText(secret, 'tls.crt'), key: secretText(secret, 'tls.key') };
   return { ...slimPair(secret), data: secretData({ [PROBLEM]: problemOfPair(pair) }) };
@@ -26,7 +31,7 @@ const withAddresses = (service: Service): Service => ({
   spec: { ...slimService(service).spec, externalIPs: service.spec?.externalIPs },
 });
 
-/** Status and Events of Ingresses, which other programs serve (src/addons/ingress/proxy). */
+/** Writes status and Events of Ingresses. Another program serves them (src/addons/ingress/proxy). */
 const module: ControllerModule = (host) => [
   ingressController({
     ...host,
@@ -51,7 +56,7 @@ const reading: readonly PolicyRule[] = [
     resources: ['ingresses', 'ingressclasses'],
     verbs: ['list', 'watch'],
   },
-  // Those of types kubernetes.io/tls and kubernetes.io/basic-auth are asked for; there is no right to these alone.
+  // RBAC has no right to Secrets of some types alone. The controller asks for types kubernetes.io/tls and basic-auth only.
   { apiGroups: [''], resources: ['services', 'secrets'], verbs: ['list', 'watch'] },
 ];
 export const ingress: Addon = {

@@ -11,7 +11,7 @@ afterAll(async () => {
 });
 
 const names = new Set<string>();
-/** A node of this file's own, as a name is the whole API server's. */
+/** Returns a node name that is unique to this file, because all files share the API server. */
 const nodeName = (short: string): string => `${test.namespace}-${short}`;
 async function node(short: string, labels: Record<string, string> = {}): Promise<string> {
   const name = nodeName(short);
@@ -94,7 +94,7 @@ describe('a LocalService', () => {
     await make('going');
     await until(() => namesOf('going')).toContain(name);
     await remove('going');
-    // The garbage collector looks for new kinds every 30 s.
+    // The garbage collector discovers new kinds every 30 s.
     await expect.poll(() => namesOf('going'), { timeout: 100_000 }).toEqual([]);
   }, 120_000);
 
@@ -164,7 +164,7 @@ describe('a LocalService', () => {
   it('keeps apart from another whose Services would have the same name', async () => {
     const label = { kind: 'ambiguous' };
     const long = await node('x', label);
-    // "two-<ns>" and node "x" read as "two" and node "<ns>-x".
+    // "two-<ns>" with node "x" and "two" with node "<ns>-x" give the same name.
     const [whole, rest] = [`two-${test.namespace}`, long.slice(test.namespace.length + 1)];
     names.add(rest);
     await test.client.apply<Node>(
@@ -185,7 +185,7 @@ describe('a LocalService', () => {
       reason: 'Shortened',
     });
     expect(status?.shortened?.map(({ service }) => service)).toEqual(short);
-    // The plain name is free again: clients know the other one by now.
+    // The plain name is free again, but clients already know the other one.
     const given = await namesOf(whole);
     await remove('two');
     await until(() => namesOf('two')).toEqual([]);
@@ -251,7 +251,7 @@ describe('label vm/rack', () => {
       before?.metadata.uid,
       before?.spec?.clusterIP,
     ]);
-    // A label that a pod gets later makes it one of them.
+    // A pod that gets the label later is selected too.
     const label = { metadata: { labels: { tier: 'next' } } };
     await test.client.patch(PODS, test.key('next'), label, { type: 'merge' });
     await until(() => rack('next')).toBe(on);

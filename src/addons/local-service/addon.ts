@@ -1,3 +1,5 @@
+/** Creates a Service for each node that a LocalService selects, and labels pods with their node. */
+
 import { NODES, type Node, PODS, type Pod, SERVICES, type Service } from '#api/core.ts';
 import type { ObjectMeta } from '#api/meta.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
@@ -7,7 +9,7 @@ import { LOCAL_SERVICES, type LocalService, localServiceCrd, RACK_LABEL } from '
 import { BY_OWNER, localServiceController } from './controller.ts';
 import { rackController } from './pods.ts';
 
-/** What the caches keep of metadata: there may be thousands of pods, and each has much that nobody asks for here. */
+/** Returns the metadata that caches keep. A cluster may have thousands of pods, with much that is not needed here. */
 const slim = ({ namespace, name, uid, resourceVersion, labels }: ObjectMeta): ObjectMeta => ({
   ...(namespace === undefined ? {} : { namespace }),
   ...(name === undefined ? {} : { name }),
@@ -24,7 +26,7 @@ const slimPod = ({ metadata, spec: { nodeName } = {} }: Pod): Pod => ({
 const byOwner = ({ metadata }: Service): string[] =>
   (metadata.ownerReferences ?? []).filter(({ controller }) => controller).map(({ uid }) => uid);
 
-/** Services that lead to the pods of one node each: the kind LocalService, and the label of pods that it rests on. */
+/** Runs the controllers of kind LocalService: Services for the pods of one node each, and the pod label behind them. */
 const module: ControllerModule = (host) => {
   const localServices = host.informer<LocalService>(LOCAL_SERVICES);
   const nodes = host.informer<Node>(NODES, { transform: slimNode });
@@ -48,7 +50,7 @@ export const localService: Addon = {
   rules: [
     { apiGroups: [group], resources: [plural], verbs: ['list', 'watch'] },
     { apiGroups: [group], resources: [`${plural}/status`], verbs: ['update'] },
-    // To own an object is to be allowed to set its owner's finalizers (OwnerReferencesPermissionEnforcement).
+    // An owner reference needs the right to set the owner's finalizers (OwnerReferencesPermissionEnforcement).
     { apiGroups: [group], resources: [`${plural}/finalizers`], verbs: ['update'] },
     { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch', 'create', 'update', 'delete'] },
     { apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch'] },

@@ -4,7 +4,7 @@ import { AGE, column, definitionOf } from '#api/custom-resource.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { type JsonSchema, structuralOf } from '#api/structural-schema.ts';
 
-/** LocalService: Services that lead to the pods of one node each (docs/localservice.md). */
+/** Kind LocalService: Services for the pods of one node each (docs/localservice.md). */
 export const LOCAL_SERVICES: Resource = {
   group: 'localservicecontroller.k8s.io',
   version: 'v1alpha1',
@@ -13,14 +13,14 @@ export const LOCAL_SERVICES: Resource = {
   namespaced: true,
 };
 
-/** Label of pods: the node that they run on. */
+/** Label of pods: the node on which the pod runs. */
 export const RACK_LABEL = 'vm/rack';
-/** Label of Services: the LocalService that they were made for. */
+/** Label of Services: the LocalService that they belong to. */
 export const OWNER_LABEL = 'owner';
-/** Longest name of a LocalService: with a node's, or a part of it and a hash, it must fit into a DNS label. */
+/** Longest name of a LocalService: it must fit into a DNS label with a node's name, or with a part of it and a hash. */
 const MAX_NAME = 50;
 
-/** Nodes that a cluster may have. Source: kubernetes.io, Considerations for large clusters. */
+/** Maximum number of nodes of a cluster. Source: kubernetes.io, Considerations for large clusters. */
 export const MAX_SHORTENED = 5_000;
 
 const label = z.string().max(317);
@@ -42,7 +42,7 @@ const portSchema = z.object({
   nodePort: z.int().optional(),
 });
 
-/** Fields of a ServiceSpec that cannot hold for several Services, and why. */
+/** Fields of a ServiceSpec that several Services cannot share, and why. */
 const REFUSED: Readonly<Record<string, string>> = {
   clusterIPs: 'each node has its own Service with its own addresses',
   externalIPs: 'an address cannot lead to several Services',
@@ -51,14 +51,14 @@ const REFUSED: Readonly<Record<string, string>> = {
   loadBalancerIP: 'an address cannot lead to several Services',
 };
 
-/** A rule that the API server keeps, in CEL. */
+/** Returns a CEL rule that the API server enforces. */
 const rule = (expression: string, message: string, fieldPath?: string) => ({
   rule: expression,
   message,
   ...(fieldPath === undefined ? {} : { fieldPath }),
 });
 
-/** core/v1 ServiceSpec as far as it can hold for each node alike, and which nodes. */
+/** Fields of core/v1 ServiceSpec that nodes can share, and the node selector. */
 export const localServiceSpecSchema = z
   .object({
     nodeSelector: labelMap.optional().meta({ description: 'Labels of the nodes; default: every node.' }),

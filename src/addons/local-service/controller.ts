@@ -19,29 +19,29 @@ export interface LocalServiceDeps
   workers: number;
   localServices: Informer<LocalService>;
   nodes: Informer<Node>;
-  /** With index `BY_OWNER`: the uid of what controls a Service. */
+  /** With index `BY_OWNER`: the uid of a Service's controller. */
   services: Informer<Service>;
 }
 
-/** How long what the API server refuses is left alone. */
+/** Pause before a write that the API server refused is tried again. */
 const REFUSED_RETRY_MS = 30_000;
 
 const isOn = ({ metadata }: Node, selector: Readonly<Record<string, string>> = {}): boolean =>
   Object.entries(selector).every(([label, value]) => metadata.labels?.[label] === value);
 
-/** For every node that a LocalService selects, a Service that leads to its pods there. */
+/** Keeps a Service for every node that a LocalService selects; it sends traffic to the pods on that node. */
 export function localServiceController(deps: LocalServiceDeps): Controller {
   const { clock, log, localServices, nodes, services, recorder, workers } = deps;
 
   return createController<LocalService>({
     name: 'localservice',
     for: localServices,
-    // Its own status wakes nobody.
+    // Writes of status trigger no reconcile.
     predicates: [generationChanged],
     watches: [
-      // Of a node its labels alone are asked; its heartbeats say nothing here.
+      // Only a node's labels matter here, not its heartbeats.
       watching(nodes, () => localServices.list().map(keyOf), labelsChanged),
-      // Its own, and those whose names it may want: what others give up is taken.
+      // Services of the LocalService, and Services whose names it may need: a freed name is taken.
       watching(services, ({ metadata: { namespace, name = '' } }) =>
         localServices
           .list(namespace)
@@ -55,12 +55,12 @@ export function localServiceController(deps: LocalServiceDeps): Controller {
     observe: deps.metrics?.controller('localservice', workers),
     async reconcile(key, context) {
       const local = localServices.get(key);
-      // Deleted: the garbage collector takes its Services.
+      // The object is deleted, and the garbage collector removes its Services.
       if (!local || local.metadata.deletionTimestamp) return undefined;
       const client = scopedClient(deps.client, context);
       const plan = planServices(local, {
         nodes: nodes.list().filter((node) => isOn(node, local.spec.nodeSelector)),
-        // Whoever writes our uid into a Service of another namespace has none of ours.
+        // A Service of another namespace with our uid does not belong to this LocalService.
         mine: services
           .byIndex(BY_OWNER, local.metadata.uid ?? '')
           .filter(({ metadata }) => metadata.namespace === key.namespace),

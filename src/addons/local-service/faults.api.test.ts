@@ -9,8 +9,8 @@ import { localService } from './addon.ts';
 import { LOCAL_SERVICES, type LocalService, type LocalServiceSpec, RACK_LABEL } from './api.ts';
 
 /**
- * A life in which the controller dies before or after each of its writes, or in which the answer to each is lost: another
- * goes on, and the life ends the same.
+ * Runs a scenario in which the controller dies before or after each of its writes, or in which the answer to each is lost. A
+ * new controller takes over, and the end is always the same.
  */
 const LIFE = 'life';
 const test = useAddon({ ...localService, module: () => [] });
@@ -64,7 +64,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
     },
     module: () => localService.module,
   });
-  /** Everything that is to be there, and nothing else. */
+  /** Waits until exactly the expected objects exist. */
   const holds = async (where: readonly string[], spec: object, labels: Record<string, string>) => {
     await until(async () =>
       (await servicesOf(name)).map((one) => ({ ...one.spec, name: one.metadata.name })),
@@ -105,13 +105,14 @@ it.each(FATES)(
   async (kind) => {
     const { met, wrong } = await livesThat(kind, live);
     expect(wrong).toEqual([]);
-    // At least: two made, a pod labelled, told; two removed, made anew, told; two changed, a pod labelled, told; removed, told.
+    // At least: two created, a pod labelled, status; two removed and created anew, status; two changed, a pod labelled,
+    // status; removed, status.
     expect(met).toBeGreaterThanOrEqual(15);
   },
   300_000,
 );
 
 it('nothing is left of any life', async () => {
-  // The garbage collector looks for new kinds every 30 s.
+  // The garbage collector discovers new kinds every 30 s.
   await expect.poll(() => servicesOf(), { timeout: 100_000 }).toEqual([]);
 }, 120_000);

@@ -8,7 +8,7 @@ const node = (name: string): Node => ({ metadata: { name } });
 const service = (name: string, of: string): Service => ({
   metadata: { name, labels: { [RACK_LABEL]: rackOf(of) } },
 });
-/** Names of the Services of `demo`, in the order of the nodes. */
+/** Returns the names of the Services of `demo`, in the order of the nodes. */
 const named = (nodes: readonly string[], mine: readonly Service[] = [], others: readonly string[] = []) => {
   const seen = { nodes: nodes.map(node), mine, isAnothers: (name: string) => others.includes(name) };
   const names = serviceNames('demo', seen);

@@ -2,11 +2,11 @@ import type { Node, Service } from '#api/core.ts';
 import { shortHash } from '#base/canonical.ts';
 import { RACK_LABEL } from './api.ts';
 
-/** RFC 1035 label, and value of a label: 63 characters. */
+/** Maximum length of an RFC 1035 label, and of a label value. */
 const MAX_LABEL = 63;
 const HASH = 8;
 
-/** A text that keeps within a label: cut, with a hash of the whole, where it is too long or is no label. */
+/** Fits a text into a label: cuts it and appends a hash of the whole if it is too long or no label. */
 const within = (text: string, isWhole: boolean): string =>
   isWhole && text.length <= MAX_LABEL
     ? text
@@ -15,18 +15,18 @@ const within = (text: string, isWhole: boolean): string =>
         .slice(0, MAX_LABEL - HASH - 1)
         .replace(/-+$/, '')}-${shortHash(text, HASH)}`;
 
-/** `vm/rack` of a node's pods: its name, or a short form with a hash. Names of nodes are DNS subdomains. */
+/** Returns `vm/rack` of a node's pods: the node's name, or a short form with a hash. Names of nodes are DNS subdomains. */
 export const rackOf = (node: string): string => within(node, true);
 
-/** `<name>-<node>` with the node's dots as dashes: a name of a Service has no dots. */
+/** Returns `<name>-<node>` with the node's dots as dashes, because a name of a Service has no dots. */
 export const plainName = (name: string, node: string): string => `${name}-${node.replaceAll('.', '-')}`;
 
-/** The name with a hash, in place of a plain one that is too long or belongs to another Service of a LocalService. */
+/** Returns a name with a hash, for a plain name that is too long or belongs to another Service of a LocalService. */
 export const shortName = (name: string, node: string): string =>
-  // "/" stands in no name: no two pairs give the same text.
+  // No name contains "/", so no two pairs give the same text.
   within(`${name}/${node}`, false).replace('/', '-');
 
-/** What the names of a LocalService's Services depend on. */
+/** Inputs for the names of a LocalService's Services. */
 export interface NamesInUse {
   nodes: readonly Node[];
   /** Services of the LocalService. */
@@ -36,9 +36,9 @@ export interface NamesInUse {
 }
 
 /**
- * Returns the name of each node's Service, by node. A Service that is there keeps its name, so clients that know the name
- * still reach the node when nodes or LocalServices come and go. A new Service has the plain name, unless it is too long,
- * another Service has it, or two nodes differ in dots and dashes alone.
+ * Returns the name of each node's Service, by node. An existing Service keeps its name, so clients that know the name still
+ * reach the node when nodes or LocalServices come and go. A new Service gets the plain name, unless it is too long, another
+ * Service has it, or two nodes differ in dots and dashes alone.
  */
 export function serviceNames(name: string, { nodes, mine, isAnothers }: NamesInUse): Map<string, string> {
   const namesOf = nodes.map(({ metadata }) => {
@@ -60,7 +60,7 @@ export function serviceNames(name: string, { nodes, mine, isAnothers }: NamesInU
   const withPlain = Map.groupBy(namesOf, ({ plain }) => plain);
   for (const { node, plain, short } of namesOf) {
     if (given.has(node)) continue;
-    // Node a-b has the plain name of a.b as its own, so a.b gets a hash.
+    // Node a-b has the plain name without changes, so a.b gets a hash.
     const isAmbiguous = node.includes('.') && (withPlain.get(plain) ?? []).length > 1;
     const canBePlain = plain.length <= MAX_LABEL && !isAmbiguous && !used.has(plain) && !isAnothers(plain);
     given.set(node, canBePlain ? plain : short);

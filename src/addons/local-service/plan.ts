@@ -3,22 +3,22 @@ import type { LocalService, LocalServiceSpec } from './api.ts';
 import { plainName, serviceNames } from './names.ts';
 import { isAsWanted, mustBeMadeAnew, wantedService } from './service.ts';
 
-/** What is to be written so that each node has its Service, and what keeps some from having one. */
+/** Writes that give each node its Service, and the reasons why some nodes have none. */
 export interface ServicePlan {
   create: readonly Service[];
   change: readonly { there: Service; wanted: Service }[];
   remove: readonly Service[];
-  /** Nodes whose Service is there and as it should be. */
+  /** Number of nodes whose Service exists and is as wanted. */
   served: number;
-  /** Nodes whose Service goes first, to be made anew. */
+  /** Number of nodes whose Service is deleted first and created again. */
   anew: number;
-  /** Names that somebody else's Services have, by node. */
+  /** Names that belong to other Services, by node. */
   taken: readonly { node: string; service: string }[];
   /** Nodes whose Service has a name with a hash. */
   shortened: readonly { node: string; service: string }[];
 }
 
-/** What the caches show. */
+/** Objects in the caches. */
 export interface Seen {
   nodes: readonly Node[];
   /** Services that the LocalService controls. */
@@ -31,7 +31,7 @@ const controllerOf = ({ metadata }: Service) =>
 const isOf = (service: Service, local: LocalService): boolean =>
   controllerOf(service)?.uid === local.metadata.uid;
 
-/** The spec by which a Service was found to be as wanted. Objects of caches never change, so neither does that. */
+/** Spec for which a Service was found to be as wanted. Cached objects never change, so the result stays valid. */
 const found = new WeakMap<Service, LocalServiceSpec>();
 
 function isRight(local: LocalService, node: string, there: Service): boolean {
@@ -41,7 +41,7 @@ function isRight(local: LocalService, node: string, there: Service): boolean {
   return isSo;
 }
 
-/** One Service for each node that matches; those of others are gone past. Pure. */
+/** Plans one Service for each node that matches, and skips names of Services that belong to others. Pure. */
 export function planServices(local: LocalService, seen: Seen): ServicePlan {
   const plan = {
     create: [] as Service[],

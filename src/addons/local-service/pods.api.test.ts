@@ -9,10 +9,10 @@ import { within } from '../testing/seeing.fixture.ts';
 import { localService } from './addon.ts';
 import { LOCAL_SERVICES, type LocalService } from './api.ts';
 
-/** What pods cost: `make bench-addons PARTS=localservice` has the same with 5,000. */
+/** Measures the cost of pods. `make bench-addons PARTS=localservice` does the same with 5,000. */
 const COUNT = 600;
 const NODES = 20;
-/** One pod in so many has its label already, and one in as many is nobody's. */
+/** A tenth of the pods has its label already, and another tenth matches no LocalService. */
 const OTHERS = 10;
 const AT_ONCE = 16;
 const test = useAddon({ ...localService, module: () => [] });
@@ -39,7 +39,7 @@ const podAt = (index: number): Pod & { spec: object } => ({
     ...{ containers: [{ name: 'c', image: 'none' }] },
   },
 });
-/** Who wrote which fields how, besides the test itself. */
+/** Returns the managedFields entries of all managers except the test. */
 const entriesOf = ({ metadata }: Pod) =>
   z
     .array(z.object({ manager: z.string(), operation: z.string(), fieldsV1: z.unknown() }))
@@ -54,7 +54,7 @@ const listed = async () => (await test.client.list<Pod>(PODS, { namespace: test.
 const versions = (pods: readonly Pod[]) =>
   Object.fromEntries(pods.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
 const until = (look: () => unknown) => expect.poll(look, { timeout: 60_000 });
-/** On no node: what is written is of pods alone. */
+/** Selects no node, so the controller writes pods only. */
 const spec: LocalService['spec'] = {
   ...{ nodeSelector: { nowhere: 'true' }, selector: { app: 'mine' }, ports: [{ port: 80 }] },
 };
@@ -91,20 +91,20 @@ it('each pod that needs its label gets it by one write of that field alone; news
     if (kind !== 'wanted') expect(resourceVersion).toBe(before[name]);
   }
 
-  // News of each kind that is none for pods.
+  // Events of each kind that change nothing for pods.
   const change = { spec: { ports: [{ port: 81 }] } };
   await test.client.patch(LOCAL_SERVICES, test.key('one'), change, { type: 'merge' });
   await make('two');
   for (const name of ['one', 'two']) await until(() => isChecked(name)).toBe(true);
   const noise = { metadata: { annotations: { seen: 'yes' }, labels: { tier: 'web' } } };
   await test.client.patch(PODS, test.key(nameOf(2)), noise, { type: 'merge' });
-  // Its own news comes after all of those.
+  // The event of this pod comes after all of those.
   const last = await test.client.create<Pod>(PODS, podAt(COUNT + OTHERS - 1));
   const rack = async () =>
     (await test.client.get<Pod>(PODS, test.key(last.metadata.name ?? ''))).metadata.labels;
   await until(rack).toMatchObject({ 'vm/rack': last.spec?.nodeName });
   const settled = versions(await listed());
-  // A process that begins looks at all of them.
+  // A process that starts checks all pods.
   expect(await life.writesAtRest()).toEqual([]);
   expect(versions(await listed())).toEqual(settled);
   expect(podWrites().sort()).toEqual([...expected, `PATCH pods/${nameOf(COUNT + OTHERS - 1)}`].sort());

@@ -20,7 +20,7 @@ export interface RackDeps extends Pick<ControllerHost, 'client' | 'clock' | 'log
 const selects = ({ spec }: LocalService, { metadata }: Pod): boolean =>
   Object.entries(spec.selector).every(([label, value]) => metadata.labels?.[label] === value);
 
-/** What the label of a pod should be and is not; undefined where nothing is to be written. */
+/** Returns the value that the label of a pod should have; undefined if nothing needs to be written. */
 function lackingRack(pod: Pod, localServices: readonly LocalService[]): string | undefined {
   const { nodeName } = pod.spec ?? {};
   if (nodeName === undefined || nodeName === '') return undefined;
@@ -30,8 +30,8 @@ function lackingRack(pod: Pod, localServices: readonly LocalService[]): string |
 }
 
 /**
- * Keeps label `vm/rack` of pods that a LocalService selects as the name of their node. One field is applied, and only
- * where it differs: pods that nobody asks for are nobody's to write.
+ * Keeps label `vm/rack` of pods that a LocalService selects equal to the name of their node. It applies one field, and only
+ * if it differs. Pods that no LocalService selects are never written.
  */
 export function rackController({ localServices, pods, ...deps }: RackDeps): Controller {
   const { clock, log, workers } = deps;
@@ -57,7 +57,7 @@ export function rackController({ localServices, pods, ...deps }: RackDeps): Cont
       const rack = lackingRack(pod, localServices.list(key.namespace));
       if (rack === undefined) return;
       const { uid = '' } = pod.metadata;
-      // With the uid of the pod that was seen, another of its name is not written.
+      // With the uid, the API server rejects the write if another pod has the name by now.
       const metadata = { ...key, uid, labels: { [RACK_LABEL]: rack } };
       try {
         await scopedClient(deps.client, context).apply(
@@ -66,7 +66,7 @@ export function rackController({ localServices, pods, ...deps }: RackDeps): Cont
           { fieldManager: FIELD_MANAGER, force: true },
         );
       } catch (error) {
-        // It went meanwhile, or another has its name.
+        // The pod was deleted meanwhile, or another pod has its name.
         if (!isNotFound(error) && !isApiError(error, 'Conflict', 'Invalid')) throw error;
       }
     },

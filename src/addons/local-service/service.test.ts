@@ -13,6 +13,6 @@ it('keeps the class of a load balancer that somebody has filled in, which cannot
   const wanted = service({ ports: [{ port: 81 }] });
   expect(isAsWanted(there, wanted)).toBe(false);
   expect(changedTo(there, wanted).spec).toEqual({ ...wanted.spec, loadBalancerClass: 'theirs/nlb' });
-  // Where it is no load balancer any more, the API server wants none.
+  // The API server rejects the class on a Service that is no load balancer.
   expect(changedTo(there, service({ type: 'ClusterIP' })).spec).not.toHaveProperty('loadBalancerClass');
 });

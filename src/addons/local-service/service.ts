@@ -5,15 +5,15 @@ import { rackOf } from './names.ts';
 
 type Spec = NonNullable<Service['spec']>;
 
-/** What the API server fills in where a spec leaves it out (core/v1 defaults); other fields are then absent. */
+/** Defaults that the API server sets if a spec leaves them out (core/v1). Other fields stay absent. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   type: 'ClusterIP',
   sessionAffinity: 'None',
   internalTrafficPolicy: 'Cluster',
-  // Only where traffic comes from outside; absent on both sides otherwise.
+  // Applies to traffic from outside only, otherwise absent on both sides.
   externalTrafficPolicy: 'Cluster',
 };
-/** Filled in for some types and families only, by others or from others: compared where they were asked for. */
+/** Fields that the API server or others set for some types and families. They are compared only if the spec sets them. */
 const ASKED_ONLY = ['ipFamilies', 'ipFamilyPolicy', 'loadBalancerClass', 'allocateLoadBalancerNodePorts'];
 const COMPARED: readonly (keyof LocalServiceSpec & keyof Spec)[] = [
   'selector',
@@ -30,7 +30,7 @@ const COMPARED: readonly (keyof LocalServiceSpec & keyof Spec)[] = [
   'allocateLoadBalancerNodePorts',
 ];
 
-/** The Service that shall lead to the pods of one node. */
+/** Returns the Service for the pods of one node. */
 export function wantedService(local: LocalService, node: string, name: string): Service {
   const { name: owner = '', namespace = '', uid = '' } = local.metadata;
   const { nodeSelector: _nodes, selector, ...rest } = local.spec;
@@ -58,11 +58,11 @@ const portOf = ({ protocol = 'TCP', port, targetPort = port, name, appProtocol }
   canonicalJson({ protocol, port, targetPort, name, appProtocol });
 const isHeadless = ({ clusterIP }: Spec): boolean => clusterIP === 'None';
 
-/** Whether one cannot become the other: the API server lets no address go, and takes none on. */
+/** Whether the Service must be created anew: the API server neither removes nor adds a cluster IP. */
 export const mustBeMadeAnew = (there: Service, wanted: Service): boolean =>
   isHeadless(there.spec ?? {}) !== isHeadless(wanted.spec ?? {});
 
-/** Whether a Service is as wanted. Addresses, ports of nodes, and labels of others are not ours to compare. */
+/** Whether a Service is as wanted. Addresses, node ports, and labels of others are not compared. */
 export function isAsWanted(there: Service, wanted: Service): boolean {
   const [is, shall] = [there.spec ?? {}, wanted.spec ?? {}];
   const labels = Object.entries(wanted.metadata.labels ?? {});
@@ -80,11 +80,11 @@ export function isAsWanted(there: Service, wanted: Service): boolean {
   );
 }
 
-/** The Service as it is, with what shall be: the API server keeps addresses and ports that it gave. */
+/** Returns the existing Service with the wanted fields. Addresses and ports that the API server assigned stay. */
 export function changedTo(there: Service, wanted: Service): Service {
   const labels = { ...there.metadata.labels, ...wanted.metadata.labels };
   const { type, loadBalancerClass } = there.spec ?? {};
-  // Whoever filled it in: it cannot be taken out, nor changed.
+  // The class cannot be removed or changed, regardless of who set it.
   const isKept = type === 'LoadBalancer' && wanted.spec?.type === type && loadBalancerClass !== undefined;
   const kept = isKept ? { loadBalancerClass } : {};
   return {

@@ -2,16 +2,16 @@ import { findCondition, type Stated, withCondition } from '#api/conditions.ts';
 import { type LocalService, type LocalServiceStatus, MAX_SHORTENED } from './api.ts';
 import type { ServicePlan } from './plan.ts';
 
-/** Names in a message; how many more stand behind them. */
+/** Maximum number of names in a message; the rest is a count. */
 const NAMED = 5;
 
-/** What became of a plan. */
+/** Result of a plan. */
 export interface Done {
   plan: ServicePlan;
   made: number;
   changed: number;
   removed: number;
-  /** What the API server said of writes that it refused. */
+  /** Messages of the API server about refused writes. */
   refused: readonly string[];
 }
 
@@ -26,7 +26,7 @@ const some = (texts: readonly string[]): string =>
     ? texts.join(', ')
     : `${texts.slice(0, NAMED).join(', ')} and ${texts.length - NAMED} more`;
 
-/** Whether every node that matches is served, and what to do where one is not. */
+/** Returns the Ready condition: whether every matching node is served, and how to fix a node that is not. */
 function readiness({ plan: { taken }, refused }: Done, nodes: number): Stated {
   const no = (reason: string, message: string): Stated => ({
     type: 'Ready',
@@ -51,7 +51,7 @@ function readiness({ plan: { taken }, refused }: Done, nodes: number): Stated {
   };
 }
 
-/** Whether Services are called `<name>-<node>`; the first of those that are not. */
+/** Returns the condition for names: whether Services are called `<name>-<node>`, and the first exceptions. */
 function naming({ shortened }: ServicePlan): Stated {
   const names = some(shortened.map(({ node, service }) => `${service} for ${node}`));
   return shortened.length === 0
@@ -65,7 +65,7 @@ const shortenedOf = ({ shortened }: ServicePlan) =>
     .slice(0, MAX_SHORTENED)
     .map(({ node, service }) => ({ node, service }));
 
-/** The status after a reconcile, and the Events of what it did or found anew. */
+/** Returns the status after a reconcile, and Events for new results. */
 export function outcomeOf(
   local: LocalService,
   done: Done,

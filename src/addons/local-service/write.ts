@@ -1,23 +1,23 @@
 import pMap from 'p-map';
 import { isApiError } from '#runtime/wire/api-error.ts';
 
-/** Writes of one LocalService at once: there may be one for each node. */
+/** Concurrent writes of one LocalService, which may need one for each node. */
 const AT_ONCE = 16;
 
 export interface Writes {
-  /** Writes each item; answers how many were written. Rejects with the first failure that may pass, when all were tried. */
+  /** Writes each item; returns the number of successful writes. Tries all, then rejects with the first transient failure. */
   each<T>(items: readonly T[], write: (item: T) => Promise<unknown>): Promise<number>;
-  /** What the API server said of those that it refused. */
+  /** Messages of the API server about refused writes. */
   refused: readonly string[];
 }
 
-/** Writes of one reconcile, of which none holds up another: what is refused for one node keeps no other from its Service. */
+/** Returns writes that do not block each other: a refusal for one node leaves other nodes their Services. */
 export function eachOnItsOwn(): Writes {
   const refused: string[] = [];
   const passedBy = (error: unknown): number => {
-    // A webhook that gives no code denies by a bad request.
+    // A webhook that gives no code denies with BadRequest.
     if (isApiError(error, 'Invalid', 'Forbidden', 'BadRequest')) refused.push(error.message);
-    // Made, changed or removed by somebody meanwhile: its event wakes the key.
+    // Another client created, changed or deleted it meanwhile. That event triggers a reconcile.
     else if (!isApiError(error, 'AlreadyExists', 'NotFound', 'Conflict')) throw error;
     return 0;
   };

@@ -10,7 +10,7 @@ const { test, provider } = useNetworks();
 
 const ssh = (name: string, texts: Record<string, string> = { 'ssh-privatekey': keyPair().private }) =>
   test.client.create<Secret>(SECRETS, { metadata: test.key(name), data: secretData(texts) });
-/** A Network of its own addresses and host, which `n` tells from those of other tests. */
+/** Creates a Network with addresses and a host that are unique to `n`, apart from other tests. */
 const make = (name: string, n: number, more: Partial<NetworkSpec> = {}): Promise<Network> =>
   test.client.create<Network>(NETWORKS, {
     metadata: test.key(name),
@@ -60,7 +60,7 @@ describe('a Network', () => {
 
   it('follows its spec: other addresses, a host more, a host less', async () => {
     await make('moves', 20);
-    // On record too: what a change had before is told from there.
+    // The record in status must be written first: a change takes the previous addresses from there.
     await until(() => ready('moves')).toMatchObject({ status: 'True' });
     expect(addressesOn(20)).toEqual(['10.20.0.1/24']);
     await change('moves', {
@@ -130,7 +130,7 @@ describe('addresses that two want on a host', () => {
       message: expect.stringContaining(`${test.namespace}/first on host 192.0.2.40`),
     });
     await until(() => test.told()).toContainEqual(expect.stringMatching(/^Warning CidrOverlap: .*\/first/));
-    // The same addresses on another host are nobody's business.
+    // The same addresses on another host are no conflict.
     await make('elsewhere', 42, { cidr: '10.40.0.0/24', gateway: '10.40.0.1' });
     await until(() => addressesOn(42)).toEqual(['10.40.0.1/24']);
     expect(addressesOn(40)).toEqual(['10.40.0.1/24']);
@@ -165,7 +165,7 @@ describe('a host that cannot be worked on', () => {
     await until(() => ready('partly')).toMatchObject({ status: 'False', reason, message: /192\.0\.2\.50/ });
     expect(addressesOn(51)).toEqual(['10.50.0.1/24']);
     expect((await find('partly'))?.status?.hosts?.[0]?.message).toContain('192.0.2.50');
-    // Nothing was made there: it keeps nobody.
+    // Nothing was created there, so it blocks no other Network.
     await remove('partly');
     await until(() => find('partly')).toBeUndefined();
     expect(addressesOn(51)).toEqual([]);
@@ -199,7 +199,7 @@ describe('a host that cannot be worked on', () => {
     provider.host('192.0.2.60').away = undefined;
     await until(() => find('waits')).toBeUndefined();
     expect(addressesOn(60)).toEqual([]);
-    // What was let go is removed when another Network comes to that host.
+    // An abandoned bridge is removed when another Network comes to that host.
     provider.host('192.0.2.61').away = undefined;
     await make('later', 62, { hosts: [{ ip: '192.0.2.61' }] });
     await until(() => addressesOn(61)).toEqual(['10.62.0.1/24']);

@@ -1,3 +1,5 @@
+/** Creates bridges on hosts for Networks. The controller decides; `bridges` carries it out over SSH. */
+
 import { randomUUID } from 'node:crypto';
 import { shortHash } from '#base/canonical.ts';
 import type { ControllerHost, ControllerModule } from '#runtime/process/controller-host.ts';
@@ -10,10 +12,10 @@ import { admission, servedNamespace } from './controller/rights.ts';
 
 const RESYNC_MS = 60_000;
 const NAMESPACES = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
-/** The namespace whose uid is taken for the whole installation's: every cluster has it, and it stays. */
+/** The uid of this namespace identifies the installation: every cluster has it, and it stays. */
 const SYSTEM = 'kube-system';
 
-/** Hosts belong to the installation in this cluster, whatever process of it leads. */
+/** Creates the SSH provider. Hosts belong to the installation in this cluster, whichever process is the leader. */
 function overSsh({ client, clock, term }: ControllerHost): Provider {
   let owner: string | undefined;
   const alone = { since: Math.floor(clock.now().getTime() / 1000), number: 0 };
@@ -29,7 +31,7 @@ function overSsh({ client, clock, term }: ControllerHost): Provider {
   });
 }
 
-/** Bridges on hosts: the kind Network. */
+/** Runs the controller of kind Network: bridges on hosts. */
 export const networkModule =
   (options: { provider?: Provider; resyncMs?: number } = {}): ControllerModule =>
   (host) => [

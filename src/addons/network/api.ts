@@ -8,7 +8,7 @@ import { clusterSchema } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { type JsonSchema, structuralOf } from '#api/structural-schema.ts';
 
-/** Network: a bridge with a gateway, made alike on hosts (docs/network.md). */
+/** Kind Network: the same bridge with a gateway on each of several hosts (docs/network.md). */
 export const NETWORKS: Resource = {
   group: 'samplecrd.k8s.io',
   version: 'v1',
@@ -17,15 +17,15 @@ export const NETWORKS: Resource = {
   namespaced: true,
 };
 
-/** Addresses of hosts that it may leave uncleaned, with commas between them. */
+/** Annotation: addresses of hosts, separated by commas, that may be left without cleanup. */
 export const ABANDON = `${NETWORKS.group}/abandon-hosts`;
 export const NETWORK_FINALIZER = `${NETWORKS.group}/bridges`;
 
 const MAX_HOSTS = 32;
-/** No network of its own below, or no address but the gateway's above. */
+/** Lengths of a prefix. A longer one leaves no address besides the gateway's. */
 const PREFIXES = { from: 8, to: 30 };
 
-/** A rule that the API server keeps, in CEL; fields that are no addresses are told by the rules of their own. */
+/** Returns a CEL rule that the API server enforces. Fields that are no addresses have their own rules. */
 const rule = (expression: string, message: string, fieldPath: string) => ({
   rule: expression,
   message,
@@ -36,7 +36,7 @@ const isGateway = 'isIP(self.gateway) && ip(self.gateway).family() == 4';
 const ofCidr = (expression: string) => `!(${isCidr}) || ${expression}`;
 const ofBoth = (expression: string) => `!(${isCidr}) || !(${isGateway}) || ${expression}`;
 const bits = 'cidr(self.cidr).prefixLength()';
-/** Whether the bits of the gateway behind the prefix are all 0, or all 1: CEL knows no address but as a whole. */
+/** Returns CEL for whether the gateway's bits behind the prefix are all 0, or all 1. CEL has no access to bits. */
 const isAll = (bit: 0 | 1) =>
   [0, 1, 2, 3]
     .map((octet) => {
@@ -128,21 +128,21 @@ const networkStatusSchema = z.object({
 
 export type NetworkSpec = z.infer<typeof networkSpecSchema>;
 export type NetworkStatus = z.infer<typeof networkStatusSchema>;
-/** A host on record: nothing is changed on one that is not. */
+/** Host in status: only a host that is recorded there is ever changed. */
 export type NetworkHost = z.infer<typeof networkHostSchema>;
 export interface Network extends KubeObject {
   spec: NetworkSpec;
   status?: NetworkStatus;
 }
 
-/** The network that an address with a prefix is in: `10.9.0.1/24` → 10.9.0.0/24. Undefined where it is none of IPv4. */
+/** Returns the network of an address with a prefix: `10.9.0.1/24` → 10.9.0.0/24. Returns undefined if it is not IPv4. */
 export function networkAround(address: string): Cidr | undefined {
   const text = address.includes('/') ? address : `${address}/32`;
   if (!ipaddr.IPv4.isValidCIDRFourPartDecimal(text)) return undefined;
   return [ipaddr.IPv4.networkAddressFromCIDR(text), ipaddr.IPv4.parseCIDR(text)[1]];
 }
 
-/** What is wrong with it that the API server had to refuse, in a sentence; undefined where it is right. */
+/** Returns a sentence about a fault that the API server should have refused; undefined if there is none. */
 export function flawOf({ cidr, gateway }: NetworkSpec): string | undefined {
   const network = parseCidr(cidr);
   if (network?.[0].kind() !== 'ipv4') return `spec.cidr "${cidr}" is no IPv4 network`;

@@ -43,18 +43,18 @@ const resourceOf = ({ apiVersion = '', kind = '', metadata }: KubeObject): Resou
 };
 
 export interface AddonWorld extends TestNamespace {
-  /** Events in the namespace, as `Warning Reason: message`. */
+  /** Returns the Events in the namespace, as `Warning Reason: message`. */
   told(): Promise<string[]>;
-  /** Makes the example of the documents in the namespace, as it stands; answers its name. */
+  /** Creates the example of the documentation in the namespace without changes; returns its name. */
   makeExample(): Promise<string>;
-  /** A client with the rights of an account of its installation, to be closed. */
+  /** Returns a client with the rights of an account of the installation; the caller closes it. */
   clientAs(account: string): Promise<Client>;
 }
 
 /**
- * An add-on at work on the run's API server, with the rights of its installation and no others; to be called at the
- * top of a test file of the `api` project. `clock` is its controllers'; `observed` wraps their client. They see the
- * namespace of the test and no other, unless `everywhere`; `kubeconfigPath` is that of an API server of the file's own.
+ * Runs an add-on on the run's API server, with exactly the rights of its installation; call it at the top of a test file of
+ * the `api` project. `clock` is the clock of its controllers; `observed` wraps their client. They see only the namespace of
+ * the test, unless `everywhere`; `kubeconfigPath` is that of the file's own API server.
  */
 export function useAddon(
   addon: Addon,
@@ -109,7 +109,7 @@ export function useAddon(
       const example = objectSchema.parse(parse(readFileSync(join(EXAMPLES, `${addon.name}.yaml`), 'utf8')));
       const metadata = { ...example.metadata, namespace: test.namespace };
       const path = resourcePath(resourceOf({ ...example, metadata }), { namespace: test.namespace });
-      // As kubectl asks: a field that nobody knows is refused.
+      // The API server refuses unknown fields, as with kubectl.
       const query = { fieldValidation: 'Strict' };
       await test.client.request('POST', path, { ...example, metadata }, { query });
       return metadata.name;

@@ -11,28 +11,28 @@ import { ApiError } from '#runtime/wire/api-error.ts';
 import type { ApiRequest } from '#runtime/wire/call.ts';
 import { type Sight, seeing } from './seeing.fixture.ts';
 
-/** Lives of an object in which its controller dies, or misses an answer, at one write after the other. */
+/** Faults of a scenario: the controller dies, or misses an answer, at one write. */
 export const FATES = ['dies before', 'dies after', 'loses the answer to'] as const;
 export interface Fate {
   kind: (typeof FATES)[number];
-  /** Of all writes of a life. */
+  /** Number of the write among all writes of the scenario. */
   nth: number;
 }
 
-/** A process of the controller; after its death it makes no write. */
+/** Process of the controller; after its death it writes nothing. */
 export interface Mortal {
-  /** One write, to the API server or to a host. */
+  /** Makes one write, to the API server or to a host. */
   write<T>(what: string, act: () => Promise<T>): Promise<T>;
 }
 
 export interface LifeOptions {
-  /** With the controller's rights. */
+  /** Client with the controller's rights. */
   client: Client;
-  /** The controller's own. */
+  /** Namespace of the controller. */
   namespace: string;
   clock?: Clock;
   fate?: Fate | undefined;
-  /** Of the whole API server, what belongs to this life. */
+  /** Objects on the API server that belong to this scenario. */
   sight: Sight;
   module(process: Mortal): ControllerModule;
 }
@@ -40,19 +40,19 @@ export interface LifeOptions {
 export interface Life extends AsyncDisposable {
   readonly writes: readonly string[];
   readonly isMet: boolean;
-  /** What a process still writes that finds everything as it should be, and looks at all of it. */
+  /** Lists the writes of a new process that finds everything as wanted and checks all of it. */
   writesAtRest(): Promise<string[]>;
 }
 
-/** `PATCH pods/a`, `PUT workspaces/a/status`. */
+/** Formats a write: `PATCH pods/a`, `PUT workspaces/a/status`. */
 const nameOf = ({ method, path }: ApiRequest): string =>
   `${method} ${path.replace(/^.*\/namespaces\/[^/]+\//, '')}`;
 
 const AT_ONCE = 6;
-/** A process that was told to end, and one that looks at everything. */
+/** Longest time for the end of a process, and for a full check by a new one. */
 const BOUND_MS = 30_000;
 
-/** Controllers at work, one after the other: when one has died the next begins. */
+/** Runs controllers one after another: when one dies, the next begins. */
 export function beginLife({
   client,
   namespace,
@@ -67,7 +67,7 @@ export function beginLife({
   let begun = 0;
   let writtenBefore = 0;
   let dying = new AbortController();
-  /** Of the process at work: keys that wait, by controller, those that are worked on, and how often one was done. */
+  /** State of the running process: waiting keys by controller, keys in progress, and the number of finished reconciles. */
   let waiting = new Map<string, number>();
   let working = 0;
   let done = 0;
@@ -153,20 +153,20 @@ export function beginLife({
   };
 }
 
-/** What a life came to; `told`: what was wrong in it. */
+/** Result of a scenario; `told`: the faults found in it. */
 export interface Lived extends Pick<Life, 'writes' | 'isMet'> {
   told: readonly string[];
 }
 
 /**
- * Lives one life as it should be, and then one for each write of that, which meets its fate there. Answers how many did, and
- * what was wrong in which.
+ * Runs the scenario once without a fault, then once for each of its writes with the fault at that write. Returns the number
+ * of faults that occurred, and the faults found.
  */
 export async function livesThat(
   kind: Fate['kind'],
   live: (name: string, fate?: Fate) => Promise<Lived>,
 ): Promise<{ met: number; wrong: string[] }> {
-  // Names of what is made have room for no more.
+  // The names of objects are short, so only a part fits.
   const word = kind.split(' ')[kind.startsWith('dies') ? 1 : 0];
   const plain = await live(`${word}-none`);
   const lives = await pMap(

@@ -2,12 +2,12 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import type { InformerView } from '#runtime/cache/informer.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
 
-/** What of a kind a controller under test sees besides what it asks for itself. */
+/** Selects the objects of a kind that a controller under test sees. */
 export type Sight = <T extends KubeObject>(
   resource: Resource,
 ) => Pick<InformerView<T>, 'selection' | 'transform'>;
 
-/** A module that sees no more than that: other tests have their objects on the same API server. */
+/** Restricts a module to these objects: other tests have objects on the same API server. */
 export const seeing =
   (module: ControllerModule, sight: Sight): ControllerModule =>
   (host) =>
@@ -23,7 +23,7 @@ export const seeing =
       },
     });
 
-/** One namespace, and what has none. */
+/** Selects one namespace, and objects without a namespace. */
 export const within =
   (namespace: string): Sight =>
   ({ namespaced }) =>

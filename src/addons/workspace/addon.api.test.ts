@@ -16,7 +16,7 @@ const LIMIT_RANGES: Resource = {
   plural: 'limitranges',
   namespaced: true,
 };
-/** How much later it is for the controller than that. */
+/** Time by which the controller's clock is ahead of lateClock. */
 let aheadMs = 0;
 const clock: Clock = { ...lateClock, now: () => new Date(lateClock.now().getTime() + aheadMs) };
 const test = useAddon(workspace, clock);
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const name = `${test.namespace}-node`;
   await test.client.create<Node>(NODES, { metadata: { name } });
   stopKubelet = runKubelet(test.client, test.namespace, name);
-  // Whatever is made here passes the strictest of Kubernetes' standards.
+  // Pods of the add-on must pass the strictest standard of Kubernetes.
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
   const key = { namespace: '', name: test.namespace };
   await test.client.patch(NAMESPACES, key, { metadata: { labels } }, { type: 'merge' });
@@ -80,11 +80,11 @@ describe('a Workspace', () => {
     await make('lasting', { storage: { size: '1Gi' } });
     await make('mortal', { storage: { size: '1Gi' }, ttlMinutes: 1 });
     await until(() => podOf('mortal')).toBeDefined();
-    // Of itself: whoever looks after a pod that begins comes back after 20 s anyway.
+    // The timer must remove it: the check of a starting pod would do so only after 20 s.
     await until(() => find('mortal'), 17_000).toBeUndefined();
     const going = async () => {
       const [pod, claim] = [await podOf('mortal'), await test.client.find(VOLUME_CLAIMS, test.key('mortal'))];
-      // Kubernetes holds a volume while a pod has it; that controller does not run here.
+      // Kubernetes protects a volume while a pod uses it, and the controller that ends the protection does not run here.
       return [pod === undefined, !claim || claim.metadata.deletionTimestamp !== undefined];
     };
     await until(going, 100_000).toEqual([true, true]);
@@ -153,7 +153,7 @@ describe('a Workspace', () => {
     await until(going, 100_000).toBeDefined();
     await until(() => podOf('again')).toBeUndefined();
     expect(await ready('again')).toMatchObject({ status: 'False', reason: 'FormerGoing' });
-    // Kubernetes holds a volume while a pod has it; that controller does not run here.
+    // Kubernetes protects a volume while a pod uses it, and the controller that ends the protection does not run here.
     const freed = { metadata: { finalizers: null } };
     await test.client.patch(VOLUME_CLAIMS, test.key('again'), freed, { type: 'merge' });
     await until(() => phase('again')).toBe('Running');

@@ -1,3 +1,8 @@
+/**
+ * Runs development environments in pods for Workspaces. The controller keeps pods and volumes; `server` is the gRPC server
+ * for clients.
+ */
+
 import { PODS, VOLUME_CLAIMS } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
@@ -11,7 +16,7 @@ const labelSelector = Object.entries(CLOUD_IDE)
   .map(([name, value]) => `${name}=${value}`)
   .join(',');
 
-/** Development environments in pods, started and stopped: the kind Workspace. */
+/** Runs the controller of kind Workspace: development environments in pods, which start and stop. */
 const module: ControllerModule = (host) => {
   const workspaces = host.informer<Workspace>(WORKSPACES);
   const pods = host.informer<WorkspacePod>(PODS, { selection: { labelSelector } });
@@ -22,7 +27,7 @@ const module: ControllerModule = (host) => {
 const IS_CONFINED = [
   '!has(c.envFrom)',
   '(!has(c.env) || c.env.all(e, !has(e.valueFrom)))',
-  // With this the API server takes neither `privileged` nor CAP_SYS_ADMIN.
+  // With this, the API server rejects `privileged` and CAP_SYS_ADMIN.
   'c.?securityContext.?allowPrivilegeEscalation.orValue(true) == false',
   'c.?securityContext.?capabilities.?drop.orValue([]).exists(one, one == "ALL")',
   '!has(c.securityContext.capabilities.add)',
@@ -33,14 +38,14 @@ const IS_CONFINED = [
   '!has(c.securityContext.seccompProfile)',
   '!has(c.securityContext.appArmorProfile)',
   '(!has(c.ports) || c.ports.all(p, p.?hostPort.orValue(0) == 0))',
-  // The kubelet would ask others from the node's own network.
+  // The kubelet would send requests to other hosts from the node's own network.
   '!has(c.lifecycle)',
   '!has(c.livenessProbe)',
   '!has(c.startupProbe)',
   'c.?readinessProbe.?tcpSocket.?host.orValue("") == ""',
   'c.?readinessProbe.?httpGet.?host.orValue("") == ""',
 ].join(' && ');
-/** CEL of the pods that it makes (pod.ts): whatever it is told, no Secret, no token and no part of the node is in one. */
+/** CEL for pods of Workspaces (pod.ts): whatever the spec says, no pod has a Secret, a token or a part of the node. */
 const IS_HARMLESS = [
   'object.spec.?automountServiceAccountToken.orValue(true) == false',
   'object.spec.?serviceAccountName.orValue("default") == "default"',
@@ -69,7 +74,7 @@ export const workspace: Addon = {
   rules: [
     { apiGroups: [group], resources: [plural], verbs: ['list', 'watch', 'patch', 'delete'] },
     { apiGroups: [group], resources: [`${plural}/status`], verbs: ['update'] },
-    // To own an object is to be allowed to set its owner's finalizers (OwnerReferencesPermissionEnforcement).
+    // An owner reference needs the right to set the owner's finalizers (OwnerReferencesPermissionEnforcement).
     { apiGroups: [group], resources: [`${plural}/finalizers`], verbs: ['update'] },
     { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
     { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get', 'list', 'watch', 'create'] },

@@ -6,7 +6,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { GROUP } from '#api/names.ts';
 import { type JsonSchema, structuralOf } from '#api/structural-schema.ts';
 
-/** Workspace: a development environment in a pod, with a volume that outlives it (docs/workspace.md). */
+/** Kind Workspace: a development environment in a pod, with a volume that outlives the pod (docs/workspace.md). */
 export const WORKSPACES: Resource = {
   group: GROUP,
   version: 'v1alpha1',
@@ -19,15 +19,17 @@ export const WORKSPACES: Resource = {
 export const CLOUD_IDE = { kind: 'cloud-ide' } as const;
 
 export const marks = {
-  /** RFC 3339; until then a call waits for the Workspace that it made: left standing after that, it is removed. */
+  /**
+   * RFC 3339. Until then a call waits for the Workspace that it created. The controller removes the Workspace after that.
+   */
   awaitedUntil: `${GROUP}/awaited-until`,
-  /** The call that made or started it, and still waits. */
+  /** Id of the call that created or started it and still waits. */
   askedBy: `${GROUP}/asked-by`,
-  /** RFC 3339; somebody used it then. */
+  /** RFC 3339. Time of the last use. */
   activeAt: `${GROUP}/active-at`,
 } as const;
 
-/** Why a Workspace cannot run as it is; each is a reason of condition Stalled. */
+/** Reasons why a Workspace cannot run; each is a reason of condition Stalled. */
 export type CannotRun =
   | 'QuotaExceeded'
   | 'Refused'

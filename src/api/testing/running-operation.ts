@@ -1,6 +1,6 @@
 import type { OperationStatus } from '../kubernetes-cluster.ts';
 
-/** A creation as it stands in `status.operation` while it runs. */
+/** Returns a creation as `status.operation` shows it while it runs. */
 export const runningOperation = (more: Partial<OperationStatus> = {}): OperationStatus => ({
   id: 'x',
   name: 'create',

@@ -4,11 +4,11 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { z } from 'zod';
 import { type TarEntry, tarEntries } from './tar-entries.ts';
 
-/** An image as a registry serves it. */
+/** Image in the form that a registry serves. */
 export interface ArchivedImage {
   manifest: Buffer;
   mediaType: string;
-  /** Of the manifest. */
+  /** Digest of the manifest. */
   digest: string;
   /** Configuration and layers by digest. */
   blobs: Map<string, TarEntry>;
@@ -17,7 +17,7 @@ export interface ArchivedImage {
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 const CONFIG = 'application/vnd.oci.image.config.v1+json';
 const LAYER = 'application/vnd.oci.image.layer.v1.tar';
-/** Configurations and manifests are small; what is larger is none. */
+/** Limit of configurations and manifests, which are small. */
 const MAX_JSON = 4 * 1024 * 1024;
 
 const archiveSchema = z.array(z.object({ Config: z.string(), Layers: z.array(z.string()) })).min(1);
@@ -26,8 +26,8 @@ const configSchema = z.looseObject({ rootfs: z.looseObject({ diff_ids: z.array(z
 const digestOf = (content: Buffer): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;
 
 /**
- * The image in an archive of `docker save` (which containerd and BuildKit write as well); its manifest is made here.
- * Throws when the archive is none.
+ * Reads the image in an archive of `docker save`, which containerd and BuildKit write too, and creates its manifest. Throws
+ * if the file is no such archive.
  */
 export async function readImageArchive(path: string): Promise<ArchivedImage> {
   const file = await open(path);
@@ -70,7 +70,10 @@ async function read(file: FileHandle, { offset, size }: TarEntry): Promise<Buffe
   return content;
 }
 
-/** A layer that is not compressed is named by the configuration; of one that is, the sum has to be taken. */
+/**
+ * Returns a layer with its digest. The configuration has the digest of an uncompressed layer; that of a compressed one must
+ * be computed.
+ */
 async function layerOf(path: string, file: FileHandle, entry: TarEntry, diffId: string) {
   const magic = Buffer.alloc(2);
   await file.read(magic, 0, 2, entry.offset);
@@ -80,7 +83,7 @@ async function layerOf(path: string, file: FileHandle, entry: TarEntry, diffId: 
   return { mediaType: `${LAYER}+gzip`, digest: `sha256:${hash.digest('hex')}`, entry };
 }
 
-/** The bytes of an entry, as `createReadStream` takes them. */
+/** Returns the range of an entry, for `createReadStream`. */
 export const rangeOf = ({ offset, size }: TarEntry): { start: number; end: number } => ({
   start: offset,
   end: offset + Math.max(size, 1) - 1,

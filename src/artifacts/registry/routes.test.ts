@@ -12,7 +12,7 @@ const sha = (content: string | Buffer) => createHash('sha256').update(content).d
 let root = '';
 let app: ReturnType<typeof artifactServer>;
 
-/** An archive as `docker save` writes it: one plain layer, one compressed, one that is a link to the first. */
+/** Writes an archive like `docker save`: one plain layer, one compressed, one that is a link to the first. */
 async function archive(path: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'archive-'));
   const compressed = gzipSync('second');

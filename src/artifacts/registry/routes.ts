@@ -7,11 +7,11 @@ import { imagePath, layout } from '../layout.ts';
 import { releases } from '../releases.ts';
 import { type ArchivedImage, rangeOf, readImageArchive } from './image-archive.ts';
 
-/** Source: OCI Distribution Specification 1.1, Pulling manifests, Pulling blobs, Error codes. */
+/** Grammar of names. Source: OCI Distribution Specification 1.1, Pulling manifests, Pulling blobs, Error codes. */
 const COMPONENT = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
 const NAME = `${COMPONENT}(?:/${COMPONENT})*`;
 const PATH = new RegExp(`^(${NAME})/(manifests|blobs)/([A-Za-z0-9_][A-Za-z0-9._:-]{0,127})$`);
-/** Of a file at once: by 64 KiB, as streams are read otherwise, the same takes three times the processor's time. */
+/** Bytes read from a file at once. The default of 64 KiB takes three times the CPU time. */
 export const READ_BYTES = 1024 * 1024;
 const querySchema = z.object({
   ns: z
@@ -21,8 +21,8 @@ const querySchema = z.object({
 });
 
 /**
- * The images that a directory of artifacts has, read-only by the routes of a registry: what containerd asks a mirror
- * for. The registry that a name belongs to comes as `?ns=`; nothing is answered for names that are not laid out here.
+ * Serves the images of an artifact directory read-only by the routes of a registry, which containerd requests from a mirror.
+ * The registry of a name is in `?ns=`; names outside the layout get 404.
  */
 export function registryRoutes(app: FastifyInstance, directory: string): void {
   const images = imagesUnder(directory);
@@ -46,7 +46,7 @@ export function registryRoutes(app: FastifyInstance, directory: string): void {
       if (!entry) continue;
       reply.header('docker-content-digest', reference).type('application/octet-stream');
       reply.header('content-length', entry.size);
-      // Fastify would open the file for HEAD as well, and leave it open.
+      // Fastify would open the file for HEAD too, and leave it open.
       return reply.send(
         request.method === 'HEAD'
           ? ''
@@ -57,7 +57,7 @@ export function registryRoutes(app: FastifyInstance, directory: string): void {
   });
 }
 
-/** Archives under a directory, each read once as long as it does not change. */
+/** Reads archives in a directory, each once until it changes. */
 function imagesUnder(directory: string) {
   const known = new Map<string, { changed: number; image: Promise<ArchivedImage> }>();
   const laidOut = new Map(
@@ -75,12 +75,12 @@ function imagesUnder(directory: string) {
     if (cached?.changed === changed) return cached.image;
     const image = readImageArchive(path);
     known.set(path, { changed, image });
-    // A broken archive is looked at again when it is asked for again.
+    // The next request reads a broken archive again.
     image.catch(() => known.delete(path));
     return image;
   }
 
-  /** Archives of any tag of a name. */
+  /** Lists archives of all tags of a name. */
   async function pathsOf(name: string): Promise<string[]> {
     const listed = [...laidOut].filter(([image]) => image.startsWith(`${name}:`)).map(([, path]) => path);
     const folder = dirname(imagePath(`${name}:x`));

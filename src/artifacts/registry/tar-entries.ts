@@ -1,20 +1,20 @@
 import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
 
-/** Where a file of an archive lies in it, in bytes. */
+/** Position of a file in an archive, in bytes. */
 export interface TarEntry {
   offset: number;
   size: number;
 }
 
 const BLOCK = 512;
-/** Long names and the like; more is no name. */
+/** Limit of extra headers, such as long names. */
 const MAX_EXTRA = 64 * 1024;
 
 const text = (header: Buffer, from: number, length: number): string =>
   header.toString('utf8', from, from + length).replace(/\0.*$/s, '');
 
-/** A number in octal, or in base 256 where its first bit says so (POSIX ustar, and GNU's addition). */
+/** Parses a number in octal, or in base 256 if its first bit is set (POSIX ustar, and GNU's extension). */
 const number = (header: Buffer, from: number, length: number): number =>
   (header[from] ?? 0) & 0x80
     ? Number(header.readBigUInt64BE(from + length - 8))
@@ -22,10 +22,10 @@ const number = (header: Buffer, from: number, length: number): number =>
 
 const plain = (name: string): string => posix.normalize(name).replace(/^\//, '');
 
-/** `path=` of a pax header: lines `<length> <key>=<value>`. */
+/** Returns `path=` of a pax header, whose lines are `<length> <key>=<value>`. */
 const paxPath = (content: string): string | undefined => /^\d+ path=(.*)$/m.exec(content)?.[1];
 
-/** The files of an uncompressed tar archive by name; links stand for what they point to. Reads headers only. */
+/** Lists the files of an uncompressed tar archive by name; a link has the entry of its target. Reads headers only. */
 export async function tarEntries(file: FileHandle): Promise<Map<string, TarEntry>> {
   const entries = new Map<string, TarEntry>();
   const links: [string, string][] = [];

@@ -1,8 +1,8 @@
 import ssh2 from 'ssh2';
 
 /**
- * A key pair as ssh-keygen makes them, in OpenSSH's formats. Of those that ssh2 makes, some 5 in 1,000 are malformed: it
- * cuts off the leading zeros of a public key, and its own parser refuses what comes of that.
+ * Returns a key pair like ssh-keygen's, in OpenSSH's formats. Some 5 in 1,000 pairs of ssh2 are malformed: it removes the
+ * leading zeros of a public key, and its own parser rejects the result.
  */
 export function keyPair(): { public: string; private: string } {
   for (;;) {

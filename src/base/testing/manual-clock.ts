@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts';
 
-/** A clock that stands still until it is told otherwise: for tests. */
+/** Clock for tests, which stands still until the test moves it. */
 export interface ManualClock extends Clock {
-  /** Moves on, running what falls due in order, and lets promises settle after each. */
+  /** Advances the time, runs due timers in order, and waits for promises after each. */
   advance(ms: number): Promise<void>;
-  /** Wall time alone, as when somebody sets the clock. */
+  /** Moves the wall time alone, as when a user sets the clock. */
   step(ms: number): void;
-  /** Moves on without running any timer, as when the process was stopped. */
+  /** Advances the time without running any timer, as when the process was stopped. */
   freeze(ms: number): void;
   readonly timers: number;
 }
@@ -54,7 +54,7 @@ export function createManualClock(start: Date = new Date('2026-01-01T00:00:00Z')
   };
 }
 
-/** Long enough for chains of promises that do no I/O. */
+/** Waits long enough for chains of promises without I/O. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that a seed decides (mulberry32). */
+/** Returns numbers in [0, 1) that a seed decides (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,6 +1,7 @@
 /**
  * The controller of KubernetesClusters: it moves each cluster from one state to the next and starts the Jobs of operations.
  */
+
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { annotations, marks } from '#api/names.ts';

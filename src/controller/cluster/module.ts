@@ -15,11 +15,11 @@ import { PUBLIC_KEYS } from './state/cluster-state.ts';
 export interface ClusterModuleSettings {
   offer: Offer;
   installer: (host: InstallerHost) => InstallerModule;
-  /** How created clusters are probed; if absent, they are not. */
+  /** Settings of the probes of created clusters; if absent, clusters are not probed. */
   health?: HealthSettings | undefined;
-  /** How many operations run at once over all clusters. */
+  /** Most operations that run at once over all clusters. */
   maxOperations: number;
-  /** How many of them run in one namespace. Default: half of them, rounded up. */
+  /** Most of them that run in one namespace. Default: half of them, rounded up. */
   maxOperationsPerNamespace?: number | undefined;
 }
 

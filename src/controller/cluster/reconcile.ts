@@ -68,10 +68,10 @@ export interface ClusterControllerDeps {
   event(cluster: KubernetesCluster, type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
-/** How long the controller waits after a refusal or a denial, which a user must fix. */
+/** The pause after a refusal or a denial, which a user must fix. */
 const REFUSAL_RETRY_MS = 30_000;
 const AFTER_EFFECTS_MS = 100;
-/** How long an operation whose start fails keeps its place: its Job may exist unseen. */
+/** Time that an operation whose start fails keeps its place: its Job may exist unseen. */
 const GIVEN_BACK_MS = 60_000;
 
 /** Returns the reconcile function: observe, decide, perform, write status. */
@@ -83,7 +83,7 @@ export function reconciler(
   const hostsOf = (clusterId: string) => deps.hosts.byIndex(BY_CLUSTER, clusterId);
 
   async function reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
-    // One client for each reconcile: no call outlives it, and the caches must show all its writes before the next.
+    // Each reconcile has its own client: no call outlives it, and the caches must show all its writes before the next.
     const client = scopedClient(deps.client, context);
     const { log } = context;
     const clusterStates = clusterStatesIn(client, namespace, deps.clusterStateOf);

@@ -5,7 +5,7 @@ import { blockedBy } from './blocked.ts';
 
 const jobOf = (image: string): Job => ({
   metadata: { annotations: { [marks.image]: image } },
-  // A policy may have put another one there.
+  // A policy may have changed the image.
   spec: { template: { spec: { containers: [{ name: 'ansibleinit', image: `mirror/${image}` }] } } },
 });
 const waiting = (reason: string): Pod => ({

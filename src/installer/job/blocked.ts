@@ -2,7 +2,7 @@ import type { Job, Pod } from '#api/core.ts';
 import { marks } from '#api/names.ts';
 import type { Blocked } from '../installer.ts';
 
-/** What a container waits for that will not come by itself (the kubelet's reasons of state.waiting), and what helps. */
+/** Waiting reasons of a container that need a user (the kubelet's state.waiting), and the remediation of each. */
 const IMAGE = /^(ErrImagePull|ImagePullBackOff|InvalidImageName|ErrImageNeverPull|RegistryUnavailable)$/;
 const CONTAINER = /^(CreateContainer\w*Error|RunContainerError)$/;
 
@@ -14,13 +14,13 @@ const MEND = {
   quota: 'lift what forbids it; its Job tries again by itself',
 } as const;
 
-/** Whether the Job was made with another image than its successors get: what is set cannot reach it any more. */
+/** Whether the Job has an older image than new Jobs get, so that a changed setting cannot reach it. */
 function isOutdated({ metadata }: Job, image: string): boolean {
   const made = metadata.annotations?.[marks.image];
   return made !== undefined && made !== image;
 }
 
-/** Why a pod cannot begin: nowhere to be placed, no image, no volume. `image`: that of Jobs that are made now. */
+/** Returns the reason why a pod cannot begin: no node, no image, no volume. `image`: that of new Jobs. */
 export function blockedBy(job: Job, pod: Pod, image: string): Blocked | undefined {
   const unplaced = pod.status?.conditions?.find(
     ({ type, status }) => type === 'PodScheduled' && status === 'False',
@@ -38,7 +38,7 @@ export function blockedBy(job: Job, pod: Pod, image: string): Blocked | undefine
   return undefined;
 }
 
-/** Why a Job has no pod, as its controller says: a quota, a policy. */
+/** Returns the reason why a Job has no pod, from its controller's message: a quota, a policy. */
 export const podRefused = (message: string): Blocked => ({
   reason: 'FailedCreate',
   message,

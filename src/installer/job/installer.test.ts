@@ -10,7 +10,7 @@ import { jobInstaller } from './installer.ts';
 const NONE = { get: () => undefined, byIndex: () => [], list: () => [], size: 0 };
 const ref = { clusterId: 'id', sequence: 1, attempt: 1, job: 'create-x-1' };
 
-/** An installer whose caches show nothing, over a server that has these objects; and what it was asked for. */
+/** Creates an installer with empty caches over a server with these objects; records the requested names. */
 function overServer(objects: Record<string, Job | Secret>) {
   const asked: string[] = [];
   const client = clientOver({

@@ -26,10 +26,10 @@ import { type JobSettings, jobOf, secretOf } from './manifest.ts';
 
 export const BY_CLUSTER = 'clusterId';
 export const BY_JOB = 'job';
-/** Label of a pod by its Job (batch/v1). */
+/** Label of a pod with the name of its Job (batch/v1). */
 export const JOB_NAME = 'batch.kubernetes.io/job-name';
 
-/** Caches of what attempts leave in the operator's namespace. */
+/** Caches of the objects of attempts in the operator's namespace. */
 export interface JobCaches {
   /** With index BY_CLUSTER. */
   jobs: Lister<Job>;
@@ -37,30 +37,33 @@ export interface JobCaches {
   pods: Lister<Pod>;
   /** With index BY_CLUSTER, by `namespace/name`. */
   logs: Lister<ConfigMap>;
-  /** With index BY_CLUSTER; without what is secret. */
+  /** With index BY_CLUSTER; without secret data. */
   secrets: Lister<Secret>;
   clock: Clock;
-  /** Jobs that this process has made and not removed: one that is not there was deleted by somebody else. */
+  /** Jobs that this process created and did not remove; if one is missing, another client deleted it. */
   made: Set<string>;
 }
 
-/** A Job without a pod for longer than this is asked why. */
+/** Age of a Job without a pod after which the installer reads its Events. */
 const PATIENCE_MS = 5_000;
 
-/** Reports of Jobs that have ended, by the cached object: the first report stays, so it is read once. */
+/** Reports of ended Jobs, by the cached object: the first report is final, so it is read once. */
 const reports = new WeakMap<Job, Report>();
 
-/** How long a pod whose Job was removed takes to hear of it and to end. */
+/** Time for the pod of a removed Job to end. */
 const LEAVES_MS = 30_000;
 
-/** Until when the pod of a hook may still work, which no fence on a host holds up; undefined of others and of one that has ended. */
+/**
+ * Returns the time until which a hook's pod may still work, because no fence stops it. Returns undefined for other pods, and
+ * for one that has ended.
+ */
 function stillWorks({ metadata, status }: Pod, clock: Clock): string | undefined {
   const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
   if (metadata.labels?.[labels.auxiliary] !== HOOK || hasEnded) return undefined;
   return metadata.deletionTimestamp ?? new Date(clock.now().getTime() + LEAVES_MS).toISOString();
 }
 
-/** The installer that runs Ansible in a Job of the meta cluster. */
+/** Creates the installer that runs Ansible in a Job of the meta cluster. */
 export function jobInstaller(client: Client, settings: JobSettings, caches: JobCaches): Installer {
   const { namespace, reportsNamespace } = settings;
   const keyOf = (name: string): ObjectKey => ({ namespace, name });
@@ -108,17 +111,17 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     }
     const report = reports.get(job) ?? (await keptReport(name));
     if (report) reports.set(job, report);
-    // The pod's last words may reach the cache after the Job's end; of a success the report says all that they say.
+    // The pod's termination message may reach the cache after the Job's end. For a success the report alone is enough.
     const words = pod ?? (report && isComplete(job) ? undefined : await lastPod(name));
     return judge(job, words, report, step);
   }
 
-  /** The report that the server kept, under the key `report`. */
+  /** Returns the report that the server stored, under the key `report`. */
   async function keptReport(job: string): Promise<Report | undefined> {
     return reportFrom(secretText(await client.find<Secret>(SECRETS, reportKeyOf(job)), 'report'));
   }
 
-  /** The reason of the Job controller for a pod that it cannot make: a quota, a policy. */
+  /** Returns the Job controller's reason why it cannot create a pod: a quota, a policy. */
   async function whyNoPod({ metadata }: Job): Promise<Blocked | undefined> {
     const ageMs = caches.clock.now().getTime() - Date.parse(metadata.creationTimestamp ?? '');
     if (!(ageMs > PATIENCE_MS)) return undefined;
@@ -152,13 +155,13 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     },
     async observe(ref) {
       let job = caches.jobs.get(keyOf(ref.job));
-      // The pod of one that was made and deleted may run on: its place in the order of attempts is taken.
+      // The pod of a deleted Job may still run, so the attempt counts as started.
       const nothing: AttemptState = caches.made.has(ref.job)
         ? { kind: 'lost', why: 'its Job is gone' }
         : { kind: 'absent' };
       if (!job) {
-        // What the cache does not show may only be late: an attempt is called absent on the server's word. Its Secret
-        // is made before all else and removed after it.
+        // The cache may be late, so only the server decides that an attempt is absent. Its Secret is created first and
+        // removed last.
         const secret = await client.find<Secret>(SECRETS, keyOf(attemptSecretName(ref.job)));
         if (!secret) return nothing;
         job = await client.find<Job>(JOBS, keyOf(ref.job));
@@ -185,7 +188,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       };
       for (const { metadata } of caches.jobs.byIndex(BY_CLUSTER, clusterId))
         note(metadata.name ?? '', metadata.labels);
-      // Of a Job that somebody deleted the Secret is left, with the keys to the hosts.
+      // If a user deletes a Job, its Secret with the SSH key stays.
       for (const { metadata } of caches.secrets.byIndex(BY_CLUSTER, clusterId)) {
         if (metadata.labels?.[labels.purpose] === 'attempt-secret')
           note(metadata.name?.slice(attemptSecretName('').length) ?? '', metadata.labels);
@@ -198,10 +201,12 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       return [...refs.values()];
     },
     async remove({ job, auxiliary }) {
-      // Without its Job no callback comes any more that could leave a report; by the attempt's Secret this is found again.
+      // Without its Job, no callback can leave another report. The attempt's Secret goes last, so an interrupted removal is
+      // found.
       await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
       await gone(client.delete(SECRETS, reportKeyOf(job)));
-      // Nobody reads the log of an auxiliary Job, and no operation's end removes it. Its parts go with their owner.
+      // The log of an auxiliary Job has no readers, and no operation's end removes it. Its parts are removed with their
+      // owner.
       if (auxiliary !== undefined) await gone(client.delete(CONFIG_MAPS, logKeyOf(job)));
       await gone(client.delete(SECRETS, keyOf(attemptSecretName(job))));
       caches.made.delete(job);

@@ -8,19 +8,21 @@ const conditionOf = (job: Job, type: string) =>
 
 export const isComplete = (job: Job): boolean => conditionOf(job, 'Complete') !== undefined;
 
-/** Whether the Job has ended, one way or the other. */
+/** Whether the Job has ended, with success or failure. */
 export const hasEnded = (job: Job): boolean => isComplete(job) || conditionOf(job, 'Failed') !== undefined;
 
 const lastWordsOf = (pod: Pod | undefined) =>
   pod?.status?.containerStatuses?.find(({ name }) => name === 'ansibleinit')?.state?.terminated;
 
-/** Whether the pod ended with code 0: its Job will be complete, but says so two seconds later (batched by its controller). */
+/**
+ * Whether the pod ended with code 0: its Job is then complete, but its controller reports so two seconds later, in a batch.
+ */
 export const endedWell = (pod: Pod | undefined): boolean => lastWordsOf(pod)?.exitCode === EXIT.done;
 
 /**
- * How an attempt stands, from its Job and pod, and at its end from the report. The Job decides, or the exit code by which
- * it will; the report only says what these cannot. One that left neither report nor verdict is lost: nobody knows how
- * far it came.
+ * Returns the state of an attempt, from its Job and pod, and at its end from the report. The Job decides, or the exit code
+ * before it; the report only adds what these lack. An attempt without report and result is lost: it may have changed any of
+ * its hosts.
  */
 export function judge(
   job: Job,
@@ -74,7 +76,7 @@ export function judge(
     };
   }
   if (verdict) {
-    // A report of success from a Job that failed: the Job is believed.
+    // If a Job failed, a report of success is ignored.
     return {
       kind: 'failed',
       reason: 'Contradiction',

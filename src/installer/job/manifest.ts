@@ -9,25 +9,25 @@ import { inventoryOf } from '#protocol/inventory.ts';
 import { RUN_SPEC_FILE } from '#protocol/run-spec.ts';
 import type { Attempt } from '../installer.ts';
 
-/** Settings of Jobs, from the installation of the operator. */
+/** Settings of Jobs, from the operator's installation. */
 export interface JobSettings {
   /** The operator's namespace. */
   namespace: string;
-  /** Where the server keeps what Jobs report, and their logs. */
+  /** Namespace in which the server keeps the reports and logs of Jobs. */
   reportsNamespace: string;
   image: string;
   serviceAccount: string;
-  /** Of Jobs that run a playbook of a user's own; it has no right, and their pods no token. */
+  /** ServiceAccount of Jobs that run a user's playbook; it has no rights, and their pods no token. */
   hookServiceAccount: string;
-  /** Where reports go: `https://matryoshka-server.matryoshka-system.svc`. */
+  /** Server that gets the reports: `https://matryoshka-server.matryoshka-system.svc`. */
   serverUrl: string;
-  /** ConfigMap with `ca.crt`, the bundle that the server's certificate is checked against. */
+  /** ConfigMap with `ca.crt`, the CA bundle for the server's certificate. */
   caConfigMap: string;
-  /** ConfigMap with `artifacts.json` and `inventory-vars.yaml`: what hosts fetch, and the site's variables. */
+  /** ConfigMap with `artifacts.json` and `inventory-vars.yaml`: the artifacts of hosts, and the site's variables. */
   siteConfigMap: string;
 }
 
-/** Where ansibleinit finds things in its pod. */
+/** Paths of ansibleinit's files in its pod. */
 const MOUNTS = {
   access: '/etc/matryoshka/access',
   ca: '/etc/matryoshka/ca',
@@ -36,11 +36,14 @@ const MOUNTS = {
   work: '/run/matryoshka',
 } as const;
 
-/** Uid of the runner image's user; fsGroup lets it read the keys without anyone else's. */
+/** Uid of the runner image's user; fsGroup makes the keys readable for this user only. */
 const RUNNER = 10_001;
 const TOKEN_SECONDS = 600;
 const GRACE_SECONDS = 20;
-/** With the grace of the pod and what the controller waits beyond, an attempt is lost 2 minutes after its node. */
+/**
+ * Time before pods leave a lost node. With the pod's grace period and the controller's own wait, an attempt is lost 2
+ * minutes after its node.
+ */
 const AWAY_SECONDS = 90;
 const away = ['not-ready', 'unreachable'].map((state) => ({
   key: `node.kubernetes.io/${state}`,
@@ -62,7 +65,7 @@ const metadataOf = (attempt: Attempt, namespace: string, name: string, purpose: 
   annotations: { [marks.cluster]: textOf(attempt.runSpec.cluster) },
 });
 
-/** The Secret of an attempt: what it is to do and how to reach its hosts, as it was when the attempt began. */
+/** Builds the Secret of an attempt: its run spec and SSH credentials, as they were when the attempt began. */
 export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
   const { privateKey, password, knownHosts, registryLogin } = attempt.access;
   return {
@@ -72,7 +75,7 @@ export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
       'ssh-privatekey': privateKey,
       password,
       known_hosts: knownHosts,
-      // A user's own playbook needs none.
+      // A user's playbook needs none.
       'registry-login': attempt.hook === undefined ? registryLogin : undefined,
       [RUN_SPEC_FILE]: JSON.stringify(attempt.runSpec),
       [HOOK_FILE]: attempt.hook,
@@ -80,10 +83,12 @@ export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
   };
 }
 
-/** Linux takes 128 KiB for one variable (execve(2), MAX_ARG_STRLEN); a run with more hosts has them in its run spec. */
+/**
+ * Limit of a variable: Linux takes 128 KiB (execve(2), MAX_ARG_STRLEN). A run with more hosts has them in its run spec only.
+ */
 const MAX_VARIABLE = 64 * 1024;
 
-/** The variables of the articles' Job, for playbooks that were written against it; ours reads the run spec. */
+/** Returns the variables of the original articles' Job, for playbooks that use them; our own playbooks read the run spec. */
 function environmentOf(
   { runSpec, hook }: Attempt,
   settings: JobSettings,
@@ -118,7 +123,7 @@ function environmentOf(
   ];
 }
 
-/** What a run has of the operator besides its Secret, a token for its report among it. A hook has none of it. */
+/** Returns the volumes of a run besides its Secret, including a token for its report. A hook has none of them. */
 const servedVolumes = ({ caConfigMap, siteConfigMap }: JobSettings) => [
   { name: 'ca' as const, configMap: { name: caConfigMap } },
   { name: 'site' as const, configMap: { name: siteConfigMap } },
@@ -140,8 +145,8 @@ const servedVolumes = ({ caConfigMap, siteConfigMap }: JobSettings) => [
 ];
 
 /**
- * The Job of an attempt. One pod, never a second one of the same attempt: `backoffLimit: 0` with
- * `podReplacementPolicy: Failed`; the controller, not the Job, decides about the next attempt.
+ * Builds the Job of an attempt. It has one pod, and never a second one: `backoffLimit: 0` with `podReplacementPolicy:
+ * Failed`. The controller decides about the next attempt, not the Job.
  */
 export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { spec: unknown } {
   const { namespace, image, serviceAccount, hookServiceAccount } = settings;

@@ -14,7 +14,7 @@ import type { InstallerHost, InstallerModule } from '../installer.ts';
 import { BY_CLUSTER, BY_JOB, JOB_NAME, jobInstaller } from './installer.ts';
 import type { JobSettings } from './manifest.ts';
 
-/** Kept of a log or a key: that it is there, and what its metadata say; never what it holds. */
+/** Drops the data of a log or a Secret from the cache, and keeps its metadata. */
 const withoutData = <T extends ConfigMap | Secret>({ data: _data, ...rest }: T): Omit<T, 'data'> => ({
   ...rest,
   metadata: { ...rest.metadata, managedFields: [] },
@@ -27,13 +27,13 @@ const byLabel =
     return value === undefined ? [] : [value];
   };
 
-/** By the object that a log is marked with. */
+/** Indexes a log by its cluster annotation. */
 const byMark = ({ metadata }: KubeObject): string[] => {
   const cluster = metadata.annotations?.[marks.cluster];
   return cluster === undefined ? [] : [cluster];
 };
 
-/** The installer that runs Ansible in Jobs, with caches of what those leave in the operator's namespaces. */
+/** Creates the installer that runs Ansible in Jobs, with caches of their objects in the operator's namespaces. */
 export function jobInstallerModule(
   { clock, informer }: InstallerHost,
   settings: JobSettings,
@@ -48,7 +48,7 @@ export function jobInstallerModule(
     selection: ours('attempt'),
     indexers: { [BY_JOB]: byLabel(JOB_NAME), [BY_CLUSTER]: byLabel(labels.clusterId) },
   });
-  // Heads of logs alone, which have no lines.
+  // The selection has only the head objects of logs, which contain no lines.
   const logs = informer<ConfigMap>(CONFIG_MAPS, {
     selection: { ...ours('log'), namespace: reportsNamespace },
     transform: withoutData,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Attempt } from '../installer.ts';
 
-/** A password that occurs nowhere else. */
+/** Returns a password that occurs nowhere else. */
 export const secretOf = ({ job }: { job: string }): string => `password of ${job}`;
 
-/** An attempt of a cluster that no other test knows. */
+/** Returns an attempt of a new cluster. */
 export function newAttempt(more: Partial<Pick<Attempt, 'auxiliary' | 'sequence'>> = {}): Attempt {
   const clusterId = randomUUID().slice(0, 8);
   return attemptOf(clusterId, `create-${clusterId}-1`, more);

@@ -4,7 +4,7 @@ import type { Attempt, AttemptRef } from '../installer.ts';
 import { attemptOf, newAttempt, secretOf } from './attempt.fixture.ts';
 import type { InstallerWorld } from './installer-world.ts';
 
-/** An installer may learn late of what others do. */
+/** Limit for changes by others, which an installer may notice late. */
 const LATE = { timeout: 20_000, interval: 50 };
 
 const refOf = ({ clusterId, sequence, attempt, job }: Attempt): AttemptRef => ({
@@ -17,7 +17,7 @@ const KUBECONFIG = 'a kubeconfig that nobody may see';
 const done = { success: true, message: 'done', kubeconfig: KUBECONFIG };
 const refused = { success: false, reason: 'HostUnreachable', message: '10.0.0.1 does not answer' };
 
-/** The cases that every installer passes; each has a test file that runs them in its own world. */
+/** Defines the cases that every installer passes. Each installer has a test file that runs them in its own world. */
 export function everyInstaller(given: () => InstallerWorld): void {
   const becomes = (attempt: Attempt, state: object) =>
     expect.poll(() => given().installer.observe(refOf(attempt)), LATE).toMatchObject(state);

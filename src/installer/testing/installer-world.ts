@@ -1,6 +1,6 @@
 import type { Installer } from '../installer.ts';
 
-/** The report with which a test ends a run. */
+/** Report with which a test ends a run. */
 export interface Ending {
   success: boolean;
   message: string;
@@ -8,21 +8,21 @@ export interface Ending {
   kubeconfig?: string;
 }
 
-/** An installer whose runs do nothing by themselves, and a hand on everything around it. */
+/** Installer whose runs do nothing by themselves, and functions that control them. */
 export interface InstallerWorld {
   installer: Installer;
-  /** Names of runs, in the order in which they began to work; a run that began twice is there twice. */
+  /** Lists the runs in the order in which they began; a run that began twice is in the list twice. */
   begun(): readonly string[];
-  /** Names of runs that work now. */
+  /** Lists the running runs. */
   atWork(): Promise<readonly string[]>;
-  /** The run tells its log that it is at that step. */
+  /** Makes the run log that step. */
   tell(job: string, step: string): Promise<void>;
-  /** The run ends; `lost`: without a word. */
+  /** Ends the run; `lost`: without a report. */
   end(job: string, report: Ending | 'lost'): Promise<void>;
-  /** Somebody deletes the run, and nothing else of what the installer made; then the installer can know of it. */
+  /** Deletes the run alone, like a user, and none of its other objects; resolves when the installer can know of it. */
   deleteByHand(job: string): Promise<void>;
-  /** Whether that text is kept anywhere. */
+  /** Whether any object contains that text. */
   keeps(text: string): Promise<boolean>;
-  /** Names of runs whose logs are kept. */
+  /** Lists the runs whose logs are kept. */
   logs(): Promise<readonly string[]>;
 }

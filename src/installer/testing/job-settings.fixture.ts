@@ -1,6 +1,6 @@
 import type { JobSettings } from '../job/manifest.ts';
 
-/** Settings of Jobs whose pods nobody runs, all in one namespace. */
+/** Returns settings of Jobs whose pods never run, all in one namespace. */
 export const jobSettings = (namespace: string): JobSettings => ({
   namespace,
   reportsNamespace: namespace,

@@ -32,7 +32,7 @@ function stateOf({ work, report, step }: Run): AttemptState {
   return { kind: 'lost', why: work === 'over' ? 'it ended without a word' : 'it is gone' };
 }
 
-/** An installer in memory, whose runs go and end by the test's word. */
+/** Creates an installer in memory, whose runs the test controls. */
 export function scriptedInstaller(): InstallerWorld {
   const runs = new Map<string, Run>();
   const logs = new Map<string, Log>();

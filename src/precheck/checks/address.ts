@@ -1,13 +1,13 @@
 import { type Check, error, fine, joins } from '../check.ts';
 
-/** An address of an interface of a host. */
+/** Address of a host's interface. */
 export interface Address {
   link: string;
   ip: string;
   flags: string;
 }
 
-/** Returns the addresses in the host's answer, which `ip -o address show` gave. */
+/** Parses the output of `ip -o address show` in the host's answer. */
 export const addressesIn = (lines: readonly string[]): Address[] =>
   lines.flatMap((line) => {
     const [, link, prefix, flags] = /^(\S+) (\S+) (.*)$/.exec(line) ?? [];
@@ -15,12 +15,12 @@ export const addressesIn = (lines: readonly string[]): Address[] =>
     return link === undefined || ip === undefined || flags === undefined ? [] : [{ link, ip, flags }];
   });
 
-/** Addresses that a host can be named by. */
+/** Whether other hosts can use the address. */
 const isOwn = ({ flags }: Address): boolean => /\bscope global\b/.test(flags);
 
 /**
- * Compares the address that the host is named by with those of its interfaces. An address that is translated on its way
- * (floating, NAT) reaches its SSH, but etcd, the API server and the kubelet cannot listen on it (kubeadm,
+ * Compares the host's address in the spec with those of its interfaces. An address that is translated on the way (floating,
+ * NAT) reaches SSH, but etcd, the API server and the kubelet cannot listen on it (kubeadm,
  * localAPIEndpoint.advertiseAddress; kubelet, --node-ip).
  */
 export const address: Check = {
@@ -31,7 +31,7 @@ export const address: Check = {
   check(context) {
     const { host } = context;
     const all = addressesIn(host.said.all('address'));
-    // A host that does not say is another check's matter.
+    // If the host reports no addresses, another check reports the reason.
     if (!joins(context) || all.length === 0 || all.some(({ ip }) => ip === host.ip)) return fine;
     const own = all.filter(isOwn).map(({ ip, link }) => `${ip} (${link})`);
     return error(

@@ -1,10 +1,13 @@
 import { quoted } from '#ssh/quoted.ts';
 import { type Check, error, fine, joins } from '../check.ts';
 
-/** Their one server may be on its way to another node, or its node's kubelet just begin; tries end well before the answer must be there. */
+/**
+ * Options of curl. The server has one replica, which may be moving to another node, or whose kubelet may be starting. The
+ * attempts end well before the host's answer is due.
+ */
 const PATIENCE = '-m 5 --retry 20 --retry-delay 1 --retry-all-errors --retry-max-time 15';
 
-/** Whether the host gets at the files that it will install. A curl that does not know these options is the check of versions'. */
+/** Whether the host can download its files. The versions check reports a curl without these options. */
 export const artifacts: Check = {
   name: 'artifacts',
   waits: true,

@@ -3,7 +3,10 @@ import { type Check, error, fine } from '../check.ts';
 
 const limits = z.object({ clockSkewSeconds: z.number().default(10) });
 
-/** Certificates and leases are only as good as the clocks. The host read its own while we waited: how long that took is not its fault. */
+/**
+ * Compares clocks, on which certificates and leases depend. The host read its clock between question and answer, so the time
+ * in between is not counted against it.
+ */
 export const clock: Check = {
   name: 'clock',
   script: () => 'say time "$(date +%s%3N)"',

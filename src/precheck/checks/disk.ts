@@ -15,21 +15,21 @@ const FACTORS: Readonly<Record<string, number>> = {
 const threshold = z.string().regex(/^\d+(\.\d+)?(%|Ki|Mi|Gi|Ti|k|M|G)?$/);
 
 const limits = z.object({
-  /** Room for images and for what the cluster writes, beyond what must stay free. */
+  /** Space for images and for the cluster's data, in addition to the space that must stay free. */
   diskGiB: z.number().default(8),
-  /** The kubelet's `evictionHard`; left out: its defaults (kubernetes.io, Node-pressure Eviction). */
+  /** `evictionHard` of the kubelet; absent: its defaults (kubernetes.io, Node-pressure Eviction). */
   evictionHard: z.record(z.string(), threshold).optional(),
 });
 const DEFAULTS = { 'nodefs.available': '10%', 'imagefs.available': '15%' };
 
-/** The KiB that must stay free on a file system of that size. */
+/** Returns the KiB that must stay free on a file system of that size. */
 function inKiB(text: string, sizeKiB: number): number {
   const [, number = '0', unit = ''] = /^([\d.]+)(.*)$/.exec(text) ?? [];
   return unit === '%' ? (Number(number) / 100) * sizeKiB : Number(number) * (FACTORS[unit] ?? 1);
 }
 const inGiB = (kib: number): number => Math.floor((kib / GIB) * 10) / 10;
 
-/** Room under /var/lib: below its thresholds the kubelet evicts pods and removes images. */
+/** Checks the space under /var/lib: below its thresholds the kubelet evicts pods and removes images. */
 export const disk: Check = {
   name: 'disk',
   script: () => `say disk "$(df -Pk /var/lib | awk 'NR==2 {print $2, $4}')"`,

@@ -1,13 +1,16 @@
 import { type Check, fine, joins, warning } from '../check.ts';
 
-/** Where hosts set variables for logins. */
+/** Files in which hosts set variables for logins. */
 const FILES =
   '/etc/environment /etc/profile /etc/profile.d/*.sh /etc/bash.bashrc /etc/bashrc /etc/default/locale /root/.profile /root/.bash_profile /root/.bashrc /root/.ssh/environment';
 
-/** A proxy that the host sets for everybody. Our commands do not see it; systemd's would reach containerd and the kubelet. */
+/**
+ * Reports a proxy for all users of the host. Our commands ignore it; a proxy set in systemd would reach containerd and the
+ * kubelet.
+ */
 export const environment: Check = {
   name: 'environment',
-  // Names alone: a value may have a password.
+  // The script reports names only, because a value may contain a password.
   script:
     () => `names() { grep -aoiE '^[[:space:]]*(export[[:space:]]+)?(http|https|no|all)_proxy=' | sed 's/=$//; s/^.*[[:space:]]//' | sort -u | paste -sd, - | sed 's/,/, /g'; }
 for file in ${FILES}; do

@@ -1,8 +1,8 @@
 import { type Check, error, fine, joins } from '../check.ts';
 
 /**
- * `lost+found` in the folder of etcd's data, as a file system of its own has it. kubeadm refuses a folder with anything in
- * it (preflight DirAvailable). Whatever else is there, the check of foreign things reports.
+ * Finds `lost+found` in etcd's data directory, which a separate file system has. kubeadm refuses a directory with any
+ * content (preflight DirAvailable). The foreign check reports any other content.
  */
 export const etcdFolder: Check = {
   name: 'etcd-folder',

@@ -1,7 +1,7 @@
 import type { AskedHost, Check, HostRole } from '../check.ts';
 import { error, fine } from '../check.ts';
 
-/** Most probes of one host: they run side by side, and the whole answer has a bound in time. */
+/** Maximum number of probes of one host: they run in parallel, and the whole answer has a time limit. */
 const MOST = 24;
 const PROBE_SECONDS = 4;
 
@@ -13,10 +13,11 @@ const isNode = (host: AskedHost): boolean =>
   host.role === 'worker' || isControlPlane(host) || (host.role === 'present' && host.withEtcd !== true);
 const hasEtcd = (host: AskedHost): boolean => host.role !== 'leaving' && host.withEtcd === true;
 
-/** The ports of `to` that `from` needs (kubernetes.io, Ports and Protocols). */
+/** Returns the ports of `to` that `from` needs (kubernetes.io, Ports and Protocols). */
 function portsBetween(from: AskedHost, to: AskedHost): number[] {
   const ports: number[] = [];
-  // Through a balancer of the site's a node needs no way to them, and before they run that one need not answer.
+  // With a balancer of the site, a node needs no direct connection. Before the API servers run, the balancer need not
+  // answer.
   if (isControlPlane(to) && isNode(from) && !from.behindBalancer) ports.push(6443);
   if (isControlPlane(from) && isNode(to)) ports.push(10250);
   if (hasEtcd(to) && isControlPlane(from)) ports.push(2379);
@@ -25,8 +26,8 @@ function portsBetween(from: AskedHost, to: AskedHost): number[] {
 }
 
 /**
- * The probes of a host, `ADDRESS PORT` each: of pairs of which one joins. With more than can be asked, control planes share
- * the nodes: each begins at another one.
+ * Returns the probes of a host, `ADDRESS PORT` each, for pairs of which one host joins. If there are too many, control
+ * planes share the nodes: each begins at a different node.
  */
 export function probesOf(host: AskedHost, all: readonly AskedHost[]): string[] {
   if (host.role === 'leaving') return [];
@@ -44,8 +45,8 @@ export function probesOf(host: AskedHost, all: readonly AskedHost[]): string[] {
 }
 
 /**
- * Nothing listens yet on hosts that join: a port that is refused is one that packets reach. A port that is silent is asked
- * twice: a host that does much else may not even have begun in that time.
+ * Script of the probes. Joining hosts have no listeners yet, so a refused port is reachable. A silent port is tried twice: a
+ * busy host may not even have begun in that time.
  */
 const script = `command -v bash >/dev/null && command -v timeout >/dev/null || exit 0
 set -f; set -- \${PROBES:-}
@@ -60,7 +61,7 @@ while [ $# -ge 2 ]; do
 done
 wait`;
 
-/** Firewalls between hosts, each way by itself: a host asks the ports of others that it will need. */
+/** Finds firewalls between hosts, separately for each direction: a host probes the ports of others that it will need. */
 export const firewall: Check = {
   name: 'firewall',
   waits: true,
@@ -68,7 +69,7 @@ export const firewall: Check = {
   script: () => script,
   good: '',
   check({ host, all }) {
-    // A host that is away answers on no port, and is a problem of its own.
+    // A host that is away answers on no port, and is reported separately.
     const answered = new Set(all.map(({ ip }) => ip));
     const ports = new Map<string, string[]>();
     for (const line of host.said.all('silent')) {

@@ -1,7 +1,7 @@
 import { type Check, type CheckContext, error, fine, joins } from '../check.ts';
 import { isOpen, ownerOf } from './owner.ts';
 
-/** Files, sockets and units whose presence means that somebody runs containers or Kubernetes here. */
+/** Files, sockets and units that show that the host already runs containers or Kubernetes. */
 const FILES = [
   ...['/usr/bin', '/usr/local/bin'].flatMap((folder) =>
     ['containerd', 'dockerd', 'crio', 'cri-dockerd', 'kubelet', 'kubeadm', 'k3s', 'rke2', 'k0s'].map(
@@ -19,7 +19,7 @@ const FILES = [
   '/run/crio/crio.sock',
 ];
 
-/** Folders that may be there, and empty, but hold nothing on a host that nobody uses. */
+/** Directories that may exist, but are empty on an unused host. */
 const FOLDERS = [
   '/etc/kubernetes',
   '/etc/kubeadm',
@@ -43,10 +43,10 @@ const FOLDERS = [
 const PROCESSES =
   'containerd|containerd-shim*|dockerd|crio|cri-dockerd|etcd|kubelet|kubelite|k3s*|rke2*|k0s|kube-apiserver|kube-scheduler|kube-controller*|kube-proxy';
 
-/** How many things of one folder are named. */
+/** Number of names in a message from one directory. */
 const NAMED = 3;
 
-/** What stands on the host where ours will stand, each as the manifest has it (ansible/README.md, The manifest). */
+/** Script that lists existing things in the places of ours, each as in the manifest (ansible/README.md, The manifest). */
 const script = `R=\${MATRYOSHKA_ROOT:-} manifest=\${MATRYOSHKA_ROOT:-}/etc/matryoshka/made
 [ -f "$manifest" ] && say madeBy "$(sed -n '1s/^cluster //p' "$manifest")"
 ours() { [ -f "$manifest" ] && awk -v p="$1" '$3 == p || (($2 == "tree" || $2 == "content") && index(p, $3 "/") == 1) { y = 1 } END { exit !y }' "$manifest"; }
@@ -75,8 +75,8 @@ for process in /proc/[0-9]*; do
 done`;
 
 /**
- * Whether the files of the manifest count as made by us: it must be this cluster's, or the one's that may be reclaimed,
- * and the owner file must say so too.
+ * Whether files in the manifest count as ours: manifest and owner file must name this cluster, or the one that may be
+ * reclaimed.
  */
 function isKnown(context: CheckContext): boolean {
   const { said, clusterId, reclaim } = context.host;
@@ -84,7 +84,9 @@ function isKnown(context: CheckContext): boolean {
   return isOpen(context) && by !== '' && (by === clusterId || by === reclaim);
 }
 
-/** Runtimes, etcd data, kubelets, CNI state and the like that are not ours: never wiped, never installed over. */
+/**
+ * Finds runtimes, etcd data, kubelets, CNI state and similar things that are not ours: they are never wiped or overwritten.
+ */
 export const foreign: Check = {
   name: 'foreign',
   script: () => script,
@@ -93,7 +95,7 @@ export const foreign: Check = {
     if (!joins(context)) return fine;
     const { said } = context.host;
     const found = ownerOf(said);
-    // What another cluster of ours has made is the owner's matter, and told as such.
+    // The owner check reports what another of our clusters made.
     const told = isKnown(context) || (found && !found.released && !isOpen(context)) ? [] : said.all('made');
     const things = [...said.all('foreign'), ...told];
     if (things.length === 0) return fine;

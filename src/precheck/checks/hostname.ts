@@ -1,6 +1,6 @@
 import { type Check, error, fine, joins } from '../check.ts';
 
-/** Node names must be unique in a cluster. */
+/** Reports duplicate host names: node names must be unique in a cluster. */
 export const hostname: Check = {
   name: 'hostname',
   good: '',

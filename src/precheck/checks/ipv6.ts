@@ -1,13 +1,13 @@
 import { type Check, error, fine, joins } from '../check.ts';
 import { addressesIn } from './address.ts';
 
-/** Addresses that a kubelet cannot be called by for long, or at all. */
+/** Flags of addresses that a kubelet can use only for a while, or not at all. */
 const PASSING = /\b(temporary|deprecated|tentative|dadfailed)\b/;
 
 /**
- * Where pods have IPv6, interfaces that are made later must have it. Where they have both families, each node has an
- * IPv6 address on the interface of its IPv4 one: flannel wants one interface. Which it is roles/kubelet/files/addresses.sh
- * chooses, by the same rule. That it lies among those of pods is the check of routes'.
+ * Checks IPv6. If pods have IPv6, new interfaces must have it. If pods have both families, each node needs an IPv6 address
+ * on the interface of its IPv4 address, because flannel uses one interface. roles/kubelet/files/addresses.sh chooses the
+ * address by the same rule. The routes check reports an address within the pods' networks.
  */
 export const ipv6: Check = {
   name: 'ipv6',
@@ -21,11 +21,11 @@ export const ipv6: Check = {
       return error(
         'IPv6 is off for new interfaces, those of pods; set net.ipv6.conf.default.disable_ipv6 to 0 (below /etc/sysctl.d as well), or leave IPv6 out of podCIDR and serviceCIDR',
       );
-    // Its IPv6 address is then the one that it is called by.
+    // With IPv6 alone, the host's address in the spec is already its IPv6 address.
     if (six.length === networks.length) return fine;
     const all = addressesIn(host.said.all('address'));
     const link = all.find(({ ip }) => ip === host.ip)?.link;
-    // Which the check of addresses says.
+    // The address check reports this.
     if (link === undefined) return fine;
     const usable = all.filter(
       (address) =>

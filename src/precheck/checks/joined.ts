@@ -1,8 +1,8 @@
 import { type Check, error, fine } from '../check.ts';
 
 /**
- * Compares the host with what it says that it joined as: /etc/matryoshka/joined holds the cluster's id, the node name and
- * the address. Hosts that joined before the last two were written say nothing of them.
+ * Compares the host with its record in /etc/matryoshka/joined: the cluster's id, the node name and the address. Hosts that
+ * joined before the last two were recorded have only the id.
  */
 export const joined: Check = {
   name: 'joined',

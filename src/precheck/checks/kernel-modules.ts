@@ -1,6 +1,6 @@
 import { type Check, type CheckContext, error, fine, joins } from '../check.ts';
 
-/** What each module is for, and how a host shows that its kernel has it, loaded or built in. */
+/** Purpose of each module, and a test whether the kernel has it, loaded or built in. */
 const MODULES: Readonly<Record<string, { for: string; has: string }>> = {
   overlay: { for: 'containerd', has: 'grep -qw overlay "$R/proc/filesystems"' },
   br_netfilter: { for: 'Services of pods on one host', has: '[ -d "$R/proc/sys/net/bridge" ]' },
@@ -8,7 +8,7 @@ const MODULES: Readonly<Record<string, { for: string; has: string }>> = {
   vxlan: { for: 'flannel', has: 'false' },
 };
 const NAMES = Object.keys(MODULES);
-/** What ansible/roles/host loads on every host. */
+/** Modules that ansible/roles/host loads on every host. */
 const LOADED = ['overlay', 'br_netfilter'];
 
 function needs({ host, podNetwork }: CheckContext, module: string): boolean {
@@ -16,7 +16,7 @@ function needs({ host, podNetwork }: CheckContext, module: string): boolean {
   return module !== 'vxlan' || podNetwork.startsWith('flannel');
 }
 
-/** Asks by a dry run of modprobe: it reads the modules of the running kernel and loads nothing. */
+/** Script with a dry run of modprobe, which reads the modules of the running kernel and loads nothing. */
 const script = `R=\${MATRYOSHKA_ROOT:-} release=$(uname -r)
 command -v modprobe >/dev/null || exit 0
 has() {
@@ -33,7 +33,7 @@ for module in ${NAMES.join(' ')}; do
 done
 [ -d "$R/lib/modules/$release" ] || say noModules "$release $(ls "$R/lib/modules" | paste -sd' ' -)"`;
 
-/** Modules that our roles, kube-proxy and flannel need, and that the kernel neither has nor could load. */
+/** Finds modules that our roles, kube-proxy and flannel need, and that the kernel neither has nor can load. */
 export const kernelModules: Check = {
   name: 'kernel-modules',
   script: () => script,

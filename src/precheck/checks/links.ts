@@ -1,6 +1,6 @@
 import { type Check, error, fine, joins } from '../check.ts';
 
-/** Folders that we make, and that kubelet, containerd and etcd know by the paths that the kernel has. */
+/** Directories of ours that kubelet, containerd and etcd know by the kernel's paths. */
 export const FOLDERS = [
   '/etc/containerd',
   '/etc/kubernetes',
@@ -18,8 +18,8 @@ export const FOLDERS = [
 ];
 
 /**
- * A link in the place of a folder of ours. kubelet and containerd look for their mounts by path and find none through a
- * link; a reset could not tell what behind it is ours.
+ * Finds a symbolic link in the place of a directory of ours. kubelet and containerd search their mounts by path and find
+ * none through a link; a reset could not decide what behind the link is ours.
  */
 export const links: Check = {
   name: 'links',

@@ -1,6 +1,6 @@
 import { type Check, error, fine, joins } from '../check.ts';
 
-/** Cloned machines share it, and networks that derive addresses from it then break. */
+/** Finds duplicate machine ids. Cloned machines share the id, which breaks networks that derive addresses from it. */
 export const machineId: Check = {
   name: 'machine-id',
   script: () => 'say machineId "$(cat /etc/machine-id)"',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Check, error, fine, joins } from '../check.ts';
 
-/** kubeadm's own preflight limit (kubernetes.io, Installing kubeadm, Before you begin). */
+/** Default: kubeadm's own preflight limit (kubernetes.io, Installing kubeadm, Before you begin). */
 const limits = z.object({ memoryMiB: z.number().default(1700) });
 
 export const memory: Check = {

@@ -3,7 +3,7 @@ import { type Check, type Findings, joins } from '../check.ts';
 
 const GIB = 1024 ** 2;
 
-/** Room on a disk of its own for each of these, in GiB; `disk` says what /var/lib itself must have. */
+/** Space on a separate disk for each of these, in GiB; `disk` is the limit of /var/lib itself. */
 const limits = z.object({
   mountGiB: z
     .strictObject({
@@ -15,11 +15,11 @@ const limits = z.object({
     .prefault({}),
 });
 
-/** Folders that our programs and the CNI plugins are run from. */
+/** Directories from which our programs and the CNI plugins run. */
 const RUN_FROM = ['/var/lib/matryoshka', '/opt/cni/bin', '/usr/local/bin'];
 const FOLDERS = [...RUN_FROM, '/var/lib/containerd', '/var/lib/kubelet', '/var/lib/etcd', '/etc'];
 
-/** Of each folder, or of the nearest above it that is there, the mount, its options and the room. */
+/** Script that reports the mount, its options and its space for each directory, or for its nearest existing parent. */
 const script = `for folder in ${FOLDERS.join(' ')}; do
   at=$folder
   while [ ! -d "$at" ]; do at=\${at%/*}; at=\${at:-/}; done
@@ -28,7 +28,7 @@ const script = `for folder in ${FOLDERS.join(' ')}; do
   say mount "$folder $mount $options"
 done`;
 
-/** The disks below /var/lib: each on its own must have room, and let programs run. */
+/** Checks the disks below /var/lib: each separate one must have space, and allow programs to run. */
 export const mounts: Check = {
   name: 'mounts',
   script: () => script,
@@ -50,7 +50,7 @@ export const mounts: Check = {
         findings.errors.push(
           `${at}, which ${folder} lies on, is mounted "noexec", and programs run from there; remove that from its options in /etc/fstab and run "mount -o remount,exec ${at}"`,
         );
-      // An overlay on such a disk runs programs of images all the same; a folder that is bound into a pod does not.
+      // An overlay on such a disk can still run programs of images, but a directory that is mounted into a pod cannot.
       else if (folder === '/var/lib/kubelet' && flags.includes('noexec'))
         findings.warnings.push(
           `${at}, which ${folder} lies on, is mounted "noexec": pods cannot run programs in their emptyDir volumes`,

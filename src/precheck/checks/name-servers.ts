@@ -2,10 +2,12 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { type Check, type Findings, joins } from '../check.ts';
 
-/** Whether pods get name servers of the site's choice (kubelet_resolv_conf_nameservers, kubelet_config.resolvConf). */
+/** Whether pods get name servers that the site chooses (kubelet_resolv_conf_nameservers, kubelet_config.resolvConf). */
 const limits = z.object({ ownNameServers: z.boolean().default(false) });
 
-/** The file that the kubelet hands to CoreDNS. kubeadm names systemd-resolved's own where that runs. */
+/**
+ * Script that reads the file which the kubelet passes to CoreDNS: systemd-resolved's own if that runs, as kubeadm chooses.
+ */
 const script = `R=\${MATRYOSHKA_ROOT:-} file=/etc/resolv.conf
 ! systemctl is-active -q systemd-resolved.service || file=/run/systemd/resolve/resolv.conf
 say resolvConf $file
@@ -18,8 +20,8 @@ const isLoopback = (text: string): boolean => {
 };
 
 /**
- * Name servers of CoreDNS. The kubelet starts no pod without the file. On a loopback address CoreDNS finds itself, and ends
- * (plugin loop); without a name server it does not start.
+ * Checks the name servers of CoreDNS. Without the file, the kubelet starts no pod. With a loopback address, CoreDNS queries
+ * itself and ends (plugin loop); without a name server it does not start.
  */
 export const nameServers: Check = {
   name: 'name-servers',

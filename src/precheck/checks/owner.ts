@@ -15,10 +15,10 @@ const ownerSchema = z.object({
   epoch: z.object({ sequence: z.int().min(0) }).optional(),
 });
 
-/** The owner of a host whose owner file says nothing that we can read. */
+/** Owner of a host whose owner file is unreadable. */
 export const UNREADABLE = 'unreadable';
 
-/** The owner that the host's owner file names; undefined when there is none. */
+/** Returns the owner in the host's owner file; undefined if there is none. */
 export function ownerOf(said: Said): Owner | undefined {
   const text = said.text('owner');
   if (text === '') return undefined;
@@ -26,12 +26,12 @@ export function ownerOf(said: Said): Owner | undefined {
     const { clusterId, released = false, epoch } = ownerSchema.parse(JSON.parse(text));
     return { clusterId, released, ...(epoch ? { sequence: epoch.sequence } : {}) };
   } catch {
-    // Something stands there that is not ours to read: nobody may take the host until a person has looked.
+    // The file has unknown content, so no cluster may take the host until a user has checked it.
     return { clusterId: UNREADABLE, released: false };
   }
 }
 
-/** Whether the host was taken by this very cluster before, or by the one that `reclaim` names, and not released. */
+/** Whether this cluster, or the one that `reclaim` names, took the host before and did not release it. */
 export const isOpen = ({ host }: CheckContext): boolean => {
   const found = ownerOf(host.said);
   return (
@@ -42,8 +42,8 @@ export const isOpen = ({ host }: CheckContext): boolean => {
 };
 
 /**
- * Why the host may not be taken. The id of a cluster is what opens its hosts to `reclaim`: it is told for clusters of the
- * same namespace alone.
+ * Returns the reason why the host may not be taken. The id of a cluster opens its hosts to `reclaim`, so the message has it
+ * only for clusters of the same namespace.
  */
 function refusalOf({ host }: CheckContext, clusterId: string): string {
   if (clusterId === UNREADABLE)
@@ -57,14 +57,14 @@ function refusalOf({ host }: CheckContext, clusterId: string): string {
     : `${says} cluster ${clusterId}${named}`;
 }
 
-/** Who the host belongs to, in its own words. */
+/** Checks the owner of the host by its owner file. */
 export const owner: Check = {
   name: 'owner',
   script: () => `[ -f /etc/matryoshka/owner.json ] && say owner "$(tr -d '\\n' </etc/matryoshka/owner.json)"`,
   good: '',
   check(context) {
     const { host } = context;
-    // A host that leaves and is another's is left alone, not complained of.
+    // A leaving host with another owner is left alone, which is no problem.
     if (host.role === 'leaving' || isOpen(context)) return fine;
     const found = ownerOf(host.said);
     if (found && !found.released) return error(refusalOf(context, found.clusterId));

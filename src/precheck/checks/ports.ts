@@ -3,7 +3,7 @@ import { isOpen } from './owner.ts';
 
 /** Source: kubernetes.io, Ports and Protocols. */
 const CONTROL_PLANE = [6443, 10250, 10257, 10259];
-/** 6443 for the balancer that stands before several API servers. */
+/** Port 6443 is for the balancer in front of several API servers. */
 const WORKER = [6443, 10250, 10256];
 const ETCD = [2379, 2380];
 const NEEDED: Partial<Record<HostRole, readonly number[]>> = {
@@ -20,7 +20,7 @@ while read -r hex; do say port "$(printf %d "0x$hex")"; done`,
   good: '@port 22',
   check(context) {
     const { host } = context;
-    // On a host of this cluster it is our own kubelet that listens.
+    // On a host of this cluster, our own kubelet listens.
     if (!joins(context) || isOpen(context)) return fine;
     const needed = [...(NEEDED[host.role] ?? []), ...(host.withEtcd ? ETCD : [])];
     const taken = [...new Set(needed)].filter((port) => host.said.all('port').includes(String(port)));

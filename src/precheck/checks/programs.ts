@@ -1,9 +1,9 @@
 import { type Check, type Findings, joins } from '../check.ts';
 
 /**
- * Programs that our scripts, kubeadm and the kubelet call, by the Debian package that brings them. `test/house/programs.test.ts` reads
- * the scripts and compares; kubeadm itself asks for losetup, mount and cp (cmd/kubeadm/app/preflight/checks.go), the
- * kubelet for umount (k8s.io/mount-utils), tar for gzip.
+ * Programs that our scripts, kubeadm and the kubelet call, by their Debian package. `test/house/programs.test.ts` compares
+ * the list with the scripts. kubeadm itself needs losetup, mount and cp (cmd/kubeadm/app/preflight/checks.go), the kubelet
+ * umount (k8s.io/mount-utils), tar gzip.
  */
 export const REQUIRED: Readonly<Record<string, string>> = {
   bash: 'bash',
@@ -26,18 +26,18 @@ export const REQUIRED: Readonly<Record<string, string>> = {
   'util-linux': 'flock mountpoint setsid',
 };
 
-/** Programs that something works without, and what does not work then. */
+/** Optional programs, and the effect of their absence. */
 export const RECOMMENDED: Readonly<Record<string, string>> = {
   openssl: 'sums take longer, and the repair cannot check certificates',
   logger: 'the fence writes nothing into the journal',
 };
 
-/** Either of them: their families save and list what the other has made. */
+/** Alternatives: each family saves and lists the rules of the other. */
 export const PACKET_RULES = ['nft', 'iptables-save', 'ip6tables-save'];
 
 const all = [...Object.values(REQUIRED).flatMap((names) => names.split(' ')), ...Object.keys(RECOMMENDED)];
 
-/** `apt-get install` of what is missing, as far as Debian's names are known. */
+/** Returns the message with `apt-get install` for missing programs, if their Debian packages are known. */
 function told(missing: readonly string[]): string {
   const packages = Object.entries(REQUIRED).filter(([, names]) =>
     names.split(' ').some((name) => missing.includes(name)),

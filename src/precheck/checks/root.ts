@@ -1,6 +1,8 @@
 import { type Check, error, fine } from '../check.ts';
 
-/** Installing needs root. Another user asks by sudo; where that refuses, no check is asked (src/ssh/sudo.ts). */
+/**
+ * Checks for root, which the installation needs. Another user needs sudo; if sudo refuses, no check runs (src/ssh/sudo.ts).
+ */
 export const root: Check = {
   name: 'root',
   script: () => 'say uid "$(id -u)"',

@@ -4,17 +4,17 @@ import { type Check, type CheckContext, type Findings, joins } from '../check.ts
 import { addressesIn } from './address.ts';
 import { isOpen } from './owner.ts';
 
-/** Interfaces of a cluster's own network, which earlier runs may have left; the check of foreign things finds others'. */
+/** Interfaces of a cluster's own network, which earlier runs may have left; the foreign check finds those of others. */
 const OURS = /^(cni\d+|flannel[.-].*|kube-ipvs0|kube-bridge|lo)$/;
 
-/** A network of the host, and what makes it one. */
+/** Network of the host, and its origin. */
 interface Near {
   cidr: Cidr;
   text: string;
   link: string;
 }
 
-/** A route's destination or an address as a network: a bare address is one of its own. */
+/** Parses a route's destination or an address as a network; a bare address is a network by itself. */
 function networkOf(text: string): Cidr | undefined {
   if (text.includes('/')) return parseCidr(text);
   if (!ipaddr.isValid(text)) return undefined;
@@ -37,8 +37,9 @@ function routesOf({ host }: CheckContext): Near[] {
 }
 
 /**
- * Addresses and routes of the host among those of pods and Services: what pods send there leaves the cluster. A route to a
- * wider network loses to the pods' own routes; its hosts with such addresses can then not be reached.
+ * Finds addresses and routes of the host within the networks of pods and Services: packets to pods there would leave the
+ * cluster. The pods' own routes take precedence over a route to a wider network, whose hosts with such addresses then become
+ * unreachable.
  */
 export const routes: Check = {
   name: 'routes',
@@ -54,7 +55,7 @@ export const routes: Check = {
       if (!cidr) continue;
       const inside = near.find((one) => contains(cidr, one.cidr[0]) && one.cidr[1] >= cidr[1]);
       const around = near.find((one) => overlaps(one.cidr, cidr) && one.cidr[1] < cidr[1]);
-      // On a host of this cluster they may be those of its own pod network, which the site has chosen.
+      // On a host of this cluster they may belong to its own pod network, which the site chose.
       if (inside && isOpen(context)) continue;
       if (inside)
         findings.errors.push(

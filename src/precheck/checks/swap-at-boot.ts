@@ -2,8 +2,8 @@ import { type Check, error, fine, joins } from '../check.ts';
 import { swapLimits } from './swap.ts';
 
 /**
- * What turns swap on when the host starts: fstab, units, a GPT partition, zram by its generator or by a service. A mask
- * below /run is lost when the host starts, so masks of /etc count alone. Services turn swap on without swap.target.
+ * Script that finds what enables swap at boot: fstab, units, a GPT partition, zram by its generator or by a service. A mask
+ * below /run is lost at boot, so only masks in /etc count. Services enable swap without swap.target.
  */
 const script = `R=\${MATRYOSHKA_ROOT:-}
 masked() { [ "$(readlink "$R/etc/systemd/system/$1")" = /dev/null ]; }
@@ -43,7 +43,7 @@ for file in "$R"/etc/systemd/zram-generator.conf "$R"/etc/systemd/zram-generator
   done
 done`;
 
-/** What a person does about each source. */
+/** Returns the remediation for each source. */
 function fixFor(line: string): string {
   const [kind, name = ''] = line.split(' ');
   if (kind === '/etc/fstab') return `remove the line of ${name} from /etc/fstab`;
@@ -51,7 +51,7 @@ function fixFor(line: string): string {
   return `run "systemctl mask ${name}"`;
 }
 
-/** Swap that a start of the host turns on: the kubelet would not start then. What is on now is the check of swap's. */
+/** Reports swap that is enabled at boot, with which the kubelet would not start. The swap check reports present swap. */
 export const swapAtBoot: Check = {
   name: 'swap-at-boot',
   script: () => script,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Check, error, fine, joins } from '../check.ts';
 
-/** The kubelet refuses swap unless it is configured otherwise. */
+/** Default: the kubelet refuses swap unless it is configured otherwise. */
 export const swapLimits = z.object({ swap: z.boolean().default(false) });
 
 export const swap: Check = {

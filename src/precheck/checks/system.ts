@@ -1,6 +1,6 @@
 import { type Check, type Findings, joins } from '../check.ts';
 
-/** Operating system, architecture and init: what the roles are written for. */
+/** Checks operating system, architecture and init, which the roles require. */
 export const system: Check = {
   name: 'system',
   script: () => `say architecture "$(uname -m)"

@@ -1,12 +1,14 @@
 import { type Check, type Findings, joins } from '../check.ts';
 
-/** The least versions, each with what needs it. */
+/** Minimum versions, each with its reason. */
 const LEAST = {
   curl: { version: [7, 71], for: 'downloads use --retry-all-errors' },
   systemd: { version: [236, 0], for: 'the fence uses systemd-run --collect' },
 } as const;
 
-/** Controllers that the kubelet asks for (k8s.io/system-validators, CgroupsValidator; those of cgroup v1 are named alike). */
+/**
+ * Controllers that the kubelet requires (k8s.io/system-validators, CgroupsValidator; those of cgroup v1 have similar names).
+ */
 const CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids'];
 
 const script = `say curl "$(curl --version | awk 'NR == 1 { print $2 }')"
@@ -17,14 +19,14 @@ else
   say cgroup "v1 $(awk '$1 !~ /^#/ && $4 == 1 { print $1 }' /proc/cgroups | paste -sd' ' -)"
 fi`;
 
-/** Whether a version such as 7.68.0 or 252 is at least this one; what is no number is not judged. */
+/** Whether a version such as 7.68.0 or 252 is lower than the given one; false for a text that is no number. */
 function isLess(text: string, [major, minor]: readonly [number, number]): boolean {
   const [has, then = '0'] = text.split(/[.~-]/);
   const [a, b] = [Number(has), Number(then)];
   return a < major || (a === major && b < minor);
 }
 
-/** Versions of what our scripts call, and the cgroups that the kubelet needs. */
+/** Checks versions of programs that our scripts call, and the cgroups that the kubelet needs. */
 export const versions: Check = {
   name: 'versions',
   script: () => script,

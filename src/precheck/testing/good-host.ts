@@ -3,7 +3,7 @@ import { checks } from '../index.ts';
 import { limitsOf } from '../limits.ts';
 import { said } from '../said.ts';
 
-/** What a good host says, with the lines of some keys replaced. */
+/** Returns the answer of a good host, with the lines of some keys replaced. */
 function answer(lines: readonly string[]): string {
   const key = (line: string) => line.split(' ')[0];
   const replaced = new Set(lines.map(key));
@@ -11,7 +11,7 @@ function answer(lines: readonly string[]): string {
   return [...good, ...lines].join('\n');
 }
 
-/** A good host whose answer has these lines instead of its own of the same keys. */
+/** Returns a good host whose answer has these lines instead of its own of the same keys. */
 export const hostWith = (lines: readonly string[], more: Partial<CheckedHost> = {}): CheckedHost => ({
   name: 'a',
   ip: '10.0.0.1',
@@ -21,7 +21,7 @@ export const hostWith = (lines: readonly string[], more: Partial<CheckedHost> = 
   ...more,
 });
 
-/** What every check finds on a host, with the given limits of a site and networks of the cluster. */
+/** Returns the findings of all checks for a host, with the given limits of a site and networks of the cluster. */
 export function findingsOf(
   host: CheckedHost,
   others: CheckedHost[] = [],
@@ -42,19 +42,19 @@ export function findingsOf(
   return checks.map(({ name, check }) => ({ name, ...check(context) }));
 }
 
-/** Names of the checks that find errors. */
+/** Lists the checks that find errors. */
 export const errorsOf = (...args: Parameters<typeof findingsOf>): string[] =>
   findingsOf(...args)
     .filter(({ errors }) => errors.length > 0)
     .map(({ name }) => name);
 
-/** Names of the checks that warn. */
+/** Lists the checks that warn. */
 export const warningsOf = (...args: Parameters<typeof findingsOf>): string[] =>
   findingsOf(...args)
     .filter(({ warnings }) => warnings.length > 0)
     .map(({ name }) => name);
 
-/** All errors of a host. */
+/** Returns all errors of a host. */
 export const messageOf = (...args: Parameters<typeof findingsOf>): string =>
   findingsOf(...args)
     .flatMap(({ errors }) => errors)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { checks } from '#precheck/index.ts';
 import { type SshHost, sshHost } from '#ssh/testing/ssh-host.ts';
 
-/** A host that answers as a good one, with some lines of its own instead. */
+/** Starts a host that answers like a good one, with some lines replaced. */
 export function goodHost(...lines: string[]): Promise<SshHost> {
   const key = (line: string) => line.split(' ')[0];
   return sshHost('grants', (command) => {

@@ -1,13 +1,13 @@
-/** Freezes a JSON value through and through: what is in a cache belongs to everybody. */
+/** Freezes a JSON value deeply, because all readers of a cache share its objects. */
 export function deepFreeze<T>(value: T): T {
-  // What is frozen at the root came from here and is frozen below.
+  // A value with a frozen root was frozen here, and so its parts are too.
   if (isBranch(value) && !Object.isFrozen(value)) freeze(value);
   return value;
 }
 
 type Branch = Record<string, unknown> | unknown[];
 
-/** Loops by index and by key: half the time of Object.values, and large lists go through here. */
+/** Loops by index and by key: it takes half the time of Object.values, and large lists pass here. */
 function freeze(branch: Branch): void {
   if (Array.isArray(branch)) {
     for (let at = 0; at < branch.length; at += 1) {

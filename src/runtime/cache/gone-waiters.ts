@@ -1,10 +1,10 @@
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { keyText } from './object-key.ts';
 
-/** Who waits until a cache has lost an object, told from a namesake by its uid. */
+/** Callers that wait until a cache has lost an object; the uid distinguishes it from a later one of the same name. */
 export interface GoneWaiters {
   add(key: ObjectKey, uid: string, then: () => void): () => void;
-  /** The cache has changed; `get` reads it. */
+  /** Checks the waiting callers after a change of the cache; `get` reads the cache. */
   look(get: (key: ObjectKey) => KubeObject | undefined): void;
 }
 

@@ -45,7 +45,7 @@ describe.each([
     const running = informer.run(stop.signal);
     await informer.whenSynced();
     expect(informer.list().filter(({ metadata }) => metadata.name?.startsWith('old-'))).toHaveLength(12);
-    // 1 watch: what there is came by it, so that the server is known to have WatchList.
+    // A single watch brought the existing objects, so the server is known to support WatchList.
     expect(counts).toMatchObject(watchList ? { list: 1, watch: 1 } : { list: 1 });
 
     let last = '';

@@ -39,7 +39,7 @@ function start(options: Partial<InformerOptions<KubeObject>> = {}) {
   running = informer.run(stop.signal);
 }
 
-/** Lists the given objects and answers the watch that follows. */
+/** Lists the given objects; returns the watch that follows. */
 async function synced(items: KubeObject[], version: string) {
   (await caller.next()).answer(listOf(items, version));
   const watch = await caller.next();
@@ -259,7 +259,7 @@ describe('an informer', () => {
     const reached: string[] = [];
     informer.onReached('6', () => reached.push('event'));
     informer.onReached('8', () => reached.push('bookmark'));
-    // A list begun before the wait proves nothing, one begun after it does: see below.
+    // A list begun before the wait proves nothing; a list begun after it does (below).
     const watch = await synced([], '5');
     expect(reached).toEqual([]);
     watch.send('ADDED', thing('a', '6'));
@@ -268,7 +268,7 @@ describe('an informer', () => {
     watch.send('BOOKMARK', { metadata: { resourceVersion: '8' } });
     await clock.advance(0);
     expect(reached).toEqual(['event', 'bookmark']);
-    // After an etcd restore versions go back; what a later list does not show is not there.
+    // After an etcd restore, versions go back; an object that a later list does not show does not exist.
     informer.onReached('1000', () => reached.push('list'));
     watch.send('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: '' });
     await clock.advance(800);

@@ -12,13 +12,13 @@ import { runReflector } from './reflector.ts';
 import { type Change, createStore, type Indexer, type Lister } from './store.ts';
 import { createVersionWaiters, isAtLeast } from './version-waiters.ts';
 
-/** What an informer tells. Objects are frozen. A throw is logged and harms nobody else. */
+/** Handlers of an informer's events. Objects are frozen. An error is logged and affects no other handler. */
 export interface Handler<T> {
-  /** `initial`: part of a list, not fresh news. */
+  /** `initial`: the object comes from a list, not from an event. */
   add?(object: T, how: { initial: boolean }): void;
-  /** `resync`: nothing changed, `before` is `after`; `initial`: found changed by a list. */
+  /** `resync`: nothing changed, `before` is `after`. `initial`: a list showed the change. */
   update?(before: T, after: T, how: { initial: boolean; resync: boolean }): void;
-  /** `stale`: it vanished unseen, `last` is only the last state that we know. */
+  /** `stale`: the deletion was not seen, so `last` is only the last known state. */
   delete?(last: T, how: { stale: boolean }): void;
 }
 
@@ -27,11 +27,11 @@ export interface InformerOptions<T extends KubeObject> {
   resource: Resource;
   selection?: Selection | undefined;
   indexers?: Readonly<Record<string, Indexer<T>>> | undefined;
-  /** What to keep of an object. Default: all but managedFields, which is a third of its memory. */
+  /** Returns the part of an object to keep. Default: all but managedFields, which take a third of the memory. */
   transform?: ((object: T) => T) | undefined;
-  /** Every so often each object is handed to the handlers again, from the cache. Absent: never. */
+  /** Interval at which the handlers get each object again, from the cache. Absent: never. */
   resyncMs?: number | undefined;
-  /** Objects of a page, at most. Default 5,000. */
+  /** Maximum number of objects of a page. Default 5,000. */
   pageSize?: number | undefined;
   watchList?: boolean | undefined;
   log: Logger;
@@ -40,38 +40,38 @@ export interface InformerOptions<T extends KubeObject> {
   observe?: ((event: 'list' | 'watch' | 'relist' | 'failure' | 'event') => void) | undefined;
 }
 
-/** Selects the objects of an informer and says how it keeps them. */
+/** Selects the objects of an informer, and the parts that it keeps. */
 export type InformerView<T extends KubeObject> = Pick<
   InformerOptions<T>,
   'selection' | 'indexers' | 'transform' | 'resyncMs'
 >;
 
-/** A shared, read-only copy of the objects of one kind and selection, and news of their changes. */
+/** Shared, read-only copy of the objects of one kind and selection, with events of their changes. */
 export interface Informer<T extends KubeObject> extends Lister<T> {
   readonly resource: Resource;
   readonly selection: Selection;
-  /** Kind and selection: two informers of the same identity are one too many. */
+  /** Kind and selection: two informers with the same identity are redundant. */
   readonly identity: string;
-  /** Objects that are there already are handed over at once, as initial. Answers how to leave. */
+  /** Adds a handler, which gets existing objects at once as initial. Returns a function that removes it. */
   addHandler(handler: Handler<T>): () => void;
-  /** Starts once; ends with the signal. Resolves when it has ended. Never rejects. */
+  /** Runs until the signal aborts; resolves then. Starts only once. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
   hasSynced(): boolean;
   /** Resolves when the first list is in the cache; rejects with the signal's reason. */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /** Whether the cache is at least as new as that version of an object of this kind. */
   hasReached(resourceVersion: string): boolean;
-  /** Calls `then` once, when hasReached is or may be taken as true (a list begun after this call). */
+  /** Calls `then` once, when hasReached is true or may count as true (after a list that began after this call). */
   onReached(resourceVersion: string, then: () => void): () => void;
-  /** Calls `then` once, when the cache does not hold that very object (any more). */
+  /** Calls `then` once, when the cache does not hold the object with that uid. */
   onGone(key: ObjectKey, uid: string, then: () => void): () => void;
-  /** Why it cannot list or watch at present. */
+  /** Returns the reason why it cannot list or watch at present. */
   failure(): string | undefined;
-  /** How long ago it last began a list or a watch, saw an event, or failed; 0 before it runs and after. */
+  /** Returns the time since it last began a list or a watch, saw an event, or failed; 0 before it runs and after. */
   stalledMs(): number;
 }
 
-/** Source: client-go tools/cache/shared_informer.go. */
+/** Creates an informer. Source: client-go tools/cache/shared_informer.go. */
 export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
   const { resource, selection = {}, log, clock = systemClock, transform = withoutManagedFields } = options;
   const store = createStore<T>({ indexers: options.indexers });
@@ -117,12 +117,12 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     for (const handler of handlers) tell(handler, change, initial);
     if (change.type !== 'add') goneWaiters.look(store.get);
   };
-  // In the sink: the cache first, then the handlers, then who waited: a handler's effects come before his.
+  // The order is cache, handlers, waiting callers: the effects of handlers come before those of callers.
   const sink = {
     replace(items: Map<string, T>, to: string, begunMs: number) {
       const changes = store.replace(items);
       version = to;
-      // Once for all of them: there may be thousands, and reading the clock costs more than telling of one.
+      // Reads the clock once for all changes: there may be thousands, and the reading costs more than a handler.
       activeMs = clock.monotonicMs();
       for (const change of changes) publish(change, true);
       isSynced = true;
@@ -140,7 +140,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
       const known = store.remove(object);
       version = to;
       activeMs = clock.monotonicMs();
-      // The event's object is newer than ours: it is how the object ended.
+      // The event's object is newer than the cached one: it is the final state.
       if (known) publish({ type: 'delete', before: object }, false);
       waiters.reach(to);
     },

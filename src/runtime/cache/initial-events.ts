@@ -2,15 +2,15 @@ import type { KubeObject } from '#api/meta.ts';
 import type { WatchEvent } from '../wire/watch-stream.ts';
 import { keyOf, keyText } from './object-key.ts';
 
-/** Gathers the first part of a WatchList stream: what there is, up to the bookmark that says so. */
+/** Collects the first part of a WatchList stream: the existing objects, up to the bookmark that ends them. */
 export interface InitialEvents<T> {
   take(event: WatchEvent<T>, each: (object: T) => T): void;
   readonly complete: boolean;
 }
 
 /**
- * `done` gets everything at once, as of the bookmark's version; until then the cache stays as it was.
- * Source: client-go reflector.go watchList, KEP-3157.
+ * Calls `done` with all objects, at the bookmark's version; until then the cache stays the same. Source: client-go
+ * reflector.go watchList, KEP-3157.
  */
 export function createInitialEvents<T extends KubeObject>(
   done: (items: Map<string, T>, resourceVersion: string) => void,

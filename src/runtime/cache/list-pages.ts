@@ -7,31 +7,31 @@ import { isExpired } from '../wire/api-error.ts';
 import { keyOf, keyText } from './object-key.ts';
 
 export interface Listed<T> {
-  /** By key: gathered page by page, so that nothing is left to be done for all at once. */
+  /** Objects by key, collected page by page, so that no work for all of them is left at the end. */
   items: Map<string, T>;
   resourceVersion: string;
 }
 
 export interface ListingOptions<T> {
-  /** Objects of a page, at most. */
+  /** Maximum number of objects of a page. */
   pageSize: number;
   signal: AbortSignal;
   each: (object: T) => T;
   clock: Clock;
 }
 
-/** Objects of the first page, as of client-go's tools/pager. */
+/** Number of objects of the first page, as in client-go's tools/pager. */
 const FIRST_PAGE = 500;
-/** Each page costs the server some 10 ms by itself: where one came so soon, the next is twice as long. */
+/** Each page costs the server some 10 ms. After a page that came faster than this, the next one is twice as long. */
 const SOON_MS = 2_000;
-/** Objects between two breaths of the event loop. */
+/** Number of objects after which the event loop gets a turn. */
 const BREATH = 50;
 
 /**
- * Lists everything, page by page, as of now: no resourceVersion is sent, so the answer is never older than
- * the question, even from a server that lags. The server makes a page while we work through the one before, and
- * the event loop breathes every so often. A continue token that expired starts again without pages (client-go
- * tools/pager FullListIfExpired).
+ * Lists all objects, page by page, in their present state: it sends no resourceVersion, so the answer is never older than
+ * the request, even from a server that lags. The server prepares a page while the previous one is processed, and the event
+ * loop gets regular turns. After an expired continue token, it starts again without pages (client-go tools/pager
+ * FullListIfExpired).
  */
 export async function listAll<T extends KubeObject>(
   client: Client,
@@ -66,7 +66,7 @@ export async function listAll<T extends KubeObject>(
       const token = page.metadata.continue;
       if (limit !== undefined) limit = Math.min(tookMs < SOON_MS ? limit * 2 : FIRST_PAGE, pageSize);
       if (token) asked = ask(limit, token);
-      // Should a throw end this here, nobody awaits it.
+      // If an error ends the loop here, no code awaits this promise.
       asked.catch(() => {});
       for (const [at, item] of page.items.entries()) {
         if (at % BREATH === 0) await setImmediate();

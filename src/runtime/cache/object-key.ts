@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 
-/** `namespace/name`, or `name` alone for cluster-scoped objects (client-go MetaNamespaceKeyFunc). */
+/** Returns `namespace/name`, or `name` alone for cluster-scoped objects (client-go MetaNamespaceKeyFunc). */
 export function keyText({ namespace, name }: ObjectKey): string {
   return namespace === '' ? name : `${namespace}/${name}`;
 }

@@ -11,13 +11,13 @@ import { createInitialEvents, type InitialEvents } from './initial-events.ts';
 import { listAll } from './list-pages.ts';
 import { createStaleListGuard } from './stale-list-guard.ts';
 
-/** Where a reflector puts what it sees. Calls are synchronous, in the server's order. */
+/** Destination of a reflector's objects. Calls are synchronous, in the server's order. */
 export interface Sink<T> {
-  /** Everything there is by key, as of `resourceVersion`, by a list that was begun at `begunMs` (monotonic). */
+  /** Replaces everything: objects by key, at `resourceVersion`, from a list begun at `begunMs` (monotonic). */
   replace(items: Map<string, T>, resourceVersion: string, begunMs: number): void;
   upsert(object: T, resourceVersion: string): void;
   remove(object: T, resourceVersion: string): void;
-  /** Nothing new up to here. */
+  /** Records that nothing changed up to this version. */
   bookmark(resourceVersion: string): void;
 }
 
@@ -27,25 +27,25 @@ export interface ReflectorOptions<T> {
   selection?: Selection | undefined;
   sink: Sink<T>;
   log: Logger;
-  /** Applied to each object before it is kept. */
+  /** Transforms each object before it is kept. */
   each: (object: T) => T;
-  /** Objects of a page, at most. Default 5,000. */
+  /** Maximum number of objects of a page. Default 5,000. */
   pageSize?: number | undefined;
-  /** Whether to ask for what there is by a watch, where the server can (1.32 on); else by pages. Default true. */
+  /** Whether to read existing objects by a watch if the server can (1.32 and later), else by pages. Default true. */
   watchList?: boolean | undefined;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
-  /** Called at each change between working (undefined) and failing (the error's message). */
+  /** Gets each change between working (undefined) and failing (the error's message). */
   onHealth?: ((failure: string | undefined) => void) | undefined;
   /** Counts for metrics. */
   observe?: ((event: 'list' | 'watch' | 'relist' | 'failure') => void) | undefined;
 }
 
 /**
- * Keeps a sink in step with the API server until `signal` aborts: list, then watch from the list's version,
- * on and on. Never rejects; whatever goes wrong is retried with a jittered backoff. A watch that ends, a
- * refused connection, 429 and 5xx go on from the same version; only a version that the server has no more
- * (410), or not yet, makes it list again. Source: client-go tools/cache/reflector.go.
+ * Keeps a sink in sync with the API server until `signal` aborts: it lists, then watches from the list's version,
+ * repeatedly. It never rejects; every failure is retried with a jittered backoff. After the end of a watch, a refused
+ * connection, 429 and 5xx it continues from the same version. Only a version that the server no longer has (410), or not
+ * yet, makes it list again. Source: client-go tools/cache/reflector.go.
  */
 export async function runReflector<T extends KubeObject>(
   options: ReflectorOptions<T>,
@@ -64,7 +64,7 @@ export async function runReflector<T extends KubeObject>(
     failure = undefined;
     onHealth?.(undefined);
   };
-  /** Says so once a change, not once a try. */
+  /** Logs a failure once for each change, not for each attempt. */
   const failing = (error: unknown) => {
     const message = isApiError(error, 'NotFound') ? absent(resource) : messageOf(error);
     observe?.('failure');
@@ -103,13 +103,13 @@ export async function runReflector<T extends KubeObject>(
     healthy();
   };
 
-  /** Watches on from `version`, or, given where to gather what there is, from the beginning. */
+  /** Watches from `version`, or from the beginning if it gets a collector for the existing objects. */
   const watch = async (initial?: InitialEvents<T>) => {
     const timeoutSeconds = Math.round(300 * (1 + random()));
     const startedMs = clock.monotonicMs();
     let events = 0;
     observe?.('watch');
-    // A server that forgets to end the watch is reminded.
+    // The watch is aborted if the server forgets to end it.
     const overdue = new AbortController();
     const cancel = clock.after((timeoutSeconds + 30) * 1000, () => overdue.abort());
     try {
@@ -143,7 +143,7 @@ export async function runReflector<T extends KubeObject>(
     if (initial && !initial.complete) {
       throw new ApiError('Connection', 'the watch ended before what there is was sent', { status: 0 });
     }
-    // As client-go's "very short watch": a server that closes at once is failing, not done.
+    // Like client-go's "very short watch": a server that closes at once is failing, not done.
     if (events === 0 && clock.monotonicMs() - startedMs < 1000) {
       throw new ApiError('Connection', 'the watch was closed at once', { status: 0 });
     }
@@ -156,7 +156,7 @@ export async function runReflector<T extends KubeObject>(
       else await watch();
     } catch (error) {
       if (signal.aborted) return;
-      // A list that is refused so is no reason to list: it fails like any other.
+      // A list without a version cannot be stale, so such a refusal counts as a failure.
       if (version !== undefined && (isExpired(error) || isTooLargeResourceVersion(error))) {
         log.info({ error: messageOf(error) }, `${resource.plural}: listing again`);
         observe?.('relist');
@@ -164,7 +164,7 @@ export async function runReflector<T extends KubeObject>(
       } else {
         if (!isApiError(error)) log.error({ error: messageOf(error) }, `${resource.plural}: unexpected`);
         failing(error);
-        // Whoever may not watch, or watches what is gone, begins anew when he can.
+        // Without the right to watch, or after the kind's removal, it begins with a list once it can.
         if (isApiError(error, 'NotFound', 'Forbidden', 'Invalid', 'BadRequest')) version = undefined;
       }
       const waitMs = Math.max(backoff.next(), isApiError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0);
@@ -173,7 +173,7 @@ export async function runReflector<T extends KubeObject>(
   }
 }
 
-/** A 404 for a whole kind: the server's own words name neither the kind nor what is missing. */
+/** Returns the message for a 404 for a whole kind: the server's own message names neither the kind nor the missing part. */
 function absent({ plural, group, version }: Resource): string {
   const kind = group === '' ? plural : `${plural}.${group}`;
   return `the server has no ${kind} (${version}) yet: waiting for its CustomResourceDefinition`;

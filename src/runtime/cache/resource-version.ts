@@ -1,7 +1,7 @@
 /**
- * Order of two resourceVersions of one resource: negative, zero, positive; undefined where one of them is no
- * decimal number and they differ. Since KEP-5504 (Kubernetes 1.35) clients may compare them as numbers of any
- * length; every supported server counts etcd revisions. Source: apimachinery util/resourceversion.
+ * Compares two resourceVersions of one resource: negative, zero, positive; undefined if they differ and one is no decimal
+ * number. Since KEP-5504 (Kubernetes 1.35) clients may compare them as numbers of any length; every supported server counts
+ * etcd revisions. Source: apimachinery util/resourceversion.
  */
 export function compareVersions(a: string, b: string): number | undefined {
   if (a === b) return 0;

@@ -1,20 +1,20 @@
 import { ApiError } from '../wire/api-error.ts';
 import { compareVersions } from './resource-version.ts';
 
-/** Keeps a cache from being led back in time by one server that lags behind the others. */
+/** Keeps a server that lags behind the others from taking a cache back in time. */
 export interface StaleListGuard {
-  /** The cache has seen that version. */
+  /** Records that the cache has seen that version. */
   seen(version: string): void;
-  /** A list of that version wants into the cache. Throws where it should be asked for again first. */
+  /** Checks the version of a list before it enters the cache. Throws if the list must be repeated first. */
   list(version: string): void;
 }
 
-/** An older list is believed when it comes for the third time. */
+/** An older list is accepted at the third time. */
 const TIMES_DOUBTED = 2;
 
 /**
- * A list older than what was seen already comes from a server that lags, or from an etcd that was restored. The
- * first passes when the list is asked for again, the second does not: then it is what there is.
+ * Guards against a list that is older than versions already seen. If a server lags, a repeated list is newer. If etcd was
+ * restored, a repeated list is just as old, and is then accepted as the present state.
  */
 export function createStaleListGuard(): StaleListGuard {
   let newest: string | undefined;

@@ -2,19 +2,19 @@ import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { deepFreeze } from './freeze.ts';
 import { keyOf, keyText } from './object-key.ts';
 
-/** Values under which an object is found in an index; none leaves it out. */
+/** Returns the values under which an index has an object; none excludes the object. */
 export type Indexer<T> = (object: T) => readonly string[];
 
-/** Read access to a cache. Objects are frozen; copy one before changing it. */
+/** Read access to a cache. Objects are frozen; copy an object before changing it. */
 export interface Lister<T extends KubeObject> {
   get(key: ObjectKey): T | undefined;
   list(namespace?: string): T[];
-  /** Throws on an index that was not declared. */
+  /** Throws upon an undeclared index. */
   byIndex(index: string, value: string): T[];
   readonly size: number;
 }
 
-/** One object's change. */
+/** Change of one object. */
 export type Change<T> =
   | { type: 'add'; after: T }
   | { type: 'update'; before: T; after: T }
@@ -22,11 +22,11 @@ export type Change<T> =
 
 export interface Store<T extends KubeObject> extends Lister<T> {
   upsert(object: T): Change<T>;
-  /** Undefined where it was not there. */
+  /** Returns undefined if the object did not exist. */
   remove(object: T): Change<T> | undefined;
   /**
-   * All at once, by key: no reader ever sees the half of it. The map is the store's from then on. Answers what
-   * differs, deletions first.
+   * Replaces all objects by key, atomically for readers. The map belongs to the store from then on. Returns the differences,
+   * deletions first.
    */
   replace(objects: Map<string, T>): Change<T>[];
 }
@@ -35,7 +35,7 @@ export interface StoreOptions<T> {
   indexers?: Readonly<Record<string, Indexer<T>>> | undefined;
 }
 
-/** Source: client-go tools/cache/thread_safe_store.go; atomicity comes with the single thread. */
+/** Creates a store; the single thread makes it atomic. Source: client-go tools/cache/thread_safe_store.go. */
 export function createStore<T extends KubeObject>({ indexers = {} }: StoreOptions<T> = {}): Store<T> {
   let objects = new Map<string, T>();
   const indices = new Map<string, { values: Indexer<T>; found: Map<string, Map<string, T>> }>(
@@ -104,7 +104,7 @@ export function createStore<T extends KubeObject>({ indexers = {} }: StoreOption
         index(text, object);
         const before = old.get(text);
         if (before === undefined) here.push({ type: 'add', after: object });
-        // The same version is the same object: nobody needs to hear of it.
+        // The same version is the same object, so no handler is called.
         else if (
           before.metadata.resourceVersion !== object.metadata.resourceVersion ||
           !sameUid(before, object)

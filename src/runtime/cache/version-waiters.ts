@@ -1,9 +1,9 @@
 import { compareVersions } from './resource-version.ts';
 
-/** Who waits until a cache has reached a version. */
+/** Callers that wait until a cache has reached a version. */
 export interface VersionWaiters {
   add(version: string, sinceMs: number, then: () => void): () => void;
-  /** The cache is at `version` now; `listBegunMs` where a list brought it there, and when that was begun. */
+  /** Reports that the cache is at `version`. `listBegunMs`: begin of the list that brought it there, if a list did. */
   reach(version: string, listBegunMs?: number): void;
 }
 
@@ -17,7 +17,7 @@ export function createVersionWaiters(): VersionWaiters {
     },
     reach(version, listBegunMs = Number.NEGATIVE_INFINITY) {
       for (const waiter of waiting) {
-        // After an etcd restore versions go back: a list begun later shows what is there, whatever its number.
+        // After an etcd restore, versions go back: a list begun later shows the present state, whatever its number.
         if (isAtLeast(version, waiter.version) || waiter.sinceMs < listBegunMs) {
           waiting.delete(waiter);
           waiter.then();
@@ -27,7 +27,7 @@ export function createVersionWaiters(): VersionWaiters {
   };
 }
 
-/** Versions that are no numbers can only be waited for by equality, or by a list. */
+/** Whether a version is at least the wanted one. Versions that are no numbers must be equal, or a list must follow. */
 export function isAtLeast(version: string, wanted: string): boolean {
   const order = compareVersions(version, wanted);
   return order !== undefined && order >= 0;

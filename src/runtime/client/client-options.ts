@@ -1,8 +1,8 @@
 import type { CallOptions } from '../wire/call.ts';
 
-/** Which objects of a kind. */
+/** Selection of objects of a kind. */
 export interface Selection {
-  /** Absent: of all namespaces. */
+  /** Absent: all namespaces. */
   namespace?: string | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
@@ -17,15 +17,15 @@ export interface ListOptions extends CallOptions, Selection {
 
 export interface WatchOptions extends CallOptions, Selection {
   resourceVersion?: string | undefined;
-  /** After which the server ends the watch. */
+  /** Time after which the server ends the watch. */
   timeoutSeconds?: number | undefined;
   allowWatchBookmarks?: boolean | undefined;
-  /** WatchList: what there is comes first, as ADDED, then a bookmark that says so. */
+  /** WatchList: existing objects come first, as ADDED, then a bookmark that marks their end. */
   sendInitialEvents?: boolean | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Checked and answered by the server as if written, but not written. */
+  /** The server validates and answers as for a write, but does not write. */
   dryRun?: boolean | undefined;
   fieldManager?: string | undefined;
   subresource?: string | undefined;

@@ -78,7 +78,7 @@ describe('client', () => {
     const reason = new Error('enough');
     abort.abort(reason);
     await expect(test.client.list(CONFIG_MAPS, { signal: abort.signal })).rejects.toBe(reason);
-    // A watch is an answer that takes as long as it was asked to.
+    // The answer to a watch takes as long as the request says.
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
     const slow = test.client.request('GET', path, undefined, {
       query: { watch: true, timeoutSeconds: 20 },

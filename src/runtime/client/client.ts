@@ -23,27 +23,27 @@ import type {
 } from './client-options.ts';
 import { expectList, expectObject, isKubeObject } from './expect-object.ts';
 
-/** What a delete came to. */
+/** Result of a delete. */
 export interface Deletion {
-  /** Whose; undefined where the server did not say. */
+  /** Uid of the object; undefined if the server did not name it. */
   uid: string | undefined;
-  /** As the server answered it: still there, held by finalizers or a grace period. Undefined where it is gone. */
+  /** Object in the server's answer: it still exists, held by finalizers or a grace period. Undefined if it is gone. */
   object: KubeObject | undefined;
 }
 
 /**
- * A Kubernetes API client. Objects go in and out as plain JSON, so that fields that we do not know survive.
- * Every call rejects with ApiError, or with the reason of its `signal`.
+ * A Kubernetes API client. Objects go in and out as plain JSON, so unknown fields survive. Every call rejects with ApiError,
+ * or with the reason of its `signal`.
  */
 export interface Client {
   get<T extends KubeObject>(resource: Resource, key: ObjectKey, options?: CallOptions): Promise<T>;
-  /** `get`, with undefined where there is none. */
+  /** Like `get`, with undefined if there is no object. */
   find<T extends KubeObject>(
     resource: Resource,
     key: ObjectKey,
     options?: CallOptions,
   ): Promise<T | undefined>;
-  /** One page; items carry apiVersion and kind, which the server leaves out. */
+  /** Lists one page; items carry apiVersion and kind, which the server leaves out. */
   list<T extends KubeObject>(resource: Resource, options?: ListOptions): Promise<KubeList<T>>;
   create<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
   update<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
@@ -54,21 +54,21 @@ export interface Client {
     patch: unknown,
     options: PatchOptions,
   ): Promise<T>;
-  /** Server-side apply. */
+  /** Performs a server-side apply. */
   apply<T extends KubeObject>(resource: Resource, object: KubeObject, options: ApplyOptions): Promise<T>;
   delete(resource: Resource, key: ObjectKey, options?: DeleteOptions): Promise<Deletion>;
-  /** Any other path: TokenReview, /version, a discovery document. */
+  /** Sends a request to any other path: TokenReview, /version, a discovery document. */
   request(
     method: Method,
     path: string,
     body?: unknown,
     options?: CallOptions & { query?: Query },
   ): Promise<unknown>;
-  /** A body as it comes: pod logs. `timeoutMs` bounds the headers, `signal` the whole. */
+  /** Returns the body as a stream, for pod logs. `timeoutMs` bounds the headers, `signal` the whole. */
   stream(path: string, options?: CallOptions & { query?: Query }): Promise<Readable>;
   /**
-   * Calls `onEvent` for each event, in order; resolves when the server ends the watch, rejects on anything
-   * else (an ERROR event too, as its ApiError).
+   * Calls `onEvent` for each event, in order. Resolves when the server ends the watch; rejects upon anything else (an ERROR
+   * event too, as its ApiError).
    */
   watch<T extends KubeObject>(
     resource: Resource,
@@ -76,11 +76,12 @@ export interface Client {
     onEvent: (event: WatchEvent<T>) => void,
   ): Promise<void>;
   close(): Promise<void>;
-  /** What it speaks through. */
+  /** Caller behind this client. */
   readonly caller: Caller;
 }
 
 /**
+ * Creates a client for an endpoint.
  * @example
  * const client = createClient(await loadEndpoint({ kubeconfig }), { userAgent: 'sample/1.0' });
  * const pods = await client.list<Pod>(PODS, { namespace: 'default' });
@@ -95,7 +96,7 @@ const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
   strategic: 'application/strategic-merge-patch+json',
 };
 
-/** The verbs over any caller, which may be one that adds a deadline, a guard, or faults. */
+/** Creates a client over any caller, which may add a deadline, a guard, or faults. */
 export function clientOver(caller: Caller): Client {
   const write = async <T extends KubeObject>(
     method: Method,
@@ -155,7 +156,7 @@ export function clientOver(caller: Caller): Client {
     },
     apply(resource, object, options) {
       const body = typed(resource, object);
-      // JSON is YAML, and the content type is the one that every supported server takes.
+      // JSON is YAML, and every supported server accepts this content type.
       return write('PATCH', pathOf(resource, object, options.subresource), body, options, {
         contentType: 'application/apply-patch+yaml',
         query: { force: options.force },
@@ -196,7 +197,7 @@ export function clientOver(caller: Caller): Client {
   return client;
 }
 
-/** The answer to a DELETE: the object, or a Status whose details name what is gone. */
+/** Parses the answer to a DELETE: the object, or a Status whose details name the deleted object. */
 function deletionOf(answer: unknown): Deletion {
   if (!isKubeObject(answer)) return { uid: undefined, object: undefined };
   if (answer.kind !== 'Status') return { uid: answer.metadata.uid, object: answer };
@@ -213,7 +214,7 @@ function pathOf(resource: Resource, object: KubeObject, subresource: string | un
   });
 }
 
-/** The object with the two fields that a server wants of custom kinds, and that nobody should have to repeat. */
+/** Returns the object with apiVersion and kind, which a server requires for custom kinds. */
 const typed = (resource: Resource, object: KubeObject): KubeObject => ({
   ...object,
   apiVersion: apiVersionOf(resource),

@@ -2,7 +2,7 @@ import type { KubeList, KubeObject, Resource } from '#api/meta.ts';
 import { ApiError } from '../wire/api-error.ts';
 import { apiVersionOf } from '../wire/resource-path.ts';
 
-/** Whether a value has the one thing that all objects share. The rest is the server's word for it. */
+/** Whether a value has the metadata that all objects share. For the rest the server is trusted. */
 export function isKubeObject<T extends KubeObject>(value: unknown): value is T {
   return (
     typeof value === 'object' &&
@@ -13,7 +13,7 @@ export function isKubeObject<T extends KubeObject>(value: unknown): value is T {
   );
 }
 
-/** The answer as an object; throws ApiError Unknown on anything else. */
+/** Returns the answer as an object; throws ApiError Unknown upon anything else. */
 export function expectObject<T extends KubeObject>(value: unknown, path: string): T {
   if (isKubeObject<T>(value)) return value;
   throw new ApiError('Unknown', `${path}: the answer is no Kubernetes object`, { status: 200 });
@@ -23,7 +23,7 @@ function isList<T>(value: unknown): value is KubeList<T> & { items: T[] | null }
   return isKubeObject(value) && 'items' in value && (value.items === null || Array.isArray(value.items));
 }
 
-/** The same for a list, its items given their apiVersion and kind. */
+/** Returns the answer as a list whose items have apiVersion and kind; throws ApiError Unknown upon anything else. */
 export function expectList<T extends KubeObject>(
   value: unknown,
   resource: Resource,
@@ -31,7 +31,7 @@ export function expectList<T extends KubeObject>(
 ): KubeList<T> {
   if (!isList<T>(value)) throw new ApiError('Unknown', `${path}: the answer is no list`, { status: 200 });
   const apiVersion = apiVersionOf(resource);
-  // An empty list of Go's may come as null.
+  // Go may encode an empty list as null.
   value.items ??= [];
   for (const item of value.items) {
     item.apiVersion ??= apiVersion;

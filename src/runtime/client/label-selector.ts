@@ -1,12 +1,11 @@
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Whether labels match a selector as the API server reads it: `a=b`, `a==b`, `a!=b`, `a in (b,c)`,
- * `a notin (b)`, `a`, `!a`, joined by commas; empty matches all. Throws on anything else.
- * Source: apimachinery pkg/labels/selector.go.
+ * Whether labels match a selector as the API server reads it: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `a`, `!a`,
+ * joined by commas; empty matches all. Throws upon anything else. Source: apimachinery pkg/labels/selector.go.
  */
 export function matchesSelector(selector: string, labels: Labels = {}): boolean {
-  // Commas within parentheses part values, not requirements.
+  // Commas within parentheses separate values, not requirements.
   const requirements = selector.split(/,(?![^(]*\))/).map((part) => part.trim());
   return requirements.every((requirement) => requirement === '' || matches(requirement, labels));
 }

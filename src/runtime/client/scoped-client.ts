@@ -4,30 +4,30 @@ import type { ApiRequest, Caller } from '../wire/call.ts';
 import { type Client, clientOver } from './client.ts';
 import { isKubeObject } from './expect-object.ts';
 
-/** Thrown instead of making a write without leadership. */
+/** Thrown instead of a write without leadership. */
 export class NotLeading extends Error {
   override name = 'NotLeading';
 }
 
-/** A `ReconcileContext` is one. */
+/** Limits and hooks of a client; a `ReconcileContext` is a scope. */
 export interface Scope {
-  /** For every call that brings no signal of its own. */
+  /** Signal of every call that has no other signal. */
   signal?: AbortSignal | undefined;
-  /** Told of every object written, as the server answered it: `ReconcileContext.wrote`. */
+  /** Gets every written object from the server's answer: `ReconcileContext.wrote`. */
   wrote?: ((object: KubeObject) => void) | undefined;
-  /** Told of every object that a delete left nothing of, or found gone: `ReconcileContext.deleted`. */
+  /** Gets every object that a delete removed at once, or found gone: `ReconcileContext.deleted`. */
   deleted?: ((resource: Resource, key: ObjectKey, uid: string) => void) | undefined;
-  /** The uid under which a cache shows an object: `ReconcileContext.shown`. */
+  /** Returns the uid under which a cache shows an object: `ReconcileContext.shown`. */
   shown?: ((resource: Resource, key: ObjectKey) => string | undefined) | undefined;
-  /** Asked before every write, each repetition of one included: `Election.isLeading`. */
+  /** Decides before every write and every repetition of a write: `Election.isLeading`. */
   mayWrite?: (() => boolean) | undefined;
-  /** For every call that brings none of its own: `CallOptions.maxRetryWaitMs`. */
+  /** Value of every call that sets none: `CallOptions.maxRetryWaitMs`. */
   maxRetryWaitMs?: number | undefined;
 }
 
 /**
- * The client within a scope, so that nobody can forget the signal, the hold or the question whether we lead.
- * Scopes nest: a guarded client may be scoped again for each reconcile.
+ * Returns the client within a scope, so that no caller can forget the signal, the hold or the leadership check. Scopes nest:
+ * a guarded client may be scoped again for each reconcile.
  * @example
  * const guarded = scopedClient(client, { mayWrite: election.isLeading });
  * const scoped = scopedClient(guarded, context);
@@ -59,7 +59,7 @@ export function scopedClient(client: Client, scope: Scope): Client {
   return {
     ...scoped,
     async delete(resource, key, options) {
-      // What a cache still shows after the server has said that it is gone, it showed before.
+      // The uid is read before the call: only an object that the cache showed by then is waited for.
       const before = deleted && shown?.(resource, key);
       const deletion = await scoped.delete(resource, key, options).catch((error: unknown) => {
         if (before !== undefined && isNotFound(error)) deleted?.(resource, key, before);
@@ -72,7 +72,7 @@ export function scopedClient(client: Client, scope: Scope): Client {
   };
 }
 
-/** A delete says so in its body, the others in their query. */
+/** Whether a request is a dry run. A delete says so in its body, other requests in their query. */
 function isDry({ query, body }: ApiRequest): boolean {
   if (query?.['dryRun'] !== undefined) return true;
   return typeof body === 'object' && body !== null && 'dryRun' in body && 'kind' in body

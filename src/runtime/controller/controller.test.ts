@@ -318,7 +318,7 @@ it('is led by owners, maps and predicates', async () => {
   expect(await next()).toEqual(['a']);
   parts.stream.send('ADDED', part('9', [owner('Thing', 'x.io/v1beta1')]));
   expect(await next()).toEqual(['by-p', 'owner']);
-  // Neither another group's kind of that name, nor a reference that does not control.
+  // Neither another group's kind of that name matches, nor a reference that does not control.
   parts.stream.send(
     'MODIFIED',
     part('10', [owner('Thing', 'y.io/v1'), { ...owner('Thing', 'x.io/v1'), controller: false }]),

@@ -14,30 +14,32 @@ export interface ReconcileContext {
   /** Aborts at the deadline and at stop, with a reason; hand it to every call. */
   readonly signal: AbortSignal;
   /**
-   * To be told of every object written, as the server answered it: the key is not reconciled again before the
-   * informer's cache has seen it. `informer`: the one that shows the object; default by the object's kind,
-   * namespace and labels; where none of ours shows it, nothing is waited for.
+   * Registers an object that the reconcile wrote, from the server's answer: the key is not reconciled again before the
+   * informer's cache has seen it. `informer`: the one that shows the object; default by the object's kind, namespace and
+   * labels. If no informer of the controller shows it, nothing waits.
    */
   wrote(object: KubeObject, informer?: Informer<KubeObject>): void;
   /**
-   * To be told of every object that a delete left nothing of (`Deletion`), by its uid: the key is not reconciled
-   * again before the informers of that kind have lost it.
+   * Registers an object that a delete removed at once (`Deletion`), by its uid: the key is not reconciled again before the
+   * informers of that kind have lost it.
    */
   deleted(resource: Resource, object: ObjectKey, uid: string): void;
-  /** The uid under which one of the informers shows an object. */
+  /** Returns the uid under which one of the informers shows an object. */
   shown(resource: Resource, object: ObjectKey): string | undefined;
   /**
-   * For calls: a worker waits no longer for a server that asks for patience (429, 503 with Retry-After). Thrown
-   * out of the reconcile such an error is a wish to come back then, and the worker takes another key.
+   * Limit for calls: a worker waits no longer for a server that asks for a pause (429, 503 with Retry-After). If the
+   * reconcile throws that error, the key comes back after the pause, and the worker takes another key.
    */
   readonly maxRetryWaitMs: number;
-  /** The key has waited until nothing fresh was left to do. */
+  /** Whether the key has waited until no fresh key was left. */
   readonly behind: boolean;
   readonly log: Logger;
 }
 
-/** Nothing, or when to look again though nothing happens; `behind`: then, and once nothing fresh is left to do. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a reconcile that ends without a word returns void
+/**
+ * Result of a reconcile: nothing, or the time of the next one. `behind`: the next one also waits until no fresh key is left.
+ */
+// biome-ignore lint/suspicious/noConfusingVoidType: a reconcile without a result returns void
 export type ReconcileResult = { requeueAfterMs?: number | undefined; behind?: boolean } | void;
 
 export interface ControllerObserver extends QueueObserver {
@@ -47,44 +49,47 @@ export interface ControllerObserver extends QueueObserver {
 
 export interface ControllerOptions<T extends KubeObject> {
   name: string;
-  /** The kind whose keys are reconciled. */
+  /** Kind whose keys are reconciled. */
   for: Informer<T>;
-  /** Of the `for` kind; an event passes only if all agree. */
+  /** Filters of events of the `for` kind; an event passes only if all agree. */
   predicates?: readonly Predicate<T>[] | undefined;
-  /** Of those that are there at the start: which are as pressing as fresh news. Default: none; they wait behind it. */
+  /**
+   * Whether an object that exists at the start is as urgent as a fresh event. Default: none is; they wait behind fresh
+   * events.
+   */
   urgent?: ((object: T) => boolean) | undefined;
-  /** Kinds whose objects name one of ours as their controlling owner. */
+  /** Kinds whose objects name an object of the `for` kind as their controlling owner. */
   owns?: readonly Informer<KubeObject>[] | undefined;
-  /** Kinds whose objects lead to ours some other way; `watching` keeps their types. */
+  /** Kinds whose objects are related to the `for` kind in another way; `watching` keeps their types. */
   watches?: readonly Watch[] | undefined;
   /** Default 1. */
   workers?: number | undefined;
-  /** For one reconcile. Default 60,000. */
+  /** Limit of one reconcile. Default 60,000. */
   deadlineMs?: number | undefined;
-  /** Throw: retried with the key's backoff. TerminalError: not retried. */
+  /** Reconciles a key. An error is retried with the key's backoff; a TerminalError is not retried. */
   reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult>;
   log: Logger;
   clock?: Clock | undefined;
   observe?: ControllerObserver | undefined;
 }
 
-/** The API server's own overload asks for 1 s, which is worth waiting for with what was computed so far. */
+/** The API server's own overload asks for 1 s, which is worth waiting for to keep the computed state. */
 const MAX_RETRY_WAIT_MS = 1000;
 
 export interface Controller {
   readonly name: string;
   /**
-   * Works until `signal` aborts; resolves when every worker has ended. Caches should be synced before, else
-   * it waits for them. Never rejects.
+   * Works until `signal` aborts; resolves when every worker has ended. It waits for caches that are not synced. Never
+   * rejects.
    */
   run(signal: AbortSignal): Promise<void>;
-  /** Reconciles a key for a reason of one's own. */
+  /** Reconciles a key for a reason outside the informers. */
   enqueue(key: ObjectKey): void;
-  /** The longest-running reconcile that is past its deadline, if any: for liveness. */
+  /** Returns the longest-running reconcile that is past its deadline, if any, for liveness. */
   stalled(): { key: string; forMs: number; deadlineMs: number } | undefined;
 }
 
-/** Source: controller-runtime pkg/internal/controller/controller.go. */
+/** Creates a controller. Source: controller-runtime pkg/internal/controller/controller.go. */
 export function createController<T extends KubeObject>(options: ControllerOptions<T>): Controller {
   const {
     name,
@@ -99,7 +104,7 @@ export function createController<T extends KubeObject>(options: ControllerOption
   const queue = createWorkQueue({ clock, observe });
   const holds = createHolds();
   const startedMs = new Map<string, number>();
-  /** Until when a key rests that a server has asked to be left alone with: news of its objects does not end that. */
+  /** End of a key's pause that a server asked for. Events of its objects do not end the pause. */
   const restsUntilMs = new Map<string, number>();
   const informers: readonly Informer<KubeObject>[] = [
     options.for,
@@ -107,7 +112,7 @@ export function createController<T extends KubeObject>(options: ControllerOption
     ...watches.map(({ informer }) => informer),
   ];
 
-  /** Undefined where none of ours shows it: then there is no cache to wait for. */
+  /** Returns the informer that shows an object; undefined if there is none, and so no cache to wait for. */
   const informerOf = (object: KubeObject) => informers.find((informer) => shows(informer, object));
 
   async function reconcileOne(key: string, priority: number, stop: AbortSignal): Promise<void> {
@@ -209,12 +214,12 @@ export function createController<T extends KubeObject>(options: ControllerOption
   };
 }
 
-/** How long the server asked to be left alone; as the client does, no longer than half a minute. */
+/** Returns the pause that the server asked for; like the client, 30 s at most. */
 function patienceMs(error: unknown): number {
   return isApiError(error) ? Math.min(error.retryAfterSeconds ?? 0, 30) * 1000 : 0;
 }
 
-/** Errors of the program itself, for which the stack is worth its lines. */
+/** Whether an error is a bug of the program, whose stack is worth logging. */
 function isBug(error: Error): boolean {
   return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
 }

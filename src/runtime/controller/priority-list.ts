@@ -1,6 +1,6 @@
-/** Items in order of priority, highest first; within one, first come first served. */
+/** Items in order of priority, highest first; first in, first out within one priority. */
 export interface PriorityList {
-  /** Adds an item, or raises it; a lower priority than it has changes nothing. */
+  /** Adds an item, or raises its priority; a lower priority changes nothing. */
   add(item: string, priority: number): void;
   take(): { item: string; priority: number } | undefined;
   has(item: string): boolean;
@@ -12,7 +12,9 @@ interface Entry {
   priority: number;
 }
 
-/** Arrays with a moving head, since taking the first of a large array or Set is not free of charge. */
+/**
+ * Creates a priority list from arrays with a moving head, since taking the first item of a large array or Set is expensive.
+ */
 export function createPriorityList(): PriorityList {
   const entries = new Map<string, Entry>();
   const lanes = new Map<number, { queue: Entry[]; head: number }>();
@@ -22,7 +24,7 @@ export function createPriorityList(): PriorityList {
     add(item, priority) {
       const present = entries.get(item);
       if (present && present.priority >= priority) return;
-      // The lower entry stays where it is and is skipped: it is no longer the one in the map.
+      // The lower entry stays in place and is skipped, because it is no longer the entry in the map.
       const entry = { item, priority };
       entries.set(item, entry);
       const lane = lanes.get(priority);

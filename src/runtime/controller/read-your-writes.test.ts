@@ -10,7 +10,7 @@ const child = (uid: string, resourceVersion: string): KubeObject => ({
   metadata: { ...key, uid, resourceVersion },
 });
 
-/** The part of an informer that holds are about. */
+/** Creates the parts of an informer that holds use. */
 function setUp() {
   const store = createStore<KubeObject>();
   const versions = createVersionWaiters();

@@ -1,43 +1,40 @@
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 
-/** What a hold needs of an informer. */
+/** Parts of an informer that a hold uses. */
 export interface Reaching {
   hasReached(resourceVersion: string): boolean;
   onReached(resourceVersion: string, then: () => void): () => void;
   onGone(key: ObjectKey, uid: string, then: () => void): () => void;
 }
 
-/** Keys whose objects were written at versions that the caches have not seen yet. */
+/** Keys whose written objects the caches have not seen yet. */
 export interface Holds {
-  /** A reconcile of `key` has written `object`, which that informer will show. */
+  /** Registers that a reconcile of `key` wrote `object`, which that informer will show. */
   wrote(key: string, object: KubeObject, informer: Reaching): void;
-  /** A reconcile of `key` has deleted an object to the last; that informer may still show it. */
+  /** Registers that a reconcile of `key` deleted an object completely; that informer may still show it. */
   deleted(key: string, object: ObjectKey, uid: string, informer: Reaching): void;
-  /**
-   * True where the caches have seen all that was written for `key`. Else false, and when they have, the
-   * `then` that was given last is called, once.
-   */
+  /** Whether the caches have seen all writes for `key`. If false, the most recent `then` is called once when they have. */
   passes(key: string, then: () => void): boolean;
   readonly size: number;
 }
 
 interface Hold {
-  /** What has not been seen yet, of writes and deletions. */
+  /** Number of writes and deletions that the caches have not seen yet. */
   open: number;
-  /** The last version written that each informer is waited for with. */
+  /** Last written version that each informer must reach. */
   last: Map<Reaching, string>;
   wake?: () => void;
 }
 
 /**
- * Read your writes: a key is not reconciled from a cache older than what its last reconcile wrote, else it
- * would decide upon a past in which its own write had not happened (reliability row 2). There is no time-out:
- * a cache that lags for long is a cache not to decide upon; it is healed by its own reflector.
+ * Ensures read-your-writes: a key is not reconciled from a cache older than the writes of its last reconcile, else it would
+ * decide on a state without its own write (reliability row 2). There is no timeout: a cache that lags for long must not be
+ * used for decisions, and its reflector repairs it.
  */
 export function createHolds(): Holds {
   const holds = new Map<string, Hold>();
 
-  /** Counts one more thing to wait for; what it answers is to be called when that was seen. */
+  /** Adds one thing to wait for; the caller calls `release` when it was seen. */
   function opened(key: string): { hold: Hold; release: () => void } {
     const hold: Hold = holds.get(key) ?? { open: 0, last: new Map() };
     holds.set(key, hold);
@@ -60,8 +57,8 @@ export function createHolds(): Holds {
       informer.onReached(version, release);
     },
     deleted(key, object, uid, informer) {
-      // The server names no version of a deletion. What was made a moment ago is not in the cache yet, which
-      // does not mean that it has gone from there again: first come our own writes, then the deletion.
+      // The server names no version of a deletion. A cache without the object may not have seen its creation yet. So the
+      // hold waits for our own writes first, then for the deletion.
       const before = holds.get(key)?.last.get(informer);
       const { release } = opened(key);
       const gone = () => informer.onGone(object, uid, release);

@@ -5,18 +5,18 @@ import { keyOf } from '../cache/object-key.ts';
 import { matchesSelector } from '../client/label-selector.ts';
 import { apiVersionOf } from '../wire/resource-path.ts';
 
-/** Whether a change is worth a reconcile. `before` is absent for what came, `after` for what went. */
+/** Whether a change needs a reconcile. `before` is absent for a new object, `after` for a deleted one. */
 export type Predicate<T> = (change: { before?: T | undefined; after?: T | undefined }) => boolean;
 
-/** Another kind whose changes concern ours: which of our keys, given the changed object. */
+/** Another kind whose changes concern the controller: `map` returns the keys for a changed object. */
 export interface Watch {
   informer: Informer<KubeObject>;
   map(object: KubeObject): readonly ObjectKey[];
-  /** Which of its updates are worth asking `map`; absent: all. What comes or goes always is, and each at a resync. */
+  /** Filters updates before `map`; absent: all pass. Creations, deletions and resyncs always pass. */
   when?: Predicate<KubeObject>;
 }
 
-/** A watch whose `map` sees the informer's own type. */
+/** Creates a watch whose `map` gets the informer's own type. */
 export function watching<T extends KubeObject>(
   informer: Informer<T>,
   map: (object: T) => readonly ObjectKey[],
@@ -25,11 +25,11 @@ export function watching<T extends KubeObject>(
   return { informer, map, ...(when ? { when } : {}) };
 }
 
-/** Passes when the spec changed, not the status (controller-runtime GenerationChangedPredicate). */
+/** Passes if the spec changed, not only the status (controller-runtime GenerationChangedPredicate). */
 export const generationChanged: Predicate<KubeObject> = ({ before, after }) =>
   !before || !after || before.metadata.generation !== after.metadata.generation;
 
-/** Passes when the labels changed, not what else there is (controller-runtime LabelChangedPredicate). */
+/** Passes if the labels changed (controller-runtime LabelChangedPredicate). */
 export const labelsChanged: Predicate<KubeObject> = ({ before, after }) =>
   !before || !after || canonicalJson(before.metadata.labels) !== canonicalJson(after.metadata.labels);
 
@@ -44,14 +44,14 @@ export function shows(
     apiVersionOf(resource) === apiVersion &&
     (namespace === undefined || namespace === metadata.namespace) &&
     (labelSelector === undefined || matchesSelector(labelSelector, metadata.labels)) &&
-    // Other fields are the server's to read: then better wait for a bookmark than decide upon the past.
+    // The server alone evaluates other fields. Waiting for a bookmark is safer than deciding on an old state.
     (fieldSelector === undefined ||
       !fieldSelector.startsWith('metadata.name=') ||
       fieldSelector === `metadata.name=${metadata.name}`)
   );
 }
 
-/** Whether an informer may have shown that object, of which nothing but its key is known. */
+/** Whether an informer may have shown an object of which only the key is known. */
 export function mayShow(
   { resource, selection }: Pick<Informer<KubeObject>, 'resource' | 'selection'>,
   kind: Resource,
@@ -64,14 +64,14 @@ export function mayShow(
   );
 }
 
-/** The key of the object's controlling owner, where that is of kind `owner`. */
+/** Returns the key of the object's controlling owner, if that is of kind `owner`. */
 function ownerKey(object: KubeObject, owner: Resource): ObjectKey | undefined {
   const group = (apiVersion: string) => (apiVersion.includes('/') ? apiVersion.split('/')[0] : '');
   const reference = object.metadata.ownerReferences?.find(
     (candidate) =>
       candidate.controller === true &&
       candidate.kind === owner.kind &&
-      // Any version of the group: references outlive versions.
+      // Any version of the group matches, because references outlive versions.
       group(candidate.apiVersion) === group(apiVersionOf(owner)),
   );
   if (!reference) return undefined;
@@ -79,8 +79,8 @@ function ownerKey(object: KubeObject, owner: Resource): ObjectKey | undefined {
 }
 
 /**
- * Lets every change of the sources put the keys that it concerns into a queue: of an update both the old and
- * the new object's, since a changed label or owner concerns two. Answers how to end it.
+ * Adds the keys that each change of the sources concerns to a queue. An update counts for the old and the new object, since
+ * a changed label or owner concerns two. Returns a function that ends it.
  */
 export function subscribe<T extends KubeObject>(
   sources: {

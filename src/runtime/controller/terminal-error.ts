@@ -1,6 +1,6 @@
 /**
- * Thrown by a reconcile that knows that trying again cannot help: counted and logged, not retried until the
- * object changes. Source: controller-runtime reconcile.TerminalError.
+ * Thrown by a reconcile if another attempt cannot help: it is counted and logged, and not retried until the object changes.
+ * Source: controller-runtime reconcile.TerminalError.
  */
 export class TerminalError extends Error {
   override name = 'TerminalError';

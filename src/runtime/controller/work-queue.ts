@@ -2,9 +2,9 @@ import { type ItemBackoff, itemBackoff } from '#base/backoff.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createPriorityList } from './priority-list.ts';
 
-/** Fresh news. */
+/** Priority of fresh events. */
 const NORMAL = 0;
-/** What a list or a resync brings: it waits behind fresh news (controller-runtime handler.LowPriority). */
+/** Priority of objects from a list or a resync, which wait behind fresh events (controller-runtime handler.LowPriority). */
 export const LOW = -100;
 
 export interface QueueObserver {
@@ -18,26 +18,26 @@ export interface QueueObserver {
 }
 
 /**
- * A queue of keys for workers. A key is worked on by one worker at a time; added while in work, it comes again
- * after `done`; added many times, it comes once.
+ * Queue of keys for workers. Only one worker at a time gets a key. A key added while in progress comes again after `done`; a
+ * key added many times comes once.
  */
 export interface WorkQueue {
   add(key: string, priority?: number): void;
-  /** Adds it in `ms` milliseconds; of several such wishes the earliest wins. */
+  /** Adds it in `ms` milliseconds; of several calls for a key the earliest time wins. */
   addAfter(key: string, ms: number, priority?: number): void;
-  /** Adds it after the item's own backoff, which grows until `forget`, or `atLeastMs`. Answers the milliseconds. */
+  /** Adds it after its own backoff, which grows until `forget`, or after `atLeastMs`. Returns the milliseconds. */
   addRateLimited(key: string, priority?: number, atLeastMs?: number): number;
   forget(key: string): void;
   failures(key: string): number;
-  /** The next key, marked as in work; undefined once shut down. */
+  /** Returns the next key, marked as in progress; undefined after shutdown. */
   get(): Promise<{ key: string; priority: number } | undefined>;
-  /** Each got key must be given back. */
+  /** Gives a key back; each key from `get` must be given back. */
   done(key: string): void;
-  /** Nothing is handed out or taken any more. */
+  /** Ends the queue: it hands out and accepts no more keys. */
   shutDown(): void;
   /** Keys ready for work. */
   readonly depth: number;
-  /** Keys in work. */
+  /** Keys in progress. */
   readonly processing: number;
 }
 
@@ -47,16 +47,16 @@ export interface WorkQueueOptions {
   observe?: QueueObserver | undefined;
 }
 
-/** setTimeout takes no more; a key that comes back after 24 days instead of 25 is looked at once too often. */
+/** setTimeout takes no more. A key that comes back after 24 days instead of 25 costs one extra reconcile. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Source: client-go util/workqueue; priorities: controller-runtime pkg/controller/priorityqueue. */
+/** Creates a queue. Source: client-go util/workqueue; priorities: controller-runtime pkg/controller/priorityqueue. */
 export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
   const { clock = systemClock, backoff = itemBackoff(), observe } = options;
   const ready = createPriorityList();
   const addedAt = new Map<string, number>();
   const processing = new Map<string, number>();
-  /** Wanted again while in work. */
+  /** Keys that were added again while in progress. */
   const dirty = new Map<string, number>();
   const delayed = new Map<string, { atMs: number; cancel: () => void }>();
   const idle: ((next: { key: string; priority: number } | undefined) => void)[] = [];
@@ -84,7 +84,7 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
     }
   }
 
-  /** After the current turn, so that a key that one piece of news adds several times is worked on once. */
+  /** Hands out keys after the current turn, so that a key that one event adds several times is reconciled once. */
   function handOver() {
     handingOver = false;
     while (!down && idle.length > 0 && ready.size > 0) idle.shift()?.(take());
@@ -137,7 +137,7 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
       observe?.done((clock.monotonicMs() - startedMs) / 1000);
       const priority = dirty.get(key);
       dirty.delete(key);
-      // It was told as added when it was.
+      // The observer already counted this key when it was added.
       if (priority !== undefined && !down) put(key, priority);
     },
     shutDown() {

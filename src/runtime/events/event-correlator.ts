@@ -1,15 +1,15 @@
 import { type Clock, systemClock } from '#base/clock.ts';
 
-/** What somebody wants said about an object. */
+/** Event to report about an object. */
 export interface News {
-  /** Which object: uid, or whatever tells it from others. */
+  /** Unique key of the object, such as its uid. */
   about: string;
   type: 'Normal' | 'Warning';
   reason: string;
   message: string;
 }
 
-/** What is to be written: `key` is the same for what is to be one Event, `count` how often it happened. */
+/** Event to write: `key` is the same for occurrences that form one Event, `count` is their number. */
 export interface Correlated {
   key: string;
   message: string;
@@ -19,19 +19,19 @@ export interface Correlated {
 
 export interface CorrelatorOptions {
   clock?: Clock | undefined;
-  /** Alike but for their message, within `windowMs`, before they become one Event. Default 10. */
+  /** Number of events within `windowMs` that differ only in their message, before they become one Event. Default 10. */
   maxAlike?: number | undefined;
   windowMs?: number | undefined;
-  /** At once about one object for one reason; then one each `refillMs`. Default 25 and 300,000. */
+  /** Number of events at once about one object for one reason; then one each `refillMs`. Default 25 and 300,000. */
   burst?: number | undefined;
   refillMs?: number | undefined;
-  /** Objects and Events remembered. Default 4,096. */
+  /** Number of remembered objects and Events. Default 4,096. */
   memory?: number | undefined;
 }
 
 /**
- * Keeps Events from flooding: undefined where nothing is to be written. Source: client-go
- * tools/record/events_cache.go (EventSourceObjectSpamFilter, EventAggregator, eventLogger).
+ * Keeps Events from flooding: returns undefined if nothing should be written. Source: client-go tools/record/events_cache.go
+ * (EventSourceObjectSpamFilter, EventAggregator, eventLogger).
  */
 export function createCorrelator(options: CorrelatorOptions = {}): (news: News) => Correlated | undefined {
   const { clock = systemClock, maxAlike = 10, windowMs = 600_000 } = options;
@@ -42,7 +42,7 @@ export function createCorrelator(options: CorrelatorOptions = {}): (news: News) 
 
   return ({ about, type, reason, message }) => {
     const now = clock.monotonicMs();
-    // By reason, so that what is said often takes nothing from what is said once: a result, a warning.
+    // The limit is by reason, so a frequent event does not suppress a rare one, such as a result or a warning.
     const group = JSON.stringify([about, type, reason]);
     const bucket = buckets.get(group) ?? { tokens: burst, atMs: now };
     bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.atMs) / refillMs);
@@ -66,7 +66,7 @@ export function createCorrelator(options: CorrelatorOptions = {}): (news: News) 
   };
 }
 
-/** A map that forgets what was set longest ago. */
+/** Returns a map that drops the entry that was set longest ago. */
 function recent<V>(size: number): { get(key: string): V | undefined; set(key: string, value: V): void } {
   const map = new Map<string, V>();
   return {

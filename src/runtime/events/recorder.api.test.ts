@@ -31,7 +31,7 @@ it('writes Events that are counted, combined and bounded, and flushes them when 
   const tried = items.filter(({ reason }) => reason === 'Tried');
   expect(tried).toHaveLength(11);
   const combined = tried.find(({ message }) => message.startsWith('(combined'));
-  // 25 in all for one object and reason: 10 single, 15 combined.
+  // In all, 25 for one object and reason: 10 single, 15 combined.
   expect(combined).toMatchObject({ count: 15, message: '(combined from similar events): attempt 24' });
   expect(items).toHaveLength(12);
 });

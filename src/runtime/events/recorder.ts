@@ -9,7 +9,7 @@ import { type Correlated, createCorrelator } from './event-correlator.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true };
 
-/** core/v1 Event: what `kubectl describe` shows. */
+/** core/v1 Event, as `kubectl describe` shows it. */
 interface Event extends KubeObject {
   involvedObject: Record<string, string | undefined>;
   type: string;
@@ -24,17 +24,17 @@ interface Event extends KubeObject {
 }
 
 export interface Recorder {
-  /** Says something about an object. Never throws, never waits; loses news rather than work. */
+  /** Reports an Event about an object. Never throws, never waits; loses Events rather than work. */
   event(about: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
-  /** Writes what is pending, for at most 3 s. */
+  /** Writes pending Events, for at most 3 s. */
   stop(): Promise<void>;
 }
 
 export interface RecorderOptions {
   client: Client;
-  /** Who says it. */
+  /** Component that reports the Events. */
   component: string;
-  /** Which of them: the pod's name. */
+  /** Instance of the component: the pod's name. */
   instance?: string | undefined;
   log: Logger;
   clock?: Clock | undefined;
@@ -43,7 +43,7 @@ export interface RecorderOptions {
 const MAX_PENDING = 1000;
 const MAX_MESSAGE = 1024;
 
-/** Source: client-go tools/record/event.go. */
+/** Creates a recorder. Source: client-go tools/record/event.go. */
 export function createRecorder(options: RecorderOptions): Recorder {
   const { client, component, log, clock = systemClock } = options;
   const correlate = createCorrelator({ clock });
@@ -69,7 +69,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       } catch (error) {
         if (isAlreadyExists(error)) return;
         if (!isUncertain(error) && !isApiError(error, 'TooManyRequests')) {
-          // A namespace on its way out takes no Events; that is no news.
+          // A namespace that is being deleted accepts no Events, which is expected.
           log.debug({ error: messageOf(error), reason: event.reason }, 'event not written');
           return;
         }
@@ -78,7 +78,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
   }
 
-  /** Counts one that was written before; false where it is gone. */
+  /** Counts a repetition of a written Event; returns false if the Event is gone. */
   async function repeat(
     key: { namespace: string; name: string },
     { count, message, lastTimestamp }: Event,
@@ -102,7 +102,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       apiVersion: 'v1',
       kind: 'Event',
       metadata: {
-        // The same for repetitions; the uid keeps a namesake's apart, the instance and the time another run's.
+        // Repetitions get the same name. The uid separates objects of one name; the instance and the time separate runs.
         name: `${name}.${shortHash(`${component}/${options.instance}/${correlated.key}/${correlated.firstMs}`, 16)}`,
         namespace: namespace || 'default',
       },
@@ -142,7 +142,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 }
 
-/** metav1.Time has whole seconds. */
+/** Formats a metav1.Time, which has whole seconds. */
 function seconds(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }

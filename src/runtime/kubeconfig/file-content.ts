@@ -4,14 +4,14 @@ import { messageOf } from '#base/errors.ts';
 
 export interface FileContent {
   read(): string;
-  /** The next read goes to the file. */
+  /** Makes the next read go to the file. */
   forget(): void;
 }
 
 /**
- * The text of a file that somebody rotates (token, CA), read again when the last reading is older than
- * `maxAgeMs`. A file that cannot be read for a moment, in the middle of a rotation, keeps its last text; one
- * that never could throws an Error that says what it was for. Source: client-go transport/token_source.go.
+ * Returns the text of a file that is rotated (token, CA); reads it again if the last reading is older than `maxAgeMs`. A
+ * file that cannot be read for a moment, during a rotation, keeps its last text. If no reading ever succeeded, it throws an
+ * Error with the purpose of the file. Source: client-go transport/token_source.go.
  */
 export function fileContent(
   path: string,

@@ -5,9 +5,9 @@ import type { Endpoint } from '../wire/endpoint.ts';
 import { fileContent } from './file-content.ts';
 
 export interface InClusterOptions {
-  /** Of the API server as a pod sees it, `host:port`; KUBERNETES_SERVICE_HOST and _PORT say it without DNS. */
+  /** API server as a pod sees it, `host:port`. KUBERNETES_SERVICE_HOST and _PORT give it without DNS. */
   server?: string | undefined;
-  /** Where the ServiceAccount is mounted. */
+  /** Directory of the mounted ServiceAccount. */
   directory?: string | undefined;
   clock?: Clock | undefined;
 }
@@ -20,8 +20,8 @@ export function isInCluster({ directory = MOUNT }: InClusterOptions = {}): boole
 }
 
 /**
- * The endpoint of a pod's own cluster. Token and authority are read again each minute, since the kubelet
- * rotates both. Throws an Error that names the file which cannot be read. Source: client-go rest.InClusterConfig.
+ * Returns the endpoint of a pod's own cluster. It reads token and CA again each minute, since the kubelet rotates both.
+ * Throws an Error that names an unreadable file. Source: client-go rest.InClusterConfig.
  */
 export function inClusterEndpoint(options: InClusterOptions = {}): Endpoint {
   const { server = 'kubernetes.default.svc:443', directory = MOUNT, clock = systemClock } = options;

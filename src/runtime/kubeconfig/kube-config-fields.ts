@@ -1,18 +1,18 @@
-/** Reading the untyped parts of a kubeconfig, with errors that say which part it is. */
+/** Reads the untyped parts of a kubeconfig; errors name the wrong part. */
 export type Record_ = Readonly<Record<string, unknown>>;
 
 export function record(value: unknown): Record_ | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
 }
 
-/** A list of the file; absent counts as empty. */
+/** Returns a list of the file; an absent list is empty. */
 export function list(config: Record_, name: string): readonly unknown[] {
   const value = config[name] ?? [];
   if (!Array.isArray(value)) throw new Error(`${name} is no list`);
   return value;
 }
 
-/** The entry `name` of the list `of`: `{name, [inner]: {...}}`. */
+/** Returns the entry `name` of the list `of`: `{name, [inner]: {...}}`. */
 export function named(config: Record_, of: string, inner: string, name: string): Record_ {
   const entries = list(config, of).map(record);
   const entry = entries.find((candidate) => candidate?.['name'] === name);
@@ -27,7 +27,7 @@ export function named(config: Record_, of: string, inner: string, name: string):
   return body;
 }
 
-/** An optional text field. */
+/** Returns an optional text field. */
 export function text(of: Record_, name: string, at: string): string | undefined {
   const value = of[name];
   if (value === undefined || value === null || value === '') return undefined;
@@ -35,7 +35,7 @@ export function text(of: Record_, name: string, at: string): string | undefined 
   return value;
 }
 
-/** A text field that must be there. */
+/** Returns a required text field. */
 export function field(of: Record_, name: string, at: string): string {
   const value = text(of, name, at);
   if (value === undefined) throw new Error(`${at} has no ${name}`);

@@ -5,12 +5,12 @@ import type { Clock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Endpoint, EndpointParts, Headers, TlsMaterial } from '../wire/endpoint.ts';
 
-/** A plugin may ask a person or a far server; a call that it holds up for longer is better ended with its name. */
+/** Limit of a plugin, which may ask a user or a remote server. The error names the plugin. */
 const PATIENCE_MS = 60_000;
 
 /**
- * An endpoint whose credentials a plugin gives (exec, auth-provider), through @kubernetes/client-node, which
- * caches them until they expire. Imported lazily: see loadEndpoint.
+ * Returns an endpoint with credentials from a plugin (exec, auth-provider), through @kubernetes/client-node, which caches
+ * them until they expire. Imported lazily: see loadEndpoint.
  */
 export async function pluginEndpoint(
   source: string,
@@ -29,7 +29,7 @@ export async function pluginEndpoint(
     directory: string;
     parts: EndpointParts;
     clock: Clock;
-    /** Which plugin, for errors. */
+    /** Name of the plugin, for errors. */
     command: string;
   },
 ): Promise<Endpoint> {
@@ -83,7 +83,7 @@ export async function pluginEndpoint(
   };
 }
 
-/** A plugin speaks to people, on many lines or on none; one that answers in another format is a bug of its. */
+/** Returns the first line of a plugin's error. An answer in another format is a bug of the plugin. */
 function oneLine(error: unknown): string {
   if (error instanceof SyntaxError || error instanceof TypeError) return 'it printed no ExecCredential';
   return messageOf(error).trim().split('\n')[0] || 'it said nothing';

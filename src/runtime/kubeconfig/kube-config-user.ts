@@ -6,13 +6,13 @@ import type { Headers, TlsMaterial } from '../wire/endpoint.ts';
 import { fileContent } from './file-content.ts';
 import { type Record_, text } from './kube-config-fields.ts';
 
-/** Where files that a kubeconfig names are looked for, and the clock of their re-reading. */
+/** Directory of files that a kubeconfig names, and the clock for reading them again. */
 export interface Files {
   directory: string;
   clock: Clock;
 }
 
-/** PEM text given in the file as base64, or by the name of a file that may be rotated. */
+/** Returns PEM text: from base64 in the kubeconfig, or from a named file that may be rotated. */
 function pem(
   of: Record_,
   name: string,
@@ -36,7 +36,7 @@ function pem(
   return { read, forget: file.forget };
 }
 
-/** What connections are made with: the cluster's authority, the user's certificate. `refresh`: files are read again. */
+/** Returns the material of connections: the cluster's CA, the user's certificate. `refresh` reads the files again. */
 export function materialOf(
   {
     cluster,
@@ -71,7 +71,7 @@ export function materialOf(
   };
 }
 
-/** Refuses what OpenSSL would later refuse with a message that names no field. */
+/** Throws upon a certificate or key that OpenSSL would later refuse with a message that names no field. */
 function checked(certificate: string | undefined, what: string): string | undefined {
   if (certificate === undefined) return undefined;
   try {
@@ -82,7 +82,7 @@ function checked(certificate: string | undefined, what: string): string | undefi
   return certificate;
 }
 
-/** Authorization and impersonation headers of a user without plugins. */
+/** Returns authorization and impersonation headers of a user without plugins. */
 export function userHeaders(
   user: Record_,
   userName: string,
@@ -100,7 +100,7 @@ export function userHeaders(
   const as = text(user, 'as', at);
   return {
     headers() {
-      // As client-go: the file wins, being the one that is rotated.
+      // The file takes precedence, as in client-go, because it is the one that is rotated.
       const bearer = file?.read() ?? token;
       return {
         ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),

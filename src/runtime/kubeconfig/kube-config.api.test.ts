@@ -14,7 +14,7 @@ const test = useNamespace('kube-config');
 const directory = mkdtempSync(join(tmpdir(), 'kube-config-api-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** What the run's own kubeconfig has in it, as far as it is spoilt here. */
+/** Fields of the run's own kubeconfig that the tests corrupt. */
 const Config = z.looseObject({
   clusters: z.tuple([z.looseObject({ name: z.string(), cluster: z.looseObject({ server: z.string() }) })]),
   users: z.tuple([z.looseObject({ name: z.string(), user: z.looseObject({}) })]),
@@ -22,7 +22,7 @@ const Config = z.looseObject({
 type Config = z.infer<typeof Config>;
 const authority = await createAuthority();
 
-/** Parts that look well, and of which only the server can tell that they are wrong: how, and what must be said. */
+/** Valid-looking parts that only the server can refuse: the change, and the expected message. */
 const parts: [string, (config: Config) => void, RegExp][] = [
   [
     'an authority that signed another server',

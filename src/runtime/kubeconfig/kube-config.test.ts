@@ -54,7 +54,7 @@ function file(change: { cluster?: object; user?: object; context?: object; top?:
   return path;
 }
 
-/** A user whose credentials a shell script gives. */
+/** Returns a user whose credentials come from a shell script. */
 const plugin = (script: string) => ({
   user: {
     token: undefined,
@@ -161,7 +161,7 @@ it('reads an in-cluster token and authority again within a minute, or at once wh
   writeFileSync(join(directory, 'token'), 'three');
   endpoint.refresh?.();
   expect(endpoint.headers()).toEqual({ authorization: 'Bearer three' });
-  // In the middle of a rotation the file may be gone for a moment.
+  // During a rotation the file may be gone for a moment.
   rmSync(join(directory, 'token'));
   endpoint.refresh?.();
   expect(endpoint.headers()).toEqual({ authorization: 'Bearer three' });

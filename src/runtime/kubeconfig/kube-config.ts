@@ -10,17 +10,17 @@ import { field, list, named, type Record_, record, text } from './kube-config-fi
 import { materialOf, userHeaders } from './kube-config-user.ts';
 
 export interface EndpointOptions extends InClusterOptions {
-  /** Path of a kubeconfig file. Absent: in-cluster where a ServiceAccount is mounted, else ~/.kube/config. */
+  /** Path of a kubeconfig file. Absent: in-cluster if a ServiceAccount is mounted, else ~/.kube/config. */
   kubeconfig?: string | undefined;
-  /** Absent: the file's current-context. */
+  /** Context to use. Absent: the file's current-context. */
   context?: string | undefined;
   clock?: Clock | undefined;
 }
 
 /**
- * Where the API server is and how to speak to it, as kubectl would find it. Rejects with a UsageError of one
- * line that names the file and its part that is wrong. Plain files are read with `yaml` alone;
- * @kubernetes/client-node, which takes 250 ms to import, only where a plugin (exec, auth-provider) is named.
+ * Returns address and credentials of the API server, found as kubectl does. Rejects with a UsageError of one line that names
+ * the file and its wrong part. Plain files are parsed with `yaml` alone; @kubernetes/client-node, which takes 250 ms to
+ * import, is used only for plugins (exec, auth-provider).
  */
 export async function loadEndpoint(options: EndpointOptions = {}): Promise<Endpoint> {
   if (options.kubeconfig === undefined && isInCluster(options)) return inClusterEndpoint(options);
@@ -42,14 +42,14 @@ export async function loadEndpoint(options: EndpointOptions = {}): Promise<Endpo
   }
 }
 
-/** The parts' names, with the file in which they are. */
+/** Adds the path of the file to the names of its parts. */
 function within(path: string, parts: EndpointParts | undefined): EndpointParts | undefined {
   if (!parts) return undefined;
   const at = (part: string) => `kubeconfig ${path}: ${part}`;
   return { server: at(parts.server), authority: at(parts.authority), credentials: at(parts.credentials) };
 }
 
-/** The same for a kubeconfig's text, as it stands in a Secret. `path` is what relative file names start from. */
+/** Parses a kubeconfig's text, for example from a Secret, like loadEndpoint. Relative file names start from `path`. */
 export async function parseKubeConfig(
   source: string,
   {
@@ -90,7 +90,7 @@ export async function parseKubeConfig(
   const files = { directory: dirname(path), clock };
   const material = materialOf({ cluster, clusterName, user, userName }, files);
   const auth = userHeaders(user, userName, files);
-  // Asked once now, so that a missing file is an error of start-up and not of the first call.
+  // The material is read once now, so a missing file is an error of start-up and not of the first call.
   material.tls();
   auth.headers();
   return {
@@ -105,14 +105,14 @@ export async function parseKubeConfig(
   };
 }
 
-/** The fields by which a user says who he is; none makes him nobody. */
+/** Returns the names of the fields with which a user authenticates, for errors. */
 function credentialsOf(user: Record_, userName: string): string {
   const fields = ['tokenFile', 'token', 'client-certificate', 'client-certificate-data'];
   const given = fields.filter((name) => user[name] !== undefined).join(', ');
   return userName === '' ? 'no user at all' : `user '${userName}': ${given || 'no credentials'}`;
 }
 
-/** A plugin's name for people. */
+/** Returns a plugin's name, for errors. */
 function commandOf(user: Record_): string {
   const command = record(user['exec'])?.['command'] ?? record(user['auth-provider'])?.['name'];
   return typeof command === 'string' ? command : 'without a command';

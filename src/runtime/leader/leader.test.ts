@@ -8,7 +8,7 @@ import type { ApiRequest, Caller } from '../wire/call.ts';
 import { createElection, type Election, LeadershipLost } from './leader.ts';
 import type { Lease } from './lease.ts';
 
-/** One Lease with the API server's optimistic lock, which is all that an election asks of it. */
+/** Creates a stand-in for the API server: one Lease with its optimistic lock, which is all that an election uses. */
 function createLeaseServer() {
   let stored: Lease | undefined;
   let version = 0;
@@ -43,7 +43,7 @@ function createLeaseServer() {
         ...(spec ? { spec } : {}),
       };
     },
-    /** A way to it that can be cut, or lose its answers. */
+    /** Returns a connection to it that can be cut, or lose its answers. */
     line(fault: { cut?: boolean; deaf?: boolean } = {}): Caller {
       return {
         async call(request) {

@@ -7,14 +7,17 @@ import type { Client } from '../client/client.ts';
 import { isConflict } from '../wire/api-error.ts';
 import { heldBy, LEASES, type Lease } from './lease.ts';
 
-/** Somebody else may be leading now: the program must exit, nothing else is safe. */
+/** Thrown when another process may be leading: the program must exit, because nothing else is safe. */
 export class LeadershipLost extends Error {
   override name = 'LeadershipLost';
 }
 
-/** One leadership: of two of the same Lease's name the later one has the later `since`, or the same and the larger `number`. */
+/**
+ * Term of a leadership. Of two terms of one Lease name, the later one has the later `since`, or the same and the larger
+ * `number`.
+ */
 export interface Term {
-  /** When the Lease was made, by the API server's clock, in seconds since 1970: one that was deleted begins anew. */
+  /** Creation time of the Lease by the API server's clock, in seconds since 1970. A deleted Lease begins anew. */
   since: number;
   number: number;
 }
@@ -24,42 +27,47 @@ export interface Election {
   /** Resolves when the lease is ours; rejects with the signal's reason. */
   whenLeading(signal: AbortSignal): Promise<void>;
   /**
-   * Whether a write may be made now. To be asked before each: a process that was stopped past its lease and
-   * resumed gets false before any of its timers has run.
+   * Whether a write may be made now. Ask before each write: a process that was stopped past its lease and resumed gets false
+   * before any of its timers runs.
    */
   isLeading(): boolean;
-  /** The present leadership, for whatever else but the API server must tell it from former ones; undefined without it. */
+  /**
+   * Returns the present term, for systems besides the API server that must refuse former leaders; undefined without
+   * leadership.
+   */
   term(): Term | undefined;
   /** Aborts with LeadershipLost. */
   readonly lost: AbortSignal;
-  /** Ends it; gives the lease back where it is ours. To be called when all work under it has ended. */
+  /** Ends the election; gives the lease back if it is ours. Call it when all work under it has ended. */
   stop(): Promise<void>;
 }
 
 export interface ElectionOptions {
   client: Client;
   lease: ObjectKey;
-  /** Unlike any other process's, a restart of this one included. */
+  /** Unique identity, which also differs after a restart of the process. */
   identity: string;
-  /** Others wait so long after the last renewal that they saw. Default 12,000. */
+  /** Time that others wait after the last renewal that they saw. Default 12,000. */
   leaseMs?: number | undefined;
-  /** We stop leading so long after we began the last renewal that succeeded. Default 8,000; must be below. */
+  /**
+   * Time after the begin of the last successful renewal at which this process stops leading. Default 8,000; must be below
+   * `leaseMs`.
+   */
   renewMs?: number | undefined;
-  /** Between tries. Default 2,000. */
+  /** Pause between attempts. Default 2,000. */
   retryMs?: number | undefined;
   log: Logger;
   clock?: Clock | undefined;
   observe?: ((leading: boolean) => void) | undefined;
 }
 
-/** How long a call may take while we stop. */
+/** Limit of a call while the election stops. */
 const STOP_CALL_MS = 3000;
 
 /**
- * Leader election on a Lease. Time is our own, monotonic: another's lease has expired when *we* saw no change
- * of it for its duration, whatever its time stamps say; ours when *we* began its last renewal too long ago.
- * Source: client-go tools/leaderelection; other than there, a follower wakes at the expiry that it observed
- * instead of at its next poll.
+ * Runs leader election on a Lease. Time is local and monotonic. Another's lease expires when this process saw no change of
+ * it for its duration, whatever its time stamps say; ours expires when we began its last renewal too long ago. Source:
+ * client-go tools/leaderelection. Unlike there, a follower wakes at the expiry that it observed instead of at its next poll.
  */
 export function createElection(options: ElectionOptions): Election {
   const { client, lease: key, identity, log, observe, clock = systemClock } = options;
@@ -69,9 +77,9 @@ export function createElection(options: ElectionOptions): Election {
   const ending = new AbortController();
   const leading = Promise.withResolvers<void>();
   let loop: Promise<void> | undefined;
-  /** The lease as last seen, and when we first saw it so. */
+  /** Lease as last seen, and the time when it was first seen so. */
   let seen: { version: string; lease: Lease; atMs: number } | undefined;
-  /** When the last successful renewal was begun. */
+  /** Begin of the last successful renewal. */
   let renewedMs: number | undefined;
   let trouble: string | undefined;
 
@@ -83,7 +91,7 @@ export function createElection(options: ElectionOptions): Election {
   const isLeading = () =>
     renewedMs !== undefined && !lost.signal.aborted && clock.monotonicMs() - renewedMs < renewMs;
 
-  /** Milliseconds for which another's lease still holds, as far as we have observed. */
+  /** Returns the milliseconds for which another's lease still holds, by our own observation. */
   function othersRemainingMs(): number {
     const spec = seen?.lease.spec;
     if (!seen || !spec?.holderIdentity || spec.holderIdentity === identity) return 0;
@@ -92,7 +100,7 @@ export function createElection(options: ElectionOptions): Election {
 
   async function attempt(): Promise<void> {
     const begunMs = clock.monotonicMs();
-    // While leading, the lease that we wrote last is the freshest; a conflict makes us read it.
+    // While leading, the lease that we wrote last is the freshest. After a conflict it is read again.
     if (renewedMs === undefined || !seen) {
       const found = await client.find<Lease>(LEASES, key, calls());
       if (!found) {
@@ -105,14 +113,14 @@ export function createElection(options: ElectionOptions): Election {
     }
     const base = seen?.lease;
     if (!base) return;
-    // Carries the version: whoever else took it meanwhile makes this a Conflict.
+    // The update carries the version, so it is a Conflict if another process took the lease meanwhile.
     see(await client.update<Lease>(LEASES, heldBy(base, identity, leaseMs, clock.now()), calls()));
     renewed(begunMs);
   }
 
   function renewed(begunMs: number) {
     const first = renewedMs === undefined;
-    // Late news: the lease may have passed to another between the server's answer and now.
+    // The answer came late: the lease may have passed to another process since.
     if (clock.monotonicMs() - begunMs >= renewMs) return;
     renewedMs = begunMs;
     if (!first) return;
@@ -128,7 +136,8 @@ export function createElection(options: ElectionOptions): Election {
         trouble = undefined;
       } catch (error) {
         if (ending.signal.aborted) return;
-        // Read it before the next try: it may be another's, or ours by a write whose answer was lost.
+        // The next attempt needs the present lease: it may belong to another process, or to us by a write whose answer was
+        // lost.
         await refresh();
         const message = messageOf(error);
         if (message !== trouble) log.warn({ error: message, lease: key.name }, 'lease: trying on');
@@ -152,21 +161,21 @@ export function createElection(options: ElectionOptions): Election {
       if (found) see(found);
       else seen = undefined;
     } catch {
-      // The next attempt says what is wrong.
+      // The next attempt reports the error.
     }
   }
 
-  /** False: it has passed to another, or is gone. */
+  /** Frees the lease; returns false if it belongs to another process, or is gone. */
   async function giveBack(held: Lease, triesLeft = 3): Promise<boolean> {
     try {
-      // The version again: a lease that has passed to another is not ours to free.
+      // The update carries the version, because a lease that belongs to another process must not be freed.
       const free = heldBy(held, undefined, leaseMs, clock.now());
       await client.update<Lease>(LEASES, free, { timeoutMs: STOP_CALL_MS });
       return true;
     } catch (error) {
       if (!isConflict(error) || triesLeft <= 1) throw error;
     }
-    // A renewal that was cut off when we stopped may have come through all the same.
+    // A renewal that was aborted when we stopped may have succeeded.
     const found = await client.find<Lease>(LEASES, key, { timeoutMs: STOP_CALL_MS });
     if (found?.spec?.holderIdentity !== identity) return false;
     return giveBack(found, triesLeft - 1);
@@ -187,7 +196,7 @@ export function createElection(options: ElectionOptions): Election {
     term() {
       if (!isLeading() || !seen) return undefined;
       const { metadata, spec } = seen.lease;
-      // It was read, and is another's by now: this leadership is about to be lost.
+      // The lease was read and belongs to another process: this leadership is about to be lost.
       if (spec?.holderIdentity !== identity) return undefined;
       const since = Math.floor(Date.parse(metadata.creationTimestamp ?? '') / 1000);
       return Number.isNaN(since) ? undefined : { since, number: spec.leaseTransitions ?? 0 };

@@ -19,12 +19,12 @@ export interface Lease extends KubeObject {
   };
 }
 
-/** RFC 3339 with microseconds, which Go's MicroTime insists on. */
+/** Formats a time as RFC 3339 with microseconds, which Go's MicroTime requires. */
 function microTime(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
 }
 
-/** The lease as `identity` would hold it; `undefined` gives it up, so that the next may take it at once. */
+/** Returns the lease as held by `identity`; `undefined` frees it, so that another process can take it at once. */
 export function heldBy(lease: Lease, identity: string | undefined, leaseMs: number, now: Date): Lease {
   const spec = lease.spec ?? {};
   const same = spec.holderIdentity === identity;

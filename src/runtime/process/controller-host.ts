@@ -8,7 +8,7 @@ import type { Recorder } from '../events/recorder.ts';
 import type { Election } from '../leader/leader.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What the process gives to every controller. */
+/** Resources of the process that all controllers share. */
 export interface ControllerHostOptions {
   client: Client;
   clock: Clock;
@@ -16,9 +16,9 @@ export interface ControllerHostOptions {
   /** The operator's namespace. */
   namespace: string;
   recorder: Recorder;
-  /** Objects of a kind that are reconciled at once. */
+  /** Concurrent reconciles of a kind. */
   workers: number;
-  /** Of the process, which is elected; undefined while it does not lead. Absent: alone in the world. */
+  /** Term of the process, if it is elected; undefined while it does not lead. Absent: the process runs without election. */
   term?: Election['term'];
   metrics?: Pick<Metrics, 'controller' | 'informer'>;
 }
@@ -26,20 +26,20 @@ export interface ControllerHostOptions {
 export interface ControllerHost extends ControllerHostOptions {
   /** Returns the informer of that kind and selection; all callers share it. */
   informer<T extends KubeObject>(resource: Resource, view?: InformerView<T>): Informer<T>;
-  /** Every informer that was asked for. */
+  /** All informers that callers requested. */
   readonly informers: readonly Informer<KubeObject>[];
 }
 
-/** Makes the controllers of a folder. */
+/** Creates the controllers of a folder. */
 export type ControllerModule = (host: ControllerHost) => readonly Controller[];
 
-/** An informer, and the view that the first who asked for it has. */
+/** Shared informer, and the view of its first caller. */
 interface Shared {
   informer: Informer<KubeObject>;
   view: { transform?: unknown; indexers?: Readonly<Record<string, unknown>> | undefined; resyncMs?: unknown };
 }
 
-/** The host of one process: whoever asks for the same kind and selection gets the same informer. */
+/** Creates the host of one process: callers that ask for the same kind and selection get the same informer. */
 export function createControllerHost(options: ControllerHostOptions): ControllerHost {
   const { client, clock, log, metrics } = options;
   const shared: Shared[] = [];
@@ -64,7 +64,7 @@ export function createControllerHost(options: ControllerHostOptions): Controller
   };
 }
 
-/** The part of a view that the first one lacks; a view that asks for less may share its informer. */
+/** Returns the part of a view that the first view lacks; a view with fewer parts may share the informer. */
 function lacking(first: Shared['view'], asked: Shared['view']): string | undefined {
   if (asked.transform !== undefined && asked.transform !== first.transform) return 'transform';
   if (asked.resyncMs !== undefined && asked.resyncMs !== first.resyncMs) return 'resyncMs';
@@ -74,6 +74,6 @@ function lacking(first: Shared['view'], asked: Shared['view']): string | undefin
   return index && `index "${index[0]}"`;
 }
 
-/** Informers of one kind and selection hold the same objects. */
+/** Whether two informers have the same kind and selection, and so the same objects. */
 const isLike = <T extends KubeObject>(one: Informer<KubeObject>, other: Informer<T>): one is Informer<T> =>
   one.identity === other.identity;

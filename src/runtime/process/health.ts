@@ -3,7 +3,7 @@ import type { Informer } from '../cache/informer.ts';
 import type { Controller } from '../controller/controller.ts';
 import type { Check } from './probes.ts';
 
-/** Live while no reconcile is far past its deadline: it ignores its signal, and its worker is gone for good. */
+/** Reports a reconcile far past its deadline: it ignores its signal, and its worker is lost. */
 export function workersAlive(controllers: readonly Controller[], graceMs = 60_000): Check {
   return () => {
     for (const controller of controllers) {
@@ -16,12 +16,12 @@ export function workersAlive(controllers: readonly Controller[], graceMs = 60_00
   };
 }
 
-/** Live while every informer that was started is still at work; a server that is away is not our failure. */
+/** Reports a started informer that no longer works. An unreachable server is not a failure of this process. */
 export function watchesAlive(
   informers: readonly Pick<Informer<KubeObject>, 'identity' | 'stalledMs'>[],
 ): Check {
   return () => {
-    // Its own bound on a watch is below 11 minutes: what is beyond that is stuck in us.
+    // An informer bounds each watch below 11 minutes, so a longer silence is a fault of this process.
     const stuck = informers.find((informer) => informer.stalledMs() > 15 * 60_000);
     return (
       stuck && `${stuck.identity}: no list, watch or retry for ${Math.round(stuck.stalledMs() / 1000)} s`
@@ -29,7 +29,7 @@ export function watchesAlive(
   };
 }
 
-/** Ready when every cache has synced. */
+/** Reports a cache that has not synced. */
 export function cachesSynced(
   informers: readonly Pick<Informer<KubeObject>, 'identity' | 'hasSynced' | 'failure'>[],
 ): Check {

@@ -5,16 +5,16 @@ import type { Logger } from '#base/log.ts';
 import type { Controller } from '../controller/controller.ts';
 import type { Election } from '../leader/leader.ts';
 
-/** Something that is started and stopped: a server, a probe port. */
+/** Part of a process that starts and stops: a server, a probe port. */
 export interface Service {
   readonly name: string;
-  /** Resolves when it serves; rejects when it cannot. */
+  /** Resolves when it serves; rejects if it cannot. */
   start(): Promise<void>;
-  /** Resolves when what was begun is answered. */
+  /** Resolves when all requests in progress have answers. */
   stop(): Promise<void>;
 }
 
-/** What the manager needs of an informer. */
+/** Parts of an informer that the manager uses. */
 export interface Cache {
   readonly identity: string;
   run(signal: AbortSignal): Promise<void>;
@@ -22,33 +22,33 @@ export interface Cache {
 }
 
 export interface ManagerOptions {
-  /** Probes and metrics: first up, so that a slow start can be seen; last down. */
+  /** Probes and metrics: they start first, so that a slow start is visible, and stop last. */
   probes?: Service | undefined;
-  /** Webhooks and servers: before the caches, since a cache may need a webhook (conversion) to fill. */
+  /** Webhooks and servers: they start before the caches, since a cache may need a webhook (conversion) to fill. */
   servers?: readonly Service[] | undefined;
-  /** On followers too, so that a takeover is warm. */
+  /** Caches, which also run on followers, so that a takeover is fast. */
   caches?: readonly Cache[] | undefined;
-  /** Absent: alone in the world. */
+  /** Absent: the process runs without election. */
   election?: Election | undefined;
-  /** Only while leading. */
+  /** Controllers, which run only while leading. */
   controllers?: readonly Controller[] | undefined;
-  /** Flushed last: stopping is worth an Event as well. */
+  /** Recorder, which is flushed last, because stopping also produces Events. */
   recorder?: { stop(): Promise<void> } | undefined;
   log: Logger;
   clock?: Clock | undefined;
-  /** For each step of stopping. Default 10,000. */
+  /** Limit of each step of stopping. Default 10,000. */
   stopTimeoutMs?: number | undefined;
 }
 
 export interface Manager {
   /**
-   * Starts everything in order and works until `signal` aborts, then stops it in reverse, each step bounded.
-   * Rejects when a service cannot start, and with LeadershipLost, upon which the program must exit.
+   * Starts everything in order and works until `signal` aborts, then stops it in reverse order, each step bounded. Rejects
+   * if a service cannot start, and with LeadershipLost, upon which the program must exit.
    */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Source: controller-runtime pkg/manager/internal.go and runnable_group.go. */
+/** Creates a manager. Source: controller-runtime pkg/manager/internal.go and runnable_group.go. */
 export function createManager(options: ManagerOptions): Manager {
   const { probes, servers = [], caches = [], election, controllers = [], recorder, log } = options;
   const { clock = systemClock, stopTimeoutMs = 10_000 } = options;
@@ -56,7 +56,7 @@ export function createManager(options: ManagerOptions): Manager {
   const twice = identities.find((identity, at) => identities.indexOf(identity) !== at);
   if (twice !== undefined) throw new TypeError(`two informers for ${twice}: share one`);
 
-  /** Waits for a step of stopping, but not for ever. */
+  /** Waits for a step of stopping, for a bounded time. */
   async function bounded(what: string, step: () => Promise<unknown>): Promise<void> {
     let cancel = () => {};
     const late = new Promise<void>((resolve) => {
@@ -74,7 +74,7 @@ export function createManager(options: ManagerOptions): Manager {
 
   return {
     async run(signal) {
-      /** How to undo what was started, last first. */
+      /** Steps that stop what was started; the last one runs first. */
       const undo: { what: string; step: () => Promise<unknown> }[] = [];
       const begin = (what: string, step: () => Promise<unknown>) => undo.unshift({ what, step });
       const service = async (one: Service) => {
@@ -98,7 +98,7 @@ export function createManager(options: ManagerOptions): Manager {
         running('caches', (stop) => Promise.all(caches.map((cache) => cache.run(stop))));
         await Promise.all(caches.map((cache) => cache.whenSynced(ending)));
         if (election) {
-          // Stopped, and the lease given back, only when the controllers have ended: they are undone before.
+          // The election stops, and gives the lease back, after the controllers have ended.
           begin('election', () => election.stop());
           election.start();
           await election.whenLeading(ending);

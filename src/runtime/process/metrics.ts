@@ -4,13 +4,13 @@ import type { ControllerObserver } from '../controller/controller.ts';
 /** Prometheus metrics of the runtime, under the names that controller-runtime and client-go give them. */
 export interface Metrics {
   readonly registry: Registry;
-  /** For `createController({observe})`: controller_runtime_* and workqueue_* of one controller. */
+  /** Observes a controller, for `createController({observe})`: controller_runtime_* and workqueue_*. */
   controller(name: string, workers: number): ControllerObserver;
-  /** For `createClient({observe})`: rest_client_requests_total and its duration. */
+  /** Observes a client, for `createClient({observe})`: rest_client_requests_total and its duration. */
   client(host: string): (method: string, code: number | 'error', seconds: number) => void;
-  /** For `createInformer({observe})`: reflector_* of one kind. */
+  /** Observes an informer, for `createInformer({observe})`: reflector_* of one kind. */
   informer(name: string): (event: 'list' | 'watch' | 'relist' | 'failure' | 'event') => void;
-  /** For `createElection({observe})`: leader_election_master_status. */
+  /** Observes an election, for `createElection({observe})`: leader_election_master_status. */
   election(name: string): (leading: boolean) => void;
 }
 
@@ -22,7 +22,7 @@ const QUEUE_SECONDS = [10e-9, 10e-8, 10e-7, 10e-6, 10e-5, 10e-4, 10e-3, 10e-2, 0
 const CALL_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
 /**
- * `defaults`: the process's own metrics too (memory, event loop lag).
+ * Creates the metrics. `defaults`: also those of the process (memory, event loop lag).
  * Source: controller-runtime pkg/internal/controller/metrics, pkg/metrics; component-base metrics/prometheus.
  */
 export function createMetrics({ defaults = true }: { defaults?: boolean } = {}): Metrics {

@@ -3,23 +3,23 @@ import { messageOf } from '#base/errors.ts';
 import type { Service } from './manager.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Undefined where all is well, else what is not, in one line. */
+/** Returns undefined if all is well, else the problem in one line. */
 export type Check = () => string | undefined;
 
 export interface ProbesOptions {
   port: number;
-  /** Default: all addresses. */
+  /** Address to listen at. Default: all addresses. */
   host?: string | undefined;
-  /** Failing asks for a restart: only what a restart would heal. */
+  /** Checks whose failure restarts the pod, so each must be a fault that a restart repairs. */
   live?: Readonly<Record<string, Check>> | undefined;
-  /** Failing takes us out of the Service. */
+  /** Checks whose failure takes the pod out of the Service. */
   ready?: Readonly<Record<string, Check>> | undefined;
   metrics?: { registry: Pick<Metrics['registry'], 'contentType' | 'metrics'> } | undefined;
 }
 
 /**
- * A small server for the kubelet and Prometheus: /healthz, /livez, /readyz (200 or 503, one line a check) and
- * /metrics. `address()` is the port that it got, after start.
+ * Serves the kubelet and Prometheus: /healthz, /livez, /readyz (200 or 503, one line for each check) and /metrics. `port()`
+ * is the actual port, after start.
  */
 export function createProbes(options: ProbesOptions): Service & { port(): number } {
   const { live = {}, ready = {}, metrics } = options;
@@ -59,7 +59,7 @@ export function createProbes(options: ProbesOptions): Service & { port(): number
       return new Promise((resolve) => {
         if (!server) return resolve();
         server.close(() => resolve());
-        // Prometheus keeps its connection; nobody waits for that.
+        // Prometheus keeps its connection open, and the stop must not wait for it.
         server.closeAllConnections();
       });
     },

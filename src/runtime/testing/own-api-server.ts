@@ -2,8 +2,8 @@ import { afterAll, beforeAll } from 'vitest';
 import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 
 /**
- * An API server of a test file's own, for what is the whole cluster's and would meet other files; to be called at the top,
- * before all that uses it. Answers the path of its kubeconfig.
+ * Starts a separate API server for a test file whose objects concern the whole cluster and would affect other files. Call it
+ * at the top of the file, before all that uses it. Returns a function that returns the path of its kubeconfig.
  */
 export function useApiServer(): () => string {
   let server: ApiServer | undefined;

@@ -6,7 +6,7 @@ import {
   createControllerHost,
 } from '../process/controller-host.ts';
 
-/** A host that logs nothing and tells no Events. */
+/** Creates a host that logs nothing and writes no Events. */
 export const quietHost = (
   given: Pick<ControllerHostOptions, 'client' | 'namespace'> & Partial<ControllerHostOptions>,
 ): ControllerHost =>

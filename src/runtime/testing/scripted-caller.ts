@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import type { KubeObject } from '#api/meta.ts';
 import type { ApiRequest, Caller } from '../wire/call.ts';
 
-/** One exchange that a test answers by hand. */
+/** Exchange that a test answers itself. */
 export interface Exchange {
   request: ApiRequest;
   answer(value: unknown): void;
   fail(error: unknown): void;
-  /** For a stream: opens it. */
+  /** Opens the answer of a stream. */
   open(): OpenStream;
 }
 
@@ -17,7 +17,7 @@ export interface OpenStream {
   break(message: string): void;
 }
 
-/** A caller for tests whose every exchange waits for the test's word: it forgives nothing and invents nothing. */
+/** Creates a caller for tests: each exchange waits until the test answers it. It retries nothing and adds nothing. */
 export function createScriptedCaller(): Caller & { next(): Promise<Exchange>; readonly pending: number } {
   const exchanges: Exchange[] = [];
   const waiting: ((exchange: Exchange) => void)[] = [];

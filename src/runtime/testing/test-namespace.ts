@@ -6,7 +6,7 @@ import { type Client, createClient } from '../client/client.ts';
 import { loadEndpoint } from '../kubeconfig/kube-config.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
 
-/** Kinds that every API server has, to practise on. */
+/** Describes a kind that every API server has, for tests. */
 const core = (kind: string, plural: string): Resource => ({
   group: '',
   version: 'v1',
@@ -22,16 +22,18 @@ export interface ConfigMap extends KubeObject {
   immutable?: boolean;
 }
 
-/** A namespace of a test's own on the run's API server. Client and endpoint are there once its hooks have run. */
+/** Separate namespace of a test on the run's API server. Client and endpoint exist once its hooks have run. */
 export interface TestNamespace {
   readonly namespace: string;
-  /** Straight to the API server, as cluster admin. */
+  /** Client that connects to the API server directly, as cluster admin. */
   readonly client: Client;
   readonly endpoint: Endpoint;
   key(name: string): ObjectKey;
 }
 
-/** To be called at the top of a test file of the `api` project: makes the namespace before its tests, removes it after. */
+/**
+ * Creates a namespace before the tests and removes it after them. Call it at the top of a test file of the `api` project.
+ */
 export function useNamespace(
   prefix: string,
   kubeconfigPath: () => string = () => inject('kubeconfigPath'),

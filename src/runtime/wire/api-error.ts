@@ -1,4 +1,4 @@
-/** What a failed call means to its caller. The first dozen are metav1.StatusReason; the last three are ours. */
+/** Meaning of a failed call for its caller. The first dozen are metav1.StatusReason; the last three are ours. */
 export type ApiReason =
   | 'BadRequest'
   | 'Unauthorized'
@@ -12,14 +12,14 @@ export type ApiReason =
   | 'TooManyRequests'
   | 'InternalError'
   | 'ServiceUnavailable'
-  /** No answer in time, from the server's side or ours: a write may have happened. */
+  /** No answer in time, by the server's limit or ours: a write may have happened. */
   | 'Timeout'
-  /** No answer at all: refused, reset, TLS. A write may have happened. */
+  /** No answer at all: refused connection, reset, TLS. A write may have happened. */
   | 'Connection'
-  /** An answer that is no Kubernetes answer: HTML, garbage, an unexpected code. */
+  /** An answer that is not from Kubernetes: HTML, garbage, an unexpected code. */
   | 'Unknown';
 
-/** One thing wrong with one field (metav1.StatusCause). */
+/** Fault of one field (metav1.StatusCause). */
 export interface ApiCause {
   field: string;
   message: string;
@@ -27,15 +27,15 @@ export interface ApiCause {
 }
 
 export interface ApiErrorDetails {
-  /** HTTP status; 0 where there was no answer. */
+  /** HTTP status; 0 if there was no answer. */
   status: number;
   causes?: readonly ApiCause[];
-  /** As the server asked (Retry-After header, or details.retryAfterSeconds). */
+  /** Pause that the server asked for (Retry-After header, or details.retryAfterSeconds). */
   retryAfterSeconds?: number | undefined;
   cause?: unknown;
 }
 
-/** A call to the API server that failed, typed by what the caller should do about it. */
+/** Failed call to the API server, typed by what the caller should do about it. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly reason: ApiReason;
@@ -64,14 +64,13 @@ export const isInvalid = (error: unknown): error is ApiError => isApiError(error
 export const isForbidden = (error: unknown): error is ApiError => isApiError(error, 'Forbidden');
 
 /**
- * Whether a write that ended so may have been made all the same: read again by name before acting on it
- * (reliability row 7).
+ * Whether a failed write may have been carried out: read the object again by name before acting on it (reliability row 7).
  */
 export function isUncertain(error: unknown): error is ApiError {
   return isApiError(error, 'Timeout', 'Connection', 'InternalError', 'ServiceUnavailable', 'Unknown');
 }
 
-/** The server does not know the version yet that was asked for (client-go isTooLargeResourceVersionError). */
+/** Whether the server does not know the requested version yet (client-go isTooLargeResourceVersionError). */
 export function isTooLargeResourceVersion(error: unknown): error is ApiError {
   return (
     isApiError(error) &&

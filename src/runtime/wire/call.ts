@@ -22,11 +22,11 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** For the whole call, its retries included. Default 30,000; for streams, until the headers. */
+  /** Limit of the whole call, including its retries. Default 30,000; for streams, until the headers. */
   timeoutMs?: number | undefined;
   /**
-   * A server that asks for a longer wait (Retry-After) is not waited for: the call rejects with what it said.
-   * Default: as long as `timeoutMs` leaves. For callers that have other work meanwhile.
+   * Longest wait that the server may ask for (Retry-After); a call with a longer one rejects with the server's error.
+   * Default: the time that `timeoutMs` leaves. For callers that have other work meanwhile.
    */
   maxRetryWaitMs?: number | undefined;
 }
@@ -35,45 +35,45 @@ export interface ApiRequest extends CallOptions {
   method: Method;
   path: string;
   query?: Query | undefined;
-  /** Sent as JSON. */
+  /** Body, which is sent as JSON. */
   body?: unknown;
   /** Default application/json. */
   contentType?: string | undefined;
-  /** Called right before each exchange, repetitions included, with nothing awaited in between; a throw ends the call. */
+  /** Runs directly before each exchange and each repetition, with no await in between; an error ends the call. */
   guard?: (() => void) | undefined;
-  /** Whether the answer is a list, and may be long: it is parsed as it comes. */
+  /** Whether the answer is a list, which may be long and is parsed as it arrives. */
   list?: boolean | undefined;
 }
 
-/** One exchange with the API server: JSON in, parsed JSON out. */
+/** Exchanges with the API server: JSON in, parsed JSON out. */
 export interface Caller {
-  /** Rejects with ApiError, or with the reason of `signal`. */
+  /** Sends a request and returns its answer. Rejects with ApiError, or with the reason of `signal`. */
   call(request: ApiRequest): Promise<unknown>;
-  /** The body as a stream (watch, pod logs). */
+  /** Sends a request and returns the body as a stream (watch, pod logs). */
   stream(request: ApiRequest): Promise<Readable>;
   close(): Promise<void>;
 }
 
 export interface CallerOptions extends TransportOptions {
   userAgent: string;
-  /** Calls a second; absent: no limit of ours (the server has its own). */
+  /** Calls per second; absent: no limit on this side (the server has its own). */
   qps?: number | undefined;
-  /** Calls at once above `qps`. Default twice `qps`. */
+  /** Calls at once beyond `qps`. Default twice `qps`. */
   burst?: number | undefined;
   clock?: Clock | undefined;
   transport?: Transport | undefined;
-  /** Called once an exchange; code is the HTTP status, or 'error' where there was none. */
+  /** Runs once for each exchange; code is the HTTP status, or 'error' if there was none. */
   observe?: ((method: string, code: number | 'error', seconds: number) => void) | undefined;
 }
 
 const MAX_RETRIES = 10;
-/** Characters of an answer after which the event loop breathes before they are parsed. */
+/** Length of an answer in characters; longer ones are parsed after a turn of the event loop. */
 const BREATH = 256 * 1024;
 
 /**
- * Calls with authentication, rate limit, timeout and retries. Retried are: 429 and 5xx that carry Retry-After
- * (client-go rest/with_retry.go), a GET whose connection broke, and a 401 once after the credentials were read
- * anew. A write whose connection broke is never repeated here: only its caller can tell whether it happened.
+ * Calls with authentication, rate limit, timeout and retries. It retries 429 and 5xx that carry Retry-After (client-go
+ * rest/with_retry.go), a GET whose connection broke, and a 401 once after reading the credentials again. It never repeats a
+ * write whose connection broke, because only the caller can find out whether it happened.
  */
 export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller {
   const { clock = systemClock, qps, userAgent, observe } = options;
@@ -140,7 +140,7 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
             );
           }
           if (answer.value !== undefined) return answer.value;
-          // To receive much, and to parse it, each hold the event loop up.
+          // Receiving and parsing a long answer each block the event loop.
           if (answer.text.length > BREATH) await setImmediate();
           return parseAnswer(answer.text, answer.status, what);
         }),
@@ -149,7 +149,7 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
     async stream(request) {
       const path = request.path + queryString(request.query ?? {});
       const what = `${request.method} ${path}`;
-      // The signal outlives the headers: it ends the stream too. The timeout is for the headers alone.
+      // The signal also ends the stream after the headers; the timeout is for the headers only.
       const life = new AbortController();
       const follow = () => life.abort(request.signal?.reason);
       if (request.signal?.aborted) follow();
@@ -176,7 +176,7 @@ export function createCaller(endpoint: Endpoint, options: CallerOptions): Caller
   };
 }
 
-/** The caller's own headers, whose plugin may fail at any call. */
+/** Returns the caller's authentication headers, whose plugin may fail at any call. */
 async function credentialsOf(endpoint: Endpoint): Promise<Headers> {
   try {
     const own = endpoint.headers();
@@ -186,7 +186,7 @@ async function credentialsOf(endpoint: Endpoint): Promise<Headers> {
   }
 }
 
-/** Runs `work` under a signal that aborts with the caller's, or with a Timeout of our own. */
+/** Runs `work` with a signal that aborts with the caller's signal, or with a Timeout. */
 async function bounded<A>(
   { signal: outer, timeoutMs = 30_000 }: CallOptions,
   what: string,
@@ -210,14 +210,14 @@ async function bounded<A>(
   }
 }
 
-/** Milliseconds until the next try; undefined where there is none. */
+/** Returns the milliseconds until the next attempt; undefined if there is none. */
 function retryAfterMs(method: Method, error: ApiError): number | undefined {
   const asked = error.retryAfterSeconds;
   if (asked !== undefined && (error.status === 429 || error.status >= 500)) return Math.min(asked, 30) * 1000;
   return method === 'GET' && error.reason === 'Connection' && isReset(error.cause) ? 100 : undefined;
 }
 
-/** A kept-alive connection that the server had closed: a new one may do. A refused one will not. */
+/** Whether the server had closed a kept-alive connection: a new one may work. After a refused one, it would not. */
 function isReset(cause: unknown): boolean {
   const code = cause instanceof Error && 'code' in cause ? cause.code : '';
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';

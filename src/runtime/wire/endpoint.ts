@@ -1,17 +1,17 @@
-/** What a TLS connection is made with. PEM text. */
+/** Material of a TLS connection, as PEM text. */
 export interface TlsMaterial {
-  /** Absent: the system's authorities. */
+  /** CA certificates; absent: the system's. */
   ca?: string | undefined;
   cert?: string | undefined;
   key?: string | undefined;
   servername?: string | undefined;
-  /** False only where the kubeconfig says insecure-skip-tls-verify. */
+  /** False only if the kubeconfig has insecure-skip-tls-verify. */
   rejectUnauthorized?: boolean | undefined;
 }
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Which part of the configuration says it: what a person should look at when it does not fit. */
+/** Names of the parts of the configuration, for the user who must correct one. */
 export interface EndpointParts {
   readonly server: string;
   readonly authority: string;
@@ -19,17 +19,17 @@ export interface EndpointParts {
 }
 
 /**
- * Where an API server is and how to speak to it. Everything that can be rotated is asked for anew: `tls` for
- * each connection, `headers` for each request; both may throw an Error of one line.
+ * Address and credentials of an API server. Anything that may be rotated is read each time: `tls` for each connection,
+ * `headers` for each request. Both may throw an Error of one line.
  */
 export interface Endpoint {
-  /** `https://host:port`, with a path where the server has a prefix. */
+  /** `https://host:port`, with a path if the server has a prefix. */
   readonly url: string;
   tls(): TlsMaterial | Promise<TlsMaterial>;
   headers(): Headers | Promise<Headers>;
-  /** For errors; absent where there is no configuration to look at. */
+  /** Parts for errors; absent if there is no configuration to check. */
   readonly parts?: EndpointParts | undefined;
-  /** Called upon a 401, and where certificates do not fit: whatever is cached is read again. */
+  /** Makes the next call read cached files again; called upon a 401, and if certificates do not match. */
   refresh?(): void;
 }
 

@@ -2,8 +2,8 @@ import { ApiError } from './api-error.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * A call's error, with the part of our configuration that it speaks against: whoever reads "certificate signature
- * failure" should not have to find out which of four files is meant. Other errors stay as they are.
+ * Returns a call's error with the part of the configuration that it contradicts, so that "certificate signature failure"
+ * names one of the four possible files. Other errors stay unchanged.
  */
 export function explainError(error: unknown, { parts }: Pick<Endpoint, 'parts'>): unknown {
   if (!(error instanceof ApiError) || !parts) return error;
@@ -26,7 +26,7 @@ function partOf(error: ApiError, parts: NonNullable<Endpoint['parts']>): string 
   return codes.some((code) => ABSENT.has(code)) ? `the address is of ${parts.server}` : undefined;
 }
 
-/** OpenSSL's words for a certificate that our authority has not signed. */
+/** OpenSSL's codes for a certificate that our CA has not signed. */
 const UNTRUSTED = new Set([
   'CERT_SIGNATURE_FAILURE',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -35,7 +35,7 @@ const UNTRUSTED = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
-/** Nobody there, or not of that name. */
+/** Codes for an address without a server, or an unknown name. */
 const ABSENT = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',

@@ -9,9 +9,9 @@ export interface Gathered {
 }
 
 /**
- * Sends one request and gathers its answer as text, by the dispatcher's own callbacks: the stream that undici makes of
- * each body otherwise costs more than the exchange itself. Rejects with the signal's reason at once, also while the
- * request waits for a connection.
+ * Sends one request and collects its answer as text, with callbacks of the dispatcher: the stream that undici creates for
+ * each body costs more than the exchange itself. Rejects with the signal's reason at once, also while the request waits for
+ * a connection.
  */
 export function gather(pool: Dispatcher, options: Options, signal: AbortSignal): Promise<Gathered> {
   return new Promise((resolve, reject) => {

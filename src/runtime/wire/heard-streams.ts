@@ -4,10 +4,10 @@ import { EventEmitter } from 'node:events';
 let subscribed = false;
 
 /**
- * Lets every HTTP/2 stream of this process have somebody who hears its error. undici 8.12 takes its own listener off
- * a stream that was given up and is still closing; if its pool is destroyed at that moment, as a program
- * does that stops its watches and then its client, the error has no listener left and ends the process. The stream
- * itself is out of our reach otherwise. Whoever listens for himself hears as before.
+ * Adds an error listener to every HTTP/2 stream of this process. undici 8.12 removes its listener from a stream that was
+ * given up and is still closing. If its pool is destroyed at that moment, for example by a program that stops its watches
+ * and then its client, the error has no listener and ends the process. The stream is not accessible otherwise. Other
+ * listeners still get the error.
  */
 export function hearStreams(): void {
   if (subscribed) return;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseListAnswer } from './json-answer.ts';
 
-/** As it comes over the wire: cut anywhere, within characters too. */
+/** Splits bytes into chunks, also within characters, as the network does. */
 async function* inChunks(bytes: Buffer, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
@@ -11,7 +11,7 @@ const parse = (text: string, size = 16_384) =>
 
 const filler = 'x'.repeat(2_000);
 const pod = (at: number) => ({ metadata: { name: `pod-${at}`, filler }, spec: { containers: [{ at }] } });
-/** As custom resources are written, whose fields are sorted. What stands within begins as it does itself. */
+/** Builds a custom resource, whose fields the API server sorts. Its nested objects begin as the object does. */
 const custom = (at: number) => ({
   apiVersion: 'example.com/v1',
   kind: 'Sample',
@@ -60,7 +60,7 @@ it('gives any items as they are, wherever the wire cuts them', async () => {
   await fc.assert(
     fc.asyncProperty(lists, fc.integer({ min: 1_000, max: 100_000 }), async (items, size) => {
       const list = { kind: 'PodList', apiVersion: 'v1', metadata, items };
-      // As JSON has it: -0 is 0 there.
+      // JSON has no -0.
       expect(await parse(JSON.stringify(list), size)).toEqual(JSON.parse(JSON.stringify(list)));
     }),
     { numRuns: 50 },
@@ -80,7 +80,7 @@ it.each([
   const text = JSON.stringify(list);
   await parse(text);
   clearImmediate(next);
-  // A turn a piece of 64 KiB, or of one chunk more.
+  // Each piece of 64 KiB, or of one chunk more, takes one turn.
   expect(turns).toBeGreaterThan(text.length / (96 * 1024));
 });
 

@@ -2,7 +2,9 @@ import { StringDecoder } from 'node:string_decoder';
 import { setImmediate } from 'node:timers/promises';
 import { ApiError } from './api-error.ts';
 
-/** The value of a JSON answer, undefined of an empty one; throws ApiError Unknown, with its beginning, where it is none. */
+/**
+ * Parses a JSON answer; returns undefined for an empty one. Throws ApiError Unknown, with its beginning, if it is no JSON.
+ */
 export function parseAnswer(text: string, status: number, what: string): unknown {
   if (text === '') return undefined;
   try {
@@ -13,22 +15,22 @@ export function parseAnswer(text: string, status: number, what: string): unknown
   }
 }
 
-/** Characters of a list that are parsed at once, at least; after them the event loop breathes. */
+/** Minimum number of characters of a list that are parsed at once; then the event loop gets a turn. */
 const PIECE = 64 * 1024;
 /**
- * How API servers begin a list whose metadata is flat: all up to its items, and how the first of these begins. Both
- * stand as apimachinery's serializer/json/collections.go writes them. An item's own kind is taken in, for an object
- * within one (an owner, an entry of managedFields) may well begin with an apiVersion.
+ * Beginning of a list with flat metadata: all up to its items, and the beginning of the first item. API servers write both
+ * as in apimachinery's serializer/json/collections.go. The match includes an item's kind, because an object within an item
+ * (an owner, an entry of managedFields) may also begin with an apiVersion.
  */
 const HEAD =
   /^(\{(?:"(?:kind|apiVersion)":"[^"\\]*",|"metadata":\{[^[\]{}]*\},)*"items":\[)(\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"[^"\\]*":)/;
 
 /**
- * The value of a list as `parseAnswer` would give it, its items parsed in pieces as they come: while the server makes
- * the rest, and with no long turn of the event loop. A piece ends where the next item seems to begin as the first one
- * did. Were that within an item, or within a string, something would be left open, and the piece be no JSON: what
- * parses ends between two items. What does not is tried again at twice the length. An answer that does not begin as
- * lists do (another object, a list in an unusual order) is parsed whole.
+ * Parses a list like `parseAnswer`, but its items in pieces as they arrive: while the server prepares the rest, and without
+ * a long turn of the event loop. A piece ends at text that looks like the beginning of the first item. If that is within an
+ * item, or within a string, the piece is no valid JSON; so a piece that parses ends between two items. A piece that does not
+ * is tried again at twice the length. An answer that does not begin like a list (another object, a list in an unusual order)
+ * is parsed whole.
  */
 export async function parseListAnswer(
   body: AsyncIterable<Buffer>,
@@ -39,7 +41,7 @@ export async function parseListAnswer(
   const items: unknown[] = [];
   let text = '';
   let tryAt = PIECE;
-  /** Of the list, once there was enough of it; without a border it is parsed whole. */
+  /** Beginning of the list, once enough of it arrived; without a border it is parsed whole. */
   let look: { listStart: string; border: string | undefined } | undefined;
   for await (const chunk of body) {
     text += decoder.write(chunk);

@@ -1,11 +1,11 @@
 import { type Clock, sleep, systemClock } from '#base/clock.ts';
 
-/** Asks for leave to make one call; resolves when it may go, rejects with the signal's reason. */
+/** Waits for permission to make one call; rejects with the signal's reason. */
 export type RateLimit = (signal?: AbortSignal) => Promise<void>;
 
 /**
- * A token bucket: `burst` calls at once, `qps` a second after that, first come first served.
- * Source: client-go util/flowcontrol NewTokenBucketRateLimiter.
+ * Creates a token bucket: `burst` calls at once, then `qps` calls a second, first in, first out. Source: client-go
+ * util/flowcontrol NewTokenBucketRateLimiter.
  */
 export function tokenBucket(qps: number, burst: number, clock: Clock = systemClock): RateLimit {
   if (!(qps > 0) || !(burst >= 1)) throw new TypeError('qps must be above 0 and burst at least 1');
@@ -15,7 +15,7 @@ export function tokenBucket(qps: number, burst: number, clock: Clock = systemClo
     const now = clock.monotonicMs();
     tokens = Math.min(burst, tokens + ((now - at) * qps) / 1000);
     at = now;
-    // May go below zero: who comes later waits for those before him as well.
+    // The number may go below zero, so a later caller also waits for those before it.
     tokens -= 1;
     if (tokens >= 0) return;
     try {

@@ -11,7 +11,7 @@ export interface PathParts {
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
- * `/apis/batch/v1/namespaces/ns/jobs/name/status`. Throws on a name that would make another path
+ * Returns a path such as `/apis/batch/v1/namespaces/ns/jobs/name/status`. Throws upon a name that would change the path
  * (client-go rest.IsValidPathSegmentName).
  */
 export function resourcePath(resource: Resource, parts: PathParts): string {
@@ -26,7 +26,7 @@ export function resourcePath(resource: Resource, parts: PathParts): string {
   return `${root}${namespace}/${resource.plural}${name}${subresource}`;
 }
 
-/** `?a=1&b=2`, without what is undefined or empty; empty where nothing is left. */
+/** Returns `?a=1&b=2` without undefined and empty values; returns an empty text if no value is left. */
 export function queryString(query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -36,7 +36,7 @@ export function queryString(query: Query): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** `batch/v1`, or `v1` for the core group. */
+/** Returns `batch/v1`, or `v1` for the core group. */
 export function apiVersionOf(resource: Resource): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }

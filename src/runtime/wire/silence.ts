@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 
 /**
- * Destroys a socket from which no byte came for about `silenceMs`. For HTTP/2, where the answers to our PINGs
- * are bytes: silence means that the way is broken, not that nothing happened. Bytes are looked at in ticks, not
- * by time stamps, so that a process that was stopped for an hour and resumed does not cut healthy connections.
- * Source: client-go's ReadIdleTimeout 30 s + PingTimeout 15 s (apimachinery util/net/http.go).
+ * Destroys a socket from which no byte arrived for about `silenceMs`. It is for HTTP/2, where the answers to our PINGs are
+ * bytes: silence means a broken connection, not an idle one. Bytes are counted in ticks, not by time stamps, so a process
+ * that was stopped for an hour and resumed does not cut healthy connections. Source: client-go's ReadIdleTimeout 30 s +
+ * PingTimeout 15 s (apimachinery util/net/http.go).
  */
 export function watchForSilence(socket: Socket, silenceMs: number): void {
   const ticks = 8;

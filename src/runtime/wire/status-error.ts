@@ -16,7 +16,7 @@ const BY_STATUS: Readonly<Record<number, ApiReason>> = {
   504: 'Timeout',
 };
 
-/** Where the body's own reason says more than the code does. */
+/** Reasons in the body that say more than the status code. */
 const BY_REASON: Readonly<Record<string, ApiReason>> = {
   AlreadyExists: 'AlreadyExists',
   Gone: 'Expired',
@@ -29,9 +29,9 @@ const BY_REASON: Readonly<Record<string, ApiReason>> = {
 };
 
 /**
- * The error in an HTTP answer. `what` says which call it was (`GET /api/v1/...`), for answers that do not
- * say. Never throws: HTML and garbage become reason Unknown, or the code's own meaning where it has one.
- * Source: apimachinery api/errors NewGenericServerResponse.
+ * Returns the error in an HTTP answer. `what` names the call (`GET /api/v1/...`), for answers that do not. Never throws:
+ * HTML and garbage become reason Unknown, or the code's reason if it has one. Source: apimachinery api/errors
+ * NewGenericServerResponse.
  */
 export function errorFromAnswer(status: number, body: string, retryAfter: unknown, what: string): ApiError {
   const parsed = parseStatus(body);
@@ -42,7 +42,7 @@ export function errorFromAnswer(status: number, body: string, retryAfter: unknow
   return new ApiError(reason, message, { status, retryAfterSeconds: seconds(retryAfter) });
 }
 
-/** The error in a metav1.Status, as a watch sends it in an ERROR event. */
+/** Returns the error in a metav1.Status, which a watch sends in an ERROR event. */
 export function errorFromStatus(status: unknown, retryAfter?: unknown): ApiError {
   const fields = record(status);
   const details = record(fields['details']);
@@ -78,7 +78,7 @@ function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
-/** Seconds of a Retry-After: a number only, as the API server sends it; dates and nonsense are no answer. */
+/** Returns the seconds of a Retry-After: only a number, which the API server sends; dates and garbage are ignored. */
 function seconds(value: unknown): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? number : undefined;

@@ -9,7 +9,7 @@ import { CONFIG_MAPS, useNamespace } from '../testing/test-namespace.ts';
 const test = useNamespace('transport');
 const { namespace } = test;
 
-/** A proxy that can fall silent: it goes on accepting bytes, as a dead host's NAT would, and passes none on. */
+/** Starts a proxy that can fall silent: it then accepts bytes like a dead host's NAT, and forwards none. */
 async function startProxy() {
   const target = new URL(test.endpoint.url);
   const sockets = new Set<Socket>();
@@ -56,7 +56,7 @@ it('keeps its connections from call to call, deletions with preconditions includ
     await client.delete(CONFIG_MAPS, test.key('kept'), { preconditions: { uid: made.metadata.uid } });
     expect(await client.find(CONFIG_MAPS, test.key('kept'))).toBeUndefined();
   }
-  // Not quite one: the pool may take a second before the first is known to be free.
+  // The pool may need a second connection before it knows that the first is free.
   expect(proxy.accepted()).toBeLessThan(5);
   await client.close();
   proxy.close();
@@ -73,7 +73,7 @@ it('runs many watches over few connections, and calls beside them', async () => 
       CONFIG_MAPS,
       {
         namespace,
-        // The namespace is new: the server's controllers put things of their own into it.
+        // The namespace is new, and the server's controllers create objects in it.
         fieldSelector: 'metadata.name=many',
         resourceVersion: metadata.resourceVersion,
         signal: stop.signal,
@@ -84,7 +84,7 @@ it('runs many watches over few connections, and calls beside them', async () => 
   await client.create(CONFIG_MAPS, { metadata: { namespace, name: 'many' } });
   const names = await Promise.all(seen.map(({ promise }) => promise));
   expect(new Set(names)).toEqual(new Set(['many']));
-  // 100 streams a connection, and one or two for calls.
+  // Each connection has 100 streams; one or two more are for calls.
   expect(proxy.accepted()).toBeLessThanOrEqual(6);
   stop.abort(new Error('enough'));
   const outcomes = await Promise.allSettled(watches);
@@ -127,7 +127,7 @@ it('notices a silent connection by its PINGs and goes on, while a quiet healthy 
   await Promise.all(informers.map((informer) => informer.whenSynced()));
   const heard = Promise.withResolvers<void>();
   informers[0]?.addHandler({ add: (object) => object.metadata.name === 'after' && heard.resolve() });
-  // First a quiet time longer than the bound, which must cut nothing.
+  // First comes a quiet time longer than the limit, which must cut nothing.
   await new Promise((resolve) => setTimeout(resolve, 2000));
   expect(counts).toEqual({ broken: 1, healthy: 1 });
   proxy.silence();

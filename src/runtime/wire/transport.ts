@@ -14,9 +14,9 @@ export interface WireRequest {
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string | undefined;
-  /** Its reason tells a time-out (ApiError Timeout) from a caller that lost interest. */
+  /** Signal whose reason is either a timeout (ApiError Timeout) or the caller's. */
   signal: AbortSignal;
-  /** Reads the body of a success to its end, or throws; it is not gathered as the answer's `text` then. */
+  /** Reads the body of a success to its end, or throws; the answer then has no `text`. */
   read?: ((body: AsyncIterable<Buffer>, status: number) => Promise<unknown>) | undefined;
 }
 
@@ -24,26 +24,26 @@ export interface WireAnswer {
   status: number;
   retryAfter: string | undefined;
   text: string;
-  /** What the request's `read` made of the body. */
+  /** Result of the request's `read`. */
   value?: unknown;
 }
 
-/** Moves bytes: knows HTTP and TLS, nothing of objects. Rejects with ApiError Connection, or the signal's reason. */
+/** Transfers bytes: it knows HTTP and TLS, but no objects. Rejects with ApiError Connection, or the signal's reason. */
 export interface Transport {
   send(request: WireRequest): Promise<WireAnswer>;
-  /** The body as it comes, for watches and logs; an answer other than 2xx rejects with its ApiError. */
+  /** Returns the body as a stream, for watches and logs; an answer other than 2xx rejects with its ApiError. */
   open(request: WireRequest): Promise<Readable>;
   close(): Promise<void>;
 }
 
 export interface TransportOptions {
-  /** Whether watches may use HTTP/2 where the server offers it. Default true. */
+  /** Whether watches may use HTTP/2 if the server offers it. Default true. */
   http2?: boolean | undefined;
-  /** Connections for calls, kept alive. Watches have their own. Default 64. */
+  /** Kept-alive connections for calls. Watches have separate ones. Default 64. */
   connections?: number | undefined;
-  /** Between PINGs of an HTTP/2 watch connection. Default 15,000. */
+  /** Interval between PINGs of an HTTP/2 watch connection. Default 15,000. */
   pingIntervalMs?: number | undefined;
-  /** A watch connection from which nothing came for so long, PINGs' answers included, is cut. Default 36,000. */
+  /** Time without any bytes, including answers to PINGs, after which a watch connection is cut. Default 36,000. */
   silenceMs?: number | undefined;
 }
 
@@ -51,9 +51,9 @@ export interface TransportOptions {
 const STREAM_WINDOW = 4 * 1024 * 1024;
 
 /**
- * Calls go over a pool of HTTP/1.1 connections (in Node, HTTP/2 streams cost several times as much as
- * requests on a kept-alive connection); watches share HTTP/2 connections where the server offers it, so that a
- * PING tells a quiet watch from a dead one. Over HTTP/1.1 TCP keep-alive has to tell them apart.
+ * Creates a transport. Calls use a pool of HTTP/1.1 connections (in Node, HTTP/2 streams cost several times as much as
+ * requests on a kept-alive connection). Watches share HTTP/2 connections if the server offers it, because a PING
+ * distinguishes an idle watch from a dead one. Over HTTP/1.1, TCP keep-alive must do so.
  */
 export function createTransport(endpoint: Endpoint, options: TransportOptions = {}): Transport {
   const { http2 = true, connections = 64, pingIntervalMs = 15_000, silenceMs = 36_000 } = options;
@@ -74,8 +74,8 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
   const streams = new Pool(url.origin, {
     allowH2: http2,
     keepAliveTimeout: 10_000,
-    // A list that comes as a watch (WatchList) is megabytes at once, and should not stop for each answer of ours.
-    // The stream's window is read from this older name alone, whatever the types say.
+    // A list that arrives as a watch (WatchList) is megabytes at once, and should not wait for each of our acknowledgements.
+    // undici reads the stream's window only from this older name, despite its types.
     initialWindowSize: STREAM_WINDOW,
     h2Options: { pingInterval: pingIntervalMs, connectionWindowSize: 2 * STREAM_WINDOW },
     connect: connector(endpoint, http2, silenceMs),
@@ -84,9 +84,9 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
   });
 
   /**
-   * New calls get new connections, those under way keep theirs. Upon a call that nobody answered: the other idle
-   * connections lead to the same silence, and each would cost a call its time-out. Upon a 401: a client certificate
-   * that was rotated counts from the next handshake on (client-go transport/cert_rotation.go).
+   * Replaces the pool for new calls; calls in progress keep their connections. After an unanswered call, other idle
+   * connections have the same fault, and each would cost a call its timeout. After a 401, a rotated client certificate takes
+   * effect at the next handshake (client-go transport/cert_rotation.go).
    */
   function retire(pool: Pool) {
     if (pool !== calls) return;
@@ -95,7 +95,7 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
     void pool.close().finally(() => retired.delete(pool));
   }
 
-  // A DELETE has a body here, which HTTP leaves open: undici would give its connection up after it.
+  // A DELETE has a body here, which HTTP leaves undefined: undici would close its connection afterwards.
   const asked = ({ method, path, headers, body }: WireRequest) =>
     ({ method, path: base + path, headers, body: body ?? null, reset: false }) as const;
 
@@ -107,7 +107,7 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
     }
   }
 
-  /** A success is read as it comes. */
+  /** Reads the body of a success as it arrives. */
   async function readBy(read: NonNullable<WireRequest['read']>, pool: Pool, wire: WireRequest) {
     const { statusCode: status, headers, body } = await request(pool, wire);
     const retryAfter = header(headers['retry-after']);
@@ -143,7 +143,7 @@ export function createTransport(endpoint: Endpoint, options: TransportOptions = 
   };
 }
 
-/** A connector that asks for the TLS material at each connection, so that rotated certificates take effect. */
+/** Creates a connector that reads the TLS material at each connection, so that rotated certificates take effect. */
 function connector(endpoint: Endpoint, http2: boolean, silenceMs: number): buildConnector.connector {
   let last: { material: TlsMaterial; connect: buildConnector.connector } | undefined;
   const made = (material: TlsMaterial): buildConnector.connector => {
@@ -163,7 +163,7 @@ function connector(endpoint: Endpoint, http2: boolean, silenceMs: number): build
     const proceed = (material: TlsMaterial) =>
       made(material)(options, (...result) => {
         const [error, socket] = result;
-        // Perhaps ours are the old ones: the next connection is made with what is there by then.
+        // Our files may be outdated: the next connection reads them again.
         if (error && isAboutCertificates(error)) endpoint.refresh?.();
         if (http2 && socket && 'alpnProtocol' in socket && socket.alpnProtocol === 'h2') {
           watchForSilence(socket, silenceMs);
@@ -182,7 +182,7 @@ function connector(endpoint: Endpoint, http2: boolean, silenceMs: number): build
   };
 }
 
-/** The server's certificate was refused, or the server refused ours (OpenSSL's verification codes and alerts). */
+/** Whether the server's certificate was refused, or the server refused ours (OpenSSL's verification codes and alerts). */
 function isAboutCertificates(error: Error): boolean {
   const code = 'code' in error ? String(error.code) : '';
   return /^CERT_|_CERT(_|$)|SIGNATURE|^ERR_TLS_CERT|^ERR_SSL_.*ALERT/.test(code);
@@ -198,7 +198,7 @@ function sameMaterial(a: TlsMaterial, b: TlsMaterial): boolean {
   );
 }
 
-/** The signal's own reason where it aborted, else an ApiError that names the call and the first cause. */
+/** Returns the signal's reason if it aborted, else an ApiError that names the call and the first cause. */
 export function connectionError(error: unknown, signal: AbortSignal, what: string): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof ApiError) return error;

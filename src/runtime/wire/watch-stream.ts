@@ -6,19 +6,22 @@ import { errorFromStatus } from './status-error.ts';
 
 export interface WatchEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
-  /** Of a bookmark: only kind, apiVersion, metadata.resourceVersion and annotations. */
+  /** A bookmark has only kind, apiVersion, metadata.resourceVersion and annotations. */
   object: T;
 }
 
-/** No event is near this size (etcd takes 1.5 MiB); what is larger is no event stream. */
+/** Longest line. No event is near this size (etcd takes 1.5 MiB), so a longer line is no event stream. */
 const MAX_LINE = 32 * 1024 * 1024;
-/** Bytes between two breaths of the event loop: what there is may come as a stream of megabytes (WatchList). */
+/**
+ * Number of bytes after which the event loop gets a turn: existing objects may arrive as a stream of megabytes (WatchList).
+ */
 const BREATH = 256 * 1024;
 
 /**
- * Parses newline-separated watch events off a body and calls `onEvent` for each, in order. Resolves at the end
- * of the body; rejects on garbage, on a broken connection, and with the ApiError of an ERROR event. A throw of
- * `onEvent` ends the watch with it. Source: client-go rest/watch, apimachinery watch.StreamWatcher.
+ * Parses newline-separated watch events from a body and calls `onEvent` for each, in order. Resolves at the end of the body.
+ * Rejects upon garbage, upon a broken connection, and with the ApiError of an ERROR event. An error of `onEvent` ends the
+ * watch.
+ * Source: client-go rest/watch, apimachinery watch.StreamWatcher.
  */
 export function streamWatch<T extends KubeObject>(
   body: Readable,
@@ -31,7 +34,7 @@ export function streamWatch<T extends KubeObject>(
     let sinceBreath = 0;
     const fail = (error: unknown) => {
       body.off('data', onData);
-      // After destroy() a late 'error' must still find a listener.
+      // A late 'error' after destroy() still needs a listener.
       body.on('error', () => {});
       body.destroy();
       reject(error);
@@ -60,7 +63,7 @@ export function streamWatch<T extends KubeObject>(
     body.on('data', onData);
     body.once('end', () => {
       if (rest.trim() === '') resolve();
-      // A web page has no event's beginning either; a stream that was cut has.
+      // A cut stream ends with the beginning of an event; a web page does not.
       else if (!rest.startsWith('{')) fail(garbage(what, rest));
       else fail(new ApiError('Connection', `${what}: the watch ended within an event`, { status: 0 }));
     });

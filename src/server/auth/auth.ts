@@ -1,18 +1,22 @@
+/**
+ * Authenticates callers of the REST API: users by their tokens, Jobs by their pods. Limits callers without a valid token.
+ */
+
 import type { Access, SecretUse } from '#access/access.ts';
 import type { Permission, User } from '#access/permissions.ts';
 import { forbidden, unauthorized } from '../http/errors.ts';
 
-/** Authentication and authorization of people; a refusal is an HttpError. */
+/** Authentication and authorization of users; a refusal is an HttpError. */
 export interface Auth {
-  /** The person behind an Authorization header. Throws HttpError 401. */
+  /** Returns the user of an Authorization header. Throws HttpError 401. */
   personOf(authorization: string | undefined): Promise<User>;
-  /** Throws HttpError 403, in the same words whether or not the object exists. */
+  /** Throws HttpError 403 with the same text whether or not the object exists. */
   allow(person: User, permission: Permission): Promise<void>;
-  /** The same for making the operator use a Secret. */
+  /** Throws HttpError 403 if the user may not let the operator use a Secret. */
   allowSecret(person: User, use: SecretUse): Promise<void>;
 }
 
-/** The token of a Bearer header. Throws HttpError 401. */
+/** Returns the token of a Bearer header. Throws HttpError 401. */
 export function bearerOf(authorization: string | undefined): string {
   const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization ?? '')?.[1];
   if (token === undefined) throw unauthorized('a bearer token is required: "Authorization: Bearer …"');

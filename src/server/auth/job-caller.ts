@@ -11,29 +11,29 @@ import type { Client } from '#runtime/client/client.ts';
 import { forbidden, unauthorized } from '../http/errors.ts';
 import { bearerOf } from './auth.ts';
 
-/** The attempt in whose name a pod calls. */
+/** The attempt that a calling pod belongs to. */
 export interface JobCaller {
   /** Name of the Job. */
   job: string;
   clusterId: string;
   sequence: number;
   attempt: number;
-  /** Whether the run is an auxiliary Job beside operations, whose attempts are counted apart. */
+  /** Whether the run is an auxiliary Job, whose attempts are counted separately from the operation's. */
   isAuxiliary: boolean;
   cluster: ObjectKey;
-  /** Whether the Job's end was seen, after which nothing of it counts any more. */
+  /** Whether the end of the Job was seen; afterwards the server accepts nothing from it. */
   ended: boolean;
 }
 
-/** Finds out which attempt calls. */
+/** Determines which attempt calls. */
 export interface JobCallers {
-  /** Throws HttpError 401 for a token that is not the callback's, 403 for one of a pod that is no attempt's. */
+  /** Throws HttpError 401 if the token is not for callbacks, 403 if the pod does not belong to an attempt. */
   callerOf(authorization: string | undefined): Promise<JobCaller>;
-  /** The same, at most a few seconds old: for the many small calls that only append. */
+  /** Returns the caller, at most a few seconds old: for the frequent small calls that only append. */
   recentCallerOf(authorization: string | undefined): Promise<JobCaller>;
-  /** Whether a later attempt, or a later operation, has taken this one's place. */
+  /** Whether a later attempt or a later operation has replaced this one. */
   isSuperseded(caller: JobCaller): Promise<boolean>;
-  /** Whether the operation of this attempt was cancelled; a second old at most. */
+  /** Whether the operation of this attempt was cancelled; at most a second old. */
   isCancelled(caller: JobCaller): Promise<boolean>;
 }
 
@@ -56,7 +56,7 @@ export interface JobCallersDeps {
   runnerServiceAccount: string;
 }
 
-/** Token → pod → Job: each link is checked by uid, so that a name used again proves nothing. */
+/** Resolves token → pod → Job. Each link is checked by uid, so that a reused name proves nothing. */
 export function jobCallersBy({
   client,
   clock,

@@ -5,7 +5,9 @@ import { routes } from '#rest/index.ts';
 import type { Route } from '#rest/route.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
-/** Oracle O8: nobody gets what his rights do not give. Every route × a caller who lacks each right that it takes. */
+/**
+ * Oracle O8: no caller gets more than its permissions allow. Tests each route × a caller without one permission it requires.
+ */
 let world: RestWorld;
 
 const cluster = (verb: string, subresource = '') => ({
@@ -29,7 +31,7 @@ type Right = keyof typeof RIGHTS;
 
 interface Case {
   operationId: string;
-  /** Rights of which one is enough. */
+  /** Alternatives: one permission of each list is enough. */
   takes: readonly (readonly Right[])[];
   body?: object;
   dry?: true;
@@ -68,7 +70,7 @@ const REAL: readonly Case[] = [
   { operationId: 'listHosts', takes: [['list hosts']] },
   { operationId: 'listClusterHosts', takes: [['get']] },
 ];
-/** Every request, and a dry run of each that has one: it takes the same. */
+/** All requests, and a dry run of each that has one: it requires the same permissions. */
 const CASES: readonly Case[] = REAL.flatMap((one) =>
   [askingQuery, strictAskingQuery].some((query) => query === routeOf(one).query)
     ? [one, { ...one, dry: true }]
@@ -83,7 +85,7 @@ function routeOf({ operationId }: Case): Route {
 }
 
 const tokens = new Map<string, string>();
-/** The token of an account that has every right but these. */
+/** Returns the token of an account with every permission except these. */
 async function without(rights: readonly Right[]): Promise<string> {
   const name = rights.join(',');
   const names = Object.keys(RIGHTS) as Right[];
@@ -123,7 +125,7 @@ describe('nobody gets what his rights do not give', () => {
     const token = await without(rights);
     const [there, missing] = [await ask(token, one, 'there'), await ask(token, one, 'missing')];
     expect([there.status, there.text]).toEqual([403, expect.stringContaining('may not')]);
-    // Who may update a cluster may know whether it exists; nobody else is told.
+    // A user who may update clusters may learn whether one exists; other users may not.
     const mayKnow = rights === own;
     expect(missing.status).toBe(mayKnow ? 404 : 403);
     const inSameWords = there.text
@@ -155,7 +157,7 @@ describe('nobody gets what his rights do not give', () => {
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 409, 200, 200, 200]);
     const scale = CASES.find(({ operationId }) => operationId === 'scaleUp');
-    // Either way to the cluster's own Secret is enough.
+    // Either permission for the cluster's own Secret is enough.
     for (const way of own) {
       if (scale)
         expect(

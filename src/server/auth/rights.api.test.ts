@@ -108,7 +108,7 @@ describe('what is asked of a caller', () => {
     const { bob } = world.tokens;
     const asked = (name: string, more: string, payload: object) =>
       world.call(bob, 'POST', path(name, more), payload);
-    // Somebody else's Secret, of the name that a cluster would use; nothing is made, whoever asks for a retry.
+    // A foreign Secret has the name that the cluster would use; a retry creates nothing, whatever the caller's permissions.
     await world.admin.create(SECRETS, { metadata: { namespace: world.namespace, name: 'lent-ssh' } });
     for (const who of [bob, alice()]) {
       const retry = await world.call(who, 'POST', path('lent'), { retry: true, masterList: [host(1)] });
@@ -204,7 +204,7 @@ describe('what is asked of a caller', () => {
       });
     expect(await world.cluster('ruled')).toEqual(before);
     expect((await again(alice(), '', { kubeadm: { patches } })).status).toBe(200);
-    // What is there already, or rules nothing, takes no more than to ask again.
+    // A setting that exists already, or that decides nothing, requires only the permission to retry.
     for (const certSANs of [[], ['a.example.com']])
       expect((await again(guest, '', { kubeadm: { patches, certSANs } })).status).toBe(200);
   });

@@ -7,25 +7,25 @@ import type { JobCaller, JobCallers } from './job-caller.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The attempt that calls, a few seconds old at most; set before the body of a Job's request is read. */
+    /** The calling attempt, at most a few seconds old; set before the body of a Job's request is read. */
     job: JobCaller;
   }
 }
 
-/** Dependencies of all routes for people. */
+/** Dependencies of all routes for users. */
 export interface PeopleDeps extends ServerDeps {
   auth: Auth;
 }
 
-/** Adds routes for people to a scope. */
+/** Adds routes for users to a scope. */
 export type PeopleRoutes = (app: FastifyInstance, deps: PeopleDeps) => void;
 
-/** Dependencies of all routes for Jobs: the caller is an attempt, not a person. */
+/** Dependencies of all routes for Jobs: the caller is an attempt, not a user. */
 export interface JobDeps extends ServerDeps {
   callers: JobCallers;
 }
 
-/** A scope that checks what comes by the zod schemas of its routes. */
+/** A scope that validates requests with the zod schemas of its routes. */
 export type JobApp = FastifyInstance<
   RawServerDefault,
   IncomingMessage,

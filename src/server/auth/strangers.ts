@@ -4,24 +4,24 @@ import type { Clock } from '#base/clock.ts';
 import { recentMap } from '#base/recent-map.ts';
 import { HttpError } from '../http/errors.ts';
 
-/** Requests of one address whose token is not known to be valid: at once, and for each second after that. */
+/** Requests of one address without a known valid token: first at once, then for each second. */
 const BURST = 100;
 const PER_SECOND = 20;
-/** Addresses and tokens that are remembered; the oldest are forgotten first. */
+/** Most addresses and tokens that are remembered; the oldest are dropped first. */
 const ADDRESSES = 10_000;
 const TOKENS = 10_000;
-/** Clients often share an address (NAT, a node): one whose token was valid lately does not wait for others. */
+/** Clients often share an address (NAT, a node): one with a recently valid token does not wait for others. */
 const VALID_MS = 10 * 60_000;
 
 /** Limits requests without a valid token, by client address. */
 export interface Strangers {
-  /** Counts a request unless its token was valid lately. Throws HttpError 429 if the address has made too many. */
+  /** Counts a request unless its token was valid recently. Throws HttpError 429 if the address has sent too many. */
   admit(ip: string, authorization: string | undefined): void;
-  /** Takes a request back whose token turned out to be valid, and remembers the token by its hash. */
+  /** Takes back the count of a request whose token is valid, and remembers the token by its hash. */
   isValid(ip: string, authorization: string | undefined): void;
 }
 
-/** An address of IPv6 counts by its /64, which one client has for itself. */
+/** Returns the address that counts: for IPv6 the /64, because one client usually has all of it. */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);

@@ -5,11 +5,11 @@ import type { Plan } from '#operations/plan-for.ts';
 import { outlineOf, planChanged, planHash, withSeen } from '#operations/plan-hash.ts';
 import { conflict } from '../http/errors.ts';
 
-/** Sequence of the operation that was accepted last; 0 for a cluster that is not there yet. */
+/** Returns the sequence of the operation that was accepted last; 0 for a cluster that does not exist yet. */
 export const lastSequence = (cluster: KubernetesCluster | undefined): number =>
   cluster?.status?.operation?.sequence ?? 0;
 
-/** Why the plan is not the one that the request agrees to; undefined when it is, or names none. */
+/** Returns why the plan differs from the one that the request approves; undefined if it is the same, or none is named. */
 function otherPlan(
   agreed: string | undefined,
   { name }: Operation,
@@ -22,13 +22,13 @@ function otherPlan(
   return planChanged(known, outlineOf(plan, after));
 }
 
-/** Throws HttpError 409 with the difference. */
+/** Throws HttpError 409 with the difference of the plans. */
 export function refuseOtherPlan(...asked: Parameters<typeof otherPlan>): void {
   const reason = otherPlan(...asked);
   if (reason !== undefined) throw conflict(reason);
 }
 
-/** The same as a refusal of a plan. */
+/** Returns the same difference as a refusal of a plan. */
 export function otherPlanRefusals(...asked: Parameters<typeof otherPlan>): Problem[] {
   const reason = otherPlan(...asked);
   return reason === undefined ? [] : [{ field: 'plan', value: asked[0], reason }];

@@ -9,7 +9,7 @@ import { serve } from '../http/serve.ts';
 import { clusterIn } from './requests.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** The object as people may see it: no credentials, no bookkeeping. */
+/** Returns the object without credentials and bookkeeping. */
 function shownCluster({ metadata, spec, ...rest }: KubernetesCluster): z.infer<typeof clusterObject> {
   const { managedFields: _fields, annotations = {}, ...kept } = metadata;
   const { [LAST_APPLIED]: _text, ...shown } = annotations;

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const { key, alice, path, host, body, create, secretOf } = asksOfAlice(() => world);
-/** A cluster that the controller has made. */
+/** Returns a cluster as the controller leaves it after a creation. */
 async function created(name: string, operation?: object): Promise<KubernetesCluster> {
   await create(name);
   const cluster = await world.created(name);
@@ -152,7 +152,7 @@ describe('scaling', () => {
       old.metadata.annotations?.[annotations.requestId],
     );
     expect((await up('wide', { nodeList: [host(2), host(4)] })).status).toBe(409);
-    // What was only planned before is now to be done.
+    // The request carries out what an earlier dry run only planned.
     const key = { namespace: world.namespace, name: 'wide' };
     const planned = { metadata: { annotations: { [annotations.dryRun]: 'All' } } };
     await world.admin.patch(KUBERNETES_CLUSTERS, key, planned, { type: 'merge' });
@@ -160,13 +160,13 @@ describe('scaling', () => {
     expect((await world.cluster('wide'))?.metadata.annotations).not.toHaveProperty([annotations.dryRun]);
     await runs('wide', { name: 'scale-up', word: 'scaling-up' });
     expect((await up('wide', { retry: true })).status).toBe(409);
-    // Status says that it has ended before the word does.
+    // Status shows the end before the operation annotation does.
     const requestId = (await world.cluster('wide'))?.metadata.annotations?.[annotations.requestId] ?? '';
     await runs('wide', { word: 'scaling-up', requestId, result: 'finished' });
     expect((await up('wide', { nodeList: [host(2), host(3), host(4)] })).body).toMatchObject({
       message: expect.stringMatching(/is busy: scaling-up has ended, .* ask again/),
     });
-    // The part of a failed scale-up can be taken back.
+    // A failed scale-up can be partly reverted.
     await runs('wide', { name: 'scale-up', word: 'scaling-up', result: 'failed' });
     const { namespace } = world;
     const failed = { metadata: { annotations: { [annotations.operation]: 'scale-up-failed' } } };
@@ -277,7 +277,7 @@ describe('looking and deleting', () => {
     await world.admin.patch(KUBERNETES_CLUSTERS, where, { metadata: { finalizers: [] } }, { type: 'merge' });
     await expect.poll(() => world.cluster('gone')).toBeUndefined();
     expect((await world.call(alice(), 'DELETE', path('gone'))).status).toBe(404);
-    // Its Secret may still be there when the next of that name is made: it is that one's then.
+    // The Secret may still exist when the next cluster of that name is created: it then belongs to the new one.
     expect((await create('gone')).status).toBe(200);
     const { uid } = (await world.cluster('gone'))?.metadata ?? {};
     expect((await secretOf('gone'))?.metadata.ownerReferences).toEqual([expect.objectContaining({ uid })]);

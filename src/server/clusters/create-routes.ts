@@ -50,7 +50,7 @@ function validate(spec: KubernetesCluster['spec'], { offer }: PeopleDeps, placed
   if (problems.length > 0) throw unprocessable(problems.map((problem) => placed(asSpelledByRest(problem))));
 }
 
-/** The access that a body needs; asked before anything is looked up, so that refusals tell nothing. */
+/** Checks the permissions for a body before any lookup, so that refusals reveal nothing. */
 async function authorize(
   { auth }: PeopleDeps,
   person: User,
@@ -63,14 +63,14 @@ async function authorize(
     body.retry ? onClusters('update', namespace, name) : onClusters('create', namespace),
   );
   if (wanted.privateKey !== undefined) await auth.allow(person, onCredentials('create', namespace, name));
-  // The Secret of a retry may be the one that the object names: it is asked for there.
+  // A retry may use the Secret that the object names; its permission is checked there.
   if (body.credentialsSecret !== undefined && !body.retry) {
     const secret = body.credentialsSecret;
     await auth.allowSecret(person, { namespace, cluster: name, uid: undefined, secret });
   }
 }
 
-/** The rights that the object itself takes, whose Secret and files are used again, and whose settings `spec` may change. */
+/** Checks the permissions for a retry: it reuses the object's Secret and files, and `spec` may change its settings. */
 async function authorizeRetry(
   { auth }: PeopleDeps,
   person: User,
@@ -79,15 +79,15 @@ async function authorizeRetry(
   wanted: Wanted,
 ): Promise<void> {
   const { namespace, privateKey } = wanted;
-  // Somebody who gives the key needs no right to the Secret that was used before.
+  // A request with a key does not need the permission for the former Secret.
   if (privateKey === undefined) await auth.allowSecret(person, secretUseOf({ ...found, spec }, namespace));
-  // The webhook lets pass whatever the server writes.
+  // The webhook trusts writes of the server, so the permissions are checked here.
   const permissions = [...onManifests(spec, wanted), ...onHooks(spec, wanted)];
   for (const permission of [...permissions, ...onSettings(found.spec, spec, wanted)])
     await auth.allow(person, permission);
 }
 
-/** A creation, and the headers that may name the version that it is for. */
+/** A creation, and the headers that may name the version that it applies to. */
 type Conditional = Wanted & { headers: IncomingHttpHeaders };
 
 const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Credentials => ({
@@ -96,8 +96,9 @@ const credentialsFor = ({ spec }: KubernetesCluster, privateKey: string): Creden
 });
 
 /**
- * The object first, without its word: its name is the lock that only one of two callers gets, and a crash leaves an
- * object for which nothing is done. Then the key, owned by it; the word last.
+ * Creates the object first, without its operation annotation. Its name is the lock that only one of two callers gets, and a
+ * crash leaves an object that the controller does not work on. Then writes the key, owned by the object; the annotation
+ * last.
  */
 async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promise<void> {
   refuseOtherVersion(wanted.headers, undefined);
@@ -141,7 +142,7 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
   }
 }
 
-/** The same again for a creation that failed, with what the body says anew. */
+/** Retries a failed creation with the changes of the body. */
 function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<void> {
   const { client } = deps;
   const { name, region, privateKey } = wanted;
@@ -182,7 +183,7 @@ async function creationPlan(
   return planFor(createOperation, { spec, applied: undefined, hosts, remains, offer, version });
 }
 
-/** Plans the creation and checks the rights for it; writes nothing. */
+/** Plans the creation and checks the permissions for it; writes nothing. */
 async function planned(
   deps: PeopleDeps,
   person: User,
@@ -215,7 +216,7 @@ async function planned(
   return planAnswer(createOperation, plan, { more, spelled, after: lastSequence(found) });
 }
 
-/** The spec of a cluster with what a body says anew. */
+/** Returns the spec of a cluster with the changes of a body. */
 function retried({ spec }: KubernetesCluster, change: Wanted['change']): KubernetesCluster['spec'] {
   const merged = { ...change };
   for (const list of LISTS) {

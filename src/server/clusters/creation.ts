@@ -7,24 +7,24 @@ import { mergeLists } from '#operations/merge-host-lists.ts';
 import type { CreateBody } from '#rest/asking.ts';
 import { unprocessable } from '../http/errors.ts';
 
-/** The fields of `spec.cluster` that a body says; what it leaves out is not there. */
+/** Returns the fields of `spec.cluster` that a body sets; the others are absent. */
 function clusterFrom(body: CreateBody, lists: Partial<ClusterSpec>): Partial<ClusterSpec> {
   const { timeoutMins, privateSSHKey, retry, plan, name, namespace, region, ...rest } = body;
   const said = { ...rest, ...lists, timeout_mins: timeoutMins };
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
 }
 
-/** A creation as it is wanted: what the body says, in the object's spelling. */
+/** A creation as the body requests it, with the object's field names. */
 export interface Wanted extends ObjectKey {
   region: string;
   change: Partial<ClusterSpec>;
   privateKey: string | undefined;
-  /** Hash of the plan that is agreed to. */
+  /** Hash of the approved plan. */
   plan: string | undefined;
   placed(problem: Problem): Problem;
 }
 
-/** Reads a body as a creation. Throws HttpError 422 with everything that is wrong with the body itself. */
+/** Parses the body of a creation. Throws HttpError 422 with all problems of the body itself. */
 export function wantedBy(body: CreateBody, address: ObjectKey & { region: string }): Wanted {
   const { lists, problems, placed } = mergeLists(body);
   const key = body.privateSSHKey === undefined ? undefined : readPrivateKey(body.privateSSHKey);

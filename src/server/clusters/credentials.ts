@@ -24,11 +24,11 @@ function ownerOf({ metadata }: KubernetesCluster): OwnerReference {
 const takenReason = (name: string): string =>
   `a Secret "${name}" is there already; delete it, or name it in credentialsSecret instead of privateSSHKey`;
 
-/** Whether a Secret belongs neither to this cluster nor to a former one of its name; such a one is never replaced. */
+/** Whether a Secret belongs neither to this cluster nor to a former one of its name; such a Secret is never replaced. */
 const isForeign = (secret: Secret, cluster: string): boolean =>
   ownershipOf(secret, { name: cluster }, 'credentials') === 'foreign';
 
-/** The reason why a key from a request cannot be stored for the cluster of that name; undefined when it can. */
+/** Returns why a key from a request cannot be stored for the cluster of that name; undefined if it can. */
 export async function takenSecret(
   client: Client,
   { namespace, name: cluster }: ObjectKey,
@@ -38,7 +38,7 @@ export async function takenSecret(
   return found && isForeign(found, cluster) ? takenReason(name) : undefined;
 }
 
-/** Puts back what a write replaced, unless the Secret has changed since. Never throws: the caller has an error to answer. */
+/** Restores what a write replaced, unless the Secret has changed since. Never throws: the caller has an error to answer. */
 export type Undo = () => Promise<void>;
 
 interface WriteDeps {
@@ -71,7 +71,7 @@ export async function keepCredentials(
   };
   try {
     const created = await client.create<Secret>(SECRETS, secret);
-    // The server has no right to delete Secrets. An empty one opens nothing, and goes with the cluster.
+    // The server has no permission to delete Secrets. An empty one gives no access, and is removed with the cluster.
     return () => putBack(deps, { ...created, data: {} });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
@@ -90,7 +90,7 @@ export async function keepCredentials(
   }
 }
 
-/** A Secret that was changed or deleted since is no longer the one to put back. */
+/** Writes the former Secret back; one that was changed or deleted since stays as it is. */
 async function putBack({ client, log }: WriteDeps, secret: Secret): Promise<void> {
   try {
     await client.update<Secret>(SECRETS, secret);

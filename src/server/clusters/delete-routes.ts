@@ -20,7 +20,7 @@ import { lastSequence, otherPlanRefusals, refuseOtherPlan } from './agreed.ts';
 import { planAnswer } from './plan-answer.ts';
 import { clusterIn, judgeAndAsk, keyOf, locationOf } from './requests.ts';
 
-/** A deletion that runs cannot be asked again. */
+/** Refuses to retry a deletion that is running. */
 function runningRefusals(cluster: KubernetesCluster): Problem[] {
   const running = operationUnderWay(cluster);
   return running ? [{ field: 'retry', value: true, reason: `is too early: ${running.word} is running` }] : [];
@@ -28,8 +28,8 @@ function runningRefusals(cluster: KubernetesCluster): Problem[] {
 
 export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, namespace: own, offer }) => {
   /**
-   * Notes who deletes, then deletes; the controller takes no note of a DELETE that did not come. If the request names a
-   * version, both writes must find it.
+   * Records the user, then deletes; the controller ignores the record if no DELETE follows. If the request names a version,
+   * both writes must find it.
    */
   async function deleteFor(user: string, cluster: KubernetesCluster, version: string | undefined) {
     const { uid } = cluster.metadata;
@@ -40,7 +40,7 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
         return await client.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });
       } catch (error) {
         if (isConflict(error) && resourceVersion !== undefined) throw changedMeanwhile();
-        // A deletion takes no webhook: it must not depend on one that is away.
+        // A deletion does not pass the webhook: it must not depend on a webhook that is away.
         log.warn({ ...key, error: messageOf(error) }, 'the user of a deletion is not recorded');
         return undefined;
       }
@@ -77,7 +77,7 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
       const after = lastSequence(cluster);
       return { ...ok(), plan: planAnswer(remove, plan, { more, spelled: (problem) => problem, after }) };
     }
-    // What is deleted cannot be taken back: a plan is compared before, and never held against it later.
+    // A deletion cannot be undone, so its plan is compared before it starts and not later.
     if (body.plan !== undefined) refuseOtherPlan(body.plan, remove, await planned(), cluster);
     if (!deletionTimestamp) {
       try {

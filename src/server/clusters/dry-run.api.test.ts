@@ -11,7 +11,7 @@ import type { Route } from '#rest/route.ts';
 import { into } from '../testing/into.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
-/** What `?dryRun=All` answers of every route that asks for something, and that it writes nothing. */
+/** Tests the answers to `?dryRun=All` of every route with an operation, and that nothing is written. */
 let world: RestWorld;
 let alice: RestClient;
 const host = (last: number, more: object = {}) => ({ ip: `10.7.0.${last}`, ...more });
@@ -23,7 +23,7 @@ const routeOf = (name: string): Route => {
   return found.route;
 };
 
-/** The answer of a dry run, and a proof that it wrote nothing. */
+/** Returns the answer of a dry run, and checks that it wrote nothing. */
 async function dry(route: Route, name: string, body?: object) {
   const before = await world.written();
   const answer = await alice.call(route, {
@@ -123,7 +123,7 @@ describe('a dry run', () => {
       'nodeList[0].ip',
       'privateSSHKey',
     ]);
-    // A body that is no creation at all is refused as without it.
+    // An invalid body gets the same refusal as without dry run.
     expect(await dry(createCluster, 'lent', { masterList: [host(11)] })).toMatchObject({ status: 422 });
     expect(await dry(createCluster, 'made', creation)).toMatchObject({ status: 409 });
     expect(await dry(createCluster, 'made', { retry: true })).toMatchObject({ status: 409 });
@@ -227,7 +227,7 @@ describe('a dry run', () => {
     expect(await ask('sealed', { ...more, nodeList: [] })).toMatchObject({ ok: true });
     const marked = (await world.cluster('sealed'))?.metadata.annotations;
     expect(marked?.[annotations.plan]).toBe(hash);
-    // Another request has its own plan, or none.
+    // A request without a plan hash removes the hash of the earlier request.
     expect(await ask('sealed', { retry: true })).toMatchObject({ ok: true });
     expect((await world.cluster('sealed'))?.metadata.annotations).not.toHaveProperty([annotations.plan]);
     const gone = await plan(deleteCluster, 'sealed');

@@ -12,7 +12,7 @@ import { clusterIn } from './requests.ts';
 
 const YAML = 'application/yaml';
 
-/** The reason why a cluster has no kubeconfig, in a sentence. */
+/** Returns why a cluster has no kubeconfig, in a sentence. */
 function whyNone({ metadata: { name }, status }: KubernetesCluster): string {
   const phase = status?.phase ? `its phase is ${status.phase}` : 'it was not created';
   return `cluster "${name}" has no kubeconfig yet; ${phase}`;
@@ -27,7 +27,7 @@ export const kubeconfigRoutes: PeopleRoutes = (app, { client, auth }) => {
       const cluster = await clusterIn(client, region, { namespace, name });
       const key = { namespace, name: kubeconfigSecretName(name) };
       const secret = await client.find<Secret>(SECRETS, key);
-      // A Secret of that name that is somebody else's is not ours to show.
+      // A Secret of that name may have another owner; the server does not show it.
       const isOurs = secret !== undefined && ownershipOf(secret, cluster.metadata, 'access') === 'ours';
       const text = isOurs ? secretText(secret, 'value') : undefined;
       if (text === undefined) throw conflict(whyNone(cluster));

@@ -6,13 +6,16 @@ import { unprocessable } from '../http/errors.ts';
 
 type Spelled = (problem: Problem) => Problem;
 
-/** Returns the limits of the site that a write would exceed, as a plan names them. */
+/** Returns the limits of the site that a write would exceed, with the field names of a plan. */
 export const limitRefusals = (
   { client, limits }: Pick<PeopleDeps, 'client' | 'limits'>,
   write: LimitedWrite,
 ): Promise<Problem[]> => limitProblems(write, limits, (namespace) => clustersOf(client, namespace));
 
-/** Throws HttpError 422 that names them. The webhook decides; here they are named as the request spells them. */
+/**
+ * Throws HttpError 422 with the limits that a write exceeds. The webhook enforces them; this answer has the request's field
+ * names.
+ */
 export async function refuseBeyondLimits(
   deps: Pick<PeopleDeps, 'client' | 'limits'>,
   write: LimitedWrite,

@@ -22,7 +22,7 @@ import { heldByOthers, planAnswer } from './plan-answer.ts';
 import { busyRefusals, clusterIn, judgeAndAsk, locationOf, refuseBusy } from './requests.ts';
 import { spelledFor } from './spelling.ts';
 
-/** Fields that the bodies of all operations may have; each operation reads the rest itself. */
+/** Fields that the bodies of all operations may have; each operation parses the rest itself. */
 const commonBody = z.object({
   ...addressed,
   ...agreedPlan,
@@ -32,7 +32,7 @@ const commonBody = z.object({
   retry: z.boolean().optional(),
 });
 
-/** The cluster as a body wants it, and the plan for that. Throws HttpError 422 that names what is wrong with the body. */
+/** Returns the cluster as a body wants it, and the plan for it. Throws HttpError 422 with all problems of the body. */
 async function judged(
   operation: Operation,
   cluster: KubernetesCluster,
@@ -50,7 +50,7 @@ async function judged(
   const spec = { ...cluster.spec, cluster: { ...cluster.spec.cluster, ...change } };
   const version = cluster.status?.version;
   const clusterId = cluster.metadata.annotations?.[annotations.clusterId];
-  // They change what is told and its hash, never whether it may be asked.
+  // They change only the answer and its hash, never whether the operation is allowed.
   const remains = isPlanTold ? await remainsFor(client, namespace, { spec, hosts, clusterId }) : undefined;
   const plan = planFor(operation, { spec, applied, hosts, remains, offer, version });
   const spelled = spelledFor(spec, placed);
@@ -58,7 +58,7 @@ async function judged(
   return { change, plan, spelled, next: { spec } };
 }
 
-/** The routes of operations, each made of what the operation says of itself. */
+/** Adds the routes of operations, each generated from the operation's descriptor. */
 export const operationRoutes: PeopleRoutes = (app, deps) => {
   for (const { operation, route } of routesOfOperations) {
     serve(app, route, async ({ params, query, body: given, person, headers }, reply) => {

@@ -7,7 +7,7 @@ import { planHash } from '#operations/plan-hash.ts';
 import type { PlanAnswer } from '#rest/plan.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-/** A plan as REST answers it; `spelled` names fields as the request does, `after` is the last operation's sequence. */
+/** Returns a plan as REST answers it; `spelled` uses the request's field names, `after` is the last operation's sequence. */
 export const planAnswer = (
   { name }: Operation,
   { hosts, release, steps, hooks, refusals, warnings, target }: Plan,
@@ -33,7 +33,9 @@ export const planAnswer = (
   warnings: warnings.map(spelled),
 });
 
-/** Hosts of a plan that another cluster holds; whose, whoever asks may not be allowed to know. */
+/**
+ * Returns the hosts of a plan that another cluster holds. The other cluster is not named, since the caller may not see it.
+ */
 export async function heldByOthers(
   client: Client,
   namespace: string,

@@ -19,11 +19,11 @@ export const keyOf = ({ metadata }: KubernetesCluster): ObjectKey => ({
   name: metadata.name ?? '',
 });
 
-/** The path of the cluster. */
+/** Returns the path of the cluster. */
 export const locationOf = (region: string, { namespace, name }: ObjectKey): string =>
   `/api/v1/region/${encodeURIComponent(region)}/cluster/${name}?namespace=${namespace}`;
 
-/** The cluster of that name in that region. Throws HttpError 404. */
+/** Returns the cluster of that name in that region. Throws HttpError 404. */
 export async function clusterIn(client: Client, region: string, key: ObjectKey): Promise<KubernetesCluster> {
   const cluster = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
   if (!cluster || regionOf(cluster) !== region) {
@@ -32,16 +32,16 @@ export async function clusterIn(client: Client, region: string, key: ObjectKey):
   return cluster;
 }
 
-/** The reason why nothing can be asked now: something runs or waits; with `again`, only what runs counts. */
+/** Returns why no operation can start now: one runs or waits. With `again`, only a running one counts. */
 function busyReason(cluster: KubernetesCluster, again: boolean): string | undefined {
   const { metadata, status } = cluster;
   if (metadata.deletionTimestamp) return 'is being deleted';
   const running = status?.operation;
   if (running && running.result === undefined) return `is busy: ${running.word}`;
   const word = metadata.annotations?.[annotations.operation];
-  // A dry run waits for nothing: a request for the operation itself replaces it.
+  // A dry run does not block: a request for the operation itself replaces it.
   if (again || !operationAsked(word) || isDryRun(cluster)) return undefined;
-  // Status tells of an end a moment before the word does.
+  // Status shows an end a moment before the operation annotation does.
   const hasEnded =
     running?.word === word && running?.requestId === metadata.annotations?.[annotations.requestId];
   return hasEnded
@@ -49,36 +49,36 @@ function busyReason(cluster: KubernetesCluster, again: boolean): string | undefi
     : `is busy: ${word} was asked and did not start yet`;
 }
 
-/** Throws HttpError 409 while something runs or waits. */
+/** Throws HttpError 409 while an operation runs or waits. */
 export function refuseBusy(cluster: KubernetesCluster, again: boolean): void {
   const reason = busyReason(cluster, again);
   if (reason !== undefined) throw conflict(`cluster "${cluster.metadata.name}" ${reason}`);
 }
 
-/** The same as a refusal of a plan. */
+/** Returns the same reason as a refusal of a plan. */
 export function busyRefusals(cluster: KubernetesCluster, again: boolean): Problem[] {
   const reason = busyReason(cluster, again);
   return reason === undefined ? [] : [{ field: 'name', value: cluster.metadata.name, reason }];
 }
 
-/** The annotations of a new request of this person. */
+/** Returns the annotations of a user's new request. */
 export const requestBy = (person: User): Record<string, string> => ({
   [annotations.requestId]: randomUUID(),
   [annotations.requestedBy]: person.username,
 });
 
-/** The changes of a request: the word, and a part of `spec.cluster`. */
+/** The changes of a request: the operation annotation, and a part of `spec.cluster`. */
 export interface Asked {
   word: string;
   person: User;
   change?: Partial<ClusterSpec> | undefined;
-  /** Hash of the plan that is agreed to. */
+  /** Hash of the approved plan. */
   plan?: string | undefined;
-  /** Writes what the request needs beside the object; returns what takes that back if the request is refused. */
+  /** Writes what the request needs beside the object; returns a function that reverts it if the request is refused. */
   prepare?: (() => Promise<() => Promise<void>>) | undefined;
 }
 
-/** Word, new request-id and what it changes of the spec, in one write to this very object. */
+/** Writes operation annotation, new request-id and spec changes in one patch of this very object. */
 export function ask(
   client: Client,
   cluster: KubernetesCluster,
@@ -90,8 +90,8 @@ export function ask(
     metadata: {
       uid,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      // A REST request for the operation itself ends the dry run that was asked before.
-      // A plan that an earlier request named is not this one's.
+      // A REST request for the operation itself ends an earlier dry run, and the plan hash of an earlier request does not
+      // apply.
       annotations: {
         ...requestBy(person),
         [annotations.operation]: word,
@@ -107,8 +107,8 @@ export function ask(
 const TRIES = 5;
 
 /**
- * Judges the cluster as it is, then asks; the write fails when the object is no longer the one that was judged, and
- * then it is judged anew: the controller writes status at any moment, which is no reason to refuse.
+ * Validates the present cluster, then writes the request. If the object changed in between, the write fails and both steps
+ * are repeated: the controller writes status at any moment, which is no reason to refuse.
  */
 export async function judgeAndAsk(
   client: Client,
@@ -127,7 +127,7 @@ export async function judgeAndAsk(
   }
 }
 
-/** Admission decides on a dry run first, so that a refused request has prepared nothing. */
+/** Sends the request as a dry run first, so that a request that admission refuses has prepared nothing. */
 async function prepareAndAsk(client: Client, cluster: KubernetesCluster, asked: Asked): Promise<void> {
   const { resourceVersion } = cluster.metadata;
   if (asked.prepare) await ask(client, cluster, asked, { resourceVersion, dryRun: true });

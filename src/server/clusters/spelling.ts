@@ -3,7 +3,7 @@ import type { Spec } from '#api/kubernetes-cluster.ts';
 import type { Problem } from '#base/errors.ts';
 import { asSpelledByRest } from '../http/problems.ts';
 
-/** The place of a host in the first list of a spec that has it. */
+/** Returns the place of a host in the first list of a spec that has it. */
 function placeOf({ cluster }: Spec, ip: string): string | undefined {
   for (const list of LISTS) {
     const index = (cluster[list] ?? []).findIndex((host) => (canonicalIp(host.ip) ?? host.ip) === ip);
@@ -13,8 +13,8 @@ function placeOf({ cluster }: Spec, ip: string): string | undefined {
 }
 
 /**
- * Problems of an operation as its request spells them: a host by its place in the lists that the body gave, what the
- * object has in an annotation by the cluster's name. `placed` gives a place in a merged list as it was in the body.
+ * Returns problems with the request's field names: a host by its place in the body's lists, an annotation of the object by
+ * the cluster's name. `placed` maps a place in a merged list to its place in the body.
  */
 export const spelledFor =
   (spec: Spec, placed: (problem: Problem) => Problem) =>

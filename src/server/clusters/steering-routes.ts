@@ -20,7 +20,7 @@ import { clusterIn, keyOf, locationOf } from './requests.ts';
 
 type Caller = Pick<Asked<unknown, unknown, unknown>, 'person' | 'headers'>;
 
-/** The operation that can be cancelled. Throws HttpError 409 where there is none, or another one. */
+/** Returns the operation that can be cancelled. Throws HttpError 409 if there is none, or another one. */
 function cancellable(cluster: KubernetesCluster, id: string | undefined): OperationStatus {
   const name = `cluster "${cluster.metadata.name}"`;
   const running = operationUnderWay(cluster);
@@ -32,7 +32,7 @@ function cancellable(cluster: KubernetesCluster, id: string | undefined): Operat
   return running;
 }
 
-/** The id is that of the operation that was looked at: if another has begun by now, nothing is cancelled. */
+/** Cancels the operation with this id; if another one has begun by now, nothing is cancelled. */
 const cancel = (
   client: Client,
   cluster: KubernetesCluster,

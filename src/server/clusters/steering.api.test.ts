@@ -5,7 +5,7 @@ import { runningOperation } from '#api/testing/running-operation.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
-/** Cancel, pause and resume over REST. */
+/** Tests of cancel, pause and resume over REST. */
 let world: RestWorld;
 const ID = 'bcdfghjklm';
 const privateSSHKey = keyPair().private;
@@ -19,7 +19,7 @@ const path = (name: string, verb: string, query = '') =>
 const post = (name: string, verb: string, body?: object, query = '') =>
   world.call(world.tokens.alice, 'POST', path(name, verb, query), body);
 let made = 0;
-/** A cluster that has this operation. */
+/** Creates a cluster with this operation, and returns its name. */
 async function given(operation?: Partial<OperationStatus>): Promise<string> {
   made += 1;
   const name = `demo-${made}`;
@@ -46,7 +46,7 @@ describe('POST …/cancel', () => {
     const marks = await marksOf(name);
     expect(marks[annotations.cancel]).toBe(ID);
     expect(marks[annotations.cancelledBy]).toBe(`system:serviceaccount:${world.namespace}:alice`);
-    // Who asked for the operation is another question.
+    // The request-id of the operation itself does not change.
     expect(marks[annotations.requestId]).toBe(before[annotations.requestId]);
     const { resourceVersion } = (await world.cluster(name))?.metadata ?? {};
     expect((await post(name, '/cancel', { id: ID })).status).toBe(202);

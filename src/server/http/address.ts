@@ -12,7 +12,7 @@ interface Addressed {
     | undefined;
 }
 
-/** Finds the name of the cluster in path and body. Throws HttpError 422 when they differ. */
+/** Returns the address of the cluster from path and body. Throws HttpError 422 if they differ. */
 export function addressOf({ params, query, body = {} }: Addressed): ObjectKey & { region: string } {
   const problems: Problem[] = [];
   for (const field of ['name', 'region'] as const) {

@@ -1,12 +1,12 @@
 import type { Clock } from '#base/clock.ts';
 
-/** Audit lines of requests without a user, of all addresses together, on one replica. */
+/** Audit lines for each second of requests without a user, over all addresses, on one replica. */
 const PER_SECOND = 20;
 const SECOND_MS = 1_000;
 
 /**
- * Limits the audit lines of requests without a user. The limit of an address does not bound them: a client with a large
- * IPv6 network has many addresses. `report` gets the number of lines left out, once a second at most.
+ * Limits the audit lines of requests without a user. The limit by address is not enough: a client with a large IPv6 network
+ * has many addresses. `report` gets the number of omitted lines, at most once a second.
  */
 export function auditCap(clock: Clock, report: (left: number) => void): { admits(): boolean } {
   let [sinceMs, written, left] = [clock.monotonicMs(), 0, 0];
@@ -15,7 +15,7 @@ export function auditCap(clock: Clock, report: (left: number) => void): { admits
   };
   return {
     admits() {
-      // While lines are left out, the timer ends the second, so that their number is reported.
+      // While lines are omitted, the timer ends the second, so that their number is reported.
       if (left === 0 && clock.monotonicMs() - sinceMs >= SECOND_MS) begin();
       if (written < PER_SECOND) {
         written += 1;

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const { key, alice, path, create } = asksOfAlice(() => world);
-/** The line of an answer, by the id that the answer has. */
+/** Returns the line of an answer, by the id in the answer. */
 const lineOf = ({ headers }: { headers: Record<string, unknown> }) =>
   lines.filter(({ request }) => request === headers['x-request-id']);
 

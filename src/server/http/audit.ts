@@ -7,13 +7,13 @@ import { auditCap } from './audit-cap.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Operation of a route, as the OpenAPI document names it. */
+    /** Operation of a route, by its name in the OpenAPI document. */
     operationId?: string;
   }
   interface FastifyRequest {
-    /** Set once the line of the request is written. */
+    /** Whether the line of the request is written. */
     isAudited: boolean;
-    /** The parts of the request as its handler gets them; undefined before they are checked. */
+    /** The validated parts of the request, as its handler gets them; undefined before validation. */
     checked: { params: unknown; query: unknown; body: unknown } | undefined;
   }
 }
@@ -28,8 +28,8 @@ const text = z
 const fields = z.looseObject({ name: text, namespace: text, dryRun: text }).catch({});
 
 /**
- * The object of a request, from path, query and body. A checked request names the object that its handler acts on; the
- * text of one that was refused before is read in the same way: an empty namespace is absent.
+ * Returns the object of a request, from path, query and body. A validated request names the object that its handler acts on.
+ * The text of a request that was refused earlier is read in the same way: an empty namespace is absent.
  */
 function objectOf(request: FastifyRequest) {
   const { params, query, body } = request.checked ?? request;
@@ -45,10 +45,10 @@ function objectOf(request: FastifyRequest) {
 }
 
 /**
- * Writes one log line for each request of a person: who asked what of which object, and the status. A line has no body, no
- * token and nothing else that is secret. It is written before the answer is sent, so a kubeconfig never leaves without
- * one. A request that the limit of its address refuses has none, and requests without a user have a few lines a second: a
- * flood must not fill the log.
+ * Writes one log line for each request of a user: the user, the action, the object and the status. A line contains no body,
+ * no token and no other secret. It is written before the answer is sent, so no kubeconfig leaves without a line. A request
+ * that the limit of its address refuses has none, and requests without a user have a few lines a second: a flood must not
+ * fill the log.
  */
 export function auditRequests(app: FastifyInstance, log: Logger, clock: Clock): void {
   const cap = auditCap(clock, (left) =>

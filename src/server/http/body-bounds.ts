@@ -1,14 +1,14 @@
 import { HttpError } from './errors.ts';
 
-/** Values in a body, fields and entries counted alike: a cluster of 1,000 hosts with labels has some 30,000. */
+/** Limit of values in a body, fields and entries counted alike: a cluster of 1,000 hosts with labels has some 30,000. */
 export const MAX_VALUES = 50_000;
-/** Fields of one object: no map of a request has more than some hundreds. */
+/** Limit of fields in one object: no map of a request has more than some hundreds. */
 export const MAX_FIELDS = 1_000;
 export const MAX_DEPTH = 32;
 
 /**
- * Returns the refusal (413, or 400 if it is nested too deeply) of a parsed JSON body that is too large to check: each
- * wrong value costs a problem, so that a body of 1 MiB could block the server for seconds. Walks without recursion.
+ * Returns the refusal (413, or 400 if it is nested too deeply) of a parsed JSON body that is too large to validate. Each
+ * wrong value costs a problem, so a body of 1 MiB could block the server for seconds. Walks without recursion.
  */
 export function refuseOversized(body: unknown): HttpError | undefined {
   let values = 0;

@@ -19,7 +19,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-/** The requests that a client sends over one connection, once the server has all of them. */
+/** Returns the requests that a client sends over one connection, once the server has all of them. */
 async function sent(count: number) {
   const all: { request: IncomingMessage; response: ServerResponse }[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -8,22 +8,22 @@ import type { Client } from '#runtime/client/client.ts';
 /** Dependencies of the REST API; it reads nothing from the environment. */
 export interface ServerDeps {
   client: Client;
-  /** For reviews of tokens, and for what Jobs send: calls of each have a limit of their own. */
+  /** Separate clients for token reviews and for requests of Jobs, so that each has its own limit of calls. */
   tokenClient: Client;
   jobClient: Client;
   clock: Clock;
   log: Logger;
-  /** The operator's namespace: where Jobs are. */
+  /** The operator's namespace, which contains the Jobs. */
   namespace: string;
-  /** Where reports and logs are: apart from every other Secret and ConfigMap of the operator. */
+  /** The namespace of reports and logs, which contains no other Secret or ConfigMap of the operator. */
   reportsNamespace: string;
   offer: Offer;
-  /** The limits of the site; the webhook holds every write to them. */
+  /** Returns the limits of the site; the webhook enforces them on every write. */
   limits(): LimitsRead;
-  /** Audiences of tokens of people, besides the API server's own. */
+  /** Audiences of users' tokens, besides the API server's own. */
   audiences: readonly string[];
   /** Name of the Jobs' ServiceAccount, in the operator's namespace. */
   runnerServiceAccount: string;
-  /** Certificate and key; absent: plain HTTP, for tests. */
+  /** Certificate and key; if absent, the server uses plain HTTP, for tests. */
   tls?: SecureContextOptions | undefined;
 }

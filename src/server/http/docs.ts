@@ -8,14 +8,14 @@ import type { FastifyInstance } from 'fastify';
 import { routes } from '#rest/index.ts';
 import { openApiOf } from '#rest/openapi.ts';
 
-/** The files of the page: beside the bundle, or in the package when nothing is bundled. */
+/** Returns the folder with the files of the page: beside the bundle, or in the package if nothing is bundled. */
 function staticDir(): string {
   const beside = join(import.meta.dirname, 'static');
   if (existsSync(join(beside, 'swagger-ui.css'))) return beside;
   return join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui')), 'static');
 }
 
-/** Serves the OpenAPI document, of the routes for people, and a page for it under /docs. */
+/** Serves the OpenAPI document of the routes for users, and a page for it under /docs. */
 export async function serveDocs(app: FastifyInstance): Promise<void> {
   const baseDir = staticDir();
   await app.register(swagger, {

@@ -8,7 +8,7 @@ import { lingeringClose } from './linger.ts';
 import { asSpelledByRest } from './problems.ts';
 import { routeTableOf } from './route-table.ts';
 
-/** An answer that is no success. Its message goes to the client: never a secret, never a stack. */
+/** An answer with an error status. Its message goes to the client: never a secret, never a stack trace. */
 export class HttpError extends Error {
   override name = 'HttpError';
   readonly statusCode: number;
@@ -33,19 +33,19 @@ export const unauthorized = (message: string): HttpError => new HttpError(401, m
 export const forbidden = (message: string): HttpError => new HttpError(403, message);
 export const notFound = (message: string): HttpError => new HttpError(404, message);
 export const conflict = (message: string): HttpError => new HttpError(409, message);
-/** The list was read for so long, page by page, that its state is not kept any more. */
+/** Returns the error for a list that was paged so slowly that the API server no longer has its state. */
 const tooOld = (): HttpError => {
   const problems = [{ field: 'continue', reason: 'is too old; begin again without it' }];
   return new HttpError(410, sentence(problems), problems);
 };
-/** The input has the wrong shape; `total` counts problems beyond those given. */
+/** Returns the error for input of the wrong shape; `total` counts problems beyond the given ones. */
 export const malformed = (problems: readonly Problem[], total?: number): HttpError =>
   new HttpError(400, sentence(problems, total), problems);
-/** The input has the right shape and makes no sense. */
+/** Returns the error for input of the right shape with invalid values. */
 export const unprocessable = (problems: readonly Problem[], total?: number): HttpError =>
   new HttpError(422, sentence(problems, total), problems);
 
-/** The envelope of the original, for errors; `errors` is ours. */
+/** The error envelope of kubernetes-operator; `errors` is an addition. */
 export interface ErrorBody {
   code: string;
   message: string;
@@ -58,7 +58,7 @@ export const envelope = (status: number, message: string, problems: readonly Pro
   ...(problems.length === 0 ? {} : { errors: problems }),
 });
 
-/** Translates a refusal of the API server for the client. */
+/** Converts a refusal of the API server for the client. */
 function fromApiError(error: ApiError): HttpError {
   if (error.reason === 'Invalid' || error.reason === 'BadRequest') {
     const problems = error.causes.map(({ field, message }) =>
@@ -76,7 +76,7 @@ function fromApiError(error: ApiError): HttpError {
   return new HttpError(503, 'the Kubernetes API does not answer as it should; try again later');
 }
 
-/** A refusal of RBAC speaks of the server's account, since the caller's rights were asked before. */
+/** Returns 503 if RBAC refused the server's own account: the caller's permissions were checked before. */
 function ownLack(message: string): HttpError | undefined {
   const what = /User "[^"]*" (cannot .*)$/s.exec(message)?.[1];
   if (what === undefined) return undefined;
@@ -86,12 +86,12 @@ function ownLack(message: string): HttpError | undefined {
   );
 }
 
-/** A cause's message often repeats `Invalid value: "…": `; what matters stands behind it. */
+/** Removes `Invalid value: "…": ` from the message of a cause; the reason follows it. */
 const reasonIn = (message: string): string => message.replace(/^Invalid value: (".*?"|[^"].*?): /s, '');
 
 const BODY_TOO_LARGE = 'FST_ERR_CTP_BODY_TOO_LARGE';
 
-/** Refusals of Fastify itself, in our words: its texts name internals. */
+/** Messages for refusals of Fastify itself: its own texts name internals. */
 const BY_CODE: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'the body is not valid JSON',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'the body is empty; it must be a JSON object',
@@ -114,7 +114,7 @@ const isCoded = (error: unknown): error is Coded =>
   'code' in error &&
   typeof error.code === 'string';
 
-/** The answer to an error; undefined when the fault is ours. */
+/** Returns the answer to an error; undefined for a fault of the server. */
 export function answerTo(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
   if (error instanceof ReviewFailed) return new HttpError(503, error.message);
@@ -130,13 +130,13 @@ export function answerTo(error: unknown): HttpError | undefined {
 /** The server does not read a longer body of a caller without a valid token: it answers and closes the connection. */
 const DRAINED_BYTES = 64 * 1024;
 
-/** What a request says of the length of its body; a chunked one may be of any. */
+/** Returns the length that a request states for its body; a chunked body may have any length. */
 function bodyBytesOf({ headers }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY;
   return Number(headers['content-length'] ?? 0);
 }
 
-/** Makes every error of `app` an envelope, and logs those that are ours. Comes before any route is registered. */
+/** Answers every error of `app` with an envelope, and logs faults of the server. Call it before any route is registered. */
 export function handleErrors(app: FastifyInstance, log: Logger): void {
   const table = routeTableOf(app);
   const closeAfterAnswer = lingeringClose();
@@ -152,7 +152,7 @@ export function handleErrors(app: FastifyInstance, log: Logger): void {
     reply.code(status).type('application/json').send(envelope(status, message));
   };
   app.setErrorHandler((error, request, reply) => {
-    // Fastify looks at the body of some methods before it finds that the path has no such method.
+    // Fastify reads the body of some methods before it finds that the path has no such method.
     if (request.is404) return noRoute(request, reply);
     const answer = answerTo(error);
     if (!answer || answer.statusCode === 500 || answer.statusCode === 503) {

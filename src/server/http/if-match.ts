@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { HttpError } from './errors.ts';
 
-/** The entity tag of a cluster: its resourceVersion, which the API server never uses twice. */
+/** Returns the entity tag of a cluster: its resourceVersion, which the API server never uses twice. */
 export const entityTagOf = ({ metadata }: KubernetesCluster): string => `"${metadata.resourceVersion ?? ''}"`;
 
 const tagsOf = (wanted: string): string[] => wanted.split(',').map((tag) => tag.trim());
@@ -26,7 +26,9 @@ export function refuseOtherVersion(
   );
 }
 
-/** Returns the version that a write must find, so that it overrides no edit since the check; undefined if any is right. */
+/**
+ * Returns the version that a write must find, so that it overrides no edit since the check; undefined if any is accepted.
+ */
 export function versionToWrite(
   { 'if-match': wanted }: IncomingHttpHeaders,
   { metadata }: KubernetesCluster,
@@ -34,6 +36,6 @@ export function versionToWrite(
   return wanted === undefined || tagsOf(wanted).includes('*') ? undefined : metadata.resourceVersion;
 }
 
-/** The answer to a write that did not find the version that If-Match names. */
+/** Returns the answer to a write that did not find the version in If-Match. */
 export const changedMeanwhile = (): HttpError =>
   new HttpError(412, 'the cluster has another version since a moment; read it, then try again');

@@ -12,7 +12,7 @@ class Broken extends Error {
   }
 }
 
-/** Offset of the first error in a text that is not JSON (RFC 8259). */
+/** Returns the offset of the first error in a text that is not JSON (RFC 8259). */
 function firstError(text: string): number {
   try {
     visit(
@@ -31,7 +31,7 @@ function firstError(text: string): number {
 }
 
 /**
- * Returns the place where a text stops being JSON, without any of the text: it may hold a key.
+ * Returns the place where a text stops being JSON, without any of the text: it may contain a key.
  * @example whereBroken('{\n"a": x}') // 'line 2, column 6'
  */
 export function whereBroken(text: string): string {
@@ -45,7 +45,7 @@ export function whereBroken(text: string): string {
 const POISONED = 'the body has a field "__proto__" or "constructor.prototype", which no request may have';
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** Parses JSON bodies within bounds, and says where one is broken. A byte order mark is skipped (RFC 8259, section 8.1). */
+/** Parses JSON bodies within limits, and reports where one is broken. Skips a byte order mark (RFC 8259, section 8.1). */
 export function parseJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {

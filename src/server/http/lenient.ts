@@ -11,14 +11,14 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A body of the original's clients in plain form. */
+/** A body of kubernetes-operator's clients in plain form. */
 export interface Read {
   value: unknown;
-  /** Paths of fields that the schema does not know; they are left out. */
+  /** Paths of fields that the schema does not have; they are left out. */
   unknown: string[];
 }
 
-/** The schema inside optional, default and the like. */
+/** Returns the schema inside optional, default and the like. */
 function inner(schema: unknown): unknown {
   let found = schema;
   while (found instanceof z.ZodOptional || found instanceof z.ZodNullable || found instanceof z.ZodDefault) {
@@ -28,7 +28,7 @@ function inner(schema: unknown): unknown {
 }
 
 /**
- * A body as the original's routes read it: unknown fields are left out and named, `""` and null are absent.
+ * Parses a body as kubernetes-operator does: unknown fields are left out and listed, `""` and null count as absent.
  * @example readLeniently(z.object({ a: z.string() }), { a: '', b: 1 }) // { value: {}, unknown: ['b'] }
  */
 export function readLeniently(schema: unknown, input: unknown): Read {
@@ -56,15 +56,15 @@ export function readLeniently(schema: unknown, input: unknown): Read {
   return { value: walk(schema, input, '', 0), unknown };
 }
 
-/** How many unknown fields are named, and how much of each; the rest of a header is not the client's to fill. */
+/** Most unknown fields that the header lists; the client must not control its whole content. */
 const MAX_NAMED = 10;
 const printable = (text: string): string => text.replaceAll(/[^\x21-\x7e]|["\\]/g, '?').slice(0, 60);
 
-/** `Warning` as RFC 7234 has it: 299, miscellaneous and persistent. */
+/** Returns the `Warning` header of RFC 7234: 299, miscellaneous and persistent. */
 export const warningOf = (unknown: readonly string[]): string =>
   `299 - "ignored unknown fields: ${unknown.slice(0, MAX_NAMED).map(printable).join(', ')}"`;
 
-/** Makes the routes of this scope take JSON whatever the content type says, and none where there is no body. */
+/** Makes the routes of this scope parse JSON whatever the content type is, and nothing if there is no body. */
 export function takeAnyContentType(scope: FastifyInstance): void {
   scope.addHook('onRequest', async ({ raw }) => {
     const { headers } = raw;
@@ -74,7 +74,7 @@ export function takeAnyContentType(scope: FastifyInstance): void {
   });
 }
 
-/** Makes the routes of this scope whose bodies Fastify checks read them as the original did. */
+/** Makes the routes of this scope whose bodies Fastify validates parse them as kubernetes-operator does. */
 export function readBodiesLeniently(scope: FastifyInstance): void {
   scope.addHook('preValidation', async (request, reply) => {
     const { schema } = request.routeOptions;
@@ -86,8 +86,8 @@ export function readBodiesLeniently(scope: FastifyInstance): void {
 }
 
 /**
- * Throws HttpError 422 for unknown fields that are one spelled wrongly which matters most: what can never be changed, and
- * the lists of hosts.
+ * Throws HttpError 422 for unknown fields that are probably misspelled names of important ones: immutable fields and host
+ * lists.
  */
 export function refuseTypos(schema: unknown, unknown: readonly string[]): void {
   const type = inner(schema);

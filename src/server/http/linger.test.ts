@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-/** Sends a body after the answer has arrived, and only then reads: Python's TLS clients give up if that write fails. */
+/** Sends a body after the answer has arrived, and reads only then: Python's TLS clients fail if that write fails. */
 async function answerTo(path: string, bytes: number): Promise<string> {
   const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   client.write(`POST ${path} HTTP/1.1\r\nHost: test\r\n`);

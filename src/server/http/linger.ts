@@ -1,9 +1,12 @@
 import { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 
-/** How long a client may take to read a refusal while it still sends its body. */
+/** Time that a client has to read a refusal while it still sends its body. */
 const LINGER_MS = 2_000;
-/** Connections that wait at once, of all clients; the server closes others immediately. Each may hold some 200 KiB in the kernel. */
+/**
+ * Most connections that wait at once, of all clients; the server closes others immediately. Each may hold some 200 KiB in
+ * the kernel.
+ */
 const MAX_LINGERING = 100;
 
 /**

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import { MAX_PROBLEMS, type Problem } from '#base/errors.ts';
 
-/** Names that stand for secrets; what stands there is never repeated. */
+/** Matches names of confidential fields; their values are never repeated. */
 const SECRET = /key|password|token|kubeconfig/i;
 const LONGEST_VALUE = 200;
-/** A field of the client's own making may be as long as the body. */
+/** A field name that the client invents may be as long as the body. */
 const LONGEST_FIELD = 300;
 
 type Path = readonly PropertyKey[];
 
-/** `['masterList', 0, 'ip']` as people write it: `masterList[0].ip`. */
+/** Converts `['masterList', 0, 'ip']` to `masterList[0].ip`. */
 const fieldOf = (path: Path): string =>
   path
     .reduce<string>(
@@ -28,7 +28,7 @@ function valueAt(input: unknown, path: Path): unknown {
   return value;
 }
 
-/** The offending value, where it helps and harms nobody. */
+/** Returns the wrong value, if it is short and not confidential. */
 function shown(input: unknown, path: Path): { value?: unknown } {
   if (path.some((part) => SECRET.test(String(part)))) return {};
   const value = valueAt(input, path);
@@ -40,7 +40,7 @@ function shown(input: unknown, path: Path): { value?: unknown } {
 export const isAboutShape = ({ code }: z.core.$ZodIssue): boolean =>
   code === 'invalid_type' || code === 'unrecognized_keys' || code === 'invalid_union';
 
-/** Returns the first issues that zod found, 50 at most, as problems with the path that the client wrote. */
+/** Returns the first issues that zod found, at most 50, as problems with the client's path. */
 export function problemsFrom(issues: readonly z.core.$ZodIssue[], input: unknown): Problem[] {
   return issues.slice(0, MAX_PROBLEMS).flatMap((issue): Problem[] => {
     const { path, message } = issue;
@@ -58,7 +58,7 @@ export function problemsFrom(issues: readonly z.core.$ZodIssue[], input: unknown
   });
 }
 
-/** Fields of the object under the name that the REST body gives them. */
+/** Converts a field of the object to its name in the REST body. */
 export function asSpelledByRest(problem: Problem): Problem {
   const field = problem.field.replace(/^spec\.cluster\./, '').replace(/^timeout_mins/, 'timeoutMins');
   return { ...problem, field };

@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 
-/** The routes of a server, by path: what its router does not tell. */
+/** The routes of a server by path, which Fastify's router does not provide. */
 export interface RouteTable {
-  /** In order; empty for a path that is none of them. */
+  /** Returns the sorted methods of a path; empty for an unknown path. */
   methodsOf(path: string): string[];
 }
 
-/** Methods that Fastify does not know by itself: a request with one is answered like any other. */
+/** Methods that Fastify does not know by default; with these, a request with one gets an ordinary answer. */
 const UNCOMMON = ['TRACE', 'QUERY'];
 
-/** Notes every route that is registered from now on. */
+/** Records every route that is registered from now on. */
 export function routeTableOf(app: FastifyInstance): RouteTable {
   const known: { method: string; pattern: RegExp }[] = [];
   for (const method of UNCOMMON)

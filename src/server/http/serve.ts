@@ -8,12 +8,12 @@ import { checkedTogether } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls; set before any route of people is reached. */
+    /** The caller; set before any route for users is reached. */
     person: User;
   }
 }
 
-/** A request whose parts are as its route says. */
+/** A request whose parts match the schemas of its route. */
 export interface Asked<P, Q, B> extends Pick<FastifyRequest, 'person' | 'headers' | 'raw'> {
   params: P;
   query: Q;
@@ -21,8 +21,8 @@ export interface Asked<P, Q, B> extends Pick<FastifyRequest, 'person' | 'headers
 }
 
 /**
- * Registers the handler of a route. All parts of a request are checked first, and all problems are answered
- * together: 400 for a wrong shape, 422 for a wrong value.
+ * Registers the handler of a route. All parts of a request are validated first, and all problems are answered together: 400
+ * for a wrong shape, 422 for a wrong value.
  */
 export function serve<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
   app: FastifyInstance,

@@ -1,9 +1,9 @@
-/** More changes than these make another word. */
+/** A name with more changes does not count as a misspelling. */
 const MOST = 2;
 
 /**
- * Whether a name is another one, spelled wrongly: other capitals or separators, or at most two letters that are
- * changed, missing, added or swapped (optimal string alignment).
+ * Whether a name is a misspelling of another: other capitals or separators, or at most two letters that are changed,
+ * missing, added or swapped (optimal string alignment).
  */
 export function isTypoOf(name: string, known: string): boolean {
   const [a, b] = [name, known].map((text) => text.toLowerCase().replaceAll(/[-_]/g, ''));

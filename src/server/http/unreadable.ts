@@ -7,7 +7,7 @@ const MEANINGS: Readonly<Record<string, [status: number, message: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not come in time'],
 };
 
-/** Answers what cannot be read as HTTP at all, in the words of every other error. */
+/** Answers a request that is not valid HTTP with the same envelope as every other error. */
 export function answerUnreadable(error: Error & { code: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
   const [status, message] = MEANINGS[error.code] ?? [400, 'the request is not valid HTTP'];

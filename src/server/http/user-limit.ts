@@ -1,12 +1,15 @@
 import { HttpError } from './errors.ts';
 
-/** Bounds what users do at once, each and all together, on one replica. */
+/** Limits what users do at once, each and all together, on one replica. */
 export interface UserLimit {
-  /** Counts a user in; the answer counts him out, once. Throws HttpError 429 when there are too many. */
+  /** Counts a user in; the returned function counts the user out, once. Throws HttpError 429 if there are too many. */
   enter(username: string): () => void;
 }
 
-/** @param tooMany What a user is told: of his own limit with its number, of all users' without. */
+/**
+ * Returns a limit by user and of all users.
+ * @param tooMany Returns the message: with the user's own number, or undefined for the limit of all users.
+ */
 function limitByUser({
   ofOne,
   ofAll,
@@ -38,7 +41,7 @@ function limitByUser({
   };
 }
 
-/** Logs that are followed: each holds a connection and a part of a log, and a person watches a few clusters. */
+/** Limits followed logs: each holds a connection and a part of a log, and a user follows few clusters. */
 export const followLimit = (): UserLimit =>
   limitByUser({
     ofOne: 8,
@@ -49,7 +52,7 @@ export const followLimit = (): UserLimit =>
         : `you follow ${own} logs, which is the limit of one user; end one, then try again`,
   });
 
-/** Ends of logs: each takes some MiB of memory for a moment. */
+/** Limits reads of the ends of logs: each takes some MiB of memory for a moment. */
 export const logLimit = (): UserLimit =>
   limitByUser({
     ofOne: 4,
@@ -60,7 +63,7 @@ export const logLimit = (): UserLimit =>
         : `you read ${own} logs at once, which is the limit of one user; try again when one has come`,
   });
 
-/** Requests of all kinds: some look up each host of a cluster. */
+/** Limits requests of all kinds: some look up each host of a cluster. */
 export const requestLimit = (): UserLimit =>
   limitByUser({
     ofOne: 64,

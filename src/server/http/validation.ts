@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { type HttpError, malformed, unprocessable } from './errors.ts';
 import { isAboutShape, problemsFrom } from './problems.ts';
 
-/** The answer to issues of a request: 400 for a wrong shape, 422 for a wrong value. */
+/** Returns the answer to issues of a request: 400 for a wrong shape, 422 for a wrong value. */
 function refusal(parts: readonly { issues: readonly z.core.$ZodIssue[]; input: unknown }[]): HttpError {
   const problems = parts.flatMap(({ issues, input }) => problemsFrom(issues, input));
   const total = parts.reduce(
@@ -19,7 +19,7 @@ const countOf = (issue: z.core.$ZodIssue): number =>
 
 type Part<S extends z.ZodType> = readonly [schema: S, input: unknown];
 
-/** Parses three inputs together. Throws HttpError 400 or 422 that names every problem in any of them. */
+/** Parses three inputs together. Throws HttpError 400 or 422 with every problem of any of them. */
 export function checkedTogether<A extends z.ZodType, B extends z.ZodType, C extends z.ZodType>(
   a: Part<A>,
   b: Part<B>,

@@ -25,16 +25,14 @@ const callbackBody = z
   })
   .meta({ id: 'Report' });
 
-/** First part of the names of the Jobs that report there. */
+/** The callback routes, and the first part of the names of the Jobs that report there. */
 const CALLBACKS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(operations.map(({ callback, prefix }) => [callback, prefix])),
   fetch: 'fetch',
   precheck: 'precheck',
 };
 
-/**
- * Takes reports of Jobs. A report is kept and nothing else is done: the controller judges it after the Job's end.
- */
+/** Accepts reports of Jobs. A report is stored and nothing else is done: the controller judges it after the Job's end. */
 export const callbackRoutes = (
   app: JobApp,
   { client, reportsNamespace, callers, logs, log }: JobLogDeps,
@@ -57,13 +55,13 @@ export const callbackRoutes = (
         if (!own || !job.startsWith(`${prefix}-`))
           throw forbidden('the token does not belong to the pod of a running attempt of this cluster');
         const report = reportSchema.parse(body);
-        // A repeat of what was kept is good news whatever happened meanwhile; only a new report must be in time.
+        // A repeat of the stored report always succeeds, whatever happened meanwhile; only a new report must be in time.
         const known = await compareReport(client, reportsNamespace, caller, report);
         if (known === undefined && (caller.ended || (await callers.isSuperseded(caller))))
           throw conflict(`Job "${job}" has ended; its report comes too late`);
         const kept = known ?? (await keepReport(client, reportsNamespace, caller, report));
         if (kept === 'different') throw conflict(`Job "${job}" has sent a different report before`);
-        // Nothing is logged after a report. What fails here costs room in etcd and nothing else.
+        // A Job logs nothing after its report. A failure here costs space in etcd and nothing else.
         logs
           .pack(caller)
           .catch((error: unknown) => log.warn({ job, error: messageOf(error) }, 'the log is not packed'));

@@ -122,7 +122,7 @@ describe('callbacks', () => {
     expect((await callback(token, { name: 'other' })).status).toBe(422);
     expect((await callback(token, { success: 'yes' })).status).toBe(400);
     expect(await kept()).toBeUndefined();
-    // What opens the callback opens nothing else.
+    // The callback token is valid for nothing else.
     expect((await world.call(token, 'GET', `/clusters?namespace=${namespace}`)).status).toBe(401);
   });
 
@@ -130,7 +130,7 @@ describe('callbacks', () => {
     const { name = '', uid = '' } = attempt.pod.metadata;
     const { operatorNamespace: namespace } = world;
     await world.admin.delete(PODS, { namespace, name }, { preconditions: { uid }, gracePeriodSeconds: 0 });
-    // As long as the Job controller holds it, the pod is there and may speak.
+    // While the Job controller's finalizer holds it, the pod exists and may call.
     const released = { metadata: { finalizers: null } };
     await world.admin.patch(PODS, { namespace, name }, released, { type: 'merge' }).catch(() => {});
     await expect.poll(() => world.admin.find(PODS, { namespace, name })).toBeUndefined();
@@ -159,7 +159,7 @@ describe('callbacks', () => {
     await world.admin.create(KUBERNETES_CLUSTERS, cluster);
     await setOperation('demo', { sequence: 1, attempt: 2 });
     expect((await callback(token)).status).toBe(409);
-    // The attempts of an auxiliary Job are counted apart.
+    // The attempts of an auxiliary Job are counted separately.
     const auxiliary = await world.attempt(`precheck-e${made}-1`, 'demo');
     const key = { namespace: world.operatorNamespace, name: `precheck-e${made}-1` };
     const marked = { metadata: { labels: { [labels.auxiliary]: 'precheck' } } };
@@ -198,7 +198,7 @@ describe('the log of a Job', () => {
     expect(await log(0, first, 'precheck')).toEqual({ status: 200, next: first.length });
     expect(await log(0, first, 'precheck')).toEqual({ status: 409, next: first.length });
     expect(await log(9999, second)).toEqual({ status: 409, next: first.length });
-    // The half of a line waits for its other half.
+    // Half of a line waits for its other half.
     const half = second.slice(0, 5);
     expect(await log(first.length, `${second}${half}`, 'Masters')).toEqual({ status: 200, next: end });
     expect(await head()).toMatchObject({
@@ -216,7 +216,7 @@ describe('the log of a Job', () => {
         metadata: {
           labels: { [labels.purpose]: 'log-part', [labels.job]: attempt.job },
           annotations: { [marks.offset]: String(offset) },
-          // It goes with its head.
+          // The garbage collector removes the part with its head.
           ownerReferences: [{ uid }],
         },
         immutable: true,
@@ -283,7 +283,7 @@ describe('the log of a Job', () => {
     const id = operationIdOf('c1', 1);
     await setOperation(name, { id });
     expect(await answer()).toEqual({ next: 0 });
-    // A question stores nothing.
+    // A request without chunk and step stores nothing.
     const key = { namespace: world.reportsNamespace, name: logHeadName(attempt.job) };
     expect(await world.admin.find(CONFIG_MAPS, key)).toBeUndefined();
     await setOperation(name, { id: operationIdOf('c1', 2), cancelledAt });
@@ -356,7 +356,8 @@ describe('GET logs', () => {
     const plain = await world.call(world.tokens.alice, 'GET', path, undefined, { accept: 'text/plain' });
     expect(plain.text).toContain('10:00:00  last\n');
 
-    // An edit by kubectl, without a word: what comes next is waited for, and the last operation is not shown for it.
+    // After an edit by kubectl without an operation annotation, the log waits for the next operation and does not show the
+    // last one.
     const judged = { status: { observedGeneration: 1 } };
     const where = { namespace, name };
     await world.admin.patch(KUBERNETES_CLUSTERS, where, judged, { type: 'merge', subresource: 'status' });
@@ -377,7 +378,7 @@ describe('GET logs', () => {
     };
     await world.admin.create(KUBERNETES_CLUSTERS, cluster);
     const path = `/region/default/cluster/${name}/logs?namespace=${namespace}&follow=true`;
-    // It answers with its headers as soon as it follows.
+    // The server sends its headers as soon as it follows.
     const following = await world.app.inject({
       method: 'GET',
       url: `/api/v1${path}`,

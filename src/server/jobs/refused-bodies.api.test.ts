@@ -31,7 +31,7 @@ it.each([
     'content-type: application/json',
     `content-length: ${MIB}`,
   ];
-  // The body never comes: an answer shows that nobody waits for it.
+  // The body never comes: an answer shows that the server does not wait for it.
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   const [answer] = await new Promise<Buffer[]>((resolve, reject) => {
     socket.once('data', (data: Buffer) => resolve([data]));

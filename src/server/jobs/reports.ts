@@ -9,14 +9,14 @@ import { ownedBy } from '../logs/log-part.ts';
 
 export type Kept = 'kept' | 'equal' | 'different';
 
-/** The report that was kept for the attempt, as canonical text. */
+/** Returns the stored report of the attempt, as canonical text. */
 async function found(client: Client, namespace: string, { job }: JobCaller): Promise<string | undefined> {
   const name = reportSecretName(job);
   const text = secretText(await client.find<Secret>(SECRETS, { namespace, name }), 'report');
   return text === undefined ? undefined : canonicalJson(JSON.parse(text));
 }
 
-/** Compares a report with the one that was kept; undefined when there is none. */
+/** Compares a report with the stored one; undefined if there is none. */
 export async function compareReport(
   client: Client,
   namespace: string,
@@ -28,7 +28,7 @@ export async function compareReport(
   return text === canonicalJson(report) ? 'equal' : 'different';
 }
 
-/** Keeps the report of an attempt: the first wins, whichever replica it reached. */
+/** Stores the report of an attempt: the first wins, whichever replica it reached. */
 export async function keepReport(
   client: Client,
   namespace: string,
@@ -48,7 +48,7 @@ export async function keepReport(
         [labels.attempt]: String(attempt),
       },
       annotations: { [marks.cluster]: `${cluster.namespace}/${cluster.name}` },
-      // A report may hold a kubeconfig: the garbage collector removes it with the log of its attempt.
+      // A report may contain a kubeconfig: the garbage collector removes it with the log of its attempt.
       ...(head ? { ownerReferences: [ownedBy(head)] } : {}),
     },
     type: 'Opaque',

@@ -9,8 +9,8 @@ export interface JobLogDeps extends JobDeps {
 }
 
 /**
- * Takes events of running Jobs, in chunks that may be repeated; 409 with `next` when `offset` does not continue the
- * stored log. A request with neither chunk nor step stores nothing. Each answer says whether the run is cancelled.
+ * Accepts events of running Jobs, in chunks that may be repeated; 409 with `next` if `offset` does not continue the stored
+ * log. A request with neither chunk nor step stores nothing. Each answer says whether the run is cancelled.
  */
 export const jobLogRoutes = (app: JobApp, { logs, callers }: JobLogDeps): void => {
   app.addContentTypeParser('application/x-ndjson', { parseAs: 'buffer' }, (_request, body, done) =>

@@ -4,20 +4,20 @@ import type { Clock } from '#base/clock.ts';
 import { ttlCache } from '#base/ttl-cache.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-/** Logs of all clusters of a namespace, as text; packed it is a tenth of that. */
+/** Limit of the logs of all clusters in a namespace, as text; compressed they have a tenth of that. */
 const NAMESPACE_BYTES = 256 * 1024 ** 2;
-/** What each attempt may log whatever others have. */
+/** Size that each attempt may log even if the namespace is over its limit. */
 const ATTEMPT_BYTES = 256 * 1024;
 const REMEMBER_MS = 30_000;
 const NAMESPACES = 1_000;
 
-/** Bounds what the logs of a namespace's clusters take of etcd. */
+/** Limits the space that the logs of a namespace's clusters take in etcd. */
 export interface LogBudget {
   /** Returns why an attempt may log no more; undefined while it may. `had`: bytes of its log. */
   refusal(namespace: string, had: number): Promise<string | undefined>;
 }
 
-/** Sums the heads of logs; what a running attempt has logged is noted there at each step. */
+/** Sums the sizes in the heads of logs; a running attempt updates its size there at each step. */
 export function logBudgetIn(
   client: Client,
   namespace: string,

@@ -1,11 +1,11 @@
-/** Kept free at the end of a log, for the line that says that the rest is missing. */
+/** Bytes at the end of a log that are reserved for the notice that the log is full. */
 export const RESERVED_BYTES = 512;
 
 const NEWLINE = 0x0a;
 
 /**
- * Returns the number of bytes of `chunk` that are taken where `room` is left: whole lines, so that none is torn between two
- * parts. A line that is longer than a chunk comes in pieces, and is cut only where the log cannot hold it.
+ * Returns how many bytes of `chunk` are stored if `room` bytes are left: whole lines, so that no line is split between two
+ * parts. A line longer than a chunk comes in pieces, and is cut only where the log is full.
  */
 export function fitting(chunk: Buffer, room: number): number {
   const limit = Math.min(chunk.length, Math.max(room, 0));
@@ -17,9 +17,9 @@ export function fitting(chunk: Buffer, room: number): number {
   return end;
 }
 
-/** Whether a byte continues a character of UTF-8. */
+/** Whether a byte continues a UTF-8 character. */
 const isMiddle = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** Returns the event that stands for everything that came after a log was full. */
+/** Returns the event that replaces everything after a log was full. */
 export const fullNotice = (now: Date, why: string): string =>
   `${JSON.stringify({ time: now.toISOString(), event: 'info', message: `the log is full; what follows was not kept: ${why}` })}\n`;

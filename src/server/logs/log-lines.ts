@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CONTINUED, logText } from '#protocol/log-text.ts';
 
-/** An event of a run, as ansibleinit sends it; more fields may come with newer runners. */
+/** An event of a run, as ansibleinit sends it; newer runners may add fields. */
 const eventSchema = z.object({
   time: z.string().default(''),
   event: z.string().default('info'),
@@ -15,7 +15,7 @@ const eventSchema = z.object({
 const SPACE = '  ';
 
 /**
- * One line of NDJSON as people read it: time, host, task, result, seconds, message.
+ * Formats one line of NDJSON for users: time, host, task, result, seconds, message.
  * @example lineFrom('{"time":"2026-01-01T10:00:00Z","event":"ok","host":"a","task":"Join","seconds":1.24}')
  * // '10:00:00  a  Join  ok  1.2 s'
  */
@@ -24,7 +24,7 @@ export function lineFrom(json: string): string {
   try {
     parsed = eventSchema.safeParse(JSON.parse(json));
   } catch {
-    // A line that was cut, or that never was JSON, is shown as text of a host.
+    // A line that was cut, or that is not JSON, is shown as text of a host.
   }
   if (!parsed?.success) return `${CONTINUED}${logText(json)}`;
   const { time, event, play, task, host, seconds, message } = parsed.data;
@@ -42,7 +42,7 @@ export function lineFrom(json: string): string {
     .join(SPACE);
 }
 
-/** The text of NDJSON; a last line without its end is left for the next call and given back. */
+/** Formats NDJSON; returns an incomplete last line as `rest`, for the next call. */
 export function textFrom(ndjson: string): { text: string; rest: string } {
   const end = ndjson.lastIndexOf('\n') + 1;
   const lines = ndjson.slice(0, end).split('\n');

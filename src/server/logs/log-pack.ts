@@ -4,12 +4,12 @@ import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
 import { ownedBy, packOf, packsIn, partOf } from './log-part.ts';
 
-/** Text of one pack; gzipped it is some 300 KiB. */
+/** Most text of one pack; gzipped it has some 300 KiB. */
 const PACK_BYTES = 4 * 1024 * 1024;
-/** Fewer parts than these stay as they are. */
+/** A log with fewer parts is not packed. */
 const WORTHWHILE = 3;
 
-/** Returns the texts as few long ones, none cut. */
+/** Joins the texts into few long ones, without splitting any. */
 export function gathered(texts: readonly string[], most: number): string[] {
   const out: string[] = [];
   let size = Number.POSITIVE_INFINITY;
@@ -24,8 +24,8 @@ export function gathered(texts: readonly string[], most: number): string[] {
 }
 
 /**
- * Puts packs in the place of an attempt's parts: packs first, then the word on the head, then the parts go. Cut short at any
- * point, the log can be read, and goes with its head.
+ * Replaces an attempt's parts by packs: writes the packs, then the annotation on the head, then deletes the parts. If it is
+ * interrupted at any point, the log stays readable, and is removed with its head.
  */
 export async function packLog(client: Client, namespace: string, job: string): Promise<void> {
   const key = { namespace, name: logHeadName(job) };

@@ -5,23 +5,26 @@ import { labels, logHeadName, logPackName, logPartName, marks } from '#api/names
 import type { JobCaller } from '../auth/job-caller.ts';
 
 /**
- * An attempt's log in ConfigMaps: a *head*, which the controller watches and which owns the others; *parts*, each written
- * once as its lines come; and, at the end, *packs*, gzipped, in place of the parts.
+ * An attempt's log in ConfigMaps. The *head* owns the others, and the controller watches it. *Parts* are written once, as
+ * lines come. At the end *packs*, gzipped, replace the parts.
  */
 const KEY = 'events';
 const PACK_KEY = 'events.gz';
 
-/** One part of an attempt's log. */
+/** A part of an attempt's log. */
 export interface LogPart {
   number: number;
-  /** Where it begins in the whole, in bytes. */
+  /** Offset of the part in the whole log, in bytes. */
   offset: number;
   text: string;
-  /** The log is full: nothing comes after it. */
+  /** Whether the log is full: no part follows. */
   isFull: boolean;
 }
 
-/** The end of the part in the whole log, in bytes. A full log has text of ours at its end, which nobody asks for. */
+/**
+ * Returns the end of the part in the whole log, in bytes. A full log ends with the server's notice, which no client
+ * requests.
+ */
 export const endOf = ({ offset, text }: Pick<LogPart, 'offset' | 'text'>): number =>
   offset + Buffer.byteLength(text);
 
@@ -57,7 +60,7 @@ export const headOf = (
   },
 });
 
-/** Goes with the head: whoever removes that removes the log. */
+/** Returns the owner reference to the head: the garbage collector removes the whole log with it. */
 export const ownedBy = (head: ConfigMap): OwnerReference => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -65,7 +68,7 @@ export const ownedBy = (head: ConfigMap): OwnerReference => ({
   uid: head.metadata.uid ?? '',
 });
 
-/** Returns the ConfigMap of a part, which is never written again. */
+/** Returns the ConfigMap of a part, which is immutable. */
 export const mapOf = (
   job: string,
   namespace: string,
@@ -104,7 +107,7 @@ export const packOf = (
 export const textOfPack = ({ binaryData }: ConfigMap): string =>
   gunzipSync(Buffer.from(binaryData?.[PACK_KEY] ?? '', 'base64')).toString('utf8');
 
-/** Returns where the packs of a log begin, in bytes; empty while it is not packed. */
+/** Returns where the packs of a log begin, in bytes; empty if it is not packed. */
 export const packsIn = (head: ConfigMap | undefined): number[] =>
   (head?.metadata.annotations?.[marks.packed] ?? '')
     .split(',')

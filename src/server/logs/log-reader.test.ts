@@ -56,7 +56,7 @@ it('reads once for everybody who follows, and to the end when it is over', async
   for (let look = 0; look < 10; look += 1) await clock.advance(500);
   expect(reads.cluster).toBeLessThanOrEqual(11);
   expect(reads.part).toBeLessThanOrEqual(12);
-  // Jobs whose log somebody follows send more often.
+  // Jobs with a followed log send more often.
   expect(reads.followed).toBeGreaterThan(0);
   parts.push(event('last'));
   now = cluster({ result: 'finished' });

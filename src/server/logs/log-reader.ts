@@ -19,23 +19,23 @@ import type { LogStore } from './log-store.ts';
 export interface LogReaderDeps {
   clock: Clock;
   logs: Pick<LogStore, 'read' | 'follow'>;
-  /** What every follower looks at, read once for all of them. */
+  /** Reads that all followers share. */
   shared: SharedReads;
-  /** Throws if the follower may not read the log any more. */
+  /** Throws if the follower may no longer read the log. */
   authorize(): Promise<void>;
 }
 
-/** The interval in which a live log looks for more. */
+/** The interval in which a live log is read. */
 const POLL_MS = 500;
-/** A follower whose token or right is withdrawn reads on for so long. */
+/** Time that a follower can still read after its token or permission is withdrawn. */
 const AUTHORIZE_MS = 30_000;
-/** Less than the above, so that each look of a follower is a new one. */
+/** Shorter than the poll interval, so that each poll of a follower is a new read. */
 const SHARED_MS = 450;
-/** Pieces of logs that are remembered: 4 MiB each at most, mostly a few KiB. */
+/** Most pieces of logs that are remembered: 4 MiB each at most, mostly a few KiB. */
 const SHARED_PARTS = 16;
 const SHARED_CLUSTERS = 256;
 
-/** Reads for everybody who follows: one in half a second for each object, however many ask. */
+/** Reads for all followers: one in half a second for each object, however many follow. */
 export interface SharedReads {
   cluster(key: ObjectKey): Promise<KubernetesCluster | undefined>;
   piece: LogSource['read'];
@@ -57,7 +57,7 @@ export function sharedReads(client: Client, logs: Pick<LogSource, 'read'>, clock
   };
 }
 
-/** Names of the Jobs of an operation, one an attempt. */
+/** Returns the names of an operation's Jobs, one for each attempt. */
 function jobsOf({ name, id, attempt }: OperationStatus): string[] {
   const prefix = findOperation(name)?.prefix ?? name;
   return Array.from({ length: attempt }, (_, index) => `${prefix}-${id}-${index + 1}`);
@@ -65,7 +65,7 @@ function jobsOf({ name, id, attempt }: OperationStatus): string[] {
 
 type ReadPiece = LogSource['read'];
 
-/** Reads one attempt's log from where it stopped, piece by piece. */
+/** Returns a generator that reads one attempt's log from where it stopped, piece by piece. */
 function cursor(job: string): (read: ReadPiece) => AsyncGenerator<string> {
   let at: LogPosition = START;
   let rest = '';
@@ -79,16 +79,16 @@ function cursor(job: string): (read: ReadPiece) => AsyncGenerator<string> {
   };
 }
 
-/** As much of a log as one answer holds; the whole may be many attempts of 8 MiB. */
+/** Most characters in one answer; the whole log may have many attempts of 8 MiB. */
 const ENVELOPE_CHARS = 1024 * 1024;
 const CUT =
   '--- what came before is left out; ask with "?follow=true" or "Accept: text/plain" for the whole\n';
 
-/** Whether the operation in status is one that was over before the present request. */
+/** Whether the operation in status ended before the present request. */
 const isFormer = (cluster: KubernetesCluster): boolean =>
   isWaiting(cluster) && cluster.status?.operation?.result !== undefined;
 
-/** A line that says what is waited for, while no Job has logged anything. */
+/** Returns a line about the reason to wait, while no Job has logged anything. */
 function wordsInstead(cluster: KubernetesCluster): string {
   const { operation } = cluster.status ?? {};
   const words = lastWords(cluster);
@@ -100,13 +100,13 @@ function wordsInstead(cluster: KubernetesCluster): string {
 }
 
 /**
- * The end of the log of the operation that was asked for last, all attempts of it; while no Job has logged anything, a
- * line that says what is waited for.
+ * Returns the end of the log of the last requested operation, with all its attempts. While no Job has logged anything,
+ * returns a line about the reason to wait.
  */
 export async function endOfLog(logs: Pick<LogSource, 'tail'>, cluster: KubernetesCluster): Promise<string> {
   const { operation } = cluster.status ?? {};
   if (!operation || isFormer(cluster)) return wordsInstead(cluster);
-  // From the last attempt backwards: no more is read than one answer holds.
+  // From the last attempt backwards, so that no more is read than one answer holds.
   const texts: string[] = [];
   let left = ENVELOPE_CHARS;
   let isCut = false;
@@ -127,23 +127,23 @@ export async function endOfLog(logs: Pick<LogSource, 'tail'>, cluster: Kubernete
   return CUT + whole.slice(whole.indexOf('\n', whole.length - ENVELOPE_CHARS) + 1);
 }
 
-/** Whether what was asked last has not become an operation yet. */
+/** Whether the last request has not become an operation yet. */
 function isWaiting({ metadata, status }: KubernetesCluster): boolean {
   const marked = metadata.annotations ?? {};
   const deletes = metadata.deletionTimestamp !== undefined;
   if (deletes) return status?.operation?.name !== 'delete';
-  // The controller has not judged this spec yet: an edit without a word may start an operation, and one with the word of
-  // the last request is another request.
+  // The controller has not observed this spec yet: an edit without an operation annotation may start an operation, and one
+  // with the last request's annotation is another request.
   const judged = status?.observedGeneration;
   if (judged !== undefined && judged !== metadata.generation) return true;
   if (!operationAsked(marked[annotations.operation])) return false;
   return status?.operation?.requestId !== (marked[annotations.requestId] ?? '');
 }
 
-/** Reasons of a stall that tell how the last operation ended, not why none starts. */
+/** Reasons of a stall that describe the end of the last operation, not why none starts. */
 const OF_THE_LAST: readonly string[] = ['OperationFailed', 'Cancelled'];
 
-/** The last line of a log: the result of the operation, or the reason why none starts; undefined while more may come. */
+/** Returns the last line of a log: the result of the operation, or why none starts; undefined while more may come. */
 function lastWords(cluster: KubernetesCluster): string | undefined {
   const { operation, message, reason, conditions } = cluster.status ?? {};
   const stalled = findCondition(conditions, 'Stalled');
@@ -161,7 +161,7 @@ function lastWords(cluster: KubernetesCluster): string | undefined {
 }
 
 /**
- * The log as it grows, until the operation ends, or the one that was just asked for. Any replica can tell it, since it
+ * Yields the log as it grows, until the operation ends that runs or was just requested. Every replica can do this, since it
  * reads what is stored.
  */
 export async function* liveLog(
@@ -171,7 +171,7 @@ export async function* liveLog(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const cursors = new Map<string, (read: ReadPiece) => AsyncGenerator<string>>();
-  /** Yields what the logs of all attempts have gained. A Job whose log is followed sends it more often. */
+  /** Yields what the logs of all attempts have gained. A Job sends a followed log more often. */
   async function* unread(operation: OperationStatus, isUnderWay: boolean): AsyncGenerator<string> {
     const read: ReadPiece = isUnderWay ? shared.piece : logs.read;
     for (const [index, job] of jobsOf(operation).entries()) {
@@ -187,7 +187,7 @@ export async function* liveLog(
       if (isHeard && isUnderWay) logs.follow(job).catch(() => {});
     }
   }
-  // A client sees at once that its request is heard.
+  // A client sees at once that its request was received.
   yield `--- ${key.namespace}/${key.name}\n`;
   let authorizedMs = clock.monotonicMs();
   for (;;) {
@@ -201,7 +201,7 @@ export async function* liveLog(
       yield 'the cluster is gone\n';
       return;
     }
-    // The verdict first, then the log anew: what was written before the end is then read for certain.
+    // The result is read before the log, so that everything written before the end is included.
     const words = lastWords(cluster);
     const { operation } = cluster.status ?? {};
     if (operation && !isFormer(cluster)) yield* unread(operation, words === undefined);

@@ -13,10 +13,10 @@ import { followLimit, logLimit } from '../http/user-limit.ts';
 import { endOfLog, liveLog, sharedReads } from './log-reader.ts';
 import type { LogStore } from './log-store.ts';
 
-/** A live log ends after this; whoever still wants it asks again, and is asked again who he is. */
+/** A live log ends after this time; a client that still wants it asks again and is authenticated again. */
 const LONGEST_MS = 2 * 3_600_000;
 
-/** The text as a stream that ends quietly when nobody listens any more; whoever does is told where it breaks off. */
+/** Yields the text; ends silently if the client has left, and else reports that the log breaks off. */
 async function* until(
   gone: AbortSignal,
   texts: AsyncIterable<string>,
@@ -34,7 +34,7 @@ async function* until(
 
 export interface LogDeps extends PeopleDeps {
   logs: LogStore;
-  /** Aborts when the server stops: what streams must end then. */
+  /** Aborts when the server stops, which ends all streams. */
   closing: AbortSignal;
 }
 

@@ -4,7 +4,7 @@ import { MAX_PARTS } from '#protocol/log.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { endOf, type LogPart, packsIn, partOf, textOfPack } from './log-part.ts';
 
-/** How far a log was read: the number of the part that comes next, and its first byte in the whole. */
+/** A position in a log: the number of the next part, and its first byte in the whole. */
 export interface LogPosition {
   number: number;
   offset: number;
@@ -20,11 +20,11 @@ export const START: LogPosition = { number: 0, offset: 0 };
 
 /** Reads logs of attempts, packed or not. */
 export interface LogSource {
-  /** Returns what comes at a position; undefined when nothing is there (yet). */
+  /** Returns the piece at a position; undefined if nothing is there (yet). */
   read(job: string, at: LogPosition): Promise<LogPiece | undefined>;
-  /** Returns the part that was written last; undefined when there is none. */
+  /** Returns the last part; undefined if there is none. */
   last(job: string): Promise<LogPart | undefined>;
-  /** Returns the last parts, or packs, which have at least `bytes` together, and whether that is the whole log. */
+  /** Returns the last parts, or packs, which have at least `bytes` together, and whether they are the whole log. */
   tail(job: string, bytes: number): Promise<{ text: string; isWhole: boolean }>;
 }
 
@@ -45,7 +45,7 @@ export function logSourceIn(client: Client, namespace: string): LogSource {
     return map ? textOfPack(map) : '';
   }
 
-  /** Parts have no gaps, so the last is found by halving. */
+  /** Returns the last part by binary search; parts have no gaps. */
   async function last(job: string): Promise<LogPart | undefined> {
     let found = await part(job, 0);
     if (!found) return undefined;
@@ -63,7 +63,7 @@ export function logSourceIn(client: Client, namespace: string): LogSource {
     return found;
   }
 
-  /** Texts from the last to the first, until they have enough bytes. */
+  /** Reads texts from the last to the first, until they have enough bytes. */
   async function backwards(
     count: number,
     bytes: number,

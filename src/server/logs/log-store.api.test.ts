@@ -10,7 +10,7 @@ import { type LogStore, logStoreIn } from './log-store.ts';
 
 let world: RestWorld;
 let caller: JobCaller;
-/** Two replicas, with the rights of the server. */
+/** Two replicas, with the server's permissions. */
 let [store, other]: LogStore[] = [];
 let made = 0;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeEach(() => {
 
 const event = (message: string) => `${JSON.stringify({ event: 'info', message })}\n`;
 const bytesOf = (lines: readonly string[]): number => Buffer.byteLength(lines.join(''));
-/** Each line is a part of its own. */
+/** Logs lines, each in a separate part. */
 async function logged(count: number): Promise<string[]> {
   const lines = Array.from({ length: count }, (_, number) => event(`line ${number} äöü`));
   for (const [number, line] of lines.entries()) {
@@ -54,7 +54,7 @@ describe('a log that is packed', () => {
       [marks.bytes]: String(bytesOf(lines)),
     });
     expect(await other?.read(caller.job, START)).toEqual(whole);
-    // Whoever had read two of the parts goes on after them.
+    // A client that had read two of the parts continues after them.
     const at = { number: 2, offset: bytesOf(lines.slice(0, 2)) };
     const rest = await other?.read(caller.job, at);
     expect(rest).toEqual({ text: lines.slice(2).join(''), next: { number: 2, offset: bytesOf(lines) } });

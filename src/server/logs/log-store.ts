@@ -14,35 +14,38 @@ import { endOf, headOf, type LogPart, mapOf, ownedBy } from './log-part.ts';
 import { type LogSource, logSourceIn } from './log-source.ts';
 
 const TRIES = 5;
-/** Attempts that are remembered, so that an append need not read what it wrote before. */
+/** Most attempts that are remembered, so that an append need not read what it wrote before. */
 const REMEMBERED = 256;
-/** A follower says so this often, and counts for twice as long. */
+/** Interval in which a follower renews its mark; it counts as following for twice as long. */
 const FOLLOW_MS = 30_000;
 const FOLLOWED_READ_MS = 2_000;
 
-/** Where the next byte of an attempt's log belongs, and whether the chunk was stored. */
+/** The offset of the next byte of an attempt's log, and whether the chunk was stored. */
 export interface Appended {
   next: number;
   ok: boolean;
 }
 
-/** Logs of attempts, as NDJSON in ConfigMaps of the reports' namespace that every replica reads and none rewrites. */
+/**
+ * Stores logs of attempts as NDJSON in ConfigMaps of the reports' namespace. Every replica reads them, and none rewrites
+ * them.
+ */
 export interface LogStore extends LogSource {
   /** Stores whole lines of a chunk that begins at `offset`, and the step that the attempt is at. */
   append(caller: JobCaller, offset: number, chunk: Buffer, step: string | undefined): Promise<Appended>;
-  /** Puts packs in the place of the parts: an attempt that has reported writes no more. */
+  /** Replaces the parts by packs: an attempt that has reported writes no more. */
   pack(caller: JobCaller): Promise<void>;
-  /** Notes that somebody follows the log. */
+  /** Records that a client follows the log. */
   follow(job: string): Promise<void>;
-  /** Whether somebody follows it, on any replica; some seconds old at most. */
+  /** Whether a client follows the log, on any replica; at most some seconds old. */
   isFollowed(job: string): Promise<boolean>;
 }
 
-/** What this replica knows of an attempt's log. */
+/** The state of an attempt's log, as this replica remembers it. */
 interface Known {
   head: ConfigMap;
   step: string | undefined;
-  /** Number and offset of the part that comes next. */
+  /** Number and offset of the next part. */
   number: number;
   offset: number;
   isFull: boolean;
@@ -85,7 +88,7 @@ export function logStoreIn(
     return now;
   }
 
-  /** The step stands on the head, which the controller watches. */
+  /** Writes the step to the head, which the controller watches. */
   async function tellStep({ job }: JobCaller, log: Known, step: string): Promise<void> {
     const annotations = { [marks.step]: step, [marks.bytes]: String(log.offset) };
     try {
@@ -139,7 +142,7 @@ export function logStoreIn(
           return await tryAppend(caller, offset, chunk, step);
         } catch (error) {
           known.delete(caller.job);
-          // Another replica wrote: what it stored decides whether this chunk still fits.
+          // Another replica wrote: the next try reads what it stored.
           if (!isAlreadyExists(error)) throw error;
         }
       }
@@ -155,7 +158,7 @@ export function logStoreIn(
         try {
           await client.patch(CONFIG_MAPS, headKey(job), { metadata: { annotations } }, { type: 'merge' });
         } catch (error) {
-          // Its Job has logged nothing yet: the next look of a follower says it again.
+          // The Job has logged nothing yet: the follower's next read repeats this.
           if (!isNotFound(error)) throw error;
           throw new Error('nothing is logged yet', { cause: error });
         }
@@ -169,7 +172,7 @@ export function logStoreIn(
   };
 }
 
-/** Puts the newest last, and drops the oldest when there are too many. */
+/** Adds the newest entry last, and drops the oldest if there are too many. */
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);

@@ -42,7 +42,7 @@ describe('lines of a log', () => {
     [{ time, event: 'new-kind', more: 1 }, '10:11:12  new-kind'],
     ['no json', '    | no json'],
     ['{"time":7}', '    | {"time":7}'],
-    // A host's standard error says what it likes.
+    // The standard error of a host may contain anything.
     [
       {
         time,

@@ -2,7 +2,7 @@ import { SECRETS, type Secret } from '#api/core.ts';
 import { keyPair } from '#base/testing/key-pair.ts';
 import type { RestWorld } from './rest-world.ts';
 
-/** Requests that many tests make, by the person who may do everything in her namespace. */
+/** Requests that many tests make, by the user who may do everything in her namespace. */
 export function asksOfAlice(world: () => RestWorld) {
   const key = keyPair().private;
   const alice = () => world().tokens.alice;
@@ -22,7 +22,7 @@ export function asksOfAlice(world: () => RestWorld) {
     host,
     body,
     create: (name: string, more: object = {}) => world().call(alice(), 'POST', path(name), body(more)),
-    /** The Secret of the key that came with a creation. */
+    /** Returns the Secret with the key of a creation. */
     secretOf: (name: string) =>
       world().admin.find<Secret>(SECRETS, { namespace: world().namespace, name: `${name}-ssh` }),
   };

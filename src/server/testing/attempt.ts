@@ -5,15 +5,15 @@ import { CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
 import { eventually } from '#base/testing/eventually.ts';
 import type { Client } from '#runtime/client/client.ts';
 
-/** A Job that the controller could have made, and its pod. */
+/** A Job as the controller creates it, and its pod. */
 export interface Attempt {
   job: string;
   pod: Pod;
-  /** A token as the pod gets it, or one with another audience. */
+  /** Returns a token as the pod gets it, or one with another audience. */
   token(audience?: string): Promise<string>;
 }
 
-/** Makes the Job of an attempt of a cluster (`namespace/name`), and waits for its pod. */
+/** Creates the Job of an attempt of a cluster (`namespace/name`), and waits for its pod. */
 export async function makeAttempt(
   admin: Client,
   namespace: string,

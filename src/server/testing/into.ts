@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Send } from '#rest/client.ts';
 
-/** Carries a client's requests straight into a server that does not listen: for tests. */
+/** Returns a sender that injects a client's requests into a server that does not listen: for tests. */
 export const into =
   (app: FastifyInstance): Send =>
   async ({ method, path, headers, body }) => {

@@ -21,26 +21,26 @@ import { type Attempt, makeAttempt } from './attempt.ts';
 
 const OFFER = { versions: ['v1.34.4', 'v1.33.8'], hooks: true };
 
-/** The REST API under the rights that its manifests give it, on a real API server: for tests. */
+/** The REST API with the permissions of its manifests, on a real API server: for tests. */
 export interface RestWorld {
-  /** Cluster admin. */
+  /** A client of a cluster administrator. */
   admin: Client;
   etcdUrl: string;
   app: FastifyInstance;
-  /** Where clusters are made. */
+  /** The namespace of the clusters. */
   namespace: string;
   operatorNamespace: string;
   reportsNamespace: string;
-  /** The server's own. */
+  /** The server's own client. */
   client: Client;
-  /** Of the site, to be changed. */
+  /** The limits of the site; tests may change them. */
   limits: { now: LimitsRead };
   serverUser: string;
   /** A kubeconfig of the server's account. */
   serverKubeconfig: string;
-  /** A client with that token, to be closed. */
+  /** Returns a client with that token; the caller closes it. */
   clientOf(token: string): Client;
-  /** `alice` may all in the namespace, `bob` all but credentials, `mallory` nothing. */
+  /** `alice` may do everything in the namespace, `bob` everything but credentials, `mallory` nothing. */
   tokens: Record<'alice' | 'bob' | 'mallory', string>;
   tokenOf(namespace: string, account: string, spec?: object): Promise<string>;
   call(
@@ -55,21 +55,26 @@ export interface RestWorld {
     text: string;
     headers: Record<string, string | number | string[] | undefined>;
   }>;
-  /** A token of a new account that may do this in the namespace, that in the operator's, and nothing else. */
+  /**
+   * Returns the token of a new account with these permissions in the namespace and in the operator's namespace, and no
+   * others.
+   */
   accountWith(rules: readonly object[], inOperators?: readonly object[]): Promise<string>;
-  /** Every object that a request could have written, with its version, as the API server has it. */
+  /** Returns every object that a request could have written, with its version, from the API server. */
   written(): Promise<unknown>;
-  /** Gives the server and alice their rights in another namespace as well. */
+  /** Gives the server and alice their permissions in another namespace as well. */
   serve(where: string): Promise<void>;
   cluster(name: string): Promise<KubernetesCluster | undefined>;
-  /** Writes what the controller writes when the cluster of that name was made; its hosts are no other's any more. */
+  /** Writes what the controller writes after the creation of that cluster, including its Host records. */
   created(name: string): Promise<KubernetesCluster>;
-  /** A Job of that name for the cluster, with its pod. */
+  /** Creates a Job of that name for the cluster, with its pod. */
   attempt(job: string, cluster: string, sequence?: number): Promise<Attempt>;
   stop(): Promise<void>;
 }
 
-/** The API server is its own: on the run's, the controllers of other tests would take up clusters that are made here. */
+/**
+ * Starts a separate API server: on the shared one, other tests' controllers would take up clusters that are created here.
+ */
 export async function restWorld(log: Logger = createLogger('error')): Promise<RestWorld> {
   const apiServer = await startApiServer({ controllerManager: true });
   const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });

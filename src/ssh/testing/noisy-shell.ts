@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What hosts have in /etc/environment or the files of a shell, and programs of ours would read. */
+/** Variables from /etc/environment or a shell's files that programs of ours would read. */
 export const POLLUTED: Readonly<Record<string, string>> = {
   http_proxy: 'http://127.0.0.1:9',
   HTTPS_PROXY: 'http://127.0.0.1:9',
@@ -26,11 +26,11 @@ export const POLLUTED: Readonly<Record<string, string>> = {
 
 export interface NoisyShell extends AsyncDisposable {
   folder: string;
-  /** A login shell that says this and that before and behind every command. */
+  /** Path of a login shell that prints lines before and after every command. */
   path: string;
 }
 
-/** A folder with such a shell and the files that are given. */
+/** Creates a folder with such a shell and the given files. */
 export async function noisyShell(files: Readonly<Record<string, string>>): Promise<NoisyShell> {
   const folder = await mkdtemp(join(tmpdir(), 'noisy-'));
   const path = join(folder, 'shell');

@@ -15,17 +15,17 @@ export interface RealSshd extends AsyncDisposable {
 export interface RealSshdOptions {
   /** Files in root's home, by name. */
   home?: Readonly<Record<string, string>>;
-  /** Files of the host, by path, each of which must be there already. */
+  /** Files of the host, by path, each of which must already exist. */
   files?: Readonly<Record<string, string>>;
   /** Lines of sshd_config. */
   config?: string;
-  /** What stands before the key in authorized_keys. */
+  /** Options before the key in authorized_keys. */
   keyOptions?: string;
-  /** Shell that runs before sshd starts, in its mount namespace. */
+  /** Shell commands that run before sshd starts, in its mount namespace. */
   before?: string;
 }
 
-/** Whether this machine has no sshd, or gives no mount namespace. */
+/** Whether this machine has no sshd, or allows no mount namespace. */
 export const lacksSshd = async (): Promise<boolean> =>
   (await execa('sh', ['-c', 'test -x /usr/sbin/sshd && unshare --mount true'], { reject: false }))
     .exitCode !== 0;
@@ -39,7 +39,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Starts a real sshd on the loopback, in a mount namespace with a home of root's and files of its own. */
+/** Starts a real sshd on the loopback, in a mount namespace with a separate home of root and separate files. */
 export async function realSshd(options: RealSshdOptions = {}): Promise<RealSshd> {
   const { home: inHome = {}, files = {}, config = '', keyOptions = '', before = '' } = options;
   const folder = await mkdtemp(join(tmpdir(), 'real-sshd-'));

@@ -7,28 +7,31 @@ import ssh2, { type Connection } from 'ssh2';
 import { keyPair } from '#base/testing/key-pair.ts';
 import type { SshTarget } from '../command.ts';
 
-/** How the host's sudo takes a call: as root may be become without a password, by this one, or with this word and exit code. */
+/**
+ * Behaviour of the host's sudo: it grants root without a password, wants this password, or prints this and exits with a
+ * code.
+ */
 export type Sudo = 'grants' | 'is missing' | { wants: string } | { says: string; code: number };
 
 export interface SshHost extends AsyncDisposable {
   target(user: string, password?: string): SshTarget;
-  /** The command lines that were asked for, in order. */
+  /** Requested command lines, in order. */
   readonly asked: readonly string[];
-  /** By what somebody wanted to log in, in order. */
+  /** Methods of login attempts, in order. */
   readonly methods: readonly string[];
-  /** The folder of its few tools, sudo among them. */
+  /** Folder of its few tools, including sudo. */
   readonly bin: string;
-  /** The arguments of each call of sudo. */
+  /** Returns the arguments of each call of sudo. */
   calls(): Promise<string[]>;
-  /** The passwords that sudo was given, in order. */
+  /** Returns the passwords that sudo got, in order. */
   tried(): Promise<string[]>;
-  /** All that arrived on the standard input of its commands. */
+  /** Returns everything on the standard input of its commands. */
   received(): string;
-  /** Ends every connection, as a host that goes down; resolves when they are closed. */
+  /** Ends every connection, like a host that goes down; resolves when they are closed. */
   hangUp(): Promise<void>;
 }
 
-/** sudo(8) as far as it matters here: who wants to be asked for a password at a terminal is refused. */
+/** Returns a stand-in for sudo(8), as far as tests need it: it refuses to ask for a password at a terminal. */
 const sudoOf = (sudo: Exclude<Sudo, 'is missing'>, log: string): string => `#!/bin/sh
 printf '%s\\n' "$*" >>'${log}'
 ${typeof sudo === 'object' && 'says' in sudo ? `echo 'sudo: ${sudo.says}' >&2; exit ${sudo.code}` : ''}
@@ -52,8 +55,8 @@ for try in 1 2 3; do
 done`;
 
 /**
- * An SSH server on the loopback that lets everybody in, but for the methods that `lets` refuses, and runs command lines as this process's own user: where `shell`
- * says, else among few tools.
+ * Starts an SSH server on the loopback that accepts every login, except methods that `lets` refuses. It runs command lines
+ * as this process's user: in `shell`, else with few tools.
  */
 export async function sshHost(
   sudo: Sudo,
@@ -85,7 +88,7 @@ export async function sshHost(
         asked.push(command);
         const channel = acceptExec();
         const child = shell?.(command) ?? spawn('/bin/sh', ['-c', command], { env: { PATH: bin } });
-        // A command need not read what it is sent.
+        // A command need not read its input.
         child.stdin.on('error', () => {});
         channel.on('data', (chunk: Buffer) => {
           received += String(chunk);

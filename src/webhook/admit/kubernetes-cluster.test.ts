@@ -37,7 +37,7 @@ const admit = (access: Pick<Access, 'refusal' | 'secretRefusal'>) =>
 
 it('asks for all rights at once: the API server waits for the answer', async () => {
   const answers: (() => void)[] = [];
-  // Two ConfigMaps, the kubeconfig and the Secret: none is answered before all are asked.
+  // Two ConfigMaps, the kubeconfig and the Secret: no review is answered before all four were requested.
   const ask = () =>
     new Promise<undefined>((resolve) => {
       answers.push(() => resolve(undefined));

@@ -27,7 +27,7 @@ const envelope = z.looseObject({
   spec: z.unknown().optional(),
 });
 
-/** Whether a value has what the rules read first; that the spec has its shape is a rule of its own. */
+/** Whether a value has the fields that the rules read first; another rule checks the schema of the spec. */
 const isCluster = (value: unknown): value is KubernetesCluster => {
   const parsed = envelope.safeParse(value);
   return parsed.success && z.object({ cluster: z.looseObject({}) }).safeParse(parsed.data.spec).success;
@@ -36,7 +36,7 @@ const isCluster = (value: unknown): value is KubernetesCluster => {
 const withoutPause = ({ spec: { paused: _paused, ...rest } }: KubernetesCluster): string =>
   canonicalJson(rest);
 
-/** Admission of KubernetesClusters: the rules, then whether the requester may read, and use, what the operator would. */
+/** Admits KubernetesClusters: first the rules, then whether the requester may read and use what the operator would. */
 export const kubernetesClusterAdmission: Admission = async (request, deps) => {
   const { object: next, oldObject, operation, userInfo } = request;
   if (operation !== 'CREATE' && operation !== 'UPDATE') return { allowed: true };
@@ -53,7 +53,7 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
   }
   const { controllerUser, serverUser, offer } = deps;
   const { username: user } = userInfo;
-  // What is being deleted must be able to end, whatever rules came since it was let in.
+  // A deletion must be able to end, whatever rules were added since the object was admitted.
   if (old && next.metadata.deletionTimestamp && withoutPause(old) === withoutPause(next)) {
     const forged = user === controllerUser ? [] : guarded({ old, next });
     const wrong = [...forged, ...cancelProblems({ old, next })];
@@ -68,7 +68,7 @@ export const kubernetesClusterAdmission: Admission = async (request, deps) => {
   return (await missingRight({ old, next, hosts }, request, deps)) ?? { allowed: true };
 };
 
-/** The controller moves spares that were counted when they were named; it adds nothing. */
+/** Returns the exceeded limits. The controller only moves spares that were counted when they were named; it adds nothing. */
 async function beyondLimits(
   { old, next }: Pick<Change, 'old' | 'next'>,
   { namespace, userInfo }: AdmissionRequest,
@@ -80,7 +80,7 @@ async function beyondLimits(
   return limitProblems({ old, next, namespace, name }, limits, clustersIn);
 }
 
-/** The refusal of a requester who lacks a right for what the change makes the operator do. */
+/** Returns the refusal if the requester lacks a permission for what the change makes the operator do. */
 async function missingRight(
   { old, next, hosts }: Pick<Change, 'old' | 'next' | 'hosts'>,
   { namespace, userInfo }: AdmissionRequest,
@@ -106,11 +106,11 @@ async function missingRight(
         ),
     );
   }
-  // Side by side, since the API server awaits the answer; the first in order is the one that is told.
+  // In parallel, since the API server waits for the answer; the first refusal in order is reported.
   return (await Promise.all(asked)).find((refusal) => refusal !== undefined);
 }
 
-/** A right that a change takes, where a refusal points to, and what it says. */
+/** A permission that a change requires, the field of its refusal, and the message. */
 interface Needed {
   permission: Permission;
   field: string;
@@ -122,7 +122,7 @@ function* permissionsOf(
   key: { namespace: string; name: string },
 ): Generator<Needed> {
   const asIs = (reason: string): string => reason;
-  // What a dry run or a plan that is another held up, begins.
+  // The change releases a request that a dry run or a changed plan blocked.
   const isLetGo = old !== undefined && ((isDryRun(old) && !isDryRun(next)) || planIn(old) !== planIn(next));
   if (wordOf(next) === WORDS.delete.asked && (wordOf(old) !== WORDS.delete.asked || isLetGo))
     yield {

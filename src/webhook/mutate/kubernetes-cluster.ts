@@ -14,7 +14,7 @@ const mark = (cluster: Cluster | undefined, name: string): string | undefined =>
 
 const specSchema = z.looseObject({ paused: z.unknown().optional() });
 
-/** Pausing asks for no operation. */
+/** Returns the spec without `paused`: pausing requests no operation. */
 const requestedSpec = ({ spec }: Cluster): unknown => {
   const { paused: _paused, ...rest } = specSchema.safeParse(spec).data ?? { paused: undefined, spec };
   return rest;
@@ -22,7 +22,7 @@ const requestedSpec = ({ spec }: Cluster): unknown => {
 const isPaused = (cluster: Cluster | undefined): boolean =>
   specSchema.safeParse(cluster?.spec).data?.paused === true;
 
-/** Everything that makes a request: who changes one of these has asked. */
+/** Returns everything that makes up a request: a user who changes any of it is its requester. */
 const requestIn = (cluster: Cluster): string =>
   canonicalJson([
     mark(cluster, annotations.operation),
@@ -33,18 +33,18 @@ const requestIn = (cluster: Cluster): string =>
   ]);
 const cancelIn = (cluster: Cluster | undefined): string => mark(cluster, annotations.cancel) ?? '';
 
-/** Annotations that name who did something, and whether a write does it. */
+/** Annotations that name the user of an action, and whether a write performs the action. */
 const NAMED: Readonly<Record<string, (old: Cluster | undefined, next: Cluster) => boolean>> = {
   [annotations.requestedBy]: (old, next) => !old || requestIn(old) !== requestIn(next),
   [annotations.pausedBy]: (old, next) => isPaused(old) !== isPaused(next),
-  // The REST server alone says who deletes.
+  // Only the REST server records who deletes.
   [annotations.deletedBy]: () => false,
   [annotations.cancelledBy]: (old, next) => cancelIn(next) !== '' && cancelIn(old) !== cancelIn(next),
 };
 
 /**
- * Writes who asked, who paused and who cancelled: the user of the request that changes word, request-id, dry-run, plan or
- * spec, `spec.paused`, or the id that is cancelled. The REST server asks in its callers' names, so what it writes stays.
+ * Records who requested, paused and cancelled: the user whose write changes operation annotation, request-id, dry-run, plan
+ * or spec; `spec.paused`; or the id that is cancelled. The REST server writes in its callers' names, so its values stay.
  */
 export const kubernetesClusterMutation: Mutation = ({ object, oldObject, userInfo }, { serverUser }) => {
   const next = clusterSchema.safeParse(object).data;
@@ -54,7 +54,7 @@ export const kubernetesClusterMutation: Mutation = ({ object, oldObject, userInf
     const wanted = isDone(old, next) ? userInfo.username : mark(old, name);
     return wanted === mark(next, name) ? [] : patchTo(name, wanted);
   });
-  // An annotation is added to those that are there.
+  // The patch adds annotations to an existing map.
   return patch.length === 0 || next.metadata.annotations
     ? patch
     : [{ op: 'add', path: '/metadata/annotations', value: {} }, ...patch];

@@ -44,7 +44,7 @@ const clusters = (...verbs: string[]) => ({
   resources: ['kubernetesclusters', 'kubernetesclusters/status'],
   verbs,
 });
-/** Bob may change clusters and nothing else; Carol may use their own Secrets as well; Alice may read Secrets, and some files. */
+/** Bob may only change clusters; Carol may also use their own Secrets; Alice may also read Secrets and some files. */
 const RULES: Readonly<Record<Account, object[]>> = {
   alice: [
     clusters('*'),
@@ -65,21 +65,23 @@ const RULES: Readonly<Record<Account, object[]>> = {
   ],
 };
 
-/** The webhook as it is shipped, called by a real API server: for tests. */
+/** The webhook with its manifests, called by a real API server: for tests. */
 export interface WebhookWorld {
-  /** Cluster admin. */
+  /** A client of a cluster administrator. */
   admin: Client;
   app: FastifyInstance;
-  /** Of the site, to be changed. */
+  /** The limits of the site; tests may change them. */
   limits: { now: LimitsRead };
   offer: { versions: string[]; hooks: boolean };
   clients: Readonly<Record<Account, Client>>;
-  /** The full name of an account. */
+  /** Returns the full name of an account. */
   user(name: Account): string;
   stop(): Promise<void>;
 }
 
-/** The API server is its own: on the run's, the controllers of other tests would take up clusters that are made here. */
+/**
+ * Starts a separate API server: on the shared one, other tests' controllers would take up clusters that are created here.
+ */
 export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
   const apiServer = await startApiServer({ controllerManager: true });
   const endpoint = await loadEndpoint({ kubeconfig: apiServer.kubeconfigPath });
@@ -103,7 +105,7 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
     carol: await clientOf('carol'),
   };
 
-  // Its own account, with what its manifest gives it.
+  // The webhook's own account, with the permissions of its manifest.
   await shipRights(admin, ['21-webhook-rbac'], { id: namespace, namespace, reportsNamespace: namespace });
   const account = { namespace, name: `matryoshka-webhook-${namespace}` };
   const served = { kind: 'ClusterRole', name: `${account.name}-served-namespace` } as const;
@@ -124,7 +126,7 @@ export async function webhookWorld(namespace: string): Promise<WebhookWorld> {
     tls: { cert, key },
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  // As they are shipped, but for where they are, and that they look at this namespace alone.
+  // The shipped manifests, except for the address and for the selection of this namespace alone.
   const text = fileText('deploy/manifests/40-webhook.yaml').replaceAll(
     'system:serviceaccount:matryoshka-system:matryoshka-controller',
     user('controller'),

@@ -3,7 +3,7 @@ import { isSha256 } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Change } from './change.ts';
 
-/** Refuses what is no hash of a plan; whether it is that of the present plan is seen when the request is accepted. */
+/** Refuses a value that is no plan hash. The controller compares it with the present plan at the acceptance. */
 export function agreedPlanProblems({ old, next }: Pick<Change, 'old' | 'next'>): Problem[] {
   const value = next.metadata.annotations?.[annotations.plan] ?? '';
   if (value === '' || value === (old?.metadata.annotations?.[annotations.plan] ?? '') || isSha256(value))

@@ -4,7 +4,7 @@ import { isShortHash } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Change } from './change.ts';
 
-/** Refuses to cancel what is no operation, and what cannot be cancelled. An id of another operation does nothing. */
+/** Refuses a value that is no operation id, and the id of a deletion. An id of another operation has no effect. */
 export function cancelProblems({ old, next }: Pick<Change, 'old' | 'next'>): Problem[] {
   const value = next.metadata.annotations?.[annotations.cancel] ?? '';
   if (value === '' || value === (old?.metadata.annotations?.[annotations.cancel] ?? '')) return [];

@@ -2,9 +2,9 @@ import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { Offer } from '#operations/resolve.ts';
 
-/** The facts of one admission of a KubernetesCluster that rules look at. */
+/** The facts of one admission of a KubernetesCluster that rules use. */
 export interface Change {
-  /** Undefined when the object is being created. */
+  /** Undefined if the object is being created. */
   old: KubernetesCluster | undefined;
   next: KubernetesCluster;
   user: string;

@@ -5,7 +5,7 @@ import { usesSecretAnew } from './secret-use.ts';
 
 type Hooks = Pick<Spec, 'hooks'>;
 
-/** Whether a list is another with some taken away, in the same order. */
+/** Whether a list equals another one with some entries removed, in the same order. */
 function isPartOf(list: readonly unknown[], whole: readonly unknown[]): boolean {
   const rest = whole.map((one) => canonicalJson(one));
   return list.every((one) => {
@@ -21,9 +21,9 @@ const hookComes = (old: Hooks, next: Hooks): boolean => {
 };
 
 /**
- * The hooks that a change may have run where they would not have run before: all that the spec has when one comes or is
- * another, and when the operator is asked for anything, or is given other hosts or another key to them. Which operation
- * follows from a word or an edit is not asked: the word may be answered, and the edit carried out by another.
+ * Returns the hooks that may run because of a change. These are all hooks of the spec if one is new or changed, if the
+ * change requests an operation, or if it changes hosts or their key. The operation itself is not determined: the annotation
+ * may be answered without a run, and another operation may carry out the edit.
  */
 export function hooksUsedAnew(change: Pick<Change, 'old' | 'next' | 'hosts'>): Hooks {
   const { old, next } = change;

@@ -14,7 +14,7 @@ const record = {
   [annotations.clusterId]: 'x',
   [annotations.applied]: JSON.stringify({ sequence: 1, spec: { cluster: {} } }),
 };
-/** The hosts of a cluster, as they joined. */
+/** Returns the records of a cluster's hosts after they joined. */
 const joined = (of: Spec['cluster']): HostRecord[] =>
   [...membersOf(of).values()].map((member) => ({
     metadata: { name: member.ip },
@@ -153,7 +153,7 @@ describe('validateKubernetesCluster', () => {
     const asked = (marked: Record<string, string>): string[] =>
       fields(cluster(marked, before), cluster(marked, after), 'alice', joined(before));
     expect(asked({ ...record, ...word('creating') })).toEqual([]);
-    // A creation that failed would reset that member.
+    // A creation after a failed one would reset that etcd member.
     expect(asked(word('creating'))).toEqual(['spec.cluster.masterList']);
   });
 
@@ -179,7 +179,7 @@ describe('validateKubernetesCluster', () => {
       fields(old, next, user, joined(lists(1, 2, 3)));
     const left = { replaceFrom: [other] };
     expect(judged(under(left, lists(1, 8, 3)))).toEqual([]);
-    // Whoever else does the same is judged as ever.
+    // The same write by another user is judged as usual.
     expect(judged(under(left, lists(1, 8, 3)), 'alice')).toEqual([]);
     const others: KubernetesCluster[] = [
       under(left, lists(1, 8, 3), word('replace-finished')),

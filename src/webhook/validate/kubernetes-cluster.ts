@@ -22,8 +22,8 @@ const same = ({ old, next }: Pick<Change, 'old' | 'next'>, name: string): boolea
   mark(old, name) === mark(next, name);
 
 /**
- * Everything that forbids a change, with the field's path. Only what changes is judged, so that an object that was
- * let in once can always be labelled, finished and deleted.
+ * Returns all problems of a change, with their fields. Only what changes is judged, so that an object that was admitted once
+ * can always be labelled, finished and deleted.
  */
 export function validateKubernetesCluster(change: Change): Problem[] {
   const { old, next, user, controllerUser } = change;
@@ -67,8 +67,9 @@ function nameProblems({ metadata: { name = '' } }: KubernetesCluster): Problem[]
 }
 
 /**
- * What only the controller writes, also while the object is being deleted. An object that is created with a cluster-id is a
- * restored one, or a copy: it brings its record with it, and the controller checks whose id that is.
+ * Refuses writes of the controller's annotations, also while the object is being deleted. An object that is created with a
+ * cluster-id is a restored one, or a copy: it brings these annotations with it, and the controller checks which object has
+ * the id.
  */
 export function guarded(change: Pick<Change, 'old' | 'next'>): Problem[] {
   const { old, next } = change;
@@ -102,7 +103,7 @@ export function guarded(change: Pick<Change, 'old' | 'next'>): Problem[] {
   return problems;
 }
 
-/** A spec is its user's: the controller makes the one edit that he has ordered, and no other. */
+/** Refuses edits of a spec by the controller, except for the one edit that the user's policy orders. */
 function editedByItself({ old, next }: Change): Problem[] {
   if (!old || !differs(old.spec, next.spec)) return [];
   if (mark(next, annotations.operation) === WORDS.replace.asked && isRemediation(old.spec, next.spec))
@@ -123,16 +124,16 @@ function immutable({ old, next }: Change): Problem[] {
   );
 }
 
-/** An edit that asks for no operation by its word, and whose fields no operation could change either. */
+/** Refuses an edit without an operation annotation if no operation could change its fields. */
 function undeclarable({ old, next, hosts }: Change): Problem[] {
   const applied = old && comingSpec(old, hosts);
   const word = mark(next, annotations.operation);
-  // A manifest may say "creating" for ever: once the cluster is there, it asks for nothing.
+  // A manifest may keep "creating" forever: once the cluster exists, the value requests nothing.
   const asks = operationAsked(word) !== undefined && word !== WORDS.create.asked;
   if (!applied || asks) return [];
   const inference = infer(applied, next.spec);
   if (inference.kind !== 'not-offered') return [];
-  // What was left out means as it is.
+  // A field that was absent means "unchanged".
   const before = { ...old.spec, addons: { ...applied.addons, ...old.spec.addons } };
   const touched = new Set(changesBetween(before, next.spec).map(({ field }) => field));
   return [...new Set(inference.fields)]
@@ -148,7 +149,7 @@ function dryRun(change: Change): Problem[] {
   ];
 }
 
-/** It is kept in status with each operation. */
+/** Status keeps the request-id of each operation. */
 const MAX_REQUEST_ID = 253;
 
 function requestId(change: Change): Problem[] {
@@ -158,7 +159,7 @@ function requestId(change: Change): Problem[] {
   return [{ field: at(annotations.requestId), value: value.slice(0, MAX_REQUEST_ID), reason }];
 }
 
-/** Whether the word may be asked, of this spec. */
+/** Refuses an operation annotation that cannot be carried out for this spec. */
 function requested(change: Change, specChanged: boolean): Problem[] {
   const { old, next } = change;
   const word = mark(next, annotations.operation);
@@ -173,7 +174,7 @@ function requested(change: Change, specChanged: boolean): Problem[] {
   }
   const operation = findOperation(name);
   if (!operation) return [{ field, value: word, reason: 'NotOffered: the operation is not implemented' }];
-  // The cluster is there: what its manifest leaves out is an edit that waits for its own word.
+  // The cluster exists: fields that its manifest leaves out are an edit, which waits for its own operation annotation.
   if (name === 'create' && appliedOperation(old ?? next)) return [];
   const version = (old ?? next).status?.version;
   const applied = comingSpec(old ?? next, change.hosts);

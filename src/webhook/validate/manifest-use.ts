@@ -5,8 +5,8 @@ import type { Change } from './change.ts';
 import { asksAnew } from './secret-use.ts';
 
 /**
- * The part of a spec whose ConfigMaps a change makes the operator read that it would not have read before: all of a new
- * object and of a creation that is asked anew, else those files that come or change.
+ * Returns the manifests whose ConfigMaps the operator reads because of a change: all of a new object and of a newly
+ * requested creation, else new and changed files.
  */
 export function manifestsUsedAnew({
   old,
@@ -14,7 +14,7 @@ export function manifestsUsedAnew({
   hosts,
 }: Pick<Change, 'old' | 'next' | 'hosts'>): Pick<Spec, 'addons'> {
   const wanted = next.spec.addons?.manifests ?? [];
-  // Nothing applies them to a cluster that was created.
+  // No operation applies manifests to a cluster that was created.
   const isMade = old !== undefined && appliedOperation(old) !== undefined;
   if (!old || (!isMade && asksAnew(old, next, hosts))) return { addons: { manifests: wanted } };
   const known = new Set((old.spec.addons?.manifests ?? []).map((file) => canonicalJson(file)));

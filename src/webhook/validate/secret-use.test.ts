@@ -117,10 +117,10 @@ it('asks for the right where a part of what failed is taken back, and the rest b
   if (!two || !three || !four) throw new Error('there are three');
   const old = cluster([two, three, four], failed);
   expect(usesSecretAnew({ old, next: cluster([two, three], failed), hosts })).toBe(true);
-  // All of it taken back, nothing begins; nor where workers that are there are to go, which waits for its word.
+  // A complete revert starts nothing. Neither does the removal of present workers, which waits for its operation annotation.
   expect(usesSecretAnew({ old, next: cluster([two], failed), hosts })).toBe(false);
   expect(usesSecretAnew({ old, next: cluster([], failed), hosts })).toBe(false);
-  // Where edits take hosts out by themselves, that begins as well.
+  // With `inferDestructive`, an edit that removes hosts starts an operation as well.
   const ordered = (one: KubernetesCluster): KubernetesCluster => ({
     ...one,
     spec: { ...one.spec, policy: { inferDestructive: true } },

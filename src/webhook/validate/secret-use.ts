@@ -12,7 +12,7 @@ import type { Change } from './change.ts';
 const mark = ({ metadata }: KubernetesCluster, name: string): string | undefined =>
   metadata.annotations?.[name];
 
-/** Address, port, user, labels and taints of each host, one text per host. */
+/** Returns address, port, user, labels and taints of each host, one text for each. */
 const ways = ({ cluster }: Spec): Set<string> =>
   new Set(
     LISTS.flatMap((list) => cluster[list] ?? []).map(
@@ -21,11 +21,11 @@ const ways = ({ cluster }: Spec): Set<string> =>
     ),
   );
 
-/** Each spare host that the operator may reach, and wipe, by itself; all that is said of it counts. */
+/** Returns the spare hosts that the operator may reach and wipe by itself, with all their fields. */
 const spares = ({ policy }: Spec): Set<string> =>
   new Set((policy?.replaceFrom ?? []).map((host) => canonicalJson({ ...host, ip: canonicalIp(host.ip) })));
 
-/** Whether the operator may take a spare host that it might not take before, or take one sooner. */
+/** Whether the operator may use a spare host that it could not use before, or may use one sooner. */
 function loosensPolicy(old: Spec, next: Spec): boolean {
   const [known, wanted] = [spares(old), spares(next)];
   const isSooner = (['replaceAfterMinutes', 'replaceAtMostEveryHours'] as const).some(
@@ -39,13 +39,13 @@ function loosensPolicy(old: Spec, next: Spec): boolean {
   );
 }
 
-/** Whether edits that take hosts out begin by themselves from now on. */
+/** Whether the change lets edits that remove hosts start by themselves. */
 const letsEditsBegin = (old: Spec, next: Spec): boolean =>
   next.policy?.inferDestructive === true && old.policy?.inferDestructive !== true;
 
 /**
- * Whether an edit without a word starts an operation: from what the cluster is, or from what the operation under way
- * makes of it. A word that is taken away leaves the spec to be judged that came with it.
+ * Whether an edit without an operation annotation starts an operation: compared with the present cluster, or with the result
+ * of the operation under way. If the change removes an operation annotation, the spec that came with it is judged.
  */
 function startsByEdit(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
   const wasAsked = operationAsked(mark(old, annotations.operation)) !== undefined;
@@ -56,14 +56,14 @@ function startsByEdit(old: KubernetesCluster, next: KubernetesCluster, hosts: Ch
   );
 }
 
-/** Whether the change asks for an operation that was not asked before: by its word, its request-id or its spec. */
+/** Whether the change requests a new operation: by the operation annotation, the request-id or the spec. */
 export function asksAnew(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
   const asked = operationAsked(mark(next, annotations.operation));
-  // What was asked by one is let go by another, or its hosts are looked at.
+  // Removing dry-run starts what another user requested, and adding it checks hosts; both need the permission.
   if (isDryRun(old) !== isDryRun(next)) return true;
-  // A deletion takes the right to delete, as `kubectl delete` does, and reaches hosts as it did before.
+  // A deletion requires the permission to delete, like `kubectl delete`, and reaches hosts as before.
   if (asked === 'delete' && !isDryRun(next)) return false;
-  // What waits under a plan that is another by now is let go by whoever names another plan, or none.
+  // A request that a changed plan blocks is released by naming another plan, or none.
   if (mark(old, annotations.plan) !== mark(next, annotations.plan)) return true;
   if (mark(old, annotations.requestId) !== mark(next, annotations.requestId)) return true;
   if (asked === undefined) return startsByEdit(old, next, hosts);
@@ -72,8 +72,8 @@ export function asksAnew(old: KubernetesCluster, next: KubernetesCluster, hosts:
 }
 
 /**
- * Whether a change makes the operator use the cluster's Secret in a way that was not allowed before: another Secret,
- * another way to a host, an operation that is asked anew, or one that the operator may begin by itself.
+ * Whether a change makes the operator use the cluster's Secret in a new way: another Secret, another address or user of a
+ * host, a newly requested operation, or one that the operator may start by itself.
  */
 export function usesSecretAnew({ old, next, hosts }: Pick<Change, 'old' | 'next' | 'hosts'>): boolean {
   if (!old) return true;

@@ -10,14 +10,14 @@ const balanced = z.object({
   }),
 });
 
-/** Where clients reach the proxy: what its load balancer says, and addresses that its Service was given by hand. */
+/** Returns the addresses of the proxy: those of its load balancer, and those written into its Service by hand. */
 export function addressesOf(service: Service | undefined): IngressAddress[] {
   const found = balanced.safeParse(service);
   const given = (service?.spec?.externalIPs ?? []).map((ip) => ({ ip }));
   return [...(found.success ? found.data.status.loadBalancer.ingress : []), ...given];
 }
 
-/** What its status says now; ports, which we do not tell, apart. */
+/** Returns the addresses in the status of an Ingress, without ports, which the controller does not write. */
 export const presentOf = ({ status }: Ingress): IngressAddress[] =>
   (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }) => ({
     ...(ip === undefined ? {} : { ip }),

@@ -16,16 +16,16 @@ import { NO_CLASS, problemsOf } from './problems.ts';
 import { createTeller } from './teller.ts';
 import { uidOf, verdictsBy } from './verdicts.ts';
 
-/** Key of what the cache keeps of a Secret: why its certificate cannot be shown; absent: it can. */
+/** Key in a cached Secret: why its certificate cannot be shown. Absent if it can be shown. */
 export const PROBLEM = 'problem';
 
-/** Index of Ingresses: the hosts that they name, and the wildcards that cover these. */
+/** Index of Ingresses: the hosts that they name, and the wildcards that cover these hosts. */
 export const BY_HOST = 'host';
 
 export interface IngressDeps
   extends Pick<ControllerHost, 'client' | 'clock' | 'log' | 'recorder' | 'metrics'> {
   workers: number;
-  /** The Service whose addresses are those of all Ingresses. */
+  /** Service whose addresses all Ingresses get. */
   proxy: ObjectKey;
   /** With index `BY_HOST`. */
   ingresses: Informer<Ingress>;
@@ -35,7 +35,7 @@ export interface IngressDeps
   credentials: Informer<Secret>;
 }
 
-/** Tells each Ingress where it is served, and what of it is not. Its routes are the proxies' own affair. */
+/** Writes the addresses of each Ingress, and reports problems as Events. The proxies compile their routes themselves. */
 export function ingressController(deps: IngressDeps): Controller {
   const { clock, log, ingresses, classes, services, secrets, credentials, proxy, workers } = deps;
   const look = verdictsBy(deps);
@@ -47,7 +47,7 @@ export function ingressController(deps: IngressDeps): Controller {
     name: 'ingress',
     for: ingresses,
     watches: [
-      // Whoever names the same host, or one that a wildcard covers, may get it now, or have lost it.
+      // An Ingress with the same host, or a wildcard that covers it, may gain or lose the host.
       watching(ingresses, (changed) =>
         hostsOf(changed).flatMap((host) => ingresses.byIndex(BY_HOST, host).map(keyOf)),
       ),
@@ -86,12 +86,12 @@ export function ingressController(deps: IngressDeps): Controller {
         await scopedClient(deps.client, context).patch<Ingress>(
           INGRESSES,
           key,
-          // With its uid: another of its name is not written.
+          // With the uid, the API server rejects the write if another object has the name by now.
           { metadata: { uid }, status: { loadBalancer: { ingress: wanted.length > 0 ? wanted : null } } },
           { type: 'merge', subresource: 'status' },
         );
       } catch (error) {
-        // It went meanwhile, or another has its name: its event wakes the key.
+        // Another client deleted it meanwhile, or another object has its name. That event triggers a reconcile.
         if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
       }
     },

@@ -17,14 +17,14 @@ import { ingress } from '../addon.ts';
 import { CONTROLLER_NAME } from '../routing/classes.ts';
 
 /**
- * A life in which the controller dies before or after each of its writes, or in which the answer to each is lost: another
- * goes on, and the life ends the same.
+ * Runs a scenario in which the controller dies before or after each of its writes, or in which the answer to each is lost. A
+ * new controller takes over, and the end is always the same.
  */
 const PROXY = 'matryoshka-ingress-server';
 const test = useAddon({ ...ingress, module: () => [] });
 let client: Client;
 
-/** Of another controller's for all others on this API server, and ours for the controllers of these lives. */
+/** Classes with a separate controller name, for Ingresses that other controllers on this API server must not serve. */
 const className = `${test.namespace}-class`;
 const asOurs = <T extends KubeObject>(object: T): T =>
   object.metadata.name === className ? { ...object, spec: { controller: CONTROLLER_NAME } } : object;
@@ -80,7 +80,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   await appears('192.0.2.7');
   await test.client.create<Ingress>(INGRESSES, { metadata: key, spec });
   await until(['192.0.2.7']);
-  // Somebody else's word about it.
+  // Another client overwrites the status.
   await balanced([{ ip: '192.0.2.66' }], INGRESSES, key);
   await until(['192.0.2.7']);
   await balanced([{ hostname: 'balancer.example' }]);

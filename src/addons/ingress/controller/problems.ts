@@ -16,7 +16,10 @@ export const NO_CLASS: Telling = {
 
 const INSTEAD = 'its hosts are shown another certificate of this namespace, else the proxy’s own';
 
-/** What of an Ingress is not served as it asks; each once. `secretNamed` is asked for Secrets of its own namespace. */
+/**
+ * Lists each problem that keeps an Ingress from being served as asked, once. `secretNamed` gets Secrets of the Ingress's
+ * namespace.
+ */
 export function problemsOf(
   ingress: Ingress,
   heldHosts: readonly string[],

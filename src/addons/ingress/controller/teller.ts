@@ -4,12 +4,12 @@ import type { ControllerHost } from '#runtime/process/controller-host.ts';
 import type { Telling } from './problems.ts';
 import { uidOf } from './verdicts.ts';
 
-/** Tells what is wrong with an Ingress by Events, each once for as long as it lasts. */
+/** Reports the problems of an Ingress as Events, each once for as long as it lasts. */
 export function createTeller(
   { recorder }: Pick<ControllerHost, 'recorder'>,
   ingresses: Informer<Ingress>,
 ): (ingress: Ingress, problems: readonly Telling[]) => void {
-  /** What was told last, by uid. */
+  /** Problems reported last, by uid. */
   const told = new Map<string, ReadonlySet<string>>();
   ingresses.addHandler({ delete: (gone) => void told.delete(uidOf(gone)) });
   const textOf = ({ reason, message }: Telling) => `${reason} ${message}`;

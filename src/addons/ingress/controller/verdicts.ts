@@ -5,11 +5,11 @@ import { hashOf } from '../routing/access.ts';
 import type { Refusal } from '../routing/claims.ts';
 import { compileRoutes } from '../routing/compile.ts';
 
-/** What is known of all Ingresses together. */
+/** Results that depend on all Ingresses together. */
 export interface Verdicts {
-  /** By uid: what of an Ingress is refused. */
+  /** Uid → refused parts of the Ingress. */
   refusals: ReadonlyMap<string, Refusal[]>;
-  /** By uid: whether it is of our classes. */
+  /** Uids of the Ingresses of our classes. */
   served: ReadonlySet<string>;
   holds(ingress: Ingress, host: string): boolean;
 }
@@ -18,13 +18,13 @@ export interface VerdictSources {
   ingresses: Informer<Ingress>;
   classes: Informer<IngressClass>;
   services: Informer<Service>;
-  /** Secrets of type kubernetes.io/basic-auth, of which the hash is kept. */
+  /** Secrets of type kubernetes.io/basic-auth. The cache keeps only the hash. */
   credentials: Informer<Secret>;
 }
 
 export const uidOf = ({ metadata }: Ingress): string => metadata.uid ?? '';
 
-/** Computed once for all Ingresses, as the proxies do, until something changes. */
+/** Computes the verdicts once for all Ingresses, as the proxies do, until a source changes. */
 export function verdictsBy({ ingresses, classes, services, credentials }: VerdictSources): () => Verdicts {
   let known: Verdicts | undefined;
   const forget = () => {

@@ -3,10 +3,10 @@ import { normalizedPath } from '../routing/paths.ts';
 import { nameOf } from './names.ts';
 import { sources } from './sources.ts';
 
-/** How many clients a backend with a limit of requests remembers. */
+/** Number of clients that a backend with a limit of requests remembers. */
 const CLIENTS = '100k';
 
-/** The path of a request of a rule, with another beginning; txn.path begins with the rule's. */
+/** Returns the lines that replace the beginning of a request's path. txn.path begins with the rule's path. */
 function rewriting(to: string, { path, match }: { path: string; match: 'exact' | 'prefix' }): string[] {
   if (match === 'exact') return [`http-request set-path ${to}`];
   const normalized = normalizedPath(path);
@@ -18,13 +18,13 @@ function rewriting(to: string, { path, match }: { path: string; match: 'exact' |
   ];
 }
 
-/** Refuses longer bodies, and over HTTP/1.1 those without a length. */
+/** Returns the lines that refuse longer bodies, and over HTTP/1.1 bodies without a length. */
 export const bodyLimit = (bytes: number): string[] => [
   `http-request deny status 413 if { req.hdr_val(content-length) gt ${bytes} }`,
   'http-request deny status 411 if { req.hdr(transfer-encoding) -m found }',
 ];
 
-/** Lines of a backend whose requests are served by settings of an Ingress. All values are checked (routing/settings.ts). */
+/** Returns the lines of a backend whose requests follow settings of an Ingress. routing/settings.ts validates all values. */
 export function linesOf({ settings, rule, basic, auth }: BackendRules): string[] {
   const allowed = settings['allow-from'];
   const most = settings['max-body-bytes'];
@@ -47,7 +47,7 @@ export function linesOf({ settings, rule, basic, auth }: BackendRules): string[]
           'http-request redirect code 308 location "https://%[var(txn.asked)]%[pathq]" if !{ var(txn.https) -m found }',
         ]
       : []),
-    // The backend has no use for a password that is not its own.
+    // The password is for the proxy, so the backend does not get it.
     ...(basic === undefined
       ? []
       : [

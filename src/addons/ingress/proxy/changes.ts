@@ -2,7 +2,7 @@ import { crtListLine, mapText, serverLine } from './config.ts';
 import { crtListFile, mapFile, type ProxyPaths, pemFile } from './locations.ts';
 import { MAP_NAMES, type MapName, type ProxyState } from './state.ts';
 
-/** A command of the runtime API. `takes`: what HAProxy answers when it is done. */
+/** Command of the runtime API. `takes` matches HAProxy's answer if the command succeeded. */
 export interface Command {
   command: string;
   payload?: string;
@@ -10,10 +10,10 @@ export interface Command {
 }
 
 const NOTHING = /^$/;
-/** Of a payload: HAProxy reads one buffer of it. */
+/** Longest payload: HAProxy reads it into one buffer. */
 const PAYLOAD_BYTES = 12_000;
 
-/** Whether the change needs a reload: another backend, or a host that shows another certificate, or none. */
+/** Whether the change needs a reload: another backend, or a host that gains, loses or changes its certificate. */
 export function needsReload(from: ProxyState, to: ProxyState): boolean {
   for (const [name, { protocol, lines }] of to.backends) {
     const before = from.backends.get(name);
@@ -23,7 +23,7 @@ export function needsReload(from: ProxyState, to: ProxyState): boolean {
   return false;
 }
 
-/** Commands that bring a HAProxy from a state to another one that needs no reload; what is added comes first. */
+/** Returns the commands that bring HAProxy from one state to another without a reload. Additions come first. */
 export function commandsFor(from: ProxyState, to: ProxyState, paths: ProxyPaths): Command[] {
   return [...certificatesAdded(from, to, paths), ...serversAdded(from, to), ...serversGone(from, to)];
 }
@@ -58,7 +58,7 @@ function serversAdded(from: ProxyState, to: ProxyState): Command[] {
       if (from.backends.get(name)?.servers.has(server)) continue;
       const where = `${name}/${server}`;
       commands.push(
-        // It is still there where a request was under way when it went.
+        // A server that had requests in progress when it was removed may still exist.
         {
           command: `add server ${where} ${serverLine(backend, address)}`,
           takes: /^New server registered|^Already exists/,
@@ -78,18 +78,18 @@ function serversGone(from: ProxyState, to: ProxyState): Command[] {
       const where = `${name}/${server}`;
       commands.push(
         { command: `set server ${where} state maint`, takes: NOTHING },
-        // One whose requests are under way stays, without new ones, until the next reload.
+        // A server with requests in progress stays until the next reload, without new requests.
         { command: `del server ${where}`, takes: /^Server deleted|still has connections/ },
       );
     }
   return commands;
 }
 
-/** The maps that differ. */
+/** Lists the maps that differ. */
 export const changedMaps = (from: ProxyState, to: ProxyState): MapName[] =>
   MAP_NAMES.filter((name) => mapText(from.maps[name]) !== mapText(to.maps[name]));
 
-/** Lines of a map as payloads, each short enough for one command. */
+/** Splits the lines of a map into payloads, each short enough for one command. */
 export function payloadsOf(map: ReadonlyMap<string, string>): string[] {
   const payloads: string[] = [];
   let payload = '';
@@ -103,7 +103,7 @@ export function payloadsOf(map: ReadonlyMap<string, string>): string[] {
   return payload === '' ? payloads : [...payloads, payload];
 }
 
-/** The commands that replace a map at once. `version` is what HAProxy answered to `prepare map`. */
+/** Returns the commands that replace a map atomically. `version` is HAProxy's answer to `prepare map`. */
 export function mapCommands(paths: ProxyPaths, name: MapName, version: string, state: ProxyState): Command[] {
   const file = mapFile(paths, name);
   return [

@@ -16,28 +16,28 @@ import type { ProxySettings } from './settings.ts';
 import { sources } from './sources.ts';
 import { MAP_NAMES, type MapName, type ProxyBackend, type ProxyState } from './state.ts';
 
-/** Header fields of one request: 16 KiB, and a KiB for those that the proxy adds. */
+/** Header fields of one request: 16 KiB, and 1 KiB for the fields that the proxy adds. */
 const BUFFER_BYTES = 17_408;
 const REWRITE_BYTES = 1_024;
 const MAX_FIELDS = 101;
-/** Processes that a reload replaced and whose connections last, such as WebSockets. */
+/** Processes that a reload replaced and that still have connections, such as WebSockets. */
 const MAX_OLD_PROCESSES = 20;
 const STREAMS = 128;
 
 /**
- * A path that a backend may shorten after the rules were compared (`..`), or read in two ways. The same as isUnsafePath of
- * src/addons/ingress/routing/paths.ts.
+ * Matches a path that a backend may shorten after the rules were compared (`..`), or read in two ways. It matches the same
+ * paths as isUnsafePath of src/addons/ingress/routing/paths.ts.
  */
 const UNSAFE_PATH = String.raw`'(?i)(/|%2f)(\.|%2e){1,2}(?=[/;]|%2f|$)|\\|%5c|%00'`;
 
 /**
- * An endpoint that takes no connection gets no request until a check each second finds it again. `inter`: an endpoint that
- * works is never checked, as Kubernetes probes it.
+ * An endpoint that refuses connections gets no requests until a check succeeds; a check runs each second. An endpoint that
+ * works is practically never checked (`inter`), because Kubernetes probes it.
  */
 const SERVER_OPTIONS =
   'check inter 24h fastinter 1s downinter 1s rise 1 fall 1 observe layer4 error-limit 1 on-error mark-down';
 
-/** The options of a server, in the file and in `add server`. */
+/** Returns the options of a server, for the file and for `add server`. */
 export const serverLine = ({ protocol }: ProxyBackend, address: string): string =>
   `${address} ${protocol === 'h2c' ? 'proto h2 ' : ''}${SERVER_OPTIONS}`;
 
@@ -46,7 +46,7 @@ const indented = (lines: readonly string[]): string[] => lines.map((line) => `  
 function globalSection(settings: ProxySettings, paths: ProxyPaths): string[] {
   return [
     `maxconn ${settings.connections}`,
-    // It counts a file for each endpoint too; fewer connections are better than none.
+    // HAProxy also counts a file for each endpoint. Fewer connections are better than no start.
     'no strict-limits',
     `nbthread ${settings.threads}`,
     `stats socket ${paths.adminSocket} mode 600 level admin`,
@@ -58,7 +58,7 @@ function globalSection(settings: ProxySettings, paths: ProxyPaths): string[] {
     `tune.h2.max-concurrent-streams ${STREAMS}`,
     'tune.h2.fe.glitches-threshold 100',
     'ssl-default-bind-options ssl-min-ver TLSv1.2',
-    // A Service that decides about requests is asked once.
+    // A Service that decides about requests gets each question once.
     'httpclient.retries 0',
   ];
 }
@@ -68,7 +68,7 @@ function defaultsSection(settings: ProxySettings): string[] {
   return [
     'mode http',
     'option dontlognull',
-    // A request whose connection was kept meets its answer, and then the end.
+    // On a reload, a request on a kept connection gets its answer before the connection is closed.
     'option idle-close-on-response',
     // Servers of the CGI family read X_Forwarded_For as X-Forwarded-For.
     'option http-restrict-req-hdr-names delete',
@@ -97,7 +97,7 @@ function binds(settings: ProxySettings, paths: ProxyPaths, hasIpv6: boolean): st
   });
 }
 
-/** Fields that say where a request came from. */
+/** Returns the lines that set the fields with the origin of a request. */
 function forwarding(trustedProxies: readonly string[]): string[] {
   const hasTrusted = trustedProxies.length > 0;
   const ours = (name: string, value: string) =>
@@ -143,7 +143,7 @@ function frontend(settings: ProxySettings, paths: ProxyPaths, hasIpv6: boolean):
   return [
     ...binds(settings, paths, hasIpv6),
     ...sources('trusted_peer', trustedProxies),
-    // Before the PROXY protocol names another address.
+    // This reads the peer's address before the PROXY protocol replaces it.
     ...(trustedProxies.length > 0
       ? ['tcp-request connection set-var(sess.trusted) bool(true) if trusted_peer']
       : []),
@@ -204,7 +204,7 @@ function configOf(state: ProxyState, settings: ProxySettings, paths: ProxyPaths,
   ].join('\n');
 }
 
-/** HAProxy reads a map by pieces of a buffer: the rest of a longer line would be an entry of its own. */
+/** HAProxy reads a map in pieces of a buffer, and would take the rest of a longer line as a separate entry. */
 const MAX_LINE = 8_192;
 
 export const mapText = (map: ReadonlyMap<string, string>): string =>

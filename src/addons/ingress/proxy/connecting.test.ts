@@ -6,10 +6,10 @@ import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { closedPort, endpoint, portOf, useProxy } from './testing/proxy.fixture.ts';
 
-/** So little beside the time without a byte that a test would not see the end of that. */
+/** Much shorter than the idle timeout, so that the test sees which of the two ended the request. */
 const test = useProxy({ connectSeconds: 1 });
 
-/** A port where connections wait to be taken, and there is no room for more. */
+/** Opens a port with a full backlog, where new connections wait. */
 async function deaf(): Promise<string> {
   const program = `require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
     require('fs').writeSync(1, String(this.address().port));
@@ -54,7 +54,7 @@ it.each([
     const answers = [];
     for (let times = 0; times < 10; times += 1) answers.push(await statusOf('both'));
     expect(answers).toEqual(answers.map(() => '200'));
-    // Each time that one waits for the deaf one costs a second.
+    // Each attempt that waits for the deaf endpoint takes a second.
     expect(performance.now() - began).toBeLessThan(4_000);
   },
 );

@@ -7,14 +7,14 @@ import { CONTROLLER_NAME } from '../routing/classes.ts';
 import { useIngresses } from '../testing/ingress-world.fixture.ts';
 
 /**
- * Every scenario of upstream's suite (kubernetes-sigs/ingress-controller-conformance), in its five features, and what
- * follows from a change. The API server is this file's own: default backends are the whole cluster's.
+ * Runs each scenario of upstream's suite (kubernetes-sigs/ingress-controller-conformance), in its five features, and some
+ * that follow from a change. This file has its own API server, because a default backend covers the whole cluster.
  */
 const test = useIngresses(undefined, useApiServer());
-/** In hooks as well, where expect.poll is not to be had. */
+/** Waits for a value, also in hooks, where expect.poll is not available. */
 const becomes = (look: () => Promise<unknown>, value: unknown) =>
   vi.waitFor(async () => expect(await look()).toEqual(value), { timeout: 20_000, interval: 50 });
-/** The name of the endpoint that answered, or the status. */
+/** Returns the name of the endpoint that answered, or the status. */
 const servedBy = (host: string, path?: string, ca?: string) => async () => {
   const { status, text } = await test.ask(host, path, ca === undefined ? {} : { ca });
   return status === 200 ? text : status;

@@ -13,17 +13,17 @@ import { ask } from './runtime-api.ts';
 import type { ProxySettings } from './settings.ts';
 import { type Pair, type ProxyState, type Served, stateOf } from './state.ts';
 
-/** Reloads come at least this far apart: each leaves a process behind while connections last. */
+/** Shortest time between two reloads: each reload leaves a process behind while connections last. */
 const RELOAD_APART_MS = 500;
 const AGAIN_MS = 1_000;
 const AGAIN_MOST_MS = 30_000;
-/** Letters of what HAProxy says that a log gets. */
+/** Characters of HAProxy's output that a log entry gets. */
 const MOST_SAID = 2_000;
 
 export interface HaproxyOptions {
   /** Path or name of the program. */
   binary: string;
-  /** Folder of this HAProxy alone. It holds keys, so it should be in memory. */
+  /** Folder that only this HAProxy uses. It holds keys, so it should be in memory. */
   folder: string;
   settings: ProxySettings;
   /** Certificate for hosts that have none. */
@@ -32,13 +32,15 @@ export interface HaproxyOptions {
   log: Logger;
 }
 
-/** A HAProxy that serves what it is given. */
+/** A running HAProxy whose state can be replaced. */
 export interface Haproxy {
-  /** Serves this from now on; the first call starts HAProxy. Resolves when it serves this or what came after it. */
+  /**
+   * Serves this state from now on; the first call starts HAProxy. Resolves when HAProxy serves this state or a later one.
+   */
   apply(served: Served): Promise<void>;
-  /** From now on each answer is the last of its connection. */
+  /** Makes each further answer the last of its connection. */
   shed(): Promise<void>;
-  /** Closes the listeners. Resolves when the last request is answered, or after `signal` has ended them. */
+  /** Closes the listeners. Resolves when the last request is answered, or after `signal` ended the requests. */
   close(signal: AbortSignal): Promise<void>;
   isServing(): boolean;
 }
@@ -49,7 +51,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
   let generation = 0;
   let paths: ProxyPaths = pathsOf(generation);
   let child: HaproxyProcess | undefined;
-  /** What the process serves; undefined if that is not known. */
+  /** State that the process serves; undefined if it is unknown. */
   let running: ProxyState | undefined;
   let wanted: ProxyState | undefined;
   let isClosing = false;
@@ -154,7 +156,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
     await reload(target, child);
   }
 
-  /** One after the other; a change that comes meanwhile is taken up with the next. */
+  /** Applies changes one at a time. Changes that arrive meanwhile are combined into the next one. */
   function catchUp(): Promise<void> {
     let done: ProxyState | undefined;
     work = work.then(async () => {
@@ -169,7 +171,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
           pause = new AbortController();
           const ms = Math.min(AGAIN_MOST_MS, AGAIN_MS * 2 ** failures);
           failures += 1;
-          // A change, or the end, is reason to try at once.
+          // A change or the shutdown ends the pause at once.
           await sleep(ms, pause.signal, clock).catch(() => {});
         }
       }
@@ -185,7 +187,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
     },
     async shed() {
       isShedding = true;
-      // Not behind changes, which may fail again and again.
+      // This does not wait for changes, which may fail repeatedly.
       if (!child) return;
       await run({ command: `add map ${flagsFile(paths)} shed yes`, takes: /^$/ }).catch((error: unknown) =>
         log.error({ error: messageOf(error) }, 'haproxy keeps connections'),
@@ -208,14 +210,14 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
   };
 }
 
-/** Written aside and renamed: HAProxy never reads half a file. */
+/** Writes a temporary file and renames it, so HAProxy never reads half a file. */
 async function replace(path: string, text: string): Promise<void> {
   const aside = `${dirname(path)}/.${basename(path)}.new`;
   await writeFile(aside, text, { mode: 0o600 });
   await rename(aside, path);
 }
 
-/** Returns what HAProxy has after commands. Unused backends and certificates stay until a reload. */
+/** Returns HAProxy's state after the commands. Unused backends and certificates stay until a reload. */
 function merged(from: ProxyState, to: ProxyState): ProxyState {
   const gone = [...from.backends]
     .filter(([name]) => !to.backends.has(name))

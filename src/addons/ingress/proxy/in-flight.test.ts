@@ -10,14 +10,17 @@ import type { Duplex } from 'node:stream';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { endpoint, portOf, rawEndpoint, useProxy } from './testing/proxy.fixture.ts';
 
-/** What is under way when its route goes: it ends as it began, while the next request finds what is now. */
+/**
+ * Tests requests in progress while their route is removed: they finish as they began, and the next request gets the new
+ * state.
+ */
 const test = useProxy();
 const sessions = new Set<ClientHttp2Session | ServerHttp2Session>();
 afterAll(() => {
   for (const session of sessions) session.destroy();
 });
 
-/** Bytes that pass both ways: what is said comes back. */
+/** Bytes that pass both ways: the endpoint echoes them. */
 interface Open {
   say(text: string): Promise<string>;
   end(): Promise<void>;
@@ -100,7 +103,7 @@ const WAYS = {
   'a stream over HTTP/2 to an endpoint of HTTP/2': [overHttp2, echoHttp2, 'h2c'],
   'a WebSocket': [overWebSocket, echoWebSocket, 'http1'],
 } as const;
-/** What becomes of a host, and what the next request is answered. */
+/** Changes of a host, and the status of the next request. */
 const CHANGES: Record<string, (host: string) => Promise<number>> = {
   'its host has no rules any more': async (host) => {
     await test.unroute(host);

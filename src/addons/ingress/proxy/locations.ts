@@ -1,9 +1,9 @@
 import type { MapName } from './state.ts';
 
-/** Where the files and sockets of one proxy are. */
+/** Paths of the files and sockets of one proxy. */
 export interface ProxyPaths {
   folder: string;
-  /** Another one after each reload: a command never reaches a process that the reload replaced. */
+  /** Changes with each reload, so a command never reaches a process that the reload replaced. */
   adminSocket: string;
 }
 
@@ -13,8 +13,8 @@ export const pemFile = ({ folder }: ProxyPaths, name: string): string => `${fold
 export const crtListFile = ({ folder }: ProxyPaths): string => `${folder}/crt-list`;
 export const masterSocket = ({ folder }: ProxyPaths): string => `${folder}/master.sock`;
 export const metricsSocket = ({ folder }: ProxyPaths): string => `${folder}/metrics.sock`;
-/** Where the proxy asks its own backends that decide about requests. */
+/** Socket through which the proxy asks the backends that decide about requests. */
 export const authSocket = ({ folder }: ProxyPaths): string => `${folder}/auth.sock`;
 export const luaFile = ({ folder }: ProxyPaths): string => `${folder}/requests.lua`;
-/** Has the key `shed` while each answer is to be the last of its connection. */
+/** Map with the key `shed` while each answer is the last of its connection. */
 export const flagsFile = ({ folder }: ProxyPaths): string => `${folder}/flags.map`;

@@ -1,4 +1,7 @@
-/** A line of JSON for each request, without its query, which may hold secrets. Source: haproxy 3.0 manual, 8.2.4. */
+/**
+ * Fields of the access log: a line of JSON for each request, without its query, which may hold secrets. Source: haproxy 3.0
+ * manual, 8.2.4.
+ */
 const text = (expression: string) => `"%[${expression},json(utf8s)]"`;
 const LOG_FIELDS: Readonly<Record<string, string>> = {
   time: '"%[accept_date(ms),ms_utime(%Y-%m-%dT%H:%M:%S.%3NZ)]"',
@@ -20,7 +23,7 @@ const LOG_FORMAT = `'{${Object.entries(LOG_FIELDS)
   .map(([name, value]) => `"${name}":${value}`)
   .join(',')}}'`;
 
-/** Lines of a frontend that writes one for each request. */
+/** Lines of a frontend that logs each request. */
 export const LOG_LINES = [
   'log stdout len 8192 format raw local0 info',
   `log-format ${LOG_FORMAT}`,

@@ -1,12 +1,12 @@
-/** How long a Service that decides about a request may take. */
+/** Longest time in which a Service decides about a request. */
 const AUTH_MS = 5_000;
 
 /**
- * Returns what HAProxy's own rules cannot say. `normalized_path` is normalizedPath of src/addons/ingress/routing/paths.ts for a
- * request. `drop_listed` removes the fields that Connection lists, which are of one connection (RFC 9110, 7.6.1), and an
- * upgrade to HTTP/2, which would be a tunnel past the rules. `auth_request` asks a backend about a request, through the
- * proxy's socket for that: 2xx lets it pass, 401, 403 and redirects go to the client, and all else is 503. It asks with HEAD,
- * so that no answer has a body. Source: haproxy 3.0 Lua API, HTTPClient.
+ * Returns the Lua functions for rules that HAProxy's configuration cannot express. `normalized_path` is normalizedPath of
+ * src/addons/ingress/routing/paths.ts for a request. `drop_listed` removes the fields that Connection lists, which belong to
+ * one connection (RFC 9110, 7.6.1), and an upgrade to HTTP/2, which would be a tunnel past the rules. `auth_request` asks a
+ * backend about a request, through the proxy's socket for that: 2xx lets it pass, 401, 403 and redirects go to the client,
+ * and all else is 503. It asks with HEAD, so no answer has a body. Source: haproxy 3.0 Lua API, HTTPClient.
  */
 export const luaOf = (authSocket: string): string => `
 core.register_converters("normalized_path", function(path)

@@ -6,10 +6,7 @@ import type { RouteKeeper } from './route-keeper.ts';
 
 const SCRAPE_MS = 4_000;
 
-/**
- * Of the proxy's metrics those of HAProxy's own exporter, beside how many hosts are served. Source: haproxy 3.0, prometheus
- * exporter.
- */
+/** Registers the number of served hosts, and a part of HAProxy's own metrics. Source: haproxy 3.0, prometheus exporter. */
 export function observeIngress(registry: Registry, socketPath: string, keeper: Pick<RouteKeeper, 'hosts'>) {
   new Gauge({
     name: 'matryoshka_ingress_hosts',
@@ -25,7 +22,7 @@ export function observeIngress(registry: Registry, socketPath: string, keeper: P
 async function metricsOf(registry: Registry, socketPath: string): Promise<string> {
   const signal = AbortSignal.timeout(SCRAPE_MS);
   const asked = request({ socketPath, path: '/metrics', agent: false, signal }).end();
-  // A scrape that breaks off in its body ends no program.
+  // A scrape whose body breaks off must not end the program.
   asked.on('error', () => {});
   const [answer] = await once(asked, 'response');
   return `${await registry.metrics()}${await buffer(answer)}`;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Returns HAProxy's name of a backend or a pair. A namespace has no underscore, so names of two namespaces differ. What
- * stands behind `#` is hashed. Source: haproxy 3.0 configuration manual, 2.5.
+ * Returns HAProxy's name of a backend or a pair. A namespace has no underscore, so names of two namespaces differ. The part
+ * after `#` is hashed. Source: haproxy 3.0 configuration manual, 2.5.
  */
 export function nameOf(id: string): string {
   const at = id.indexOf('#');

@@ -13,7 +13,9 @@ import { namespaceOf, serverNameOf } from '../../installation.ts';
 import { ingress } from '../addon.ts';
 import { CONTROLLER_NAME } from '../routing/classes.ts';
 
-/** The controller's program, twice. The API server is this file's own: others would write status as well. */
+/**
+ * Runs the controller's program twice. This file has its own API server, because other controllers would write status too.
+ */
 const kubeconfigPath = useApiServer();
 const test = useNamespace('ingress-controllers', kubeconfigPath);
 const home = namespaceOf(ingress);
@@ -64,7 +66,7 @@ const write = (name: string) =>
   });
 const addresses = async (name: string) =>
   (await test.client.get<Ingress>(INGRESSES, test.key(name))).status?.loadBalancer?.ingress;
-/** What it has asked of the API server, by method. */
+/** Returns the number of requests to the API server, by method. */
 const calls = async (identity: string) => {
   const answer = await fetch(`http://127.0.0.1:${programNamed(identity).probes}/metrics`);
   return (await answer.text()).split('\n').filter((line) => line.includes('PATCH'));
@@ -89,7 +91,7 @@ it('of two controllers one writes status, and when it dies the other goes on', a
   expect([await leader(), await addresses('before')]).toEqual([second, ADDRESS]);
 }, 90_000);
 
-// The object of the article, which names no class.
+// The example of the Kubernetes documentation, which names no class.
 it('an Ingress without a class gets an Event, and is served once a class is the default', async () => {
   const name = 'testingress';
   const backend = { service: { name: 'nginx', port: { number: 80 } } };

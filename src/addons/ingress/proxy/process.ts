@@ -14,21 +14,21 @@ const LOOK_AGAIN_MS = 20;
 export interface HaproxyProcess {
   /** Resolves once the process has ended. */
   readonly ended: Promise<void>;
-  /** Takes up haproxy.cfg; connections that are open go on in the process before. Rejects with what HAProxy says. */
+  /** Reads haproxy.cfg anew; open connections continue in the previous process. Rejects with HAProxy's message. */
   reload(): Promise<void>;
   /** Closes the listeners; the process ends when the last request is answered. */
   drain(): void;
   kill(): void;
 }
 
-/** Starts HAProxy on files that are there; resolves when it serves. */
+/** Starts HAProxy on existing files; resolves when it serves. */
 export async function startHaproxy(
   binary: string,
   paths: ProxyPaths,
   { clock, log }: { clock: Clock; log: Logger },
 ): Promise<HaproxyProcess> {
   const master = masterSocket(paths);
-  // The kernel ends it with this process, also after a SIGKILL.
+  // The kernel ends HAProxy with this process, even after a SIGKILL.
   const args = ['--pdeathsig=TERM', binary, '-W', '-db', '-S', `${master},mode,600`, '-f', configFile(paths)];
   const child = spawn('setpriv', args, { stdio: ['ignore', 'inherit', 'pipe'] });
   let isEnding = false;
@@ -80,7 +80,7 @@ const answers = (paths: ProxyPaths): Promise<boolean> =>
     () => false,
   );
 
-/** Asks HAProxy whether it would take up haproxy.cfg; returns what it says against it. */
+/** Checks haproxy.cfg with HAProxy; returns HAProxy's complaint. */
 export async function problemOfConfig(binary: string, paths: ProxyPaths): Promise<string | undefined> {
   const child: ChildProcess = spawn(binary, ['-c', '-f', configFile(paths)], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -20,7 +20,7 @@ import { haproxyProgram } from '#lab/haproxy/program.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
 import { CONTROLLER_NAME } from '../routing/classes.ts';
 
-/** The program itself. */
+/** Runs the proxy's program as a process. */
 const test = useNamespace('ingress-proxy');
 const [host, className] = [`${test.namespace}.example`, `${test.namespace}-class`];
 let child: ChildProcess;

@@ -24,10 +24,10 @@ import { checkNetworks } from './trusted-proxies.ts';
 const CALLS_PER_SECOND = 50;
 const MAX_THREADS = 8;
 
-/** Of files and sockets: HAProxy needs two for a connection, and some for itself. */
+/** Files and sockets that HAProxy needs for itself, besides two for each connection. */
 const OWN_FILES = 1_000;
 
-/** The connections that this process may hold, whatever its limit of open files. Source: proc_pid_limits(5). */
+/** Returns the number of connections that the limit of open files of this process allows. Source: proc_pid_limits(5). */
 function connectionsFor(threads: number): number {
   const limit = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]);
   const asked = CONNECTIONS_PER_THREAD * threads;
@@ -45,7 +45,7 @@ function settingsOf(config: IngressProxyConfig): ProxySettings {
   };
 }
 
-/** Makes the folder of HAProxy's files. Removes what an earlier process left in it, such as keys. */
+/** Creates the folder of HAProxy's files. Removes the files of an earlier process, such as keys. */
 async function emptyFolder(directory: string | undefined): Promise<string> {
   if (directory === undefined) return mkdtemp(join(tmpdir(), 'haproxy-'));
   // Not "haproxy": Debian has such folders in /etc, /run and /var/lib.
@@ -98,12 +98,12 @@ export async function ingressProxyProgram(config: IngressProxyConfig, log: Logge
   return {
     async run(signal) {
       const ending = new AbortController();
-      // It rejects only when the signal aborts.
+      // The keeper rejects only when the signal aborts.
       keeper.start(signal).catch(() => {});
-      // Balancers learn of the end before HAProxy stops listening; routes follow changes until then.
+      // Load balancers notice the shutdown before HAProxy stops listening. Routes follow changes until then.
       void aborted(signal).then(async () => {
         isDraining = true;
-        // It waits for changes under way, which may take longer.
+        // This call waits for changes in progress, which may take longer than the sleep.
         void haproxy.shed();
         await sleep(config.shedSeconds * 1000);
         ending.abort(signal.reason);

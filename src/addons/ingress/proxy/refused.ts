@@ -1,9 +1,9 @@
 import { configFile, type ProxyPaths, pemFile } from './locations.ts';
 import { OWN_PEM, type ProxyBackend, type ProxyState } from './state.ts';
 
-/** The objects that HAProxy refuses, so that one of them holds up no other's changes. */
+/** Remembers the objects that HAProxy refuses, so that one of them does not block the changes of others. */
 export interface Refused {
-  /** The state without it: hosts are shown the proxy's own certificate, backends answer 503. */
+  /** Returns the state without the refused objects: hosts get the proxy's own certificate, backends answer 503. */
   without(state: ProxyState): ProxyState;
   /** Remembers the objects of `state` that `problem`, HAProxy's complaint about `config`, names. Returns their names. */
   learn(state: ProxyState, config: string, problem: string, paths: ProxyPaths): string[];
@@ -12,7 +12,7 @@ export interface Refused {
 const contentOf = ({ protocol, lines, servers }: ProxyBackend): string =>
   JSON.stringify([protocol, lines, [...servers]]);
 
-/** Returns the name of the backend whose section a line is in. */
+/** Returns the name of the backend whose section contains a line. */
 function backendAt(config: readonly string[], line: number): string | undefined {
   for (let at = Math.min(line, config.length) - 1; at >= 0; at -= 1) {
     const [, kind, name] = /^(\w+) ?(\S*)/.exec(config[at] ?? '') ?? [];
@@ -22,7 +22,7 @@ function backendAt(config: readonly string[], line: number): string | undefined 
 }
 
 export function createRefused(): Refused {
-  // Name → content: a corrected object is tried again.
+  // Name → content: a corrected object has new content, so it is tried again.
   const pems = new Map<string, string>();
   const backends = new Map<string, string>();
   return {

@@ -228,7 +228,8 @@ describe('a body', () => {
     const socket = await test.open();
     socket.write('GET / HTTP/1.1\r\nHost: endless\r\n\r\n');
     await once(socket, 'readable');
-    // It stands still once the buffers of the sockets are full; then it is late, and is ended.
+    // The endpoint stops sending once the buffers of the sockets are full. Then it times out, and the proxy ends the
+    // request.
     const before = await vi.waitFor(async () => {
       const seen = sentBytes;
       await sleep(100);

@@ -28,24 +28,24 @@ import {
 } from '../routing/slim.ts';
 import type { Certificates, Pair, Served } from './state.ts';
 
-/** Changes that come within this time are one. */
+/** Combines changes that arrive within this time. */
 const GATHER_MS = 10;
 
 export interface RouteKeeperDeps {
   client: Client;
   clock: Clock;
   log: Logger;
-  /** Called with all routes after each change, the first time included. */
+  /** Gets all routes after each change, and at the start. */
   publish(served: Served): void;
 }
 
-/** Makes routes of what is in the API, anew at each change. */
+/** Compiles the routes from the objects of the API, again after each change. */
 export interface RouteKeeper {
-  /** To be run. */
+  /** Informers that the caller runs. */
   readonly informers: readonly Informer<KubeObject>[];
-  /** Resolves when the first routes were published. */
+  /** Resolves when the first routes are published. */
   start(signal?: AbortSignal): Promise<void>;
-  /** How many hosts are served. */
+  /** Number of served hosts. */
   readonly hosts: number;
 }
 
@@ -73,7 +73,7 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
     transform: slimCredentials,
   });
   const informers = [ingresses, classes, services, slices, secrets, credentials];
-  /** By object: one that changes is another object. */
+  /** Keyed by object, because a changed Secret is a new object. */
   const checked = new WeakMap<Secret, Pair | undefined>();
   let hosts = 0;
   let isPending = false;

@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 const ANSWER_MS = 10_000;
-/** Of a reload: 10,000 backends take some seconds. */
+/** Timeout of a reload: 10,000 backends take some seconds. */
 export const RELOAD_MS = 60_000;
 
 /**
- * Sends one command to a socket of HAProxy, and returns what it answers, without spaces at the ends. `payload` is what
- * stands after `<<`. Rejects if the socket is closed, or no answer comes in time. The error never has the payload, which
- * may be a key. Source: haproxy 3.0 management manual, 9.3.
+ * Sends one command to a socket of HAProxy, and returns the trimmed answer. `payload` follows `<<`. Rejects if the socket is
+ * closed, or no answer comes in time. The error never contains the payload, which may be a key. Source: haproxy 3.0
+ * management manual, 9.3.
  */
 export async function ask(
   socketPath: string,

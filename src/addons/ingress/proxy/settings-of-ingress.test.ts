@@ -10,7 +10,7 @@ import type { BackendRules } from '../routing/backends.ts';
 import { SETTINGS_PREFIX, settingsOf } from '../routing/settings.ts';
 import { closedPort, endpoint, useProxy } from './testing/proxy.fixture.ts';
 
-/** Annotations of an Ingress, and what a client of HAProxy sees of each. */
+/** Tests the annotations of an Ingress by the answers that a client of HAProxy gets. */
 const test = useProxy();
 const ofIngress = (annotations: Record<string, string>): Ingress => ({
   metadata: {
@@ -22,7 +22,7 @@ const ofIngress = (annotations: Record<string, string>): Ingress => ({
 });
 
 let hosts = 0;
-/** A host of its own whose Ingress has annotations; answers how a request to it begins. */
+/** Creates a host whose Ingress has annotations; returns a function that sends a request to it. */
 async function served(
   annotations: Record<string, string>,
   rule: { path: string; match: 'exact' | 'prefix' } = { path: '/', match: 'prefix' },
@@ -128,7 +128,7 @@ it('basic-auth-secret lets in who has the credentials, and hides them from the b
 });
 
 describe('auth-request', () => {
-  /** What the Service that decides has got, and a host that asks it. */
+  /** Creates a host that asks an authenticating Service; collects the requests that this Service gets. */
   async function guarded(answer: RequestListener, annotations: Record<string, string> = {}) {
     const asked: IncomingMessage[] = [];
     const service = await endpoint((request, response) => {

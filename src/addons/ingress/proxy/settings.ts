@@ -1,11 +1,11 @@
-/** What holds for the whole proxy. Durations in seconds, sizes in bytes. */
+/** Settings of the whole proxy. Durations in seconds, sizes in bytes. */
 export interface ProxySettings {
-  /** Address to listen at; undefined: all. */
+  /** Address to listen at; undefined: all addresses. */
   host?: string | undefined;
   httpPort: number;
   httpsPort: number;
   threads: number;
-  /** Networks (CIDR) whose X-Forwarded fields are believed. */
+  /** Networks (CIDR) whose X-Forwarded fields are trusted. */
   trustedProxies: readonly string[];
   /** Connections of trustedProxies begin with the PROXY protocol. */
   proxyProtocol: boolean;
@@ -16,16 +16,18 @@ export interface ProxySettings {
   idleSeconds: number;
   /** Longest pause in a WebSocket. */
   tunnelIdleSeconds: number;
-  /** Between two requests of a connection. */
+  /** Longest pause between two requests of a connection. */
   keepAliveSeconds: number;
-  /** From the first byte of a request to the end of its header. */
+  /** Longest time from the first byte of a request to the end of its header. */
   headerSeconds: number;
   connectSeconds: number;
-  /** Most connections of clients, both ports together. */
+  /** Maximum number of client connections, both ports together. */
   connections: number;
 }
 
-/** Most connections of clients for each thread. Two threads with 9,000 idle ones took 112 MiB (`make bench-addons`). */
+/**
+ * Maximum number of client connections for each thread. Two threads with 9,000 idle ones took 112 MiB (`make bench-addons`).
+ */
 export const CONNECTIONS_PER_THREAD = 5_000;
 
 export const DEFAULT_SETTINGS = {

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { endpoint, useProxy } from './testing/proxy.fixture.ts';
 
-/** What clients see of a replica that ends. */
+/** Tests the answers that clients of a terminating replica get. */
 const shedding = useProxy();
 const ending = useProxy();
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { endpoint, keepsOthersServed, rawEndpoint, useProxy } from './testing/proxy.fixture.ts';
 
-/** Requests that two readers could read in two ways, as bytes. */
+/** Sends requests as bytes that two readers could read in two ways. */
 const test = useProxy({ headerSeconds: 1, idleSeconds: 1 });
 keepsOthersServed(test);
 const reached: string[] = [];
-/** Requests as bytes, as the endpoint of host "h" sees them in the tests of reading. */
+/** Requests as bytes, as the endpoint of host "h" gets them. */
 const seen: string[] = [];
 let reader = '';
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await test.route('h', [where]);
 });
 const HEAD = 'POST / HTTP/1.1\r\nHost: h\r\n';
-/** What the second request of a smuggler would be. */
+/** Hidden second request of a smuggler. */
 const HIDDEN = 'GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n';
 
 describe('refused', () => {
@@ -88,7 +88,7 @@ describe('refused', () => {
   });
 });
 
-/** HAProxy reads them in one way, and sends that on: the endpoint sees one length, one host and no line that is folded. */
+/** HAProxy reads each of these in one way and forwards that. The endpoint gets one length, one host and no folded line. */
 describe('read in one way, which is what the endpoint gets', () => {
   beforeAll(async () => {
     const where = await rawEndpoint((socket) =>

@@ -67,7 +67,7 @@ describe('a host', () => {
   });
   it.each([
     ['foo.bar.com', '/exact', 'prefix /exact'],
-    // The wildcard is no second choice: the host has rules of its own.
+    // The wildcard is no fallback: the host has its own rules.
     ['foo.bar.com', '/', undefined],
     ['other.bar.com', '/', 'prefix /'],
     ['baz.foo.bar.com', '/', 'default'],

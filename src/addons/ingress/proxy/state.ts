@@ -13,14 +13,14 @@ export interface Pair {
   key: string;
 }
 
-/** Certificates by host, as clients name it when they connect (SNI). */
+/** Certificates by host, as clients name it in the handshake (SNI). */
 export interface Certificates {
-  /** Host → name of its pair in `pairs`; null: the proxy's own. */
+  /** Host → name of its pair in `pairs`; null: the proxy's own certificate. */
   hosts: ReadonlyMap<string, string | null>;
   pairs: ReadonlyMap<string, Pair>;
 }
 
-/** What the proxy serves, as the Ingresses ask for it. */
+/** Routes and certificates that the Ingresses ask for. */
 export interface Served {
   routes: Pick<Routes, 'hosts' | 'backends'>;
   certificates: Certificates;
@@ -30,38 +30,43 @@ export interface ProxyBackend {
   protocol: Protocol;
   /** Name of the server → `address:port`. */
   servers: ReadonlyMap<string, string>;
-  /** Lines of its section, besides its servers. */
+  /** Lines of its section, without its servers. */
   lines: readonly string[];
 }
 
-/** `hosts`: host → key of its paths. `exact`, `prefix`: `host|path` → backend; a prefix ends with a slash. */
+/**
+ * Names of the maps. `hosts`: host → key of its paths. `exact`, `prefix`: `host|path` → backend; a prefix ends with a slash.
+ */
 export const MAP_NAMES = ['hosts', 'exact', 'prefix'] as const;
 export type MapName = (typeof MAP_NAMES)[number];
 
-/** The names of HAProxy for what it serves. Two equal states make equal files. */
+/** Served state in HAProxy's names. Equal states produce equal files. */
 export interface ProxyState {
   backends: ReadonlyMap<string, ProxyBackend>;
   maps: Readonly<Record<MapName, ReadonlyMap<string, string>>>;
   /** File name → PEM. */
   pems: ReadonlyMap<string, string>;
-  /** Host, or wildcard → file name; `*` is for all others. */
+  /** Host, or wildcard → file name; `*` is for all other hosts. */
   shown: ReadonlyMap<string, string>;
 }
 
 /** File of the certificate for hosts that have none. */
 export const OWN_PEM = 'own.pem';
-/** Name in the proxy's own certificate, which no host can have. With it HAProxy always has that certificate. Source: RFC 2606. */
+/** Name in the proxy's own certificate, which no host can have, so HAProxy always has that certificate. Source: RFC 2606. */
 export const OWN_HOST = 'ingress.invalid';
-/** Requests for hosts without rules. */
+/** Key for requests to hosts without rules. */
 const OTHER_HOSTS = '*';
 
-/** A name of a Secret may be longer than that of a file; its namespace, 63 letters at most, is whole. */
+/** Returns a file name for a pair. A Secret's name may be too long for it; the namespace, 63 characters at most, is kept. */
 const pemName = (name: string): string =>
   `${nameOf(name).slice(0, 100)}-${createHash('sha256').update(name).digest('hex').slice(0, 16)}.pem`;
 
 const pemOf = ({ cert, key }: Pair): string => `${cert.trim()}\n${key.trim()}\n`;
 
-/** The API takes addresses such as 10.0.0.08, which HAProxy would look up by DNS, and then refuse all of its configuration. */
+/**
+ * Whether an endpoint has a plain IP address. The API accepts addresses such as 10.0.0.08; HAProxy would resolve these by
+ * DNS, and then refuse its whole configuration.
+ */
 function isPlain(endpoint: string): boolean {
   const [, address = '', port = ''] = /^\[?([0-9A-Fa-f:.]+?)\]?:(\d{1,5})$/.exec(endpoint) ?? [];
   return isIP(address) !== 0 && Number(port) > 0 && Number(port) < 65_536;
@@ -94,7 +99,7 @@ export function stateOf({ routes, certificates }: Served, own: Pair): ProxyState
   const pems = new Map([[OWN_PEM, pemOf(own)]]);
   for (const [name, pair] of certificates.pairs) pems.set(pemName(name), pemOf(pair));
   const shown = new Map([
-    // The first one is for clients that name no host, or an unknown one.
+    // HAProxy shows the first entry to clients that name no host, or an unknown one.
     [OTHER_HOSTS, OWN_PEM],
     [OWN_HOST, OWN_PEM],
   ]);

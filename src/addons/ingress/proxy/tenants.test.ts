@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { settingsOf } from '../routing/settings.ts';
 import { endpoint, useProxy } from './testing/proxy.fixture.ts';
 
-/** What one tenant's objects do to all others: nothing. */
+/** Tests that one tenant's objects do not affect others. */
 const test = useProxy({ trustedProxies: Array.from({ length: 200 }, (_, at) => `192.0.2.${at}/32`) });
 const statusOf = async (host: string): Promise<string> =>
   (await test.raw(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).text.slice(9, 12);
 const here = () => endpoint((_asked, answer) => answer.end());
 let others = 0;
-/** Another tenant's change is in effect. */
+/** Waits until another tenant's change is in effect. */
 async function othersFollow(): Promise<void> {
   others += 1;
   await test.route(`other-${others}`, [await here()]);

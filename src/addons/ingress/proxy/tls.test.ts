@@ -30,7 +30,7 @@ afterAll(() => {
 /** Gives a host a certificate. */
 const certify = async (host: string, name = host) =>
   test.certify(host, await createServerCertificate(authority, [name], []));
-/** The name that a client is shown, who asks for a host. */
+/** Returns the name in the certificate that a client gets for a host. */
 async function shownTo(servername: string): Promise<string> {
   const socket = connect({ port: test.httpsPort, host: '127.0.0.1', servername, rejectUnauthorized: false });
   await once(socket, 'secureConnect');
@@ -146,7 +146,7 @@ describe('HTTP/2', () => {
     ['a path that would be two lines', { ':path': '/ HTTP/1.1' }],
     ['a host that is none', { ':authority': 'two.example/x' }],
   ])('with %s is refused', async (_what, headers) => {
-    // What no HTTP/2 may have, the library refuses by ending the stream.
+    // The library ends the stream upon anything that HTTP/2 forbids.
     const asked = askH2('two.example', headers);
     expect(await asked.then(({ status }) => `${status}`, String)).toMatch(/^400$|PROTOCOL_ERROR/);
   });

@@ -1,7 +1,7 @@
 import { UsageError } from '#base/errors.ts';
 import { isNetwork } from '../routing/networks.ts';
 
-/** Throws UsageError for what is not a network in CIDR notation. */
+/** Throws UsageError if a text is no network in CIDR notation. */
 export function checkNetworks(networks: readonly string[]): void {
   for (const network of networks)
     if (!isNetwork(network))

@@ -4,15 +4,15 @@ import { sha256 } from '#base/canonical.ts';
 import { type Backend, type BackendRules, backendId, backendOf, type Endpoints } from './backends.ts';
 import { type IngressSettings, SETTINGS_PREFIX } from './settings.ts';
 
-/** Secrets with one user name and one password. Source: kubernetes.io, Secrets, basic authentication. */
+/** Selects Secrets with one user name and one password. Source: kubernetes.io, Secrets, basic authentication. */
 export const BASIC_AUTH_SECRETS = { fieldSelector: 'type=kubernetes.io/basic-auth' } as const;
 
 /** Key of the hash in the cached Secret. */
 const HASH = 'sha256';
 
 /**
- * Returns the SHA-256, in capital hexadecimal digits, of the Authorization field that a client with these credentials sends;
- * undefined if the Secret lacks one of them. Source: RFC 7617.
+ * Returns the SHA-256, in capital hexadecimal digits, of the Authorization field that a client with these credentials sends.
+ * Returns undefined if the Secret has no user name or no password. Source: RFC 7617.
  */
 export function credentialsHash(secret: Secret): string | undefined {
   const [user, password] = [secretText(secret, 'username'), secretText(secret, 'password')];
@@ -21,7 +21,7 @@ export function credentialsHash(secret: Secret): string | undefined {
   return sha256(field).toUpperCase();
 }
 
-/** Keeps the hash of a Secret with credentials in a cache, and nothing else of it. */
+/** Returns a Secret for the cache that holds the hash of the credentials and nothing else. */
 export function slimCredentials(secret: Secret): Secret {
   const { namespace, name, uid, resourceVersion } = secret.metadata;
   const hash = credentialsHash(secret);
@@ -46,12 +46,12 @@ export interface AccessWorld extends Endpoints {
 
 export interface Access {
   rules: Pick<BackendRules, 'basic' | 'auth'>;
-  /** The authenticating Service by the id of its backend. */
+  /** Authenticating Service, by the id of its backend. */
   backend?: [id: string, backend: Backend];
   problems: string[];
 }
 
-/** Returns who may send requests to the backends of an Ingress, or a problem for each annotation that cannot be used. */
+/** Returns the access rules for the backends of an Ingress, or a problem for each annotation that cannot be used. */
 export function accessOf(settings: IngressSettings, namespace: string, world: AccessWorld): Access {
   const access: Access = { rules: {}, problems: [] };
   const secret = settings['basic-auth-secret'];

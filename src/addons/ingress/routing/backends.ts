@@ -2,28 +2,28 @@ import type { Service } from '#api/core.ts';
 import type { EndpointSlice, IngressBackend } from '#api/networking.ts';
 import type { IngressSettings } from './settings.ts';
 
-/** How a backend is spoken to: HTTP/1.1, or HTTP/2 without TLS, as gRPC servers want it. */
+/** Protocol between proxy and backend: HTTP/1.1, or HTTP/2 without TLS, which gRPC servers need. */
 export type Protocol = 'http1' | 'h2c';
 
-/** How the requests of a backend are served. `rule` is set if they are rewritten. */
+/** Rules for the requests of a backend. `rule` is set if the path is rewritten. */
 export interface BackendRules {
   settings: IngressSettings;
   rule?: { path: string; match: 'exact' | 'prefix' };
-  /** SHA-256 of the only Authorization field that is let in, in capital hexadecimal digits. */
+  /** SHA-256 of the only accepted Authorization field, in capital hexadecimal digits. */
   basic?: string;
-  /** The backend that decides about each request, by id; the Host and path that it is asked with. */
+  /** Backend that decides about each request, by id, and the Host and path of the question. */
   auth?: { backend: string; host: string; path: string };
 }
 
-/** Where requests go. `endpoints` are `address:port`, an IPv6 address in brackets. */
+/** Destination of requests. `endpoints` are `address:port`, with an IPv6 address in brackets. */
 export interface Backend {
   protocol: Protocol;
   endpoints: readonly string[];
-  /** Absent: as all others. */
+  /** Absent: the defaults of the proxy. */
   rules?: BackendRules;
 }
 
-/** Source: KEP-3726, standard application protocols; `grpc` is the IANA name that its servers are given. */
+/** Sources: KEP-3726, standard application protocols; IANA service names for `grpc`. */
 const H2C = new Set(['kubernetes.io/h2c', 'grpc']);
 
 /** Protocols over TLS. Sources: KEP-3726; IANA service names. */
@@ -34,13 +34,13 @@ export interface Endpoints {
   slices(namespace: string, service: string): readonly EndpointSlice[];
 }
 
-/** A backend of an Ingress by a name of its own: namespace, Service, port. */
+/** Returns a unique name of an Ingress's backend: namespace, Service, port. */
 export function backendId(namespace: string, { service }: IngressBackend): string | undefined {
   if (!service) return undefined;
   return `${namespace}/${service.name}:${service.port?.name ?? service.port?.number ?? ''}`;
 }
 
-/** The endpoints of a backend, or in a sentence why there cannot be any. */
+/** Returns the endpoints of a backend, or a sentence why it has none. */
 export function backendOf(
   namespace: string,
   { service, resource }: IngressBackend,
@@ -50,7 +50,7 @@ export function backendOf(
   if (!service) return not(`backend ${resource?.kind} "${resource?.name}": only Services are served`);
   const there = found.service(namespace, service.name);
   if (!there) return { reason: 'BackendNotFound', message: `there is no Service "${service.name}"` };
-  // Whoever may write a Service could lead requests anywhere, past policies for pods.
+  // An ExternalName Service could send requests to any address, past network policies.
   if (there.spec?.type === 'ExternalName')
     return not(`Service "${service.name}" is of type ExternalName, which is not served`);
   const { name, number } = service.port ?? {};
@@ -58,7 +58,7 @@ export function backendOf(
   const ports = (there.spec?.ports ?? []).filter((one) =>
     name === undefined ? one.port === number : one.name === name,
   );
-  // One number may be a TCP port and a UDP port, in any order.
+  // A number may be a TCP port and a UDP port, in any order.
   const port = ports.find(({ protocol = 'TCP' }) => protocol === 'TCP');
   if (!port) {
     const [other] = ports;
@@ -77,7 +77,7 @@ export function backendOf(
   };
 }
 
-/** Those that are ready; where there are none, those that still serve while they end. */
+/** Returns the ready endpoints. If none is ready, returns those that still serve while they terminate. */
 function endpointsOf(slices: readonly EndpointSlice[], portName: string): string[] {
   const ready = new Set<string>();
   const ending = new Set<string>();

@@ -1,7 +1,7 @@
 import type { Ingress } from '#api/networking.ts';
 import { ANY_HOST, hostOf, wildcardOf } from './hosts.ts';
 
-/** Something that an Ingress asks for and does not get: an Event on it. */
+/** Part of an Ingress that is not served; reported as an Event. */
 export interface Refusal {
   ingress: Ingress;
   reason:
@@ -19,34 +19,34 @@ export interface Refusal {
 const ageOf = ({ metadata }: Ingress): string => metadata.creationTimestamp ?? '9999';
 const nameOf = ({ metadata }: Ingress): string => `${metadata.namespace}/${metadata.name}`;
 
-/** Oldest first; of the same second by namespace and name, so that every replica decides alike. */
+/** Sorts the oldest first. Ties are decided by namespace and name, so all replicas decide alike. */
 export const byAge = (ingresses: readonly Ingress[]): Ingress[] =>
   ingresses.toSorted((a, b) => {
     const [one, other] = [`${ageOf(a)} ${nameOf(a)}`, `${ageOf(b)} ${nameOf(b)}`];
     return one < other ? -1 : one > other ? 1 : 0;
   });
 
-/** The hosts that an Ingress names; ANY_HOST where it has a default backend or a rule without a host. */
+/** Lists the hosts that an Ingress names; ANY_HOST for a default backend or a rule without a host. */
 export function hostsOf({ spec }: Ingress): string[] {
   const hosts = (spec?.rules ?? []).map(({ host }) => hostOf(host ?? ''));
   return [...new Set(spec?.defaultBackend ? [...hosts, ANY_HOST] : hosts)];
 }
 
-/** Who holds a host: the namespace of the oldest Ingress that names it, and that Ingress's name. */
+/** Holder of a host: the namespace of the oldest Ingress that names it, and that Ingress's name. */
 export interface Holder {
   namespace: string;
   name: string;
 }
 
-/** The hosts that decide whose an Ingress's are: its own, and the wildcards that cover them. */
+/** Lists the hosts that decide which hosts an Ingress gets: its own, and the wildcards that cover them. */
 export const rivalHostsOf = (ingress: Ingress): string[] => [
   ...new Set(hostsOf(ingress).flatMap((host) => [host, wildcardOf(host) ?? host])),
 ];
 
 /**
- * Gives every host to one namespace. Whoever holds a wildcard holds each name that it covers and that no older Ingress
- * had named; a younger wildcard takes nothing from the names below it. Answers the holders by host, and a refusal for each
- * Ingress and host that is another namespace's.
+ * Assigns every host to one namespace. The holder of a wildcard holds each name below it that no older Ingress names. A
+ * younger wildcard takes no names below it. Returns the holders by host, and a refusal for each Ingress and host that
+ * belongs to another namespace.
  */
 export function claimHosts(oldestFirst: readonly Ingress[]): {
   holders: ReadonlyMap<string, Holder>;
@@ -67,9 +67,9 @@ export function claimHosts(oldestFirst: readonly Ingress[]): {
 }
 
 /**
- * What clients are shown who name a host, to be looked up by `byHost`: its own certificate of those that can be used
- * (host → `namespace/name` of the Secret), else one of its holder's for the wildcard that covers it or for any host. Null
- * where only others have such a one: it is no host of theirs.
+ * Returns the certificate to show for each host (host → `namespace/name` of the Secret); read it with `byHost`. A host gets
+ * its own usable certificate, else its holder's for the wildcard that covers it or for any host. A host gets null if only
+ * another namespace has such a certificate.
  */
 export function shownFor(
   holders: ReadonlyMap<string, Holder>,
@@ -85,7 +85,7 @@ export function shownFor(
   return shown;
 }
 
-/** Names nobody: who else is in the cluster is not for everybody to know. */
+/** Names no namespace, because a tenant must not learn of other tenants. */
 function taken(host: string, isCovered: boolean): Pick<Refusal, 'reason' | 'message'> {
   const what =
     host === ANY_HOST ? 'requests for hosts that no Ingress names belong' : `host "${host}" belongs`;

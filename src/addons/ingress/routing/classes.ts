@@ -1,16 +1,16 @@
 import { GROUP } from '#api/names.ts';
 import type { Ingress, IngressClass } from '#api/networking.ts';
 
-/** `spec.controller` of the IngressClasses that are ours. */
+/** `spec.controller` of our IngressClasses. */
 export const CONTROLLER_NAME = `${GROUP}/ingress`;
-/** The class before there were IngressClasses; a class of that name must be there all the same. */
+/** Class annotation from before IngressClasses existed. The IngressClass that it names must exist. */
 const OLD_ANNOTATION = 'kubernetes.io/ingress.class';
 const DEFAULT_ANNOTATION = 'ingressclass.kubernetes.io/is-default-class';
 
 const isDefault = ({ metadata }: IngressClass): boolean =>
   metadata.annotations?.[DEFAULT_ANNOTATION] === 'true';
 
-/** Whether an Ingress is ours to serve, by the classes that there are. */
+/** Returns a function that decides whether an Ingress is ours, by the existing classes. */
 export function isOursBy(classes: readonly IngressClass[]): (ingress: Ingress) => boolean {
   const ours = classes.filter(({ spec }) => spec?.controller === CONTROLLER_NAME);
   const names = new Set(ours.map(({ metadata }) => metadata.name));
@@ -24,6 +24,6 @@ export function isOursBy(classes: readonly IngressClass[]): (ingress: Ingress) =
 const classOf = ({ metadata, spec }: Ingress): string | undefined =>
   spec?.ingressClassName ?? metadata.annotations?.[OLD_ANNOTATION];
 
-/** Whether an Ingress names no class where none is the default: then no controller is asked to serve it. */
+/** Whether an Ingress names no class and no class is the default. No controller serves it then. */
 export const lacksClass = (classes: readonly IngressClass[], ingress: Ingress): boolean =>
   classOf(ingress) === undefined && !classes.some(isDefault);

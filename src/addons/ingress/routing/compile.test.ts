@@ -18,7 +18,7 @@ const rule = (host: string | undefined, service = 'web', path = '/', pathType = 
   ...(host === undefined ? {} : { host }),
   http: { paths: [{ path, pathType, backend: to(service) }] },
 });
-/** `age`: the larger, the older. */
+/** Creates an Ingress; the larger `age`, the older it is. */
 function ingress(name: string, spec: Ingress['spec'], { namespace = 'a', age = 0 } = {}): Ingress {
   const creationTimestamp = new Date(Date.UTC(2026, 0, 31 - age)).toISOString();
   return { metadata: { namespace, name, creationTimestamp }, spec: { ingressClassName: 'ours', ...spec } };
@@ -140,7 +140,7 @@ describe('a host', () => {
       ingress('old', { defaultBackend: to('web') }, { age: 1 }),
       ingress('young', { defaultBackend: to('grpc'), rules: [rule('h', 'web', '/a')] }, other),
     ]);
-    // The younger one's default backend is for its own host alone.
+    // The younger Ingress's default backend serves its own host only.
     expect([find('x'), find('h', '/b'), told]).toEqual(['a/web:80', 'b/grpc:80', ['young HostTaken']]);
   });
   it('of several Ingresses of a namespace has the paths of all; of two alike the older one’s', () => {
@@ -274,7 +274,7 @@ describe('a certificate', () => {
     ]);
     expect([...both.certificates]).toEqual([]);
   });
-  // The holders of h.example, of *.example and of any host; the hosts whose certificate can be used.
+  // Columns: the holders of h.example, of *.example and of any host; the hosts with a usable certificate.
   it.each<[string, [string, string, string], string[], string, string | null | undefined]>([
     ['its own', ['a', 'b', 'c'], ['h.example', '*.example'], 'h.example', 'a/h.example'],
     ['none of a wildcard of others', ['a', 'b', 'c'], ['*.example', ''], 'h.example', null],

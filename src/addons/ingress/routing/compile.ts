@@ -8,7 +8,7 @@ import { ANY_HOST, hostOf, wildcardOf } from './hosts.ts';
 import { isUnsafePath, normalizedPath } from './paths.ts';
 import { type IngressSettings, settingsOf } from './settings.ts';
 
-/** A path of a host. `prefix` matches by elements; the name of a backend is its key in `backends`. */
+/** Path of a host. `prefix` matches by elements; `backend` is a key of `backends`. */
 export interface PathRule {
   path: string;
   match: 'exact' | 'prefix';
@@ -16,11 +16,11 @@ export interface PathRule {
 }
 export interface HostRules {
   paths: readonly PathRule[];
-  /** Of requests that no path matches. */
+  /** Backend of requests that match no path. */
   otherwise?: string;
 }
 
-/** All that Ingresses ask for, as plain data: it passes between processes as JSON. */
+/** Routes of all Ingresses as plain data, which passes between processes as JSON. */
 export interface Routes {
   hosts: ReadonlyMap<string, HostRules>;
   backends: ReadonlyMap<string, Backend>;
@@ -35,13 +35,15 @@ export interface RoutingWorld extends AccessWorld {
 
 export interface Compiled extends Routes {
   refusals: Refusal[];
-  /** The Ingresses that are ours, oldest first. */
+  /** Our Ingresses, oldest first. */
   served: Ingress[];
-  /** Whose each host is. */
+  /** Holder of each host. */
   holders: ReadonlyMap<string, Holder>;
 }
 
-/** Each element costs memory in every process that serves; no request of that length is read at all. */
+/**
+ * Limits on paths. Each element costs memory in every serving process, and HAProxy reads no request as long as the limit.
+ */
 const MAX_PATH = 4_096;
 const MAX_ELEMENTS = 64;
 const isTooLong = (path: string): boolean =>
@@ -52,7 +54,7 @@ interface Growing {
   otherwise?: string;
 }
 
-/** What grows while Ingresses are added, the oldest first. */
+/** State that grows with each Ingress, the oldest first. */
 interface Growth {
   world: RoutingWorld;
   holders: ReadonlyMap<string, Holder>;
@@ -61,7 +63,7 @@ interface Growth {
   backends: Map<string, Backend>;
   certificates: Map<string, string>;
 }
-/** One Ingress that is added to it. */
+/** State while one Ingress is added. */
 interface Added extends Growth {
   ingress: Ingress;
   namespace: string;
@@ -72,7 +74,7 @@ interface Added extends Growth {
   growing(host: string): Growing | undefined;
 }
 
-/** Returns the routes of the Ingresses that are ours, and what of them is refused. */
+/** Returns the routes of our Ingresses, and the refused parts. */
 export function compileRoutes(world: RoutingWorld): Compiled {
   const served = byAge(world.ingresses.filter(isOursBy(world.classes)));
   const { holders, refusals } = claimHosts(served);
@@ -134,10 +136,10 @@ function idOf(namespace: string, asked: IngressBackend, rules: BackendRules | un
   return rules ? `${plain}#${canonicalJson(rules)}` : plain;
 }
 
-/** Why a path cannot be served; undefined: it can. */
+/** Returns the reason why a path cannot be served; undefined if it can. */
 function problemOfPath(path: string, host: string): [reason: Refusal['reason'], message: string] | undefined {
   const compared = normalizedPath(path);
-  // As HAProxy has it: a letter beyond ASCII is up to nine characters there.
+  // HAProxy gets the encoded path, in which a character beyond ASCII takes up to nine characters.
   if (isTooLong(compared))
     return [
       'PathTooLong',
@@ -156,7 +158,7 @@ function addRules({ ingress, growing, refuse, backend }: Added): void {
     const host = hostOf(named);
     const there = growing(host);
     if (!there) continue;
-    // A rule without paths leads all of its host to the default backend.
+    // A rule without paths sends all requests of its host to the default backend.
     for (const { path = '/', pathType, backend: asked } of http?.paths ?? []) {
       const problem = problemOfPath(path, host);
       if (problem) {
@@ -198,7 +200,7 @@ function addCertificates({ ingress, namespace, hosts, holders, certificates }: A
   }
 }
 
-/** Undefined: requests are served as all others. */
+/** Returns the rules of a backend; undefined if the Ingress sets none. */
 function rulesOf(
   settings: IngressSettings,
   rule: BackendRules['rule'],
@@ -215,7 +217,7 @@ const grown = ({ paths, otherwise }: Growing): HostRules => ({
 
 const withoutSlash = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path);
 
-/** The Secret that an Ingress names for a host of its own: by name, by wildcard, or for all of its hosts. */
+/** Returns the Secret that an Ingress names for a host: by name, by wildcard, or for all of its hosts. */
 export function secretFor({ spec }: Ingress, host: string): string | undefined {
   const covers = (one: { hosts?: string[] }, name: string | undefined) =>
     name !== undefined && (one.hosts ?? []).some((listed) => hostOf(listed) === name);

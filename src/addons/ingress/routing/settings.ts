@@ -3,7 +3,7 @@ import { GROUP } from '#api/names.ts';
 import type { Ingress } from '#api/networking.ts';
 import { isNetwork } from './networks.ts';
 
-/** Annotations of an Ingress that change how its requests are served. */
+/** Prefix of annotations that change how the requests of an Ingress are served. */
 export const SETTINGS_PREFIX = `ingress.${GROUP}/`;
 
 const SECONDS_A_YEAR = 31_536_000;
@@ -14,20 +14,20 @@ const count = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most));
 
-/** A Service of the Ingress's namespace, a port by number or name, a path. */
+/** `service:port/path`: a Service of the Ingress's namespace, a port by number or name, a path. */
 const AUTH_REQUEST = /^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?):([a-z0-9-]{1,15})(\/[A-Za-z0-9._~/-]{0,1023})$/;
-/** Never one of a connection, of a body or of the route. */
+/** Excludes fields of the connection, of the body and of the route. */
 const HEADER =
   /^(x-(?!forwarded-|request-id$|real-ip$)[a-z0-9-]{1,60}|remote-[a-z0-9-]{1,60}|authorization)$/;
 const MAX_HEADERS = 16;
 
-/** Each by its annotation, without the prefix. */
+/** Settings by annotation, without the prefix. */
 const settingsSchema = z
   .strictObject({
-    /** Requests over HTTP get 308. */
+    /** Redirects requests over HTTP with 308. */
     'redirect-to-https': z.enum(['true', 'false']).transform((value) => value === 'true'),
     'hsts-seconds': count(0, 10 * SECONDS_A_YEAR),
-    /** Clients of other networks get 403. */
+    /** Networks whose clients are allowed; others get 403. */
     'allow-from': z
       .string()
       .max(4_096)
@@ -36,18 +36,18 @@ const settingsSchema = z
         (networks) => networks.every(isNetwork),
         'write networks such as 10.0.0.0/8, with commas between them',
       ),
-    /** Longest time without a byte of an answer. */
+    /** Longest time between two bytes of an answer. */
     'timeout-seconds': count(1, 86_400),
-    /** Longer requests get 413, those that do not say their length 411. */
+    /** Longest body; a longer one gets 413, a request without a length 411. */
     'max-body-bytes': count(1, Number.MAX_SAFE_INTEGER),
-    /** Of one client, at one replica; beyond it 429. */
+    /** Limit for one client at one replica; more requests get 429. */
     'requests-per-second': count(1, 1_000_000),
     affinity: z.enum(['cookie'], 'only "cookie" is offered'),
-    /** Requests without the credentials of this Secret get 401. */
+    /** Secret with the required credentials; other requests get 401. */
     'basic-auth-secret': z
       .string()
       .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'write the name of a Secret'),
-    /** A Service that decides about each request. */
+    /** Service that decides about each request. */
     'auth-request': z
       .string()
       .regex(AUTH_REQUEST, 'write SERVICE:PORT/PATH, such as oauth2-proxy:4180/oauth2/auth')
@@ -55,7 +55,7 @@ const settingsSchema = z
         const [, service = '', port = '', path = ''] = AUTH_REQUEST.exec(value) ?? [];
         return { service, port, path };
       }),
-    /** Fields of its answer that the backend gets; a client's own are removed. */
+    /** Fields of its answer that the backend gets; the client's fields of these names are removed. */
     'auth-response-headers': z
       .string()
       .transform((value) => value.split(',').map((one) => one.trim().toLowerCase()))
@@ -63,7 +63,7 @@ const settingsSchema = z
         (names) => names.length <= MAX_HEADERS && names.every((name) => HEADER.test(name)),
         `write up to ${MAX_HEADERS} names such as X-Auth-User or Authorization, with commas between them`,
       ),
-    /** Takes the place of the path of the rule. */
+    /** Replaces the path of the rule. */
     'rewrite-to': z
       .string()
       .regex(/^\/[A-Za-z0-9._~/-]{0,1023}$/, 'write a path of letters, digits and ._~/-'),

@@ -3,7 +3,7 @@ import type { ObjectMeta } from '#api/meta.ts';
 import { type EndpointSlice, type Ingress, SERVICE_NAME_LABEL } from '#api/networking.ts';
 import { SETTINGS_PREFIX } from './settings.ts';
 
-/** What caches keep of objects: there may be thousands, and each has much that routes do not ask for. */
+/** Returns the metadata that caches keep. A cluster may have thousands of objects, with much that routes do not need. */
 const slim = ({ namespace, name, uid, resourceVersion }: ObjectMeta): ObjectMeta => ({
   ...(namespace === undefined ? {} : { namespace }),
   ...(name === undefined ? {} : { name }),
@@ -25,7 +25,7 @@ export const slimSlice = ({ metadata, addressType, endpoints, ports }: EndpointS
 
 const serviceOf = ({ labels }: ObjectMeta): string => labels?.[SERVICE_NAME_LABEL] ?? '';
 
-/** Index of EndpointSlices: the Service, by its key in this index. */
+/** Index of EndpointSlices by Service. */
 export const BY_SERVICE = 'service';
 export const sliceKey = (namespace: string, service: string): string => `${namespace}/${service}`;
 export const slicesByService = {
@@ -34,7 +34,7 @@ export const slicesByService = {
   ],
 };
 
-/** Secrets of certificates alone; the right to list them is one to all Secrets all the same. */
+/** Selects certificate Secrets only. RBAC cannot: the right to list them covers all Secrets. */
 export const TLS_SECRETS = { fieldSelector: 'type=kubernetes.io/tls' } as const;
 
 export const slimPair = ({ metadata, data = {} }: Secret): Secret => ({
@@ -44,7 +44,7 @@ export const slimPair = ({ metadata, data = {} }: Secret): Secret => ({
   ),
 });
 
-/** Without the fields that others manage, which are half of it. */
+/** Drops managedFields, which are half of the object. */
 export const slimIngress = ({ apiVersion, kind, metadata, spec, status }: Ingress): Ingress => {
   const { annotations, creationTimestamp, generation } = metadata;
   const read = Object.entries(annotations ?? {}).filter(

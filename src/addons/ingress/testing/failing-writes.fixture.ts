@@ -1,14 +1,16 @@
 import type { Client } from '#runtime/client/client.ts';
 import { ApiError, type ApiReason } from '#runtime/wire/api-error.ts';
 
-/** Writes of the controller that fail, or whose answers are lost: status and Events come out as without them. */
+/** Fault of a write by the controller: it fails, or its answer is lost. Status and Events must come out the same. */
 export interface Fault {
   write: 'patch' | 'create';
   reason: ApiReason;
   isDone: boolean;
 }
 
-/** A client whose next writes in a namespace fail as planned; `statusWrites` counts those of status there. */
+/**
+ * Wraps a client whose next writes in a namespace fail as planned. `statusWrites` counts status writes in that namespace.
+ */
 export function failingWrites(namespace: () => string) {
   const faults: Fault[] = [];
   const seen = { statusWrites: 0 };

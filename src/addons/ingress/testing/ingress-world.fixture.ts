@@ -42,26 +42,26 @@ export interface Answer {
   text: string;
   version: string;
   headers: IncomingHttpHeaders;
-  /** What the endpoint was asked for; '' where none was. */
+  /** Path that the endpoint was asked for; '' if no endpoint answered. */
   asked: string;
 }
 export interface Asking {
   method?: string;
-  /** Over TLS, and the certificate must be the host's, of this authority. */
+  /** CA of the host's certificate; if set, the request uses TLS. */
   ca?: string;
 }
 export interface IngressWorld extends AddonWorld {
-  /** A host of this file's own, as a name is the whole API server's. */
+  /** Returns a host that is unique to this file, because all files share the API server. */
   host(short: string): string;
-  /** Asks the proxy. */
+  /** Sends a request to the proxy. */
   ask(host: string, path?: string, how?: Asking): Promise<Answer>;
-  /** Addresses that the proxy's Service has from now on; undefined: none. */
+  /** Sets the addresses of the proxy's Service; undefined: none. */
   reachedAt(addresses: readonly IngressAddress[] | undefined): Promise<void>;
-  /** The name in the certificate that the proxy shows to who asks for a host. */
+  /** Returns the name in the certificate that the proxy shows for a host. */
   shownFor(host: string): Promise<string>;
-  /** A Service without pods, at port 80, whose endpoints answer with their name; '' answers nobody. */
+  /** Creates a Service without pods, at port 80, whose endpoints answer with their name; '' never answers. */
   service(name: string, endpoints: readonly string[], namespace?: string): Promise<void>;
-  /** An Ingress of our class; `rules`: `[host, path, Service, path type]`. */
+  /** Creates an Ingress of our class; `rules`: `[host, path, Service, path type]`. */
   ingress(
     name: string,
     rules: readonly (readonly [host: string, path: string, service: string, type?: string])[],
@@ -71,7 +71,7 @@ export interface IngressWorld extends AddonWorld {
   sliceOf(service: string, endpoints: readonly string[], namespace?: string): Promise<void>;
 }
 
-/** The API server takes no endpoint on the loopback. */
+/** Returns an address of this machine: the API server accepts no endpoint on the loopback. */
 function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
@@ -80,9 +80,9 @@ function ownAddress(): string {
 }
 
 /**
- * Controller and proxy of Ingresses at work, each with the rights of its installation and no others; to be called at the
- * top of a test file of the `api` project. `observed` wraps the controller's client; `kubeconfigPath` is that of an API
- * server of the file's own.
+ * Runs controller and proxy of Ingresses, each with exactly the rights of its installation. Call it at the top of a test
+ * file of the `api` project. `observed` wraps the controller's client; `kubeconfigPath` is that of the file's own API
+ * server.
  */
 export function useIngresses(
   observed?: (client: Client) => Client,

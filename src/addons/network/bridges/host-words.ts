@@ -1,8 +1,8 @@
 import { HostTrouble, type Seen, type Standing, type Trouble } from './provider.ts';
 
-/** What host/bridges.sh and the fence say (ansible/README.md, The fence). */
+/** Reads the exit codes and output of host/bridges.sh and the fence (ansible/README.md, The fence). */
 
-/** 84 among the others: whose a host is with a damaged owner file, a person must say. */
+/** Exit codes of refusals. Code 84 is not among them: with a damaged owner file, only a person can say who owns the host. */
 const REFUSALS: Readonly<Record<number, Trouble>> = {
   81: 'HostConflict',
   82: 'StaleRun',
@@ -12,16 +12,16 @@ const REFUSALS: Readonly<Record<number, Trouble>> = {
 };
 const MAX_WORD = 300;
 
-/** A word of a host's for people, which neither is long nor controls a terminal. */
+/** Cleans a message of a host for users: short, without control characters. */
 const wordOf = (text: string): string => text.replaceAll(/\p{C}/gu, ' ').trim().slice(0, MAX_WORD);
 
-/** The trouble behind an exit code that is not 0. */
+/** Returns the trouble behind an exit code that is not 0. */
 export function troubleOf(where: string, { code, stderr }: { code: number; stderr: string }): HostTrouble {
   const last = wordOf(stderr.trim().split('\n').at(-1) ?? '');
   return new HostTrouble(REFUSALS[code] ?? 'HostFailed', `${where}: ${last || `exit code ${code}`}`);
 }
 
-/** Lines of `look`, fields with tabs between them. Throws HostTrouble upon a line that it does not know. */
+/** Parses the output of `look`: lines of fields with tabs between them. Throws HostTrouble upon an unknown line. */
 export function seenIn(where: string, stdout: string): Seen {
   const bridges: Standing[] = [];
   const foreign: { link: string; to: string }[] = [];

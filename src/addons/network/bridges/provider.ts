@@ -1,6 +1,6 @@
 import type { SshFailure } from '#ssh/ssh-error.ts';
 
-/** How to reach a host, and with what; nothing of it is kept. */
+/** Address and credentials of a host, which are never stored. */
 export interface Place {
   /** Canonical address. */
   ip: string;
@@ -10,76 +10,79 @@ export interface Place {
   password?: string | undefined;
   /** Lines of known_hosts. */
   knownHosts: string;
-  /** The line of the key that the host showed before, for a host that is not in `knownHosts`; else first sight decides. */
+  /**
+   * Line of the host key that the host showed before, for a host that is not in `knownHosts`. Without it, the first key is
+   * trusted.
+   */
   pinned?: string | undefined;
 }
 
 export interface Bridge {
-  /** Of the link on the host, at most 15 characters. */
+  /** Name of the link on the host, at most 15 characters. */
   name: string;
-  /** Uid of what it is for; the host keeps it beside the bridge. */
+  /** Uid of the bridge's object; the host stores it beside the bridge. */
   id: string;
-  /** Network in canonical spelling: `10.9.0.0/24`. */
+  /** Network in canonical form: `10.9.0.0/24`. */
   cidr: string;
   /** The bridge's own address with the prefix: `10.9.0.1/24`. */
   address: string;
 }
 
-/** A bridge that was made here, as it is now. */
+/** A bridge that Matryoshka created, in its present state. */
 export interface Standing {
   name: string;
-  /** With their prefixes; none where the bridge is gone. */
+  /** Addresses with their prefixes; empty if the bridge is gone. */
   addresses: readonly string[];
-  /** Up, marked, translated and forwarded, all as it was made. */
+  /** Whether link, mark, masquerading and forwarding are all as configured. */
   whole: boolean;
 }
 
-/** What a host has. */
+/** Present state of a host. */
 export interface Seen {
   bridges: readonly Standing[];
-  /** Addresses and routes that are none of ours: a link's name, and an address or CIDR. */
+  /** Addresses and routes that Matryoshka did not create: a link's name, and an address or CIDR. */
   foreign: readonly { link: string; to: string }[];
 }
 
-/** One host, taken for this session: until it ends nobody else writes there, and whoever takes it later ends it. */
+/** Exclusive session on one host. Other processes cannot write there until it ends; a later owner's session ends it. */
 export interface Session {
   readonly seen: Seen;
-  /** Makes the bridge, or changes the one of that name into this. Its ports stay. */
+  /** Creates the bridge, or changes the one of that name. Its ports stay. */
   put(bridge: Bridge): Promise<void>;
-  /** Removes the bridge of that name if it was made here; there need be none. */
+  /** Removes the bridge of that name if Matryoshka created it; does nothing if it does not exist. */
   remove(name: string): Promise<void>;
 }
 
-/** A host that was reached; nothing of it is changed yet. */
+/** A host that was reached and is still unchanged. */
 export interface Ground {
-  /** The line of known_hosts with the key that the host showed. */
+  /** Line of known_hosts with the key that the host showed. */
   readonly hostKeyLine: string;
-  /** Takes the host, one session after the other; one in which no bridge is left gives it back. */
+  /** Takes the host for one session at a time. A session that leaves no bridge gives the host back. */
   session<T>(work: (session: Session) => Promise<T>): Promise<T>;
   close(): void;
 }
 
-/** Where Networks are real. Every call is bounded, may be repeated, and rejects with HostTrouble. */
+/** Carries out Networks on hosts. Every call is bounded, may be repeated, and rejects with HostTrouble. */
 export interface Provider {
   reach(place: Place): Promise<Ground>;
 }
 
 export type Trouble =
   | SshFailure
-  /** The fence: the host is another's; a later process has it; something there does not end. */
+  /** The fence refused: another owner has the host; a later process has it; a program there does not end. */
   | 'HostConflict'
   | 'StaleRun'
   | 'HostBusy'
   | 'ToolMissing'
-  /** Addresses of the bridge are somebody's on the host. */
+  /** An address of the bridge is already used on the host. */
   | 'AddressInUse'
-  /** A link or table of the wanted name is somebody's. */
+  /** A link or table of the wanted name already exists. */
   | 'NameTaken'
   | 'HostFailed'
-  /** This process may not take hosts now. */
+  /** This process is not the leader, so it must not take hosts. */
   | 'NotLeading';
 
-/** Why a host is not as it should be, typed by what a person should do about it. */
+/** Reason why a host is not as wanted, typed by the user's remediation. */
 export class HostTrouble extends Error {
   override name = 'HostTrouble';
   readonly reason: Trouble;

@@ -18,10 +18,10 @@ it('tries a password that a host refused no sooner than it may without locking i
     }
   };
   const refused = { reason: 'SudoRefused' };
-  // Several Networks that share the host, at once.
+  // Several Networks use the host at once.
   const all = await Promise.allSettled(['no', 'no', 'no', 'no'].map(visit));
   expect(all.map((one) => one.status === 'rejected' && one.reason)).toMatchObject(all.map(() => refused));
-  // One of somebody who gives another one.
+  // Another Network has another password.
   await expect(visit('nor this')).rejects.toMatchObject(refused);
   const { length } = host.methods;
   await clock.advance(599_000);

@@ -7,7 +7,7 @@ import { sshProvider } from './ssh-provider.ts';
 import { type BridgeHost, bridgeHost, lackOfHosts } from './testing/bridge-host.ts';
 import { everyProvider, visit } from './testing/provider-cases.ts';
 
-/** Real bridges, rules and fence, in a network namespace of the kernel's, over SSH. */
+/** Tests real bridges, rules and fence over SSH, in a network namespace of the kernel. */
 const lack = await lackOfHosts();
 const ANSIBLE = join(import.meta.dirname, '../../../../ansible');
 const NAME = bridgeNameOf('uid-1');
@@ -34,13 +34,13 @@ const ofProcess = (term: number, owner = 'networks-a') =>
     process: `process-${term}`,
   });
 
-// Some hundred processes a test, on a machine that may be busy with the rest of the run.
+// Each test starts some hundred processes, on a machine that the rest of the run keeps busy.
 vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine lacks ${lack})` : ''}`, () => {
   beforeEach(async () => {
     host = await bridgeHost();
-    // Not what the kernel makes of it together with forwarding.
+    // Sets a fixed value, because the kernel changes this one together with forwarding.
     await host.sh('sysctl -qw net.ipv4.conf.all.accept_redirects=0');
     untouched = await everything();
     mine = ofProcess(1);
@@ -86,7 +86,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     expect(await left.reaches('203.0.113.2')).toBe(false);
     expect(await left.reaches('10.9.0.2')).toBe(true);
 
-    // As Docker does, for instance.
+    // Docker does this, for instance.
     await host.sh('sysctl -qw net.ipv4.ip_forward=1');
     expect((await look()).bridges).toMatchObject([{ whole: false }]);
     await put(BRIDGE);
@@ -162,7 +162,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     for (const act of [look, () => put(OTHER)])
       await expect(act()).rejects.toMatchObject({ reason: 'HostConflict', message: /made lists .* c-demo/ });
     expect(await everything()).toBe(theirs);
-    // It is still for its owner to come back.
+    // The host still has no owner file, so its owner can come back.
     await expect(host.text('etc/matryoshka/owner.json')).rejects.toThrow(/ENOENT/);
     await by(ofProcess(1, 'c-demo'), (session) => session.remove(NAME));
     expect(await everything()).toBe(untouched);
@@ -217,7 +217,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
       createServer(() => ++open === 2 && console.log("up")).listen(22, () => {
         for (const localAddress of "${peers}".split(",")) connect({ port: 22, host: "192.0.2.10", localAddress });
       });`;
-    // The one far away, by the way that the host has to everybody; the other plugged into the bridge.
+    // The first address is far away, by the host's default route; the second is plugged into the bridge.
     const pid =
       await host.sh(`ip route add local 10.44.0.7 dev lo table local; ip route add local 10.9.0.7 dev ${NAME} table local
       cd $MATRYOSHKA_ROOT; node -e '${program}' > up 2>&1 & until [ -s up ]; do sleep 0.05; done; echo $!`);
@@ -238,7 +238,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     const pinned = hostKeyLine.replace(/^\S+/, `[127.0.0.1]:${other.place.port}`);
     const swapped = { ...other.place, pinned };
     await expect(mine.reach(swapped)).rejects.toMatchObject({ reason: 'HostKeyChanged' });
-    // Unless somebody says that this is the host.
+    // The new key is accepted only if the user adds it to known_hosts.
     const first = await mine.reach(other.place);
     first.close();
     const known = await mine.reach({ ...swapped, knownHosts: first.hostKeyLine });
@@ -250,7 +250,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     await using other = await bridgeHost();
     const grounds = [await mine.reach(host.place), await mine.reach(other.place)];
     await host.hangUp();
-    // The first may find out by trying; by then it is known to be closed.
+    // The first attempt may discover the closed connection; the second one knows.
     for (const ground of [grounds[0], grounds[0]])
       await expect(ground?.session((session) => session.put(BRIDGE))).rejects.toMatchObject({
         name: 'HostTrouble',

@@ -9,33 +9,33 @@ import { seenIn, troubleOf } from './host-words.ts';
 import { HostTrouble, type Place, type Provider, type Session } from './provider.ts';
 import { createTurns } from './turns.ts';
 
-/** The fence's run, as far as the process knows it: who owns the hosts, since when, and which process this is. */
+/** Run of the fence: the owner of the hosts, its beginning, and this process. */
 export interface Holder {
-  /** Id of the installation; one host has one owner. */
+  /** Id of the installation; a host has one owner. */
   owner: string;
-  /** Of later processes it is later, by `since` and then by `term`. */
+  /** Order of processes: by `since`, then by `term`. */
   since: number;
   term: number;
 }
 
 export interface SshProviderOptions {
   clock: Clock;
-  /** Asked before each session; rejects with HostTrouble where this process may not take hosts. */
+  /** Returns the holder before each session. Rejects with HostTrouble if this process must not take hosts. */
   holder(): Promise<Holder>;
-  /** Unlike any other process's: letters, digits, `-`. */
+  /** Unique name of this process: letters, digits, `-`. */
   process: string;
 }
 
 const CONNECT_MS = 10_000;
-/** `take` awaits nothing of ours: nothing here is protected. */
+/** The fence's `take` waits for no running command of ours, because none is protected from it. */
 const COMMAND_MS = 30_000;
-/** A host that does not answer is not asked again before, by nobody. */
+/** Pause before any caller connects again to a host that did not answer. */
 const AWAY_MS = 15_000;
-/** Nor one that refuses a password: three within a quarter of an hour lock a user out (pam_faillock's defaults). */
+/** Pause after a refused password: three refusals within a quarter of an hour lock a user out (pam_faillock's defaults). */
 const REFUSED_MS = 600_000;
-/** Refusals that a password has to do with. */
+/** Refusals that depend on a password. */
 const JUDGED = /^AuthenticationFailed|^SudoRefused: .*(incorrect password|no password was)/;
-/** Sessions of one process, at most: each is later than those before it. */
+/** Maximum number of sessions of one process. Each session is later than the previous ones. */
 const SESSIONS = 1_000_000_000;
 
 const textOf = (name: string): string => readFileSync(join(import.meta.dirname, 'host', name), 'utf8');
@@ -44,7 +44,7 @@ const assignments = (values: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${quoted(value)}\n`)
     .join('');
 
-/** Linux bridges, made on hosts over SSH; every command that changes something passes the fence there. */
+/** Creates Linux bridges on hosts over SSH. Every command that changes something passes the fence on the host. */
 export function sshProvider({ clock, holder, process }: SshProviderOptions): Provider {
   const [fence, prelude] = [textOf('fence'), textOf('prelude.sh')];
   const [taking, bridging] = [textOf('take.sh'), textOf('bridges.sh')];
@@ -77,7 +77,7 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
 
   return {
     async reach(place) {
-      // With a password one after the other: of many that is refused, one is tried.
+      // With a password, connections are opened one at a time: if the password is refused, it is tried once.
       const connection = await (place.password === undefined
         ? open(place)
         : turns.of(loginOf(place), () => open(place)));
@@ -85,7 +85,7 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
       const ask = async (command: string, input: string): Promise<string> => {
         const result = await connection.run(command, { input, timeoutMs: COMMAND_MS }).catch((error) => {
           const why = asTrouble(error);
-          // One that hangs up on a command is asked again as ever.
+          // A host that closes the connection upon a command is asked again without a pause.
           throw why.reason === 'SudoRefused' ? remembered(place, why) : why;
         });
         if (result.code !== 0) throw troubleOf(where, result);
@@ -96,7 +96,7 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
         close: () => connection.close(),
         session: (work) =>
           turns.of(place.ip, async () => {
-            // While this one waited, another may have been refused.
+            // While this call waited, another one may have been refused.
             turnedAway(loginOf(place));
             const { owner, since, term } = await holder();
             sessions += 1;
@@ -107,7 +107,7 @@ export function sshProvider({ clock, holder, process }: SshProviderOptions): Pro
               ask(command, `${assignments({ RUN: run, ...values })}${prelude}\n${bridging}`);
             const seen = seenIn(where, await verb({ VERB: 'look' }));
             const names = new Set(seen.bridges.map(({ name }) => name));
-            // What was begun and failed stands in the host's own list, which keeps the host.
+            // A failed attempt stays in the host's own list, which keeps the host taken.
             const leave = async () => void (names.size === 0 && (await verb({ VERB: 'leave' })));
             const session: Session = {
               seen,
@@ -136,7 +136,7 @@ const addressOf = ({ ip, port }: Place): string => `${ip} ${port}`;
 const loginOf = (place: Place): string =>
   [place.user, addressOf(place), place.password, place.privateKey].join(' ');
 
-/** Whether somebody has said which key the host has. A line that cannot be used is for whoever connects to name. */
+/** Whether the user gave the host's key. A line that cannot be used is reported when connecting. */
 function knows({ knownHosts, ip, port, pinned }: Place): boolean {
   try {
     return pinned === undefined || pinsOf(knownHosts, ip, port).pinned.size > 0;

@@ -1,4 +1,4 @@
-/** Work on one thing after the other, work on several side by side. */
+/** Runs work on the same thing one at a time, and work on several things concurrently. */
 export interface Turns {
   of<T>(thing: string, work: () => Promise<T>): Promise<T>;
 }

@@ -4,7 +4,7 @@ import { hindranceOf } from './claims.ts';
 
 const A = '192.0.2.1';
 const B = '192.0.2.2';
-/** `second`: when it was made; `has`: hosts that it has reached, with the address that it has there, or none. */
+/** Builds a Network. `second`: its creation time; `has`: hosts that it reached, with its address there, or none. */
 const network = (
   name: string,
   second: number,

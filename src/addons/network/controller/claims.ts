@@ -2,7 +2,7 @@ import { type Cidr, overlaps, parseCidr } from '#api/cidr.ts';
 import { canonicalIp } from '#api/host.ts';
 import { flawOf, type Network, networkAround } from '../api.ts';
 
-/** Why a Network is made on no host now. */
+/** Reason why a Network is not carried out on any host now. */
 export interface Hindrance {
   reason: 'InvalidSpec' | 'CidrOverlap';
   message: string;
@@ -10,7 +10,7 @@ export interface Hindrance {
 
 const hostsOf = ({ spec }: Network): string[] => (spec.hosts ?? []).map(({ ip }) => canonicalIp(ip) ?? ip);
 
-/** Addresses on the hosts where one of them is: as asked, or as made and not taken away yet. */
+/** Addresses on hosts: as the spec asks, or as created and not yet removed. */
 interface Claim {
   cidr: Cidr;
   hosts: ReadonlySet<string>;
@@ -20,7 +20,7 @@ const asked = (network: Network): Claim[] => {
   const cidr = parseCidr(network.spec.cidr);
   return cidr && !network.metadata.deletionTimestamp ? [{ cidr, hosts: new Set(hostsOf(network)) }] : [];
 };
-/** What it asks for where it has come: to name a host keeps nobody from it. */
+/** Returns the addresses on hosts that the Network reached. A host that is only named blocks no other Network. */
 const wished = (network: Network): Claim[] => {
   const known = new Set((network.status?.hosts ?? []).flatMap(({ ip, reached }) => (reached ? [ip] : [])));
   return asked(network).map(({ cidr, hosts }) => ({
@@ -37,23 +37,23 @@ const made = ({ status }: Network): Claim[] =>
 const clash = (one: Claim, other: Claim): string | undefined =>
   overlaps(one.cidr, other.cidr) ? [...one.hosts].find((host) => other.hosts.has(host)) : undefined;
 
-/** Objects are as old as the API server says, and the uid decides between those of one second. */
+/** Whether one Network is older: by the API server's creation time, then by uid. */
 const isOlder = (one: Network, other: Network): boolean => {
   const ageOf = ({ metadata }: Network) => `${metadata.creationTimestamp} ${metadata.uid}`;
   return ageOf(one) < ageOf(other);
 };
 
 /**
- * What keeps a Network from being made as it is asked. Two must not have an address in common on a host: who has it there
- * keeps it, and where nobody has it yet the older one of those that have reached the host gets it; before, whoever is first
- * on the host itself.
+ * Returns the reason why a Network cannot be carried out as asked. Two Networks must not share an address on a host. The one
+ * that has the address keeps it. Before that, the older one of those that reached the host gets it; before any reached it,
+ * the first to take it on the host.
  */
 export function hindranceOf(network: Network, all: readonly Network[]): Hindrance | undefined {
   const flaw = flawOf(network.spec);
   if (flaw !== undefined) return { reason: 'InvalidSpec', message: flaw };
   for (const other of all) {
     if (other.metadata.uid === network.metadata.uid) continue;
-    // What it has already, the other one's older wish does not take away.
+    // An older Network's wish does not take away existing addresses.
     const wishes = isOlder(other, network) ? wished(other) : [];
     for (const [mine, theirs] of asked(network).flatMap((one) => [
       ...made(other).map((two) => [one, two] as const),
@@ -69,7 +69,7 @@ export function hindranceOf(network: Network, all: readonly Network[]): Hindranc
   return undefined;
 }
 
-/** The claim on hosts where nothing of just that network is made yet. */
+/** Returns the claim without the hosts that already have exactly this network. */
 const without = ({ cidr, hosts }: Claim, held: readonly Claim[]): Claim => {
   const has = held.filter((one) => one.cidr.join('/') === cidr.join('/')).flatMap((one) => [...one.hosts]);
   return { cidr, hosts: new Set([...hosts].filter((host) => !has.includes(host))) };

@@ -21,17 +21,19 @@ export interface NetworkDeps
   workers: number;
   networks: Informer<Network>;
   provider: Provider;
-  /** How often hosts are looked at though nothing happens. */
+  /** Interval between checks of hosts without a change. */
   resyncMs: number;
   /** In [0, 1). */
   random: () => number;
 }
 
-/** Connecting, taking and writing, each within its own bound, for the slowest host and whoever has it before. */
+/** Limit for connecting, taking and writing, each with its own bound, on the slowest host and behind its previous owner. */
 const DEADLINE_MS = 180_000;
 const RETRY = { baseMs: 5_000, maxMs: 300_000 };
 
-/** For every Network a bridge on each of its hosts: made where it is missing, changed where it differs, removed when it goes. */
+/**
+ * Keeps a bridge of every Network on each of its hosts: creates a missing one, corrects a different one, removes an old one.
+ */
 export function networkController(deps: NetworkDeps): Controller {
   const { clock, log, networks, provider, random, recorder, resyncMs, workers } = deps;
   const credentials = createCredentialStore(networks);
@@ -42,7 +44,7 @@ export function networkController(deps: NetworkDeps): Controller {
   return createController<Network>({
     name: 'network',
     for: networks,
-    // Its own status wakes nobody, but those who wait for what it has.
+    // Writes of a Network's status trigger no reconcile, except for Networks that wait for its addresses.
     predicates: [({ before, after }) => !before || !after || asks(before) !== asks(after)],
     watches: [watching(networks, () => networks.list().filter(waitsForAddresses).map(keyOf))],
     workers,
@@ -55,17 +57,17 @@ export function networkController(deps: NetworkDeps): Controller {
       if (!seen || isLetGo(seen)) return undefined;
       const { uid = '' } = seen.metadata;
       const client = scopedClient(deps.client, context);
-      // A cache that is late must not take hosts anew that were given back, and may be another's.
+      // A stale cache must not take hosts again that were given back and may belong to another owner.
       if (seen.metadata.deletionTimestamp && !(await isThere(client, seen))) return undefined;
       const hindrance = seen.metadata.deletionTimestamp ? undefined : hindranceOf(seen, networks.list());
       const hosts = plannedHosts(seen);
-      // A Network that may not be made as it is asked keeps what it has.
+      // A Network that cannot be carried out as asked keeps its present bridges.
       const concerned = hosts.filter(({ stays }) => !stays || !hindrance);
       const held = hosts.filter((host) => !concerned.includes(host));
 
       const reached = await reachAll(provider, seen, concerned, await credentials.of(client, seen));
       try {
-        // Whatever may be changed is on record before it is.
+        // Every possible change is recorded before it is made.
         const network = await taken(client, seen, [...held, ...reached]);
         context.signal.throwIfAborted();
         const address = `${seen.spec.gateway}/${seen.spec.cidr.split('/')[1]}`;

@@ -6,7 +6,7 @@ import { ApiError } from '#runtime/wire/api-error.ts';
 import type { Network } from '../api.ts';
 import { createCredentialStore } from './credentials.ts';
 
-/** A store of credentials whose Secret may go, and news of Networks that go. */
+/** Returns a store of credentials whose Secret may be deleted, and events of deleted Networks. */
 function store() {
   const secret: Secret = { metadata: { name: 'key' }, data: secretData({ password: 'p' }) };
   const server = { has: true };

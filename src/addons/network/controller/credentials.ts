@@ -7,7 +7,7 @@ import { isForbidden } from '#runtime/wire/api-error.ts';
 import type { Network, NetworkHost } from '../api.ts';
 import type { Place } from '../bridges/provider.ts';
 
-/** What reaches the hosts of a Network, as its Secret has it (docs/reference/credentials.md). */
+/** Credentials for the hosts of a Network, from its Secret (docs/reference/credentials.md). */
 export type Credentials = Pick<Place, 'user' | 'privateKey' | 'password' | 'knownHosts'>;
 
 export interface Lack {
@@ -15,9 +15,11 @@ export interface Lack {
   message: string;
 }
 
-/** What was read last, for as long as its Network is there. */
+/** Credentials that were read last, kept while the Network exists. */
 export interface CredentialStore {
-  /** As they are now. Of a Network that is deleted, whose Secret may go first, those that were good before will do. */
+  /**
+   * Returns the present credentials. For a deleted Network, whose Secret may be deleted first, the last good ones suffice.
+   */
   of(client: Client, network: Network): Promise<Credentials | Lack>;
 }
 
@@ -49,7 +51,7 @@ async function read(client: Client, { metadata, spec }: Network): Promise<Creden
 
 export function createCredentialStore(networks: Pick<Informer<Network>, 'addHandler'>): CredentialStore {
   const good = new Map<string, Credentials>();
-  // Also of one that went without us, by a finalizer that somebody took off.
+  // Also covers a Network that disappeared without us, because a user removed its finalizer.
   networks.addHandler({ delete: ({ metadata: { uid = '' } }) => void good.delete(uid) });
   return {
     async of(client, network) {
@@ -62,7 +64,7 @@ export function createCredentialStore(networks: Pick<Informer<Network>, 'addHand
   };
 }
 
-/** How to reach one host on record. */
+/** Returns address and credentials of a recorded host. */
 export function placeOf({ ip, port = 22, user, hostKey }: NetworkHost, credentials: Credentials): Place {
   return { ...credentials, ip, port, user: user ?? credentials.user, pinned: hostKey };
 }

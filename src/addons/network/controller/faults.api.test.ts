@@ -18,8 +18,8 @@ import { memoryProvider } from '../bridges/testing/memory-provider.ts';
 import { serve } from '../testing/network-world.fixture.ts';
 
 /**
- * A life in which the controller dies before or after each of its writes, to the API server and to hosts, or in which the
- * answer to each is lost: another goes on, and the life ends the same.
+ * Runs a scenario in which the controller dies before or after each of its writes, to the API server and to hosts, or in
+ * which the answer to each is lost. A new controller takes over, and the end is always the same.
  */
 const [A, B] = ['192.0.2.1', '192.0.2.2'];
 const test = useAddon({ ...network, module: () => [] });
@@ -35,7 +35,7 @@ beforeAll(async () => {
   return () => client.close();
 });
 
-/** A life with all its calls. `told`: what was wrong in it. */
+/** Runs a whole scenario. `told`: the faults found in it. */
 async function live(name: string, fate?: Fate): Promise<Lived> {
   const memory = memoryProvider();
   const told: string[] = [];
@@ -101,7 +101,7 @@ it.each(FATES)(
   async (kind) => {
     const { met, wrong } = await livesThat(kind, live);
     expect(wrong).toEqual([]);
-    // At least: bound, on record, made, told; changed on two; removed; removed and let go.
+    // At least: finalizer, record, bridge, status; changes on two hosts; removal; removal and release.
     expect(met).toBeGreaterThanOrEqual(12);
   },
   300_000,

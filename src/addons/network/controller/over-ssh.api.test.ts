@@ -5,7 +5,7 @@ import { NETWORKS, type Network, type NetworkSpec } from '../api.ts';
 import { type BridgeHost, bridgeHost, lackOfHosts } from '../bridges/testing/bridge-host.ts';
 import { serve, useNetworks } from '../testing/network-world.fixture.ts';
 
-/** From an object in a real API server to a bridge of a real kernel, over SSH and through the fence. */
+/** Tests the way from an object in a real API server to a bridge of a real kernel, over SSH and through the fence. */
 const lack = await lackOfHosts();
 const { test } = useNetworks({ overSsh: true });
 let host: BridgeHost;

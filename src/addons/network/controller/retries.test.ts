@@ -11,7 +11,7 @@ import type { Provider } from '../bridges/provider.ts';
 import { type MemoryHost, memoryProvider } from '../bridges/testing/memory-provider.ts';
 import { networkController } from './controller.ts';
 
-/** When hosts are tried that cannot be reached. */
+/** Tests when unreachable hosts are tried again. */
 const RESYNC_MS = 60_000;
 const IP = '192.0.2.1';
 const log = createLogger('silent');
@@ -42,7 +42,7 @@ afterEach(async () => {
   await ended;
 });
 
-/** A controller of one Network with one host; `chance` is what its random numbers are. */
+/** Starts a controller with one Network on one host; `chance` is the value of its random numbers. */
 async function begin(chance: number): Promise<void> {
   const watched = createScriptedCaller();
   const networks = createInformer<Network>({
@@ -80,7 +80,7 @@ async function begin(chance: number): Promise<void> {
   ended = Promise.all([running, controller.run(ending.signal)]);
 }
 
-/** Seconds between two tries. */
+/** Lists the seconds between two attempts. */
 const pauses = () => at.slice(1).map((ms, index) => (ms - (at[index] ?? 0)) / 1_000);
 
 it.each([

@@ -8,7 +8,7 @@ import { type Client, createClient } from '#runtime/client/client.ts';
 import { NETWORKS, type Network, type NetworkSpec } from '../api.ts';
 import { serve, useNetworks } from '../testing/network-world.fixture.ts';
 
-/** Who may have the controller use a Secret, and which Secrets it reads; and what of a Network is no network. */
+/** Tests who may use a Secret through the controller, which Secrets it reads, and which specs the API server refuses. */
 const rbac = (kind: string): Resource => ({
   group: 'rbac.authorization.k8s.io',
   version: 'v1',
@@ -26,7 +26,7 @@ const ready = async (name: string) =>
   findCondition((await test.client.get<Network>(NETWORKS, test.key(name))).status?.conditions, 'Ready');
 const until = (look: () => unknown) => expect.poll(look, { timeout: 20_000 });
 
-/** Somebody who may do these things in the namespace and nothing else. */
+/** Returns a client whose account has only these rights in the namespace. */
 async function somebody(name: string, rules: readonly object[]): Promise<Client> {
   const key = test.key(name);
   await test.client.create(SERVICE_ACCOUNTS, { metadata: key });
@@ -64,7 +64,7 @@ describe('the Secret of a Network', () => {
       metadata: test.key('key'),
       data: secretData({ 'ssh-privatekey': keyPair().private }),
     });
-    // Policies are in force some moments after they are there.
+    // Policies take effect some moments after their creation.
     const tried: Network = { metadata: test.key('tried'), spec: { ...SPEC, credentialsSecret: 'key' } };
     await vi.waitFor(
       () => expect(bob.create(NETWORKS, tried, { dryRun: true })).rejects.toThrow('may not get'),
@@ -89,14 +89,14 @@ describe('the Secret of a Network', () => {
     await expect(change('empty', { hosts: SPEC.hosts, credentialsSecret: 'key' }, bob)).rejects.toThrow(
       /may not get secrets "key"/,
     );
-    // Hosts that are not named any more are cleaned with it.
+    // Hosts that the spec no longer names are cleaned with this Secret.
     await expect(change('hers', { hosts: null, credentialsSecret: 'other' }, bob)).rejects.toThrow(
       /may not get secrets "other"/,
     );
     await expect(change('hers', { hosts: null, credentialsSecret: null }, bob)).rejects.toThrow(
       /may not get secrets "hers-ssh"/,
     );
-    // Nothing of the spec is another, or nothing is used any more.
+    // The spec stays the same, or no longer uses the Secret.
     const metadata = { labels: { some: 'label' } };
     await bob.patch(NETWORKS, test.key('hers'), { metadata }, { type: 'merge' });
     await change('hers', { hosts: null }, bob);
@@ -138,7 +138,7 @@ it('the controller changes nothing of a Network but finalizers and status, whoev
     const patch = (body: object) =>
       client.patch(NETWORKS, test.key('held'), body, { type: 'merge', dryRun: true });
     const why = /nothing of a Network but its finalizers and status/;
-    // Policies are in force some moments after they are there.
+    // Policies take effect some moments after their creation.
     await vi.waitFor(() => expect(patch({ spec: { gateway: '10.6.0.2' } })).rejects.toThrow(why), 60_000);
     for (const metadata of [{ labels: { a: 'b' } }, { annotations: { a: 'b' } }])
       await expect(patch({ metadata })).rejects.toThrow(why);
@@ -162,7 +162,7 @@ it('nobody but the controller says in the status where it goes with a Secret', a
       );
     };
     const why = /only the controller of Networks writes their status/;
-    // Policies are in force some moments after they are there.
+    // Policies take effect some moments after their creation.
     await vi.waitFor(() => expect(tell(test.client)).rejects.toThrow(why), 60_000);
     await until(() => tell(client).then(() => 'let in', String)).toBe('let in');
   } finally {

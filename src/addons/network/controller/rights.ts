@@ -2,11 +2,11 @@ import type { KubeObject } from '#api/meta.ts';
 import type { JsonSchema } from '#api/structural-schema.ts';
 import { NETWORKS } from '../api.ts';
 
-/** What is installed beside the account: who lets the controller read Secrets, and who may have it use one. */
+/** Objects that are installed besides the account: they say which Secrets the controller reads, and who may use a Secret. */
 
 const NAME = 'matryoshka-network';
 
-/** Bound by an administrator in each namespace whose Networks are to be made; the controller reads no Secret elsewhere. */
+/** ClusterRole that an administrator binds in each served namespace. The controller reads no Secret elsewhere. */
 export const servedNamespace: KubeObject & JsonSchema = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -18,7 +18,7 @@ const secretIn = (object: string) =>
   `(has(${object}.spec.credentialsSecret) ? ${object}.spec.credentialsSecret : ${object}.metadata.name + '-ssh')`;
 const hasHosts = 'has(object.spec.hosts) && object.spec.hosts.size() > 0';
 
-/** A ValidatingAdmissionPolicy and what puts it in force, in every namespace. */
+/** Builds a ValidatingAdmissionPolicy and its binding for all namespaces. */
 const policyOf = (
   name: string,
   operations: readonly ('CREATE' | 'UPDATE')[],
@@ -53,8 +53,9 @@ const policyOf = (
 ];
 
 /**
- * Whoever has the controller use a Secret must be allowed to get that very Secret (docs/reference/credentials.md): when a Network with hosts is made, at every change of its spec while it has some, and whenever it is another
- * Secret, since hosts that are not named any more are cleaned with it.
+ * Requires that a user who lets the controller use a Secret may get that Secret (docs/reference/credentials.md). It applies
+ * when a Network with hosts is created, at every change of its spec while it has some, and whenever the Secret changes,
+ * because hosts that the spec no longer names are cleaned with the Secret.
  */
 const useOfSecret = policyOf(NAME, ['CREATE', 'UPDATE'], NETWORKS.plural, {
   variables: [
@@ -75,7 +76,7 @@ const useOfSecret = policyOf(NAME, ['CREATE', 'UPDATE'], NETWORKS.plural, {
   ],
 });
 
-/** Status says where the controller goes to clean, and by which host key: nobody else's word is taken for it. */
+/** Lets only the controller write status, because status says which hosts are cleaned, and with which host key. */
 const writeOfStatus = policyOf(`${NAME}-status`, ['UPDATE'], `${NETWORKS.plural}/status`, {
   validations: [
     {

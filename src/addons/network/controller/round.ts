@@ -5,17 +5,19 @@ import { type Bridge, type Ground, HostTrouble, type Provider } from '../bridges
 import { type Credentials, isLack, type Lack, placeOf } from './credentials.ts';
 import { type Settled, settle } from './settle.ts';
 
-/** Hosts of one Network at once. */
+/** Concurrent hosts of one Network. */
 const AT_ONCE = 16;
 const LEFT = { reason: 'Abandoned', message: 'the controller no longer tries' };
 
 export interface PlannedHost {
   record: NetworkHost;
-  /** Whether it gets the bridge; the others lose it. */
+  /** Whether the host gets the bridge; the others lose it. */
   stays: boolean;
 }
 
-/** Every host that the spec names or the record has: those that are not named any more, or of a Network that goes, leave. */
+/**
+ * Lists every host that the spec names or status records. Hosts that are no longer named, or of a deleted Network, leave.
+ */
 export function plannedHosts({ metadata, spec, status }: Network): PlannedHost[] {
   const known = new Map((status?.hosts ?? []).map((record) => [record.ip, record]));
   const named = new Map((spec.hosts ?? []).map((host) => [canonicalIp(host.ip) ?? host.ip, host]));
@@ -37,17 +39,17 @@ export function plannedHosts({ metadata, spec, status }: Network): PlannedHost[]
   return [...staying, ...leaving.map((record) => ({ record, stays: false }))];
 }
 
-/** A host that was reached, or why not. */
+/** A host that was reached, or the reason why it was not. */
 export type Reached = PlannedHost & ({ ground: Ground } | { trouble: { reason: string; message: string } });
 
-/** Whether somebody has said that this host may be left as it is, should it leave. */
+/** Whether the user allowed to leave this host without cleanup. */
 const isAbandoned = ({ metadata }: Network, ip: string): boolean =>
   (metadata.annotations?.[ABANDON] ?? '').split(',').some((one) => one.trim() === ip);
 
 /**
- * Connects to hosts, and changes nothing there. A host that leaves need not be where it was never reached; one that is
- * abandoned is not tried any more, since a round in which many do not answer might not come to its end. Where it rejects, which
- * is for no fault of a host's, no connection is left open.
+ * Connects to hosts and changes nothing there. A leaving host needs no visit if it was never reached. An abandoned host is
+ * not tried, since a round with many silent hosts might not end. A rejection is never the fault of a host, and leaves no
+ * connection open.
  */
 export async function reachAll(
   provider: Provider,
@@ -77,7 +79,7 @@ export async function reachAll(
   }
 }
 
-/** Makes or removes the bridge on each; what fails on one keeps no other. */
+/** Creates or removes the bridge on each host; a failure on one host does not stop the others. */
 export function settleAll(
   hosts: readonly Reached[],
   bridge: Bridge,
@@ -94,7 +96,10 @@ export function settleAll(
   });
 }
 
-/** Does it for each, and tells of the first failure when all have ended: none is cut off in the middle by another's. */
+/**
+ * Calls a function for each host; rejects with the first failure after all calls ended, so a failure interrupts no other
+ * call.
+ */
 async function each<T extends PlannedHost, U>(
   hosts: readonly T[],
   act: (host: T) => Promise<U>,
@@ -126,7 +131,7 @@ function failed(
   const kept = { ...record, message: message.slice(0, 1024) };
   if (stays) return { record: kept, tellings: [], trouble: { reason, message } };
   const { ip } = record;
-  // Its owner has wiped what was ours there, or it never was.
+  // The new owner has wiped our bridge, or it never existed.
   if (reason === 'HostConflict') {
     const told = `${ip} is let go, since it is another's now: ${message}`;
     return { record: undefined, tellings: [{ type: 'Warning', reason: 'LetGo', message: told }] };

@@ -8,15 +8,15 @@ export interface Telling {
   message: string;
 }
 
-/** A host after a look. */
+/** A host after a round. */
 export interface Settled {
-  /** Undefined: it is let go. */
+  /** Undefined: the record is removed. */
   record: NetworkHost | undefined;
   tellings: readonly Telling[];
   trouble?: { reason: string; message: string };
 }
 
-/** What shares addresses with the bridge on that host; routes of others are theirs as much as addresses. */
+/** Returns what shares addresses with the bridge on that host: addresses and routes of others count alike. */
 function occupantOf({ name, cidr }: Bridge, { bridges, foreign }: Seen): string | undefined {
   const network = networkAround(cidr);
   const isIn = (text: string) => {
@@ -46,7 +46,7 @@ async function make(session: Session, record: NetworkHost, bridge: Bridge): Prom
     : [{ type: 'Normal', reason: 'Changed', message: `${what} had ${record.address} before` }];
 }
 
-/** Bridges of objects that are gone, as far as the API server knows. */
+/** Removes bridges whose objects the API server no longer has. */
 async function sweep(
   { seen, remove }: Session,
   isGone: (name: string) => Promise<boolean>,
@@ -60,7 +60,7 @@ async function sweep(
   return swept;
 }
 
-/** The bridge on a host that was reached and is on record: there as wanted, or gone. Throws HostTrouble. */
+/** Creates, corrects or removes the bridge on a host that was reached and is recorded. Throws HostTrouble. */
 export async function settle(
   ground: Ground,
   record: NetworkHost,

@@ -3,7 +3,7 @@ import type { Network, NetworkStatus } from '../api.ts';
 import type { Hindrance } from './claims.ts';
 import type { Settled, Telling } from './settle.ts';
 
-/** Troubles in a message; how many more stand behind them. */
+/** Maximum number of troubles in a message; the rest is a count. */
 const NAMED = 5;
 
 function readiness(
@@ -30,7 +30,7 @@ function readiness(
   return { type: 'Ready', status: 'True', reason: 'Synced', message };
 }
 
-/** The status after a round, and what became another of it as an Event besides what was done. */
+/** Returns the status after a round, with Events for its changes besides those of the hosts. */
 export function outcomeOf(
   network: Network,
   round: { hindrance: Hindrance | undefined; settled: readonly Settled[]; bridge: string },

@@ -6,19 +6,19 @@ import { ABANDON, NETWORK_FINALIZER, NETWORKS, type Network } from '../api.ts';
 import { bridgeNameOf } from '../bridges/bridge-name.ts';
 import type { PlannedHost } from './round.ts';
 
-/** What of a Network its controller acts upon. */
+/** Returns the parts of a Network on which its controller acts. */
 export const asks = ({ metadata, spec }: Network): string =>
   canonicalJson([spec, metadata.deletionTimestamp, metadata.annotations?.[ABANDON]]);
 
-/** Whether it goes, and nothing of it is left to be undone. */
+/** Whether it is being deleted and its finalizer is gone. */
 export const isLetGo = ({ metadata }: Network): boolean =>
   metadata.deletionTimestamp !== undefined && !metadata.finalizers?.includes(NETWORK_FINALIZER);
 
-/** Whether the server still has this very object. */
+/** Whether the API server still has the object with this uid. */
 export const isThere = async (client: Client, network: Network): Promise<boolean> =>
   (await client.find<Network>(NETWORKS, keyOf(network)))?.metadata.uid === network.metadata.uid;
 
-/** The Network bound to its finalizer, with these hosts on record: from then on they are remembered until they are clean. */
+/** Adds the finalizer and records these hosts: from then on status keeps them until they are clean. */
 export async function taken(
   client: Client,
   network: Network,
@@ -36,7 +36,7 @@ export async function taken(
   return client.updateStatus<Network>(NETWORKS, { ...bound, status: { ...bound.status, hosts: records } });
 }
 
-/** Gives up the finalizer: nothing of it is left anywhere. */
+/** Removes the finalizer, because nothing of the Network is left. */
 export async function letGo(client: Client, network: Network): Promise<void> {
   const { finalizers = [], resourceVersion } = network.metadata;
   const others = finalizers.filter((one) => one !== NETWORK_FINALIZER);
@@ -44,7 +44,10 @@ export async function letGo(client: Client, network: Network): Promise<void> {
   await client.patch(NETWORKS, keyOf(network), { metadata }, { type: 'merge' });
 }
 
-/** Whether a bridge is of no Network any more; the cache may be late, so the server is asked before one is removed. */
+/**
+ * Returns a function that decides whether a bridge belongs to no Network. The cache may be stale, so it asks the API server
+ * before a bridge is removed.
+ */
 export function goneBridges(client: Client, networks: Informer<Network>): (name: string) => Promise<boolean> {
   const has = (list: readonly Network[], name: string) =>
     list.some(({ metadata: { uid = '' } }) => bridgeNameOf(uid) === name);

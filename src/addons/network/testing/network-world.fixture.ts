@@ -11,12 +11,12 @@ const ROLE_BINDINGS: Resource = {
   plural: 'rolebindings',
   namespaced: true,
 };
-/** How often these look at their hosts. */
+/** Interval between checks of hosts. */
 const RESYNC_MS = 500;
 
 /**
- * Networks of one namespace, with hosts in memory, or real ones, by the rights of the installation: those of other test files, which have
- * hosts of their own, are left to these.
+ * Runs the add-on for the Networks of one namespace, with hosts in memory or real ones, and with the rights of the
+ * installation. It leaves Networks of other test files alone, which have separate hosts.
  */
 export function useNetworks({ overSsh = false } = {}): {
   test: AddonWorld;

@@ -23,21 +23,21 @@ export interface WorkspaceDeps
   claims: Informer<KubeObject>;
 }
 
-/** How long what the API server refuses is left alone. */
+/** Pause before a write that the API server refused is tried again. */
 const REFUSED_RETRY_MS = 30_000;
-/** How often a pod that no cache shows is looked at until it is gone. */
+/** Interval between checks of a pod that no cache shows, until it is gone. */
 const UNSEEN_MS = 5_000;
 
-/** For every Workspace a volume that stays, and a pod while it shall run. */
+/** Keeps for every Workspace a volume, which stays, and a pod while it should run. */
 export function workspaceController(deps: WorkspaceDeps): Controller {
   const { clock, log, workspaces, pods, claims, recorder, workers } = deps;
 
   return createController<Workspace>({
     name: 'workspace',
     for: workspaces,
-    // Also those of a former one of that name: the next one waits until they are gone.
+    // Includes objects of a former Workspace of that name: the new one waits until they are gone.
     owns: [pods, claims],
-    // And those of others that have its name, for which it waits as well.
+    // Includes objects of others with its name, for which it waits as well.
     watches: [watching(pods, (pod) => [keyOf(pod)]), watching(claims, (claim) => [keyOf(claim)])],
     workers,
     clock,
@@ -45,7 +45,7 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
     observe: deps.metrics?.controller('workspace', workers),
     async reconcile(key, context) {
       const workspace = workspaces.get(key);
-      // Deleted: the garbage collector takes pod and volume.
+      // The Workspace is deleted, and the garbage collector removes pod and volume.
       if (!workspace || workspace.metadata.deletionTimestamp) return undefined;
       const client = scopedClient(deps.client, context);
       const { uid, resourceVersion } = workspace.metadata;
@@ -56,20 +56,20 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
         return undefined;
       }
       if (isPast(idle, now)) {
-        // With this version: a client that used it meanwhile has written it.
+        // With this version, the write fails if a client used the Workspace meanwhile.
         const stop = { metadata: { resourceVersion }, spec: { running: false } };
         await client.patch(WORKSPACES, key, stop, { type: 'merge' });
         recorder.event(workspace, 'Normal', 'Idle', 'stopped, as it was not used for spec.idleStopMinutes');
         return undefined;
       }
 
-      // Before it says that nothing runs: a pod that lost its label is in no cache.
+      // This check comes before status says that nothing runs: a pod without its label is in no cache.
       const isStopping = !isWanted(workspace) && workspace.status?.phase !== 'Stopped';
       const pod = pods.get(key) ?? (isStopping ? await client.find<WorkspacePod>(PODS, key) : undefined);
       const plan = planOf(workspace, { pod, claim: claims.get(key) }, now);
       const { make, refused, taken } = makerFor(client, workspace);
       if (plan.claim) await make(VOLUME_CLAIMS, plan.claim);
-      // Without its volume a pod would only wait.
+      // Without its volume, a pod would only wait.
       if (plan.pod && !refused() && !taken()) await make(PODS, plan.pod);
       if (plan.remove) await client.delete(PODS, key, { preconditions: { uid: plan.remove.metadata.uid } });
 
@@ -90,7 +90,7 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
 
 const isPast = (atMs: number | undefined, now: Date): boolean => atMs !== undefined && atMs <= now.getTime();
 
-/** Returns in how many milliseconds each thing that a Workspace waits for is checked again. */
+/** Lists the milliseconds until the next check of each thing that a Workspace waits for. */
 const waitsFor = ({ refused, hindrance, trouble }: Found, isUnseen: boolean): number[] => [
   ...(refused || hindrance?.reason === 'NameTaken' ? [REFUSED_RETRY_MS] : []),
   ...(isUnseen ? [UNSEEN_MS] : []),

@@ -10,8 +10,8 @@ import { WORKSPACES, type Workspace, type WorkspaceSpec } from '../api.ts';
 import { runKubelet } from '../testing/workspace-kubelet.fixture.ts';
 
 /**
- * A life in which the controller dies before or after each of its writes, or in which the answer to each is lost: another
- * goes on, and the life ends the same. Its time is the controller's alone, which moves on when something is to be due.
+ * Runs a scenario in which the controller dies before or after each of its writes, or in which the answer to each is lost. A
+ * new controller takes over, and the end is always the same. Only the test moves the controller's clock.
  */
 const test = useAddon({ ...workspace, module: () => [] });
 const MINUTE_MS = 60_000;
@@ -71,7 +71,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   const evicted = { status: { phase: 'Failed', reason: 'Evicted' } };
   await test.client.patch(PODS, key, evicted, { type: 'strategic', subresource: 'status' });
   await until(() => podRuns(first)).toBe(true);
-  // The status may be of the first pod yet, and the next one counts from when this one is told to run.
+  // The status may still describe the first pod, and idle time counts from when this pod becomes ready.
   for (let times = 0; times < 3; times += 1) if ((await life.writesAtRest()).length === 0) break;
   await until(states).toEqual({ ...runs, port: 8080 });
   aheadMs += 2 * MINUTE_MS;
@@ -97,7 +97,7 @@ it.each(FATES)(
   async (kind) => {
     const { met, wrong } = await livesThat(kind, live);
     expect(wrong).toEqual([]);
-    // At least: volume, pod, told; pod removed, made, told; stopped, removed, told; made, told; removed.
+    // At least: volume, pod, status; pod removed, created, status; stopped, removed, status; created, status; removed.
     expect(met).toBeGreaterThanOrEqual(12);
   },
   300_000,
@@ -110,10 +110,10 @@ it('nothing is left of any life', async () => {
       await test.client.list(PODS, where),
       await test.client.list(VOLUME_CLAIMS, where),
     ];
-    // Kubernetes holds a volume while a pod has it; that controller does not run here.
+    // Kubernetes protects a volume while a pod uses it, and the controller that ends the protection does not run here.
     const present = claims.items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     return [...pods.items, ...present].map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   };
-  // The garbage collector looks for new kinds every 30 s.
+  // The garbage collector discovers new kinds every 30 s.
   await expect.poll(left, { timeout: 100_000 }).toEqual([]);
 }, 120_000);

@@ -4,9 +4,9 @@ import type { Client } from '#runtime/client/client.ts';
 import { isApiError } from '#runtime/wire/api-error.ts';
 import { ageMs, GRACE_MS, type Trouble } from './trouble.ts';
 
-/** Events that are read of one object. */
+/** Maximum number of Events read for one object. */
 const MAX_EVENTS = 50;
-/** Those of the scheduler say what the pod's own condition says. */
+/** Events of the scheduler repeat the pod's own condition. */
 const KNOWN = new Set(['FailedScheduling']);
 
 async function lastWarning(client: Client, { metadata }: KubeObject): Promise<Event | undefined> {
@@ -20,7 +20,7 @@ async function lastWarning(client: Client, { metadata }: KubeObject): Promise<Ev
     .sort((one, other) => timeOf(other) - timeOf(one))[0];
 }
 
-/** A pod that waits for long without a word about it in its state: Events of it and of its volume tell why. */
+/** Adds the reason from Events of a pod and its volume, if the pod waits long and its state gives none. */
 export async function withNews(
   client: Client,
   pod: Pod,

@@ -3,13 +3,13 @@ import { CLOUD_IDE, marks, WORKSPACES, type Workspace } from '../api.ts';
 import { claimOf, podOf, type WorkspacePod } from './pod.ts';
 import { ageMs, hasEnded } from './trouble.ts';
 
-/** What the caches show of a Workspace's name. */
+/** Cached objects with a Workspace's name. */
 export interface Seen {
   pod: WorkspacePod | undefined;
   claim: KubeObject | undefined;
 }
 
-/** What stands in the way of a pod or volume: it waits, or it cannot be. */
+/** Reason why a pod or volume cannot be created: it must wait, or it is impossible. */
 export interface Hindrance {
   reason: 'FormerGoing' | 'NameTaken';
   message: string;
@@ -18,13 +18,13 @@ export interface Hindrance {
 export interface WorkspacePlan {
   claim: ReturnType<typeof claimOf>;
   pod: WorkspacePod | undefined;
-  /** The pod to be removed: it shall stop, or it ended. */
+  /** Pod to remove: the Workspace stops, or the pod ended. */
   remove: WorkspacePod | undefined;
   hindrance: Hindrance | undefined;
 }
 
 const MINUTE_MS = 60_000;
-/** How long one that ended stays to be looked at, and the least time between two. */
+/** Time for which an ended pod stays for inspection, and shortest time between two pods. */
 export const ENDED_MS = 10_000;
 
 export const isMine = ({ metadata }: KubeObject, workspace: Workspace): boolean =>
@@ -34,7 +34,7 @@ const isFormers = ({ metadata }: KubeObject): boolean =>
     ({ apiVersion, controller, kind }) =>
       controller && kind === WORKSPACES.kind && apiVersion.startsWith(`${WORKSPACES.group}/`),
   ) ?? false;
-/** Only what has the label is in the caches. */
+/** Whether an object has the label; caches hold only labelled objects. */
 export const isLabelled = ({ metadata }: KubeObject): boolean => metadata.labels?.['kind'] === CLOUD_IDE.kind;
 export const isWanted = ({ spec }: Workspace): boolean => spec.running !== false;
 
@@ -60,7 +60,7 @@ export const unlabelled = (what: string, name = ''): Hindrance => ({
   message: `${what} "${name}" is this Workspace's, and lost its label kind=${CLOUD_IDE.kind}: put that back`,
 });
 
-/** What is to be written so that it runs, or is stopped. What others made is never touched. Pure. */
+/** Plans the writes that start or stop a Workspace. Objects of others are never touched. Pure. */
 export function planOf(workspace: Workspace, { pod, claim }: Seen, now: Date): WorkspacePlan {
   const nothing = { claim: undefined, pod: undefined, remove: undefined, hindrance: undefined };
   if (!isWanted(workspace)) {
@@ -84,7 +84,7 @@ const timeOf = (text: string | undefined): number | undefined => {
   return Number.isNaN(ms) ? undefined : ms;
 };
 
-/** When it is to be removed: its time is over, or the call that made it waited in vain and could not remove it. */
+/** Returns when the Workspace is to be removed: its time is over, or its creating call ended and could not remove it. */
 export function endsAtMs({ metadata, spec }: Workspace): number | undefined {
   const made = timeOf(metadata.creationTimestamp) ?? 0;
   const ends = [
@@ -95,7 +95,7 @@ export function endsAtMs({ metadata, spec }: Workspace): number | undefined {
   return Number.isFinite(first) ? first : undefined;
 }
 
-/** When it is to be stopped unless somebody uses it; undefined while it does not run, or never. */
+/** Returns when an unused Workspace is to be stopped; undefined if it does not run, or never stops. */
 export function idleAtMs({ metadata, spec, status }: Workspace, now: Date): number | undefined {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   if (spec.idleStopMinutes === undefined || !isWanted({ metadata, spec }) || ready?.status !== 'True')

@@ -2,9 +2,9 @@ import type { Pod } from '#api/core.ts';
 import type { KubeObject, ObjectMeta } from '#api/meta.ts';
 import { CLOUD_IDE, WORKSPACES, type Workspace } from '../api.ts';
 
-/** The pod and the volume of a Workspace; both have its name and go with it. */
+/** Builds the pod and the volume of a Workspace. Both have its name and are removed with it. */
 
-/** A pod, and at which port its editor listens: the Workspace's may be another by now. */
+/** Pod with the port of its editor, because the Workspace's port may have changed since. */
 export interface WorkspacePod extends Pod {
   spec?: NonNullable<Pod['spec']> & { containers?: { ports?: { containerPort: number }[] }[] };
 }
@@ -29,7 +29,7 @@ const metadataOf = ({ metadata: { name = '', namespace = '', uid = '' } }: Works
   ],
 });
 
-/** core/v1 PersistentVolumeClaim; undefined where the Workspace keeps nothing. */
+/** Returns the core/v1 PersistentVolumeClaim; undefined if the Workspace has no storage. */
 export function claimOf(workspace: Workspace): (KubeObject & { spec: object }) | undefined {
   const { storage } = workspace.spec;
   if (!storage) return undefined;
@@ -43,7 +43,7 @@ export function claimOf(workspace: Workspace): (KubeObject & { spec: object }) |
   };
 }
 
-/** One container that may do no more than Pod Security Standard "restricted" lets it, and has no token. */
+/** Returns a pod with one container, restricted to Pod Security Standard "restricted", without a token. */
 export function podOf(workspace: Workspace): WorkspacePod {
   const { image, port, resources, mountPath = MOUNT_PATH, runAsUser = USER } = workspace.spec;
   const { name = '' } = workspace.metadata;

@@ -10,15 +10,15 @@ export interface Telling {
   message: string;
 }
 
-/** What a look at a Workspace came to. */
+/** Findings about a Workspace in one reconcile. */
 export interface Found {
   pod: WorkspacePod | undefined;
-  /** Its pod was removed just now. */
+  /** Whether this reconcile removed its pod. */
   removed: boolean;
   hindrance: Hindrance | undefined;
-  /** What the API server said of a pod or volume that it refused. */
+  /** Message of the API server about a refused pod or volume. */
   refused: { reason: CannotRun; message: string } | undefined;
-  /** Of a pod that is not ready. */
+  /** Trouble of a pod that is not ready. */
   trouble: Trouble | undefined;
 }
 
@@ -45,7 +45,7 @@ function stateOf(workspace: Workspace, { pod, removed, hindrance, refused, troub
   return { phase: stays ? 'Failed' : 'Pending', reason, message, stalled: stays };
 }
 
-/** The status after a look, and an Event where it became another. Where it runs is told of a pod that is ready only. */
+/** Returns the status after a reconcile, and an Event for a change. Address and node appear for a ready pod only. */
 export function outcomeOf(
   workspace: Workspace,
   found: Found,

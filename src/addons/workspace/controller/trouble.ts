@@ -1,18 +1,18 @@
 import type { Pod } from '#api/core.ts';
 import type { CannotRun } from '../api.ts';
 
-/** Why a pod does not run. */
+/** Reason why a pod does not run. */
 export interface Trouble {
   reason: CannotRun | 'Starting';
   message: string;
-  /** Whether it will stay so unless somebody does something. */
+  /** Whether the trouble stays until a user acts. */
   stays: boolean;
 }
 
-/** What a node or volume needs to turn up, before a pod counts as one that finds no place. */
+/** Time for a node or volume to appear before a pod counts as unschedulable. */
 export const GRACE_MS = 20_000;
 
-/** Reasons of a waiting container, as the kubelet gives them (kubernetes pkg/kubelet/images and container). */
+/** Reasons of a waiting container from the kubelet (kubernetes pkg/kubelet/images and container). */
 const WAITING: Readonly<Record<string, CannotRun>> = {
   InvalidImageName: 'InvalidImage',
   ImageInspectError: 'ImageNotPulled',
@@ -35,7 +35,7 @@ export const hasEnded = ({ status }: Pod): boolean =>
 export const ageMs = ({ metadata }: Pod, now: Date): number =>
   now.getTime() - Date.parse(metadata.creationTimestamp ?? now.toISOString());
 
-/** What keeps a pod that is not ready, from its state alone. Pure. */
+/** Returns the trouble of a pod that is not ready, from its state alone. Pure. */
 export function troubleOf(pod: Pod, now: Date): Trouble {
   const { status = {} } = pod;
   if (hasEnded(pod)) {

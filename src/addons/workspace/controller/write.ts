@@ -11,23 +11,23 @@ interface Refused {
 
 export interface Maker {
   make(resource: Resource, object: KubeObject): Promise<void>;
-  /** What the API server said of what it did not take. */
+  /** Returns the message of the API server about a refused object. */
   refused(): Refused | undefined;
-  /** A name that something has which the caches do not show. */
+  /** Returns the hindrance of a name whose object the caches do not show. */
   taken(): Hindrance | undefined;
 }
 
-/** What an API server that did not take a pod or volume means; undefined for what another attempt may mend. */
+/** Returns the refusal in an error of the API server; undefined for an error that another attempt may fix. */
 function refusalOf(error: unknown): Refused | undefined {
   if (!isApiError(error, 'Forbidden', 'Invalid', 'BadRequest')) return undefined;
   const { message } = error;
   if (/exceeded quota/.test(message)) return { reason: 'QuotaExceeded', message };
-  // The account of a namespace, and the sums of a quota, are there a moment after these.
+  // The namespace's account, and the sums of a quota, appear a moment after these objects.
   if (/looking up service account|status unknown for quota/.test(message)) return undefined;
   return { reason: 'Refused', message };
 }
 
-/** Makes what a Workspace needs, and remembers why it could not. */
+/** Returns functions that create a Workspace's objects, and remember refusals. */
 export function makerFor(client: Client, workspace: Workspace): Maker {
   let refused: Refused | undefined;
   let taken: Hindrance | undefined;

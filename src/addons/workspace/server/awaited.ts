@@ -19,20 +19,20 @@ const UNDO_TRIES = 5;
 const UNDO_PAUSE_MS = 1_000;
 const UNDO_MS = 10_000;
 const SETTLE_MS = 5_000;
-/** Before another look at one that somebody wrote meanwhile. */
+/** Pause before reading a Workspace again that another client wrote meanwhile. */
 export const AGAIN_MS = 100;
 
-/** A merge patch of annotations: it is nobody's any more who only waits for it, and stays when that call ends. */
+/** Merge patch that removes the call's annotations: the Workspace then stays when the call ends. */
 export const NOT_AWAITED = { [marks.awaitedUntil]: null, [marks.askedBy]: null };
 export const isAwaited = ({ metadata: { annotations = {} } }: Workspace): boolean =>
   Object.keys(NOT_AWAITED).some((mark) => annotations[mark] !== undefined);
 
 /**
- * What a call has made or started is marked as its own until somebody is told that it runs, uses it or stops it: what
- * still has the mark when the call fails is undone, and nothing else.
+ * Marks the Workspaces that a call created or started. The mark goes when a caller gets the answer that it runs, uses it or
+ * stops it. If the call fails, the server undoes only changes that still have the mark.
  */
 export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
-  /** Undoes what a call did, whatever became of the call. What others did meanwhile stays. */
+  /** Undoes the changes of a call, however the call ended. Changes by others stay. */
   async function undo(what: ObjectKey, act: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     for (let tried = 1; ; tried += 1) {
       try {
@@ -47,7 +47,10 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
     }
   }
 
-  /** As it was seen to run, which costs the API server less than a patch; by one where it was written since. */
+  /**
+   * Removes the marks by an update of the read object, which costs the API server less than a patch; patches after a
+   * conflict.
+   */
   async function unmark(running: Workspace, signal: AbortSignal): Promise<void> {
     const { uid, namespace = '', name = '', annotations = {} } = running.metadata;
     const others = Object.fromEntries(Object.entries(annotations).filter(([mark]) => !(mark in NOT_AWAITED)));
@@ -67,7 +70,7 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
   return {
     undo,
 
-    /** Deletes what the call has made, while that has its mark. */
+    /** Deletes the Workspace of this call while it has the call's mark. */
     unmake: (key: ObjectKey, { id }: Pick<Call, 'id'>): Promise<void> =>
       undo(key, async (signal) => {
         for (;;) {
@@ -78,20 +81,20 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
             await client.delete(WORKSPACES, key, { preconditions: { uid, resourceVersion }, signal });
             return;
           } catch (error) {
-            // Its status is written meanwhile.
+            // The controller writes its status meanwhile.
             if (!isConflict(error)) throw error;
             await sleep(AGAIN_MS, signal, clock);
           }
         }
       }),
 
-    /** Waits until it runs, and takes the marks away, whosever they are: somebody is told of it now. */
+    /** Waits until the Workspace runs, and removes the marks of any call, because this caller now gets the answer. */
     async settled(written: Workspace, { signal }: Pick<Call, 'signal'>): Promise<Workspace> {
       const running = await waiting.untilRunning(written, signal);
       if (!isAwaited(running)) return running;
       const { uid, namespace = '', name = '' } = running.metadata;
       const key = { namespace, name };
-      // Not by the call's own signal: cut off, it would leave open whose it is.
+      // The call's own signal would interrupt the write, and leave open whether the mark is still there.
       const within = AbortSignal.timeout(SETTLE_MS);
       try {
         await unmark(running, within);

@@ -5,7 +5,7 @@ import { WORKSPACES } from '../api.ts';
 import { useWorkspaces } from '../testing/workspace-world.fixture.ts';
 import { cloudIdeService } from './service-definition.ts';
 
-/** Calls as no client library makes them: bytes over HTTP/2. */
+/** Sends calls that no client library makes: bytes over HTTP/2. */
 const test = useWorkspaces();
 const CREATE = '/pb.CloudIdeService/createSpaceAndWaitForRunning';
 let session: ClientHttp2Session | undefined;
@@ -20,7 +20,7 @@ const framed = (message: Buffer, length = message.length): Buffer => {
   return Buffer.concat([head, message]);
 };
 
-/** The gRPC status of one call; undefined where the stream ended without. */
+/** Returns the gRPC status of one call; undefined if the stream ended without one. */
 function send(
   body: Buffer,
   headers: Record<string, string> = {},

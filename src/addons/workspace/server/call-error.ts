@@ -5,7 +5,7 @@ import { isApiError } from '#runtime/wire/api-error.ts';
 
 export type Code = keyof typeof status;
 
-/** How a call ends that does not succeed: a gRPC status code, and what to do about it. */
+/** Error of a call: a gRPC status code, and a message with the remediation. */
 export class CallError extends Error {
   override name = 'CallError';
   readonly code: Code;
@@ -15,7 +15,7 @@ export class CallError extends Error {
   }
 }
 
-/** What an error of the API server means to who called us. Source: grpc.io, status codes. */
+/** Translates an error of the API server for the caller. Source: grpc.io, status codes. */
 export function callErrorOf(error: unknown): CallError {
   if (error instanceof CallError) return error;
   if (error instanceof ReviewFailed) return new CallError('UNAVAILABLE', error.message);
@@ -32,7 +32,7 @@ export function callErrorOf(error: unknown): CallError {
     case 'Conflict':
       return new CallError('ABORTED', message);
     case 'Forbidden':
-      // The caller's rights were asked for before: it is not he who may not.
+      // The caller's rights were checked before, so the refusal does not concern the caller.
       return new CallError(
         /exceeded quota/.test(message) ? 'RESOURCE_EXHAUSTED' : 'FAILED_PRECONDITION',
         message,

@@ -1,14 +1,14 @@
 import type { Permission } from '#access/permissions.ts';
 import type { ObjectKey } from '#api/meta.ts';
 
-/** One call of an authenticated person. */
+/** Call of an authenticated user. */
 export interface Call {
-  /** Of no other call. */
+  /** Unique id of the call. */
   id: string;
   message: unknown;
-  /** Aborts with the CallError that the call then ends with: its deadline, its caller's cancellation, the server's end. */
+  /** Aborts with the CallError that ends the call: at its deadline, upon cancellation, when the server stops. */
   signal: AbortSignal;
-  /** When the signal aborts at the latest, by the clock's wall time. */
+  /** Latest time at which the signal aborts, by the clock's wall time. */
   endsAtMs: number;
   allow(verb: Permission['verb'], key: ObjectKey): Promise<void>;
 }

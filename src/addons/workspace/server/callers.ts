@@ -8,17 +8,22 @@ import { ttlCache } from '#base/ttl-cache.ts';
 import { WORKSPACES } from '../api.ts';
 import { CallError } from './call-error.ts';
 
-/** Who calls, and what he may do with Workspaces by himself: the server does nothing for him that he may not. */
+/** Authenticates callers and checks their own rights to Workspaces: the server does nothing that the caller may not do. */
 export interface Callers {
-  /** The person behind the bearer token of a call's metadata. Rejects with CallError UNAUTHENTICATED. */
+  /** Returns the user of the bearer token in a call's metadata. Rejects with CallError UNAUTHENTICATED. */
   personOf(metadata: Metadata): Promise<User>;
-  /** Rejects with CallError PERMISSION_DENIED, in the same words whether or not the Workspace exists. */
+  /**
+   * Checks a permission. Rejects with CallError PERMISSION_DENIED; the message does not reveal whether the Workspace exists.
+   */
   allow(person: User, verb: Permission['verb'], key: ObjectKey): Promise<void>;
 }
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
-/** A right that is withdrawn holds so long: many calls of one person at once ask for it once. What is refused is asked anew. */
+/**
+ * Time for which a granted permission is cached, so that many calls of one user ask once. A refusal is never cached. A
+ * withdrawn permission stays valid for this time.
+ */
 const REMEMBER_MS = 2_000;
 const REMEMBERED = 1_000;
 
@@ -37,7 +42,7 @@ export function callersBy(access: Access, clock: Clock): Callers {
     },
     async allow(person, verb, { namespace, name }) {
       const { group, plural: resource } = WORKSPACES;
-      // A creation has no name yet, as the API server sees it.
+      // For the API server, an object that is being created has no name yet.
       const which = verb === 'create' ? {} : { name };
       const permission = { verb, group, resource, namespace, ...which };
       await granted.get(canonicalJson([person, permission]), async () => {

@@ -5,7 +5,7 @@ import { marks, WORKSPACES, type Workspace } from '../api.ts';
 import { lateClock } from '../testing/workspace-kubelet.fixture.ts';
 import { useWorkspaces } from '../testing/workspace-world.fixture.ts';
 
-/** How calls end that do not succeed, and that nothing is left of them. */
+/** Tests the status codes of failed calls, and that they leave nothing behind. */
 const QUOTAS: Resource = {
   group: '',
   version: 'v1',
@@ -32,7 +32,7 @@ const stopped = (name: string, image = 'silent') =>
     spec: { image, port: 1, running: false },
   });
 
-/** Its sums are written here, as no controller of them runs. */
+/** The test writes the sums, because no quota controller runs. */
 beforeAll(async () => {
   const spec = { hard: { 'requests.storage': '100Gi' } };
   await test.client.create<KubeObject & { spec: object }>(QUOTAS, { metadata: test.key('storage'), spec });
@@ -101,7 +101,7 @@ describe('a call is refused, and nothing is made,', () => {
 });
 
 describe('a workspace that cannot run ends its call, and is gone', () => {
-  /** Pods and volumes go with it, as the garbage collector has it. */
+  /** Checks that the Workspace is gone. The garbage collector would remove its pods and volumes. */
   const gone = async (name: string) => {
     expect(await find(name)).toBeUndefined();
     for (const kind of [PODS, VOLUME_CLAIMS]) {

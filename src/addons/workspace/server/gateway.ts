@@ -13,11 +13,11 @@ export interface WorkspaceGatewayDeps {
   client: Client;
   clock: Clock;
   log: Logger;
-  /** Audiences of tokens that are taken besides the API server's own. */
+  /** Audiences of accepted tokens, besides the API server's own. */
   audiences: readonly string[];
 }
 
-/** The gateway of Workspaces, and the one informer that it rests on, which is to be run. */
+/** Creates the gateway of Workspaces, and its informer, which the caller runs. */
 export function workspaceGateway(deps: WorkspaceGatewayDeps): {
   gateway: Gateway;
   workspaces: Informer<Workspace>;

@@ -11,12 +11,12 @@ export interface GrpcServiceOptions {
   gateway: Gateway;
   port: number;
   host?: string | undefined;
-  /** With tls.crt and tls.key. */
+  /** Directory with tls.crt and tls.key. */
   certDir: string;
   log: Logger;
-  /** How often the certificate is looked at. Default 10,000. */
+  /** Interval between checks of the certificate. Default 10,000. */
   checkMs?: number | undefined;
-  /** Told of the port that it got. */
+  /** Gets the actual port. */
   onListening?: (port: number) => void;
 }
 
@@ -24,7 +24,7 @@ type Listener = Parameters<
   InstanceType<typeof experimental.FileWatcherCertificateProvider>['addIdentityCertificateListener']
 >[0];
 
-/** Hands certificate and key of a directory to a gRPC server, and again when they are others. Throws as readPair does. */
+/** Provides a gRPC server with certificate and key from a directory, again after each change. Throws as readPair does. */
 function certificatesOf(certDir: string, log: Logger, checkMs: number) {
   const listeners = new Set<Listener>();
   let present = readPair(certDir);
@@ -37,7 +37,7 @@ function certificatesOf(certDir: string, log: Logger, checkMs: number) {
       for (const listener of listeners) listener(given());
       log.info({ service: 'grpc' }, 'took up a new certificate');
     } catch (error) {
-      // A pair that does not fit is mostly one that is being written: the next look decides.
+      // A pair that does not match is mostly a half-written one; the next check decides.
       log.warn({ error: messageOf(error) }, 'the certificate cannot be read; the last one stays');
     }
   };
@@ -57,7 +57,7 @@ function certificatesOf(certDir: string, log: Logger, checkMs: number) {
   };
 }
 
-/** A gateway as a service over TLS that takes up a new certificate while it serves. */
+/** Runs a gateway as a service over TLS, which reloads a changed certificate. */
 export function grpcService(options: GrpcServiceOptions): Service {
   const { gateway, port, host = '[::]', certDir, log, checkMs = CHECK_MS, onListening } = options;
   const { stop, provider } = certificatesOf(certDir, log, checkMs);

@@ -4,9 +4,9 @@ import { ApiError } from '#runtime/wire/api-error.ts';
 import { marks, WORKSPACES, type Workspace } from '../api.ts';
 import { useWorkspaces } from '../testing/workspace-world.fixture.ts';
 
-/** Writes of the gRPC server that fail, or whose answers are lost: what it does then with what it made. */
+/** Tests writes of the gRPC server that fail, or whose answers are lost, and the cleanup after them. */
 type Write = 'create' | 'update' | 'patch' | 'delete';
-/** `after`: so many of its kind that go well first. */
+/** `after`: number of writes of that kind that succeed first. */
 const lost: { write: Write; isDone: boolean; after?: number; error?: ApiError }[] = [];
 const failing = (client: Client): Client => {
   const unless = async <T>(write: Write, act: () => Promise<T>): Promise<T> => {
@@ -37,7 +37,7 @@ const CREATE = 'createSpaceAndWaitForRunning';
 const info = (name: string, image = 'editor') => ({ name, namespace: test.namespace, image, port: 1 });
 const START = 'startSpaceAndWaitForRunning';
 const query = (name: string) => ({ name, namespace: test.namespace });
-/** Once its controller has looked at it, and writes it no more. */
+/** Creates a Workspace and waits until its controller no longer writes it. */
 async function make(name: string, running: boolean, image = 'editor'): Promise<void> {
   const spec = { image, port: 1, running };
   await test.client.create<Workspace>(WORKSPACES, { metadata: test.key(name), spec });

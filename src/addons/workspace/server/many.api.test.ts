@@ -8,7 +8,7 @@ import type { Client } from '#runtime/client/client.ts';
 import { WORKSPACES, type Workspace } from '../api.ts';
 import { useWorkspaces } from '../testing/workspace-world.fixture.ts';
 
-/** Many who wait at once, and the end of the server while they do. Each test leaves less of it. */
+/** Tests many concurrent waiting calls, and the shutdown of the server during them. The tests depend on their order. */
 const CALLERS = 1_000;
 const watched: string[] = [];
 const counting = (client: Client): Client => ({
@@ -33,7 +33,7 @@ it('a thousand who wait cost one watch', async () => {
   await make('many', true);
   const calls = Array.from({ length: CALLERS }, () => test.call(START, query('many'), { withinMs: 50_000 }));
   await until(() => test.client.find(PODS, test.key('many'))).toBeDefined();
-  // The last one is answered, so all before it have begun to wait, or will at once.
+  // The last call has its answer, so all earlier ones wait already, or will at once.
   expect((await test.call('getPodSpaceStatus', query('many'))).code).toBe('OK');
   const status: Pod['status'] & object = {
     phase: 'Running',

@@ -3,7 +3,7 @@ import type { ObjectKey } from '#api/meta.ts';
 import { type Workspace, type WorkspaceSpec, workspaceNameSchema, workspaceSpecSchema } from '../api.ts';
 import { CallError } from './call-error.ts';
 
-/** Messages of proto/cloud-ide.proto, from and to a Workspace. */
+/** Converts messages of proto/cloud-ide.proto from and to Workspaces. */
 export interface PodSpaceInfo {
   nodeName: string;
   ip: string;
@@ -27,7 +27,7 @@ const queryOption = z.object({ name, namespace });
 
 const { image, port, resources, storage } = workspaceSpecSchema.shape;
 const limits = resources.unwrap().shape.limits.unwrap().shape;
-/** proto3 has no absent text: the empty one means that nothing was said. */
+/** proto3 has no absent text; an empty text means that the field is unset. */
 const unset = (text: unknown): unknown => (text === '' ? undefined : text);
 const podInfo = z.object({
   name,
@@ -43,7 +43,7 @@ const podInfo = z.object({
     .nullish(),
 });
 
-/** Throws CallError INVALID_ARGUMENT that names every field that is wrong, its value and what to write. */
+/** Parses a message. Throws CallError INVALID_ARGUMENT that names every wrong field, its value and the valid values. */
 function parsed<S extends z.ZodType>(schema: S, message: unknown): z.infer<S> {
   const result = schema.safeParse(message, { reportInput: true });
   if (result.success) return result.data;
@@ -56,7 +56,7 @@ function parsed<S extends z.ZodType>(schema: S, message: unknown): z.infer<S> {
 
 export const keyFrom = (message: unknown): ObjectKey => parsed(queryOption, message);
 
-/** The Workspace that a PodInfo asks for. */
+/** Returns the Workspace that a PodInfo asks for. */
 export function workspaceFrom(message: unknown): { key: ObjectKey; spec: WorkspaceSpec } {
   const { name, namespace, image, port, resourceLimit } = parsed(podInfo, message);
   const { cpu, Memory: memory, Storage: size } = resourceLimit ?? {};
@@ -75,7 +75,7 @@ export function workspaceFrom(message: unknown): { key: ObjectKey; spec: Workspa
   };
 }
 
-/** Where it runs; empty, but for the port, while it does not. */
+/** Returns the place of a running Workspace. Otherwise all fields except the port are empty. */
 export const infoOf = ({ spec, status = {} }: Workspace): PodSpaceInfo => ({
   nodeName: status.nodeName ?? '',
   ip: status.ip ?? '',

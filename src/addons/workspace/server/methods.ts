@@ -9,13 +9,13 @@ import { infoOf, keyFrom, SUCCESS, toldOf, workspaceFrom } from './messages.ts';
 
 export type Methods = Readonly<Record<string, (call: Call) => Promise<unknown>>>;
 
-/** How much longer than its call a Workspace may stand that the server did not come to remove. */
+/** Time by which a Workspace may outlive its call if the server could not remove it. */
 const REMOVED_LATE_MS = 60_000;
-/** Told more often than this, it is not written again. */
+/** Shortest time between two writes of the last use. */
 const KEPT_MS = 20_000;
 const MERGE = { type: 'merge' } as const;
 
-/** The methods of CloudIdeService, by name. Errors are CallErrors, or those of the API server. */
+/** Returns the methods of CloudIdeService, by name. They reject with CallErrors, or errors of the API server. */
 export function cloudIdeMethods(deps: AwaitedDeps): Methods {
   const { client, clock } = deps;
   const { settled, undo, unmake } = awaited(deps);
@@ -30,7 +30,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
       return await client.create<Workspace>(WORKSPACES, object, { signal });
     } catch (error) {
       if (!signal.aborted && !isAlreadyExists(error) && !isUncertain(error)) throw error;
-      // It may have been made all the same, by this very call.
+      // This call may have created it despite the error.
       const found = await client.find<Workspace>(WORKSPACES, key).catch(() => undefined);
       if (found?.metadata.annotations?.[marks.askedBy] === id) return found;
       throw isAlreadyExists(error)
@@ -39,7 +39,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
     }
   }
 
-  /** Starts one as it was read, with the call's mark; undefined where somebody was there first. */
+  /** Starts a Workspace as it was read, with the call's mark; returns undefined if another client changed it first. */
   async function start({ metadata }: Workspace, { id, signal }: Call): Promise<Workspace | undefined> {
     const { uid, resourceVersion, namespace = '', name = '' } = metadata;
     const marked = { uid, resourceVersion, annotations: { ...NOT_AWAITED, [marks.askedBy]: id } };
@@ -76,7 +76,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
       const key = keyFrom(call.message);
       await call.allow('update', key);
       const path = `/metadata/annotations/${marks.askedBy.replace('/', '~1')}`;
-      // By its mark alone, which stands there too where the answer to the write was lost.
+      // The test checks the mark alone, which exists even if the answer to the write was lost.
       const stop = [
         { op: 'test', path, value: call.id },
         { op: 'replace', path: '/spec/running', value: false },
@@ -93,7 +93,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
         await undo(key, (signal) => client.patch(WORKSPACES, key, stop, { type: 'json', signal }));
         throw error;
       }
-      // What somebody else has started is waited for, and not this call's to stop.
+      // If another call started it, this call waits too, but must not stop it.
       return infoOf(await settled(found, call));
     },
 

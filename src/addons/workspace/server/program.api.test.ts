@@ -42,7 +42,7 @@ describe('a workspace over gRPC', () => {
     expect(await test.client.find(VOLUME_CLAIMS, test.key('whole'))).toMatchObject({
       spec: { resources: { requests: { storage: '2Gi' } } },
     });
-    // Nothing waits for it any more: it stays.
+    // No call waits for it, so it stays.
     expect((await find('whole'))?.metadata.annotations ?? {}).toEqual({});
     expect(await test.call('getPodSpaceStatus', query('whole'))).toMatchObject({
       code: 'OK',
@@ -77,7 +77,7 @@ describe('a workspace over gRPC', () => {
       code: 'OK',
       value: RUNS,
     });
-    // One that runs is answered at once.
+    // A running Workspace gets its answer at once.
     expect(await test.call('startSpaceAndWaitForRunning', query('pausing'))).toMatchObject({
       code: 'OK',
       value: RUNS,
@@ -100,7 +100,7 @@ describe('a workspace over gRPC', () => {
       expect(await test.call('keepSpace', query('kept'))).toMatchObject({ value: { status: 200 } });
     const used = (await find('kept'))?.metadata.annotations?.[marks.activeAt] ?? '';
     expect(Date.now() - Date.parse(used)).toBeLessThan(20_000);
-    // It ran for long, as far as its status says.
+    // Its status says that it has run for long.
     const conditions = ((await find('kept'))?.status?.conditions ?? []).map((one) => ({
       ...one,
       lastTransitionTime: '2026-01-01T00:00:00Z',

@@ -12,7 +12,7 @@ import { grpcService } from './grpc-service.ts';
 
 const CALLS_PER_SECOND = 500;
 
-/** Wires the gRPC server of Workspaces: config → client → gateway → manager. Every replica serves; none leads. */
+/** Wires the gRPC server of Workspaces: config → client → gateway → manager. Every replica serves; there is no leader. */
 export async function workspaceServerProgram(config: WorkspaceServerConfig, log: Logger): Promise<Manager> {
   const { port, certDir, audiences } = config;
   const metrics = createMetrics();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { answered, cloudIdeService } from './service-definition.ts';
 
-/** What clients were generated from before there was this server: none of it may change. More may come. */
+/** Messages from which clients were generated before this server existed. None may change; new ones may be added. */
 const MESSAGES = {
   ResourceLimit: { cpu: [1, 'STRING'], Memory: [2, 'STRING'], Storage: [3, 'STRING'] },
   PodInfo: {
@@ -68,7 +68,7 @@ it('a message is these bytes', () => {
   const info = { name: 'a', namespace: 'b', image: 'c', port: 300 };
   const limit = { cpu: '1', Memory: '2Gi', Storage: '3Gi' };
   expect(requestSerialize?.({ ...info, resourceLimit: limit }).toString('hex')).toBe(
-    // Tag, length, text, thrice; tag, 300 as a varint; tag, length, and the three limits.
+    // Tag, length, text, three times; tag, 300 as a varint; tag, length, and the three limits.
     ['0a0161', '120162', '1a0163', '20ac02', '2a0d', '0a0131', '1203324769', '1a03334769'].join(''),
   );
   const answer = Buffer.from(['0a016e', '120169', '18ac02'].join(''), 'hex');

@@ -47,7 +47,7 @@ afterEach(async () => {
   await gateway.close();
 });
 
-/** The code that a call of that person ends with. */
+/** Returns the status code of a call by that user. */
 function call(username: string): Promise<status | undefined> {
   const metadata = new Metadata();
   metadata.set('authorization', username);

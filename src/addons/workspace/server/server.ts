@@ -10,18 +10,18 @@ import type { Callers } from './callers.ts';
 import type { Methods } from './methods.ts';
 import { answered, cloudIdeService, SERVICE } from './service-definition.ts';
 
-/** The longest that anybody waits, whatever deadline he has. */
+/** Longest wait, whatever deadline the caller sets. */
 const MAX_WAIT_MS = 600_000;
-/** Calls of one person at once: nobody takes all the places of the others. */
+/** Concurrent calls of one user, so that one user cannot take all places. */
 const MAX_OF_ONE = 2_000;
-/** How long the last answers have to go out before streams that somebody still holds are cut off. */
+/** Time for the last answers, before open streams are closed. */
 const GOODBYE_MS = 2_000;
-/** What is left of a deadline when the server ends a call itself, so that its reason reaches the caller. */
+/** Returns the time that stays of a deadline when the server ends a call itself, so that its reason reaches the caller. */
 const marginMs = (leftMs: number): number => Math.min(500, leftMs / 5);
-/** Statuses travel in a header. */
+/** Limit of a status message, which is sent in a header. */
 const MAX_DETAILS = 2_000;
 const MAX_MESSAGE_BYTES = 65_536;
-/** A caller that went without a word is noticed after these. */
+/** A caller that disappeared is noticed after these times. */
 const KEEPALIVE = { 'grpc.keepalive_time_ms': 30_000, 'grpc.keepalive_timeout_ms': 10_000 };
 
 export interface GatewayDeps {
@@ -33,13 +33,16 @@ export interface GatewayDeps {
 
 export interface Gateway {
   server: Server;
-  /** From now on calls are let in. */
+  /** Accepts calls from now on. */
   open(): void;
-  /** Ends what waits with UNAVAILABLE, and lets nobody in. Resolves when every call is answered; what else is open is cut off 2 s later. */
+  /**
+   * Ends waiting calls with UNAVAILABLE, and accepts no more. Resolves when every call has its answer; other streams are
+   * closed 2 s later.
+   */
   close(): Promise<void>;
 }
 
-/** The gRPC server of Workspaces, not yet bound to a port. */
+/** Creates the gRPC server of Workspaces, not yet bound to a port. */
 export function createGateway(deps: GatewayDeps): Gateway {
   const { methods, callers, clock, log } = deps;
   const server = new Server({
@@ -152,7 +155,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
           cut();
           resolve();
         });
-        // A watch of health stays open for as long as its caller likes.
+        // A Watch call of the health service stays open as long as its caller wants.
         void Promise.allSettled(answering).then(() => {
           cut = clock.after(GOODBYE_MS, () => server.forceShutdown());
         });

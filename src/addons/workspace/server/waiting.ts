@@ -5,7 +5,7 @@ import { keyOf, keyText } from '#runtime/cache/object-key.ts';
 import type { CannotRun, Workspace } from '../api.ts';
 import { CallError, type Code } from './call-error.ts';
 
-/** The code of each reason why a Workspace cannot run. */
+/** Status code for each reason why a Workspace cannot run. */
 const CODES: Readonly<Record<CannotRun, Code>> = {
   QuotaExceeded: 'RESOURCE_EXHAUSTED',
   Refused: 'FAILED_PRECONDITION',
@@ -20,18 +20,18 @@ const CODES: Readonly<Record<CannotRun, Code>> = {
 const codeOf = (reason: string): Code =>
   Object.entries(CODES).find(([known]) => known === reason)?.[1] ?? 'FAILED_PRECONDITION';
 
-/** Callers that wait at once: each holds a stream and a timer. */
+/** Maximum number of waiting callers: each holds a stream and a timer. */
 const MAX_WAITING = 10_000;
 
 export interface Waiting {
   /**
-   * The Workspace once it runs, at or after the version that a write answered. Rejects with a CallError when it cannot
-   * run, is stopped, or is gone, and with the signal's reason: of a deadline with what was waited for.
+   * Returns the Workspace once it runs, at or after the version of the write. Rejects with a CallError if it cannot run, is
+   * stopped, or is gone. Rejects with the signal's reason; that of a deadline says what the call waited for.
    */
   untilRunning(written: Workspace, signal: AbortSignal): Promise<Workspace>;
 }
 
-/** Any number of waiting callers, told by one informer. */
+/** Lets any number of callers wait on one informer. */
 export function waitingOn(workspaces: Informer<Workspace>): Waiting {
   const waiting = new Map<string, Set<() => void>>();
   const look = (workspace: Workspace) => {
@@ -40,7 +40,7 @@ export function waitingOn(workspaces: Informer<Workspace>): Waiting {
   workspaces.addHandler({ add: look, update: (_before, after) => look(after), delete: look });
   let count = 0;
 
-  /** Undefined while it is to be waited for. */
+  /** Returns the result for a Workspace; undefined while the caller must wait. */
   function verdict({ metadata }: Workspace): Workspace | CallError | undefined {
     const { namespace = '', name = '', uid, generation = 0 } = metadata;
     const now = workspaces.get({ namespace, name });

@@ -6,13 +6,13 @@ import { keyOf } from '#runtime/cache/object-key.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { CLOUD_IDE } from '../api.ts';
 
-/** A clock by which every pod has waited for long already. */
+/** Clock by which every pod has already waited for long. */
 export const lateClock: Clock = {
   ...systemClock,
   now: () => new Date(systemClock.now().getTime() + 25_000),
 };
 
-/** What becomes of pods, by the last part of their image's name; of another, nothing. */
+/** States of pods by the last part of their image's name. Other pods stay as they are. */
 const STATES: Readonly<Record<string, object>> = {
   editor: {
     phase: 'Running',
@@ -39,7 +39,7 @@ function waiting(reason: string, message: string): object {
 const imageOf = (pod: Pod & { spec?: { containers?: { image?: string }[] } }): string =>
   (pod.spec?.containers?.[0]?.image ?? '').split('/').at(-1)?.split(':')[0] ?? '';
 
-/** Scheduler and kubelet of a namespace's pods of Workspaces, in one. Answers how to end them. */
+/** Acts as scheduler and kubelet for a namespace's pods of Workspaces. Returns a function that stops it. */
 export function runKubelet(client: Client, namespace: string, node: string): () => Promise<void> {
   const ending = new AbortController();
   const pods = createInformer<Pod>({

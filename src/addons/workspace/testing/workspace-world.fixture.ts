@@ -20,12 +20,12 @@ import { cloudIdeService } from '../server/service-definition.ts';
 import { lateClock, runKubelet } from './workspace-kubelet.fixture.ts';
 
 export interface Asked {
-  /** Absent: of one who may do everything with Workspaces of the namespace. '': none. */
+  /** Absent: a token with all rights to Workspaces of the namespace. '': no token. */
   token?: string;
   /** Milliseconds. Default 20,000. */
   withinMs?: number;
   signal?: AbortSignal;
-  /** Bytes of fields that the server does not know. */
+  /** Bytes of fields that are unknown to the server. */
   more?: Buffer;
 }
 export interface Answered {
@@ -35,15 +35,15 @@ export interface Answered {
 }
 
 export interface WorkspaceWorld extends AddonWorld {
-  /** One call, as a client of its own would make it. */
+  /** Makes one call, as a separate client would. */
   call(method: string, message: object, asked?: Asked): Promise<Answered>;
-  /** A token of an account that may do this with Workspaces of the namespace. */
+  /** Returns a token of an account with these rights to Workspaces of the namespace. */
   tokenFor(verbs: readonly string[]): Promise<string>;
-  /** `127.0.0.1:port`, and the authority's certificate. */
+  /** Returns `127.0.0.1:port`. */
   address(): string;
   caPath(): string;
   certDir(): string;
-  /** Ends the gRPC server as a stop of its pod does. */
+  /** Stops the gRPC server as the end of its pod does. */
   stopServer(): Promise<void>;
   token(): string;
 }
@@ -53,8 +53,8 @@ const codeName = (code: number): string =>
   Object.entries(status).find(([, value]) => value === code)?.[0] ?? `${code}`;
 
 /**
- * Controller and gRPC server of Workspaces at work, each with the rights of its installation and no others; to be called
- * at the top of a test file of the `api` project. `observed` wraps the server's client.
+ * Runs controller and gRPC server of Workspaces, each with exactly the rights of its installation. Call it at the top of a
+ * test file of the `api` project. `observed` wraps the server's client.
  */
 export function useWorkspaces(observed: (client: Client) => Client = (client) => client): WorkspaceWorld {
   const test = useAddon(workspace, lateClock);

@@ -141,7 +141,7 @@ it('gives back hosts that nobody got in to, whose addresses are then free for ot
   const report = { success: false, message: 'x', hosts };
   const attempt = { kind: 'failed' as const, reason: 'X', message: 'x', report };
   const given = { ...creating, operation: { ...operation, step: 'precheck' } };
-  // One of the hosts was touched, whatever state it has now.
+  // The third host was touched, whatever state it has now.
   const [a, b, c] = held.map((record, index) =>
     index === 2 ? { ...record, status: { ...record.status, touched: true } } : record,
   );

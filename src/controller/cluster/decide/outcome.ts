@@ -14,7 +14,7 @@ export type AttemptToStart = Omit<Attempt, 'access' | 'runSpec'> & {
   runSpec: Omit<Attempt['runSpec'], 'username'>;
 };
 
-/** One idempotent step outside the object's status. */
+/** An idempotent step outside the object's status. */
 export type Effect =
   | { kind: 'bind' }
   | { kind: 'adopt' }

@@ -1,3 +1,8 @@
+/**
+ * Decides what happens next to a cluster: a snapshot is reduced to one signal, and the signal's rule returns an outcome. No
+ * I/O.
+ */
+
 import { operationUnderWay } from '#api/cluster-facts.ts';
 import type { Phase } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';

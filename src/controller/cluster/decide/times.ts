@@ -13,14 +13,14 @@ export function deadlineOf({ startedAt, spec }: OperationStatus): number {
 export const isFirstToBegin = ({ step, attempt, hooksDone }: OperationStatus): boolean =>
   step === 'starting' && attempt === 1 && hooksDone === undefined;
 
-/** How long a notified run may take to report; it ends Ansible well before. */
+/** Time that a notified run has to report; it ends Ansible well before. */
 const STOP_MS = 90_000;
 
 /** Returns the moment at which a notified run counts as cut off; infinity if it was not notified. */
 export const stopBy = ({ cancelledAt }: OperationStatus): number =>
   cancelledAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(cancelledAt) + STOP_MS;
 
-/** How long past its end a pod may be seen before its node counts as lost. */
+/** Time past its end after which the node of a pod that still exists counts as lost. */
 const LATE_MS = 10_000;
 
 /** Returns the moment at which a running attempt counts as lost; infinity unless its pod was ended. */

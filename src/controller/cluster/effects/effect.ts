@@ -15,7 +15,7 @@ export interface EffectDeps {
   installer: Installer;
   kubeconfigs: Kubeconfigs;
   log: Logger;
-  /** Host records of all clusters, from the cache. */
+  /** Returns the Host records of all clusters, from the cache. */
   records(): readonly HostRecord[];
   /** Emits an Event of the cluster. */
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;

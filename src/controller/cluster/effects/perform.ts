@@ -1,3 +1,5 @@
+/** Performs the effects that rules return. Each effect is idempotent and uses deterministic names. */
+
 import { keyOf } from '#api/cluster-facts.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import type { Effect } from '../decide/outcome.ts';

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import type { Access } from './access.ts';
 
-/** One keep-alive connection to one API server, at its own address, for the duration of a probe. */
+/** A keep-alive connection to one API server, at its own address, for the duration of a probe. */
 export interface Connection {
   readonly ip: string;
   /** Sends a GET. Rejects with the signal's reason, with the TLS or TCP error, or if the answer has more than `maxBytes`. */

@@ -1,3 +1,5 @@
+/** Probes created clusters over their API servers. `judge` decides what a probe means; nothing is written. */
+
 import { appliedOperation, isDryRun, keyOf, operationUnderWay, textOf } from '#api/cluster-facts.ts';
 import { findCondition } from '#api/conditions.ts';
 import type { HostRecord } from '#api/host-record.ts';
@@ -31,7 +33,7 @@ export interface HealthSettings {
   intervalMs: number;
   /** Time limit of one probe. */
   deadlineMs: number;
-  /** How many clusters are probed at once. */
+  /** Most clusters that are probed at once. */
   workers: number;
   /** Port of the API servers. Default 6443, the port that kubeadm uses. */
   port?: number;
@@ -65,7 +67,7 @@ interface Memory {
   ended: number;
   told: Verdict;
   last?: Verdict;
-  /** How many consecutive probes no API server answered. */
+  /** Number of consecutive probes that no API server answered. */
   silent: number;
   dueMs: number;
   sizeDueMs: number;

@@ -99,7 +99,7 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
   const names = new Set<string>();
   return value.rows.flatMap(({ cells }) => {
     const node = cells[name];
-    // One row for each node: a hostile server could send more, each with a report to parse.
+    // A hostile server could send several rows for a node, each with a report to parse.
     if (typeof node !== 'string' || !NODE_NAME.test(node) || names.has(node)) return [];
     names.add(node);
     // "Ready", "NotReady", "Ready,SchedulingDisabled"

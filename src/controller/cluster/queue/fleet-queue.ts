@@ -1,4 +1,5 @@
 /** Decides which operations may start: limits how many run at once, fairly by namespace. */
+
 import { keyOf, operationUnderWay, textOf } from '#api/cluster-facts.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
@@ -11,9 +12,9 @@ import { inOrder, nextOf, rounded, type Waiting } from './queue-order.ts';
 export interface FleetQueueDeps {
   clusters: Pick<Informer<KubernetesCluster>, 'addHandler'>;
   clock: Clock;
-  /** How many operations run at once over all clusters. */
+  /** Most operations that run at once over all clusters. */
   most: number;
-  /** How many of them may be in one namespace. */
+  /** Most of them that run in one namespace. */
   mostOfOne: number;
   /** Called when a waiting cluster may begin, or has another place. */
   wake(key: ObjectKey): void;
@@ -46,7 +47,7 @@ interface Entry extends Waiting {
 
 /** Places are recomputed at most once in this time, however many operations wait. */
 const PLACES_MS = 1_000;
-/** How many clusters are triggered at once because their place changed: each writes a status. The others follow later. */
+/** Most clusters that are triggered at once because their place changed: each writes a status. The others follow later. */
 const MOST_MOVED = 200;
 
 /** Counts the operations of each namespace that hold a place, and those that are ready. */

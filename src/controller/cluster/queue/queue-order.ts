@@ -9,7 +9,7 @@ export interface Waiting {
   deletes: boolean;
 }
 
-/** How many operations run in each namespace. */
+/** Number of running operations by namespace. */
 export type Running = ReadonlyMap<string, number>;
 
 const compare = <T extends string | number>(one: T, other: T): number =>

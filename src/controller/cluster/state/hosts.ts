@@ -115,7 +115,7 @@ export function hostsIn(
     async hold(clusterId, cluster, members) {
       const records: HostRecord[] = [];
       const conflicts: string[] = [];
-      // One after the other, by address: two clusters that want the same hosts cannot hold half of them each.
+      // In order of address, one after the other: two clusters that want the same hosts cannot hold half of them each.
       for (const member of [...members].sort((a, b) => (a.ip < b.ip ? -1 : 1))) {
         const record = await holdOne(recordOf({ clusterId, cluster, ...member }));
         if (record) records.push(record);

@@ -24,7 +24,7 @@ export interface Kubeconfigs {
   forget(key: ObjectKey): void;
 }
 
-/** How long an existing kubeconfig counts as present while the object is unchanged: shorter than the cache's resync. */
+/** Time that an existing kubeconfig counts as present while the object is unchanged: shorter than the cache's resync. */
 const KEPT_MS = 300_000;
 
 export function createKubeconfigs(clock: Clock): Kubeconfigs {

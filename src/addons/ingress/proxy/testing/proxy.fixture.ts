@@ -22,7 +22,7 @@ export const portOf = (server: Pick<Server, 'address'>): number => {
   return typeof address === 'object' && address !== null ? address.port : 0;
 };
 
-/** An endpoint on the loopback, closed with its file's tests. */
+/** Starts an endpoint on the loopback, which is closed after the file's tests. */
 export async function endpoint(answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -33,7 +33,7 @@ export async function endpoint(answer: RequestListener): Promise<string> {
   return `127.0.0.1:${portOf(server)}`;
 }
 
-/** One that answers connections by hand. */
+/** Starts an endpoint that handles connections as raw sockets. */
 export async function rawEndpoint(onConnection: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createNetServer((socket) => {
@@ -48,10 +48,10 @@ export async function rawEndpoint(onConnection: (socket: Socket) => void): Promi
   return `127.0.0.1:${portOf(server)}`;
 }
 
-/** The host of keepsOthersServed. */
+/** Host that keepsOthersServed checks. */
 const STEADY = 'steady';
 
-/** An address at which no server listens. */
+/** Returns an address at which no server listens. */
 export async function closedPort(): Promise<string> {
   const server = createNetServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -65,18 +65,18 @@ export interface ProxyWorld {
   readonly proxy: Haproxy;
   httpPort: number;
   httpsPort: number;
-  /** Leads all requests of a host to these endpoints. Resolves when it is in effect. */
+  /** Routes all requests of a host to these endpoints. Resolves when the route is in effect. */
   route(host: string, endpoints: readonly string[], more?: Partial<Backend & HostRules>): Promise<void>;
-  /** Takes rules away from a host, and its backend as well where `withBackend`. */
+  /** Removes the rules of a host, and with `withBackend` its backend too. */
   unroute(host: string, withBackend?: boolean): Promise<void>;
-  /** Shows a pair for a host; null: the proxy's own, undefined: as if nothing were said. */
+  /** Shows a pair for a host. null: the proxy's own certificate; undefined: no setting. */
   certify(host: string, pair: Pair | null | undefined): Promise<void>;
-  /** Sends bytes, and answers all that comes until the connection ends or `until` is in it. */
+  /** Sends bytes; returns all bytes received until the connection ends or `until` appears. */
   raw(text: string | Buffer, until?: string): Promise<{ text: string; hasEnded: boolean }>;
   open(): Promise<Socket>;
 }
 
-/** A HAProxy on the loopback; to be called at the top of a test file. */
+/** Runs HAProxy on the loopback; call it at the top of a test file. */
 export function useProxy(settings: Partial<ProxySettings> = {}): ProxyWorld {
   const hosts = new Map<string, HostRules>();
   const backends = new Map<string, Backend>();
@@ -167,8 +167,8 @@ export function useProxy(settings: Partial<ProxySettings> = {}): ProxyWorld {
 }
 
 /**
- * Holds each test of a file to leave others alone: meanwhile a connection to another host is answered again and again. To be
- * called below useProxy.
+ * Checks that the tests of a file leave other hosts alone: a connection to another host gets answers all the time. Call it
+ * below useProxy.
  */
 export function keepsOthersServed(world: ProxyWorld): void {
   let socket: Socket | undefined;

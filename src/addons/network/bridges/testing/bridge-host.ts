@@ -9,55 +9,55 @@ import type { Place } from '../provider.ts';
 
 export interface BridgeHost extends AsyncDisposable {
   readonly place: Place;
-  /** Runs a command line there; answers its output. */
+  /** Runs a command line on the host; returns its output. */
   sh(command: string): Promise<string>;
   /**
-   * Another machine, by a cable to the host: to a link of its own, which gets the host's address, or to a bridge. Its way to
-   * everywhere leads through the host.
+   * Connects another machine by a cable: to a separate link with the host's address, or to a bridge. The machine's default
+   * route goes through the host.
    */
   plug(name: string, hostAddressOrBridge: string, address: string): Promise<Plugged>;
-  /** A file of the host. */
+  /** Returns the text of a file on the host. */
   text(path: string): Promise<string>;
-  /** Ends every connection to it. */
+  /** Closes every connection to the host. */
   hangUp(): Promise<void>;
 }
 
 export interface Plugged {
-  /** Whether a packet comes to an address and an answer back: a machine refuses a port that nothing listens on. */
+  /** Whether an address answers a packet: a machine refuses a port without a listener. */
   reaches(address: string): Promise<boolean>;
 }
 
-/** Why this machine can have no such host; undefined where it can. */
+/** Returns the reason why this machine cannot run such a host; undefined if it can. */
 export async function lackOfHosts(): Promise<string | undefined> {
-  // Of several names some shells look for the first alone.
+  // Given several names, some shells check the first one only.
   const tools =
     'for tool in unshare nsenter ip nft bash flock; do command -v $tool || exit 1; done; unshare -n true';
   const found = await execa('sh', ['-c', tools], { reject: false });
   return found.exitCode === 0 ? undefined : 'network namespaces, ip and nft, as root';
 }
 
-/** A command line in the network of a process. */
+/** Returns a command line that runs in the network of a process. */
 const within = (pid: number | undefined, command: string): readonly [string, string[]] => [
   'nsenter',
   [`--net=/proc/${pid}/ns/net`, '/bin/sh', '-c', command],
 ];
 
 /**
- * A host with a network of its own: a network namespace of the kernel's, a folder for its files, an SSH server into both.
- * Bridges there are real, and go with it.
+ * Starts a host with a separate network: a network namespace of the kernel, a folder for its files, an SSH server into both.
+ * Its bridges are real, and disappear with it.
  */
 export async function bridgeHost(): Promise<BridgeHost> {
   const root = await mkdtemp(join(tmpdir(), 'bridge-host-'));
-  // It ends with its standard input, so also with this process.
+  // The holder ends with its standard input, and so with this process.
   const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo; exec cat'], {
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  // Before its first word it is in the network of this machine.
+  // Until its first output it is still in the network of this machine.
   await once(holder.stdout, 'data');
   const roots = { MATRYOSHKA_ROOT: root, MATRYOSHKA_FENCE_ROOT: root };
   const env = { ...process.env, ...roots };
   const inside = (command: string) => within(holder.pid, command);
-  // A command has none of its host's environment; what makes a folder a host stands in it all the same.
+  // A command gets no environment of its host, so the variables that make a folder a host are added.
   const kept = Object.entries(roots).map(([name, value]) => `${name}=${value}`);
   const ssh = await sshHost('grants', (command) =>
     spawn(...inside(command.replace('env -i ', `env -i ${kept.join(' ')} `)), { env }),

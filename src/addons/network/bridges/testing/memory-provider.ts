@@ -1,24 +1,24 @@
 import { HostTrouble, type Provider, type Seen, type Standing, type Trouble } from '../provider.ts';
 import { createTurns } from '../turns.ts';
 
-/** A host that exists in memory alone. */
+/** A host that exists only in memory. */
 export interface MemoryHost {
   readonly bridges: Map<string, Standing & { id: string; cidr: string }>;
   foreign: Seen['foreign'];
   hostKeyLine: string;
-  /** How whoever comes is refused: when reaching it, or when taking it. */
+  /** Trouble that refuses a caller: when reaching the host, or when taking it. */
   away?: Trouble | undefined;
   refuses?: Trouble | undefined;
 }
 
 export interface MemoryProvider extends Provider {
-  /** The host of that address, made at first sight. */
+  /** Returns the host of that address; creates it at first use. */
   host(ip: string): MemoryHost;
-  /** What was done, in order: `put 192.0.2.1 10.9.0.1/24`. */
+  /** Actions in order: `put 192.0.2.1 10.9.0.1/24`. */
   readonly done: string[];
 }
 
-/** Networks without hosts, for tests of whoever asks for them. */
+/** Carries out Networks in memory, for tests of the provider's callers. */
 export function memoryProvider(): MemoryProvider {
   const hosts = new Map<string, MemoryHost>();
   const turns = createTurns();

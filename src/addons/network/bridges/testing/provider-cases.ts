@@ -4,9 +4,9 @@ import type { Bridge, Place, Provider, Session } from '../provider.ts';
 
 export interface ProviderWorld {
   provider: Provider;
-  /** A host that nobody has. */
+  /** A free host. */
   place: Place;
-  /** Where nobody answers. */
+  /** A place where no host answers. */
   nowhere: Place;
 }
 
@@ -20,7 +20,7 @@ const OTHER: Bridge = {
 };
 const standing = ({ name, address }: Bridge) => ({ name, addresses: [address], whole: true });
 
-/** One visit of a host. */
+/** Runs one session on a host. */
 export async function visit<T>(
   provider: Provider,
   place: Place,
@@ -34,7 +34,7 @@ export async function visit<T>(
   }
 }
 
-/** The cases that every provider passes; each has a test file that runs them in its own world. */
+/** Defines the cases that every provider passes. Each provider has a test file that runs them in its own world. */
 export function everyProvider(given: () => ProviderWorld): void {
   const by = <T>(work: (session: Session) => Promise<T>) => visit(given().provider, given().place, work);
   const bridges = () =>

@@ -22,7 +22,7 @@ const ofHook =
 const inWords = ({ hook }: SeenHook): string =>
   `${hookField(hook)} (${fileInWords(`${hook.configMap}/${hook.key}`)})`;
 
-/** The phase stays `Prechecking` until the run itself begins. */
+/** Returns the phase at a hook: `Prechecking` until the run itself begins. */
 const phaseAt = ({ hook }: SeenHook, { operation }: Work) =>
   hook.time === 'pre' ? ('Prechecking' as const) : operation.phase;
 

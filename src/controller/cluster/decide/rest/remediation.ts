@@ -104,7 +104,7 @@ function heldUp(snapshot: Snapshot, settled: boolean): Found | undefined {
 function ofOneAway(snapshot: Snapshot, ip: string): Found {
   const { cluster, now } = snapshot;
   const hours = cluster.spec.policy?.replaceAtMostEveryHours ?? POLICY_DEFAULTS.replaceAtMostEveryHours;
-  // It was replaced since the last probe.
+  // The control plane was replaced since the last probe.
   if (!membersOf(cluster.spec.cluster).get(ip)?.duties.includes('control-plane'))
     return isNot('NotJudged', 'no probe since the last operation shows whether a control plane is away');
   const last = cluster.metadata.annotations?.[annotations.remediedAt];

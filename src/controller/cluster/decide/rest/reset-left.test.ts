@@ -25,7 +25,7 @@ const healthy = (controlPlane: 'True' | 'False' = 'True'): Health => ({
 });
 
 interface Given {
-  /** How many operations did not reach the host since it left. */
+  /** Number of operations that did not reach the host since it left. */
   resets?: number;
   minutes?: number;
   status?: HostRecordStatus;

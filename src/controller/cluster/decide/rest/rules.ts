@@ -14,7 +14,7 @@ import { duePointing } from './point-kubeconfig.ts';
 
 export type Rule = (snapshot: Snapshot) => Outcome;
 
-/** Only a user who edits status can separate phase and operation. The rule reports that and does not guess. */
+/** Reports that phase and operation contradict each other, without a guess: only a user who edits status can cause that. */
 export const phaseMismatch: Rule = (snapshot) => ({
   kind: 'rest',
   stall: {

@@ -36,9 +36,9 @@ export type RestSignal =
   | 'requested'
   /** The spec was edited, and the operation for that starts by itself. */
   | 'spec-edited'
-  /** One of these two, with annotation `dry-run`. */
+  /** `requested` or `spec-edited`, with annotation `dry-run`. */
   | 'dry-run'
-  /** One of these two, and the plan changed after it was approved. */
+  /** `requested` or `spec-edited`, and the plan changed after it was approved. */
   | 'plan-changed'
   /** The edit needs an operation annotation: its operation does not start by itself, or was tried before. */
   | 'needs-confirmation'

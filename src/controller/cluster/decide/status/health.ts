@@ -40,7 +40,7 @@ export function observedReady({ cluster, health }: Snapshot): Stated | undefined
   return told?.find(({ type }) => type === 'Ready');
 }
 
-/** Returns the first failing condition in a few words, for the summary. */
+/** Returns type and reason of the first condition that is False, for the summary. */
 export function ailmentOf(conditions: readonly Condition[]): string | undefined {
   const bad = ['Ready', ...HEALTH_CONDITIONS]
     .map((type) => findCondition(conditions, type))

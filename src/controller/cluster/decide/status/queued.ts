@@ -30,7 +30,7 @@ export function queued(outcome: Outcome, conditions: readonly Condition[] | unde
   return { type: 'Reconciling', status: 'True', reason: QUEUED, message: message ?? textOf(turn) };
 }
 
-/** Returns what an operation under way does, in a few words for the summary. */
+/** Returns a short text about the operation under way, for the summary. */
 export function doingOf(operation: OperationStatus, conditions: readonly Condition[]): string {
   const waits = queuedIn(conditions)?.message.split(';')[0];
   const stops = operation.cancelledAt === undefined ? '' : ', cancelled, is being stopped';

@@ -1,3 +1,5 @@
+/** Computes the next status of a cluster from its snapshot and an outcome. No I/O. */
+
 import { appliedOperation } from '#api/cluster-facts.ts';
 import { findCondition, type Stated, withCondition, withoutCondition } from '#api/conditions.ts';
 import { stateOf } from '#api/host-record.ts';
@@ -18,7 +20,7 @@ import type { Next } from './next.ts';
 import { doingOf, queued } from './queued.ts';
 import { attention, countsOf, summaryOf } from './summary.ts';
 
-/** How many requests of each operation annotation status remembers. */
+/** Number of requests of each operation annotation that status remembers. */
 const REMEMBERED = 20;
 /** Below the limit of the CRD, so that no report is too long for status. */
 const MAX_REASON = 256;

@@ -35,7 +35,7 @@ function toDo(stalled: Stall, operation: OperationStatus | undefined, reason: st
   return `${stalled.reason}: ${TO_DO[stalled.reason] ?? stalled.message}`;
 }
 
-/** Returns what is under way, or what the user must do, in a few words: one column of `kubectl get`. */
+/** Returns a short text about what is under way, or what the user must do: one column of `kubectl get`. */
 export function summaryOf(
   { operation, phase, reason }: Next,
   {
@@ -64,7 +64,7 @@ export function summaryOf(
     : phase;
 }
 
-/** How many hosts that need attention are listed. */
+/** Most hosts that status lists. */
 const MAX_HOSTS = 100;
 
 /** Returns the hosts that need attention. A cluster has up to a thousand hosts, and its status must stay small. */

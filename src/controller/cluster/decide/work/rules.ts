@@ -19,9 +19,9 @@ import { deadlineOf, goneAt, isFirstToBegin, lostAt } from '../times.ts';
 const MAX_ATTEMPTS = 3;
 /** Returns the pause after a lost attempt: 5 s after the first, 15 s after the second. */
 const retryDelayMs = (attempt: number): number => 5_000 * 3 ** (attempt - 1);
-/** How often a run that cannot begin is checked. */
+/** Interval of the checks of a run that cannot begin. */
 const BLOCKED_MS = 5_000;
-/** How often pods of removed hooks are checked. */
+/** Interval of the checks of pods of removed hooks. */
 const LEAVING_MS = 1_000;
 
 export interface Work {

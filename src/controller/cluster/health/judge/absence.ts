@@ -8,7 +8,7 @@ import { named, stated } from './words.ts';
 /**
  * Decides which control plane is away: its API server is silent, and the cluster reports its node as not Ready. A host that
  * only the controller cannot reach is not away. Every other control plane must be ready and every other etcd member healthy.
- * Several at once look the same as a cut network, and a quorum may be at stake.
+ * Several absences at once may be a cut network, and a quorum may be at stake.
  */
 export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
   const { blind, servers, nodes, etcdPods, changing } = seen;
@@ -32,7 +32,7 @@ export function judgePresence(seen: Seen, hosts: readonly Expected[]): Stated {
     : stated(PRESENCE, 'False', 'OneAway', away.ip);
 }
 
-/** How long one control plane has been away by consecutive probes; monotonic milliseconds. */
+/** The absence of one control plane, by consecutive probes; monotonic milliseconds. */
 export interface Absence {
   ip: string;
   sinceMs: number;

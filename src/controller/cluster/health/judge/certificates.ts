@@ -8,8 +8,8 @@ const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * Decides `CertificatesValid` for the API servers' serving certificates and the kubeconfig's client certificate. The message
- * counts in days, so that probes rarely change it. Undefined if an API server has not shown its certificate yet: the former
- * condition stays.
+ * contains no dates, so that probes do not change it. Undefined if an API server has not shown its certificate yet: the
+ * former condition stays.
  */
 export function judgeCertificates(
   { blind, servers, clientCertificateEnds }: Seen,

@@ -3,7 +3,7 @@ import type { DriftSeen, Expected, NodeSeen, Seen } from './seen.ts';
 import { named, stated } from './words.ts';
 
 const TYPE = 'HostsAsMade';
-/** How many differences are listed for a host. */
+/** Most differences that a message lists for a host. */
 const MAX_THINGS = 3;
 const MEND =
   'set the operation to "repairing" (REST: POST …/repair) to put it back; on a host the journal of unit matryoshka-watch names all of it';

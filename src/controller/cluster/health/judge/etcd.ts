@@ -59,7 +59,7 @@ const REFUSES: Readonly<Record<WritesRefused, string>> = {
 
 interface Sick {
   name: string;
-  /** How the member fails, if that is reported. */
+  /** Description of the failure, if one is reported. */
   how?: string;
 }
 

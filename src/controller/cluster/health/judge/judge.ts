@@ -1,4 +1,5 @@
 /** Decides what a probe means: each file maps the findings of a probe to one condition. No I/O. */
+
 import type { Stated } from '#api/conditions.ts';
 import type { Verdict } from '../../decide/snapshot.ts';
 import { judgePresence } from './absence.ts';

@@ -1,4 +1,4 @@
-/** How often a cluster is probed. */
+/** The interval of the probes of a cluster. */
 export interface Pace {
   intervalMs: number;
   /** Returns a number in [0, 1). */

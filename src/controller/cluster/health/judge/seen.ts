@@ -2,7 +2,7 @@
 export interface Seen {
   /** Why nothing could be probed; if absent, a control plane was probed. */
   blind?: Blind;
-  /** One entry for each control plane on record. */
+  /** An entry for each control plane on record. */
   servers: readonly ServerSeen[];
   /** As reported by a ready API server. */
   nodes?: readonly NodeSeen[] | undefined;
@@ -10,7 +10,7 @@ export interface Seen {
   etcdPods?: readonly EtcdPodSeen[] | undefined;
   /** Why etcd refused a test write; tried only if no kubelet renews its lease. */
   writesRefused?: WritesRefused | undefined;
-  /** How many bytes etcd keeps on disk; requested rarely. */
+  /** Size of etcd's database on disk in bytes; requested rarely. */
   databaseBytes?: number | undefined;
   /** Whether an operation is under way, which may move etcd members. */
   changing?: boolean;
@@ -23,7 +23,7 @@ export interface Blind {
   message: string;
 }
 
-/** How one API server answered at its own address. */
+/** The answer of one API server at its own address. */
 export interface ServerSeen {
   ip: string;
   state: ServerState;
@@ -62,23 +62,23 @@ export interface NodeSeen {
 /** Alarms of etcd: its quota is used up, or its members differ (etcd.io, Maintenance). */
 export type WritesRefused = 'NoSpace' | 'Corrupt';
 
-/** How an etcd member answers a control plane. */
+/** The answer of an etcd member to a control plane. */
 export interface MemberSeen {
   ip: string;
   healthy: boolean;
-  /** How the member fails, in words. */
+  /** Description of the failure; 'healthy' if there is none. */
   says: string;
   /** Whether the member claims to be the leader. */
   leads?: boolean;
 }
 
-/** How a host differs from its baseline. */
+/** The differences of a host from its baseline. */
 export interface DriftSeen {
   /** The time of the report, by the host's own clock; of two reports of a host the later one counts. */
   atMs: number;
-  /** How many differences there are. */
+  /** Number of differences. */
   count: number;
-  /** Some of the differences, in words. */
+  /** Descriptions of some differences. */
   things: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import type { Stated } from '#api/conditions.ts';
 
-/** How many names a message lists. */
+/** Most names that a message lists. */
 const MAX_NAMED = 10;
 
 /**
