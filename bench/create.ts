@@ -61,7 +61,7 @@ async function measure(meta: Meta, runs: number, dist: string): Promise<Measured
   return measured;
 }
 
-async function tell({ ours: made, byHand: typed, resident, listening }: Measured): Promise<void> {
+async function report({ ours: made, byHand: typed, resident, listening }: Measured): Promise<void> {
   const secondsOf = (runs: readonly Run[]) => runs.map(({ seconds }) => seconds);
   const runs = made.map(({ seconds }, run) => ({ ours: seconds, peer: typed[run]?.seconds ?? seconds }));
   const figures: Figure[] = [
@@ -100,7 +100,7 @@ async function main(): Promise<void> {
   try {
     const meta = await metaUp(HOSTS, say);
     try {
-      await tell(await measure(meta, runs, operator.dist));
+      await report(await measure(meta, runs, operator.dist));
     } finally {
       await meta.close();
     }

@@ -50,10 +50,10 @@ export async function ours(
       await nodesReady(kubeconfigPath, nodes);
       const seconds = (Date.now() - startMs) / 1000;
       const job = cluster.status.jobName ?? '';
-      const told = await logMilestones(meta.client, job, master.ip, startMs);
+      const reported = await logMilestones(meta.client, job, master.ip, startMs);
       const seen = [
         ...milestonesOf(cluster, sightings, startMs),
-        ...told,
+        ...reported,
         { what: 'phase Running', at: (runningMs - startMs) / 1000 },
         { what: 'kubectl sees all nodes Ready', at: seconds },
       ];

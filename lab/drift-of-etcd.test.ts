@@ -21,11 +21,11 @@ for word; do
 done
 echo "$*" >> "$MATRYOSHKA_ROOT/calls"; cat > "$MATRYOSHKA_ROOT/sent"; cat "$MATRYOSHKA_ROOT/answer"
 `;
-  const Told = z.object({
+  const Reported = z.object({
     metadata: z.object({ annotations: z.object({ 'ecs.yun.com/etcd': z.string().nullable() }) }),
   });
   const sent = async () =>
-    Told.parse(JSON.parse(await text('/sent'))).metadata.annotations['ecs.yun.com/etcd'];
+    Reported.parse(JSON.parse(await text('/sent'))).metadata.annotations['ecs.yun.com/etcd'];
 
   it('on hosts of their own are told of as they answer this control plane, each minute anew', async () => {
     const urls = ['https://10.0.0.5:2379', 'https://10.0.0.6:2379', 'https://[fd00::7]:2379'];

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { APISERVER, CONFIG, KUBELET, MADE, SEAL, unitFile, watchedHost } from './watched-host.fixture.ts';
 
-const { at, text, put, units, run, told, look, touch, calls } = watchedHost();
+const { at, text, put, units, run, told: reported, look, touch, calls } = watchedHost();
 
 /** Twenty and more kinds of drift, and what is told of each. */
 const KINDS: readonly [string, () => Promise<void>, string][] = [
@@ -177,7 +177,7 @@ describe('what is no drift', () => {
     await put('/etc/hosts', '10.0.0.2 api.demo # matryoshka mine\n');
     await rm(at('/sent'), { force: true });
     await run('look');
-    await expect(told()).rejects.toThrow('ENOENT');
+    await expect(reported()).rejects.toThrow('ENOENT');
     await run('end');
     expect(await look()).toEqual([]);
     await rm(at('/etc/kubernetes/admin.conf'));
@@ -217,11 +217,11 @@ describe('what is no drift', () => {
     await run('begin');
     await put(CONFIG, 'ours');
     await run('look');
-    await expect(told()).rejects.toThrow('ENOENT');
+    await expect(reported()).rejects.toThrow('ENOENT');
     await touch('/etc/matryoshka/seal.before');
     await put('/bin/systemctl', '#!/bin/sh\n[ "$1" = show ] || echo matryoshka-run.x.scope\n', 0o755);
     await run('look');
-    await expect(told()).rejects.toThrow('ENOENT');
+    await expect(reported()).rejects.toThrow('ENOENT');
     await put('/bin/systemctl', '#!/bin/sh\n[ "$1" != show ] || cat "$MATRYOSHKA_ROOT/units"\n', 0o755);
     expect(await look()).toEqual([]);
     await put(CONFIG, 'theirs');
@@ -239,7 +239,7 @@ describe('what is no drift', () => {
     await rm(at('/etc/matryoshka/joined'));
     await put(CONFIG, 'x');
     await run('look');
-    await expect(told()).rejects.toThrow('ENOENT');
+    await expect(reported()).rejects.toThrow('ENOENT');
   });
 });
 
@@ -260,7 +260,7 @@ describe('what is told', () => {
     const sent = await text('/sent');
     expect(sent.length).toBeLessThan(1500);
     expect(sent).not.toContain('secret');
-    expect((await told()).count).toBe(42);
+    expect((await reported()).count).toBe(42);
   });
 
   it('goes to the lease of this node, once, and again when it changes', async () => {

@@ -17,17 +17,17 @@ const declared = Object.keys(
 describe('the roles', () => {
   it('have no word of the lab: what only lab hosts need are values of ordinary variables', async () => {
     const entries = await readdir(ansible, { recursive: true, withFileTypes: true });
-    const telling: string[] = [];
+    const notice: string[] = [];
     for (const entry of entries.filter((item) => item.isFile() && !item.name.endsWith('.pyc'))) {
       const path = join(entry.parentPath, entry.name);
       const lines = (await readFile(path, 'utf8')).split('\n');
-      telling.push(
+      notice.push(
         ...lines
           .filter((line) => /\blab\b|\blab[-_]|in_docker|10\.88\.0\./i.test(line))
           .map((line) => `${path}: ${line}`),
       );
     }
-    expect(telling).toEqual([]);
+    expect(notice).toEqual([]);
   });
 
   it('declare every variable that the lab sets', async () => {

@@ -86,14 +86,14 @@ export function watchedHost() {
   }
   const run = (verb: string) => bash([watch, verb]);
 
-  async function told() {
+  async function reported() {
     const { metadata } = Patch.parse(JSON.parse(await text('/sent')));
     return Drift.parse(JSON.parse(metadata.annotations['ecs.yun.com/drift']));
   }
   /** What the host tells after a look, a line each thing. */
   async function look(): Promise<string[]> {
     await run('look');
-    return (await told()).things.map((parts) => parts.join(' '));
+    return (await reported()).things.map((parts) => parts.join(' '));
   }
 
   beforeEach(async () => {
@@ -135,5 +135,5 @@ export function watchedHost() {
 
   const touch = (path: string) => utimes(at(path), 1, 1);
   const calls = async () => (await text('/calls')).trim().split('\n');
-  return { at, text, put, units, bash, run, told, look, touch, calls };
+  return { at, text, put, units, bash, run, told: reported, look, touch, calls };
 }

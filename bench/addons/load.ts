@@ -66,7 +66,7 @@ export function createLoad(options: {
       },
       runs: runs.map((run) => ({ ours: run.ours[value], peer: run.peer[value] })),
     });
-    const told = (side: 'ours' | 'peer') => {
+    const reported = (side: 'ours' | 'peer') => {
       const all = (value: keyof Load) => runs.map((run) => run[side][value]);
       const kernel = median(all('kernelMs')) / median(all('coreMs'));
       return `${spread(all('perSecond'), 0)}/s at ${(median(all('busy')) * 100).toFixed(0)} % of its cores, ${(kernel * 100).toFixed(0)} % the kernel’s`;
@@ -76,7 +76,7 @@ export function createLoad(options: {
         figure(`requests a second, ${what}`, 'perSecond', least),
         figure(`core time of a request (ms), ${what}`, 'coreMs', 1 / least),
       ],
-      line: `${what}: ${told('ours')}; against ${told('peer')}`,
+      line: `${what}: ${reported('ours')}; against ${reported('peer')}`,
     };
   }
   return { load, compare };

@@ -43,8 +43,9 @@ try {
   const about = `${availableParallelism()} cores`;
   const baseline = await readBaseline(baselinePath);
   const worse = baseline === undefined ? ['no baseline yet'] : worsened(figures, baseline);
-  const told = worse.length > 0 ? worse : ['nothing is more than 10 % worse than bench/addons/baseline.tsv'];
-  process.stdout.write(`${[about, ...lines, ...figures.map(row), ...told].join('\n')}\n`);
+  const reported =
+    worse.length > 0 ? worse : ['nothing is more than 10 % worse than bench/addons/baseline.tsv'];
+  process.stdout.write(`${[about, ...lines, ...figures.map(row), ...reported].join('\n')}\n`);
   if (baseline === undefined) await writeBaseline(baselinePath, about, figures);
   else if (process.env['BASELINE'] === '1') await amendBaseline(baselinePath, figures);
   if (figures.some(isShort)) process.exitCode = 1;

@@ -122,8 +122,9 @@ try {
   const about = `Jobs of ${JOB_MS / 1_000} s, simulated; ${availableParallelism()} cores`;
   const baseline = await readBaseline(baselinePath);
   const worse = baseline === undefined ? ['no baseline yet'] : worsened(figures, baseline);
-  const told = worse.length > 0 ? worse : ['nothing is more than 10 % worse than bench/fleet/baseline.tsv'];
-  process.stdout.write(`${[about, ...lines, ...figures.map(row), ...told].join('\n')}\n`);
+  const reported =
+    worse.length > 0 ? worse : ['nothing is more than 10 % worse than bench/fleet/baseline.tsv'];
+  process.stdout.write(`${[about, ...lines, ...figures.map(row), ...reported].join('\n')}\n`);
   if (baseline === undefined || process.env['BASELINE'] === '1')
     await writeBaseline(baselinePath, about, figures);
 } catch (error) {

@@ -34,7 +34,7 @@ export async function drift(meta: Meta, seed: number, minutes: number): Promise<
     .map(({ kind }) => kind);
   let slowest = 0;
   for (let kinds = batchOf(left); kinds.length > 0; kinds = batchOf(left))
-    slowest = Math.max(slowest, await told(meta, hosts, kinds));
+    slowest = Math.max(slowest, await reported(meta, hosts, kinds));
   const invented = await inventedIn(meta, minutes);
   await removeOurs(meta, say);
   return [
@@ -59,7 +59,7 @@ function batchOf(left: Kind[]): Kind[] {
   return batch;
 }
 
-async function told(meta: Meta, hosts: readonly LabHost[], kinds: readonly Kind[]): Promise<number> {
+async function reported(meta: Meta, hosts: readonly LabHost[], kinds: readonly Kind[]): Promise<number> {
   const on = (index: number, script: string) =>
     docker(['exec', hosts[index]?.name ?? '', 'sh', '-ec', script], 60_000);
   const made: Kind[] = [];

@@ -69,11 +69,11 @@ async function main(): Promise<void> {
   ];
   const baseline = await readBaseline(baselinePath);
   const worse = baseline === undefined ? ['no baseline yet'] : worsened(figures, baseline);
-  const told =
+  const reported =
     worse.length > 0
       ? worse
       : ['nothing is more than 10 % worse than bench/runtime/baseline.tsv in every run'];
-  process.stdout.write(`${[...lines, ...figures.map(row), ...told].join('\n')}\n`);
+  process.stdout.write(`${[...lines, ...figures.map(row), ...reported].join('\n')}\n`);
   if (baseline === undefined || process.env['BASELINE'] === '1')
     await writeBaseline(baselinePath, about, figures);
 }

@@ -39,7 +39,7 @@ export const demo = ({ stage, keep }: DemoOptions, say: Say): Promise<void> =>
     try {
       if (stage >= 3) await cluster(meta, stage, keep, clock);
       clock.print();
-      if (keep) await tellHowToUse(meta);
+      if (keep) await reportHowToUse(meta);
     } finally {
       await meta.close();
     }
@@ -55,7 +55,7 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
   const base = { masterList: entries(masters), nodeList: entries([worker]) };
   await clock.measure('create: 3 control planes, 1 worker, to Running', async () => {
     const found = await foundCluster(meta);
-    if (found?.status?.phase === 'Running') return told('is there already');
+    if (found?.status?.phase === 'Running') return reported('is there already');
     if (stage === 3) return byAnnotation(meta, base);
     // One that an earlier run left half made is asked for again.
     const retry = found === undefined ? {} : { retry: true };
@@ -81,7 +81,7 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
   });
 }
 
-const told = (how: string) => {
+const reported = (how: string) => {
   process.stdout.write(`cluster ${NAME} ${how}\n`);
 };
 
@@ -90,7 +90,7 @@ async function foundCluster(meta: Meta): Promise<KubernetesCluster | undefined> 
   const key = { namespace: 'default', name: NAME };
   const found = await meta.client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
   if (!found) return undefined;
-  told('is here from an earlier run; waiting until nothing is going on with it');
+  reported('is here from an earlier run; waiting until nothing is going on with it');
   const still = (one: KubernetesCluster | undefined) =>
     one !== undefined && (one.metadata.deletionTimestamp !== undefined || !isAtRest(one));
   return untilCluster(meta, NAME, (one) => !still(one), OPERATION_MS);
@@ -117,16 +117,16 @@ async function scaled(
   });
   const present = new Set(spec.cluster.nodeList?.map(({ ip }) => ip));
   if (present.size === workers.length && workers.every(({ ip }) => present.has(ip)))
-    return told('has these workers');
+    return reported('has these workers');
   // Only after a run that was cut in between: what it had added is there, and the next step takes it away.
-  if (route === 'scaleup' && present.size > workers.length) return told('has more workers');
+  if (route === 'scaleup' && present.size > workers.length) return reported('has more workers');
   await asked(meta, 'POST', `${PATH}/${route}`, { nodeList: entries(workers) });
 }
 
 /** Ends a host as a cut power line would, and waits until the kubelet of another would be answered again. */
 async function killed(victim: LabHost, worker: LabHost): Promise<void> {
   await docker(['kill', victim.name]);
-  told(`has lost ${victim.name} (${victim.ip})`);
+  reported(`has lost ${victim.name} (${victim.ip})`);
   const ask = `curl -sk -m 2 "https://$(awk '/matryoshka/ { print $2; exit }' /etc/hosts):6443/readyz"`;
   const answers = async () => (await dockerOrUndefined(['exec', worker.name, 'sh', '-c', ask])) === 'ok';
   await seen('the API, from the worker', answers, { everyMs: 200, boundMs: REACHED_MS });
@@ -137,7 +137,7 @@ async function replaced(meta: Meta, victim: LabHost, spare: LabHost): Promise<vo
     namespace: 'default',
     name: NAME,
   });
-  if (spec.cluster.masterList?.some(({ ip }) => ip === spare.ip)) return told(`has ${spare.ip} already`);
+  if (spec.cluster.masterList?.some(({ ip }) => ip === spare.ip)) return reported(`has ${spare.ip} already`);
   await asked(meta, 'POST', `${PATH}/replace`, { from: victim.ip, to: { ip: spare.ip } });
 }
 
@@ -191,7 +191,7 @@ async function show(meta: Meta, worker: LabHost): Promise<void> {
   }
 }
 
-async function tellHowToUse(meta: Meta): Promise<void> {
+async function reportHowToUse(meta: Meta): Promise<void> {
   process.stdout.write(`
 What is there now:
   the meta cluster   ${kubectlPath} --kubeconfig ${meta.kubeconfigPath} get ecs -A

@@ -27,7 +27,7 @@ function hostsLeft(): string[] {
 }
 
 /** What is left of the lab, how to go on with it, and how to remove it. */
-function tellWhatIsLeft(): void {
+function reportWhatIsLeft(): void {
   const left = hostsLeft();
   process.stdout.write(
     left.length === 0
@@ -49,7 +49,7 @@ export async function withLab(keep: boolean, say: Say, work: () => Promise<void>
   }
   const listeners = Object.entries(SIGNALS).map(([signal, code]) => {
     const end = () => {
-      tellWhatIsLeft();
+      reportWhatIsLeft();
       process.exit(code);
     };
     process.once(signal, end);
@@ -63,7 +63,7 @@ export async function withLab(keep: boolean, say: Say, work: () => Promise<void>
     await work();
     if (!keep) await labDown(say);
   } catch (error) {
-    tellWhatIsLeft();
+    reportWhatIsLeft();
     throw error;
   } finally {
     for (const off of listeners) off();

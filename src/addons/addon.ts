@@ -3,7 +3,7 @@ import type { JsonSchema } from '#api/structural-schema.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
 import type { WriteLimit } from './write-limits.ts';
 
-/** A rule of an RBAC role (rbac.authorization.k8s.io/v1 PolicyRule). */
+/** Rule of an RBAC role (rbac.authorization.k8s.io/v1 PolicyRule). */
 export interface PolicyRule {
   apiGroups: readonly string[];
   resources: readonly string[];
@@ -12,7 +12,7 @@ export interface PolicyRule {
   verbs: readonly string[];
 }
 
-/** A system beside clusters. `--controllers` switches it on; deploy/addons/<name>.yaml installs it. */
+/** Add-on: a system beside clusters. `--controllers` switches it on; deploy/addons/<name>.yaml installs it. */
 export interface Addon {
   /** Its name in `--controllers`. */
   name: string;
@@ -22,7 +22,7 @@ export interface Addon {
   crds: readonly (() => JsonSchema)[];
   /** Rules of its ClusterRole, without those for leader election. */
   rules: readonly PolicyRule[];
-  /** Restricts writes that RBAC allows to those that the controller makes. */
+  /** Restricts writes that RBAC allows to those of the controller. */
   writeLimits?: readonly WriteLimit[];
   /** Further objects to install: roles that users bind, admission policies. */
   others?: readonly (KubeObject & JsonSchema)[];
@@ -31,13 +31,13 @@ export interface Addon {
 }
 
 export interface AddonServer {
-  /** The subcommand of `matryoshka`, and its settings. */
+  /** Subcommand of `matryoshka`, and its settings. */
   args: readonly string[];
   /** Ports of its Service; `target` is the container's port if it differs. */
   ports: readonly { name: string; port: number; target?: number }[];
   /** Serves TLS with the Secret `<its name>-tls`. */
   hasCertificate: boolean;
-  /** In-memory directory that the program may write to. */
+  /** Writable directory in memory. */
   scratch?: string;
   rules: readonly PolicyRule[];
   /** Set if several replicas serve clients outside the cluster. Absent: one replica serves clients inside. */

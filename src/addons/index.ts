@@ -1,6 +1,6 @@
 /**
- * Lists the add-ons: systems beside the clusters, each a separate program with its own namespace and rights. An add-on needs
- * nothing of the operator, and the operator imports no add-on.
+ * Lists the add-ons: systems beside the clusters. Each runs as a separate program with its own namespace and rights, and
+ * needs nothing of the operator.
  */
 
 import type { Addon } from './addon.ts';

@@ -35,7 +35,7 @@ export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'ac
       isMaster: isMaster(host.member),
       behindBalancer: !own,
       withEtcd: hasEtcd(host.member),
-      // `external_etcd` in ansible/roles/settings has the same rule; otherwise etcd is a unit of ours.
+      // `external_etcd` in ansible/roles/settings has the same rule; otherwise our roles run etcd as a systemd unit.
       kubeadmMakesEtcd: stacked && hasEtcd(host.member),
       clusterId: runSpec.cluster.id,
       ownClusters: runSpec.ownClusters,

@@ -26,7 +26,10 @@ const MAX_MESSAGE = 300;
  * Returns the reason why a leaving host may still carry parts of this cluster: its owner file is unreadable, or is missing
  * on the machine that had joined. A host whose owner file names another cluster carries none.
  */
-function untold({ member: { ip }, action, machineId }: PlannedHost, findings: Findings): string | undefined {
+function unreported(
+  { member: { ip }, action, machineId }: PlannedHost,
+  findings: Findings,
+): string | undefined {
   const said = findings.found.said.get(ip);
   if (action !== 'leave' || !said || !findings.untouched.has(ip)) return undefined;
   const owner = ownerOf(said);
@@ -44,7 +47,7 @@ function isDone(host: PlannedHost, findings: Findings, complete: boolean): boole
     action,
   } = host;
   const { failures, played, untouched, found } = findings;
-  if (failures.has(ip) || untold(host, findings) !== undefined) return false;
+  if (failures.has(ip) || unreported(host, findings) !== undefined) return false;
   if (action === 'join') return played.get(ip)?.has('joined') ?? false;
   if (action === 'leave')
     return (untouched.has(ip) && found.said.has(ip)) || (played.get(ip)?.has('reset') ?? false);
@@ -59,13 +62,13 @@ const hostKeysOf = (knownHosts: string, ip: string): string[] =>
     return name === ip || name.startsWith(`[${ip}]:`) ? [key.join(' ')] : [];
   });
 
-/** Returns a report of every host of the run spec, whatever the result of the run. */
+/** Returns a report of every host of the run spec, for a failed run too. */
 export function hostReports(runSpec: RunSpec, findings: Findings, complete: boolean): HostReport[] {
   // Keys and ids of these machines must not be recorded for this cluster.
   const strangers = new Set(machineProblems(runSpec, findings.found).map(({ ip }) => ip));
   return runSpec.hosts.map((host) => {
     const { ip } = host.member;
-    const message = findings.failures.get(ip) ?? untold(host, findings);
+    const message = findings.failures.get(ip) ?? unreported(host, findings);
     const isStranger = strangers.has(ip);
     const machineId = isStranger ? '' : findings.found.said.get(ip)?.text('machineId');
     const hostKeys = isStranger ? [] : hostKeysOf(findings.found.knownHosts, ip);

@@ -31,9 +31,9 @@ export function lastWords(secrets: readonly (string | undefined)[]): LastWords {
         (text, secret) => text.replaceAll(secret, '***'),
         plainText(stripVTControlCharacters(line)).trimEnd(),
       );
-      const told = plain.slice(0, MAX_TOLD_LINE);
-      if (ERROR.test(plain) && errors.length < LAST) errors.push(told);
-      if (plain !== '') last.push(told);
+      const reported = plain.slice(0, MAX_TOLD_LINE);
+      if (ERROR.test(plain) && errors.length < LAST) errors.push(reported);
+      if (plain !== '') last.push(reported);
       if (last.length > LAST) last.shift();
       return plain.slice(0, MAX_LINE);
     },

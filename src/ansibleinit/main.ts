@@ -65,7 +65,7 @@ async function attempt(signal: AbortSignal, interrupted: () => number | undefine
   } catch (error) {
     print(messageOf(error));
     await uplink.close(1_000);
-    // It writes no result, because an interrupted run must not count as finished.
+    // An interrupted run must not count as finished, so it writes no result.
     return interrupted() ?? EXIT.failed;
   }
 }

@@ -11,7 +11,7 @@ import type { RunSpec } from '#protocol/run-spec.ts';
 import { carryOut } from './run.ts';
 import type { Settings } from './settings.ts';
 
-/** A run without hosts, so that only its input is checked. */
+/** Run without hosts, so that only its input is checked. */
 const runSpec: RunSpec = {
   task: 'create',
   callback: 'create',
@@ -67,7 +67,7 @@ async function run(
     cancelled: signal,
   };
   const report = await carryOut(settings, uplink, signal);
-  return { report, told: sent.map(({ message }) => message) };
+  return { report, reported: sent.map(({ message }) => message) };
 }
 const NAMESPACE = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n';
 
@@ -84,7 +84,7 @@ it('begins no playbook with manifests that cannot be applied', async () => {
 it('looks at them in a dry run as well, and says what would be applied', async () => {
   const dry = { task: 'precheck', playbook: undefined };
   expect((await run('kind: Pod', dry)).report).toMatchObject({ success: false, reason: 'ManifestsInvalid' });
-  const { report, told } = await run(NAMESPACE, dry);
+  const { report, reported: told } = await run(NAMESPACE, dry);
   expect(report.success).toBe(true);
   expect(told).toContain('to be applied in the cluster: ConfigMap addons, key a.yaml, objects: 1');
 });

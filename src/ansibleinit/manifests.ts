@@ -5,7 +5,7 @@ import { fileInWords, type ManifestFile } from '#protocol/manifests.ts';
 
 /** Result of the checks of a user's manifests before any host changes. kubectl, which applies them, reports the rest. */
 export interface ManifestsSeen {
-  /** One line for each valid file. */
+  /** Lines for valid files, one for each. */
   files: string[];
   /** Problems that make files invalid, each with its place. */
   problems: string[];

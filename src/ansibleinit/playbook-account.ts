@@ -28,7 +28,7 @@ export interface PlaybookAccount {
   take(event: RunEvent): void;
   /** Marks hosts whose tasks are ended because of a cancellation. */
   cut(ips: readonly string[]): void;
-  /** Returns the result. `how` says how Ansible ended; tasks that still ran count as failed. */
+  /** Returns the result. `how` describes how Ansible ended; tasks that still ran count as failed. */
   close(how: string, isCancelled: boolean): PlaybookResult;
 }
 

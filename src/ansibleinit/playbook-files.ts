@@ -11,8 +11,8 @@ export interface PlaybookFiles {
 }
 
 /**
- * Writes the files of ansible-playbook into a directory in memory: the inventory with the artifacts' sums and the site's
- * variables, the keys with mode 0600, which OpenSSH requires, and the pinned host keys.
+ * Writes the files of ansible-playbook into a directory in memory. These are the inventory with the artifacts' sums and the
+ * site's variables, the keys with mode 0600, which OpenSSH requires, and the pinned host keys.
  */
 export const writePlaybookFiles = (
   settings: Settings,

@@ -94,7 +94,7 @@ export async function runPlaybook(
     if (!event) continue;
     onEvent(event);
     account.take(event);
-    // The sums are the last event, whatever the result.
+    // The sums are the last event of a failed run too.
     if (event.event === 'complete' || event.event === 'stats') leaveSoon();
   }
   if (over.signal.aborted) child.kill('SIGKILL');

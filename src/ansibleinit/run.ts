@@ -169,7 +169,7 @@ async function play(
     }
   const knownHosts = `${access.knownHosts}\n${found.knownHosts}`;
   const files = writePlaybookFiles(settings, knownHosts, untouched, found.sudoAsks);
-  const told = (message: string, host: string) =>
+  const reported = (message: string, host: string) =>
     uplink.send({ time: new Date().toISOString(), event: 'info', host, message });
   const result = await runPlaybook(
     playbook,
@@ -179,7 +179,7 @@ async function play(
       if (event.event === 'play' && event.play !== undefined) uplink.step(event.play);
       uplink.send(event);
     },
-    { signal, cancelled: uplink.cancelled, cutOff: cutOffOn(settings, knownHosts, told) },
+    { signal, cancelled: uplink.cancelled, cutOff: cutOffOn(settings, knownHosts, reported) },
   );
   signal.throwIfAborted();
   findings.steps.push(...result.steps);

@@ -73,14 +73,14 @@ it('sends a line that is longer than a chunk, cut, and what follows it', async (
   for (const message of messages) uplink.send(event(message));
   await uplink.close(10_000);
   const lines = kept.split('\n').slice(0, -1);
-  const told = lines.map((line) => (JSON.parse(line) as RunEvent).message ?? '');
-  expect(told.map((text, index) => messages[index]?.startsWith(text.replace('… (cut)', '')))).toEqual([
+  const reported = lines.map((line) => (JSON.parse(line) as RunEvent).message ?? '');
+  expect(reported.map((text, index) => messages[index]?.startsWith(text.replace('… (cut)', '')))).toEqual([
     true,
     true,
     true,
     true,
   ]);
-  expect([told[0], told[3]]).toEqual(['first', 'last']);
-  expect(told[1]).toContain('… (cut)');
+  expect([reported[0], reported[3]]).toEqual(['first', 'last']);
+  expect(reported[1]).toContain('… (cut)');
   expect(chunks.filter((chunk) => chunk === '')).toEqual([]);
 });

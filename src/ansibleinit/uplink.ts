@@ -63,7 +63,7 @@ const lineOf = ({ time, event, play, task, host, seconds, message }: RunEvent): 
     .map(logText)
     .join('  ');
 
-/** Events that are not printed, because another event says more. */
+/** Events that are not printed, because another event has more details. */
 const QUIET = new Set<RunEvent['event']>(['task', 'skipped', 'stats']);
 
 /** Prints events as lines, for runs by hand. */
@@ -85,7 +85,7 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
   let spool = Buffer.alloc(0);
   let sent = 0;
   let step = 'precheck';
-  let toldStep = '';
+  let reportedStep = '';
   let flushing: Promise<void> | undefined;
   let askedAtMs = performance.now();
   let chunks = 0;
@@ -123,16 +123,16 @@ export function streaming(settings: Way, job: string, print: (line: string) => v
 
   /** Whether lines are due: after a new step, with many lines, or after the longest wait. */
   const isDue = (): boolean =>
-    step !== toldStep ||
+    step !== reportedStep ||
     spool.length - sent >= FLUSH_BYTES ||
     (unsentSinceMs !== undefined && performance.now() - unsentSinceMs >= patienceMs());
 
   async function flush(isLast: boolean): Promise<void> {
-    while ((isLast || isDue()) && (sent < spool.length || step !== toldStep)) {
+    while ((isLast || isDue()) && (sent < spool.length || step !== reportedStep)) {
       const now = step;
       const next = await post(spool.subarray(sent, endOfChunk(spool, sent)), now);
       sent = Math.min(next, spool.length);
-      toldStep = now;
+      reportedStep = now;
       chunks += 1;
     }
     if (sent >= spool.length) unsentSinceMs = undefined;

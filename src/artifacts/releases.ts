@@ -1,4 +1,4 @@
-/** An offered Kubernetes version with pinned versions of everything that its installation needs. */
+/** Offered Kubernetes version with pinned versions of everything that its installation needs. */
 export interface Release {
   /** Version as in `spec.cluster.kubeVersion`. */
   readonly kubernetes: string;

@@ -17,8 +17,8 @@ export interface BackoffOptions {
 }
 
 /**
- * Creates a backoff from 0.8 to 30 s, which doubles and adds up to as much again at random, so that many clients that lost
- * their connection at once do not return at once. Source: client-go reflector.go, wait.NewExponentialBackoffManager.
+ * Creates a backoff from 0.8 to 30 s, which doubles and adds up to as much again at random. Many clients that lost their
+ * connection at once therefore do not return at once. Source: client-go reflector.go, wait.NewExponentialBackoffManager.
  */
 export function jitteredBackoff(options: BackoffOptions = {}): Backoff {
   const {

@@ -15,7 +15,7 @@ const PROBE: KubernetesCluster = {
 
 /**
  * Waits until the API server calls our webhook for clusters. The API server loads a new configuration after a moment, and a
- * pod is ready a moment before its node's packet rules point at it; until then every creation of a cluster would fail. Any
+ * pod is ready a moment before its node's packet rules point at it. Until then every creation of a cluster would fail. Any
  * refusal proves that the webhook answers. Throws after a minute, with the API server's last message. Source:
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */

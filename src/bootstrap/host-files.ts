@@ -48,7 +48,9 @@ export async function copyArtifacts(
   return missing.length;
 }
 
-/** Image of ours on the host. Its tag depends on its content: a new image is rolled out, an unchanged one is not. */
+/**
+ * Image that bootstrap sent to the host. Its tag depends on its content: a new image is rolled out, an unchanged one is not.
+ */
 export interface SentImage {
   name: string;
   tagged: string;

@@ -44,7 +44,7 @@ it.each(
   const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const where = namespaced ? `/namespaces/${object.metadata.namespace}` : '';
   const path = `${base}${where}/${plural}?dryRun=All&fieldValidation=Strict`;
-  // Another test may have created an object with the original name.
+  // Another test may have created an object with the unchanged name.
   const tried = { ...object, metadata: { ...object.metadata, name: `${object.metadata.name}-tried` } };
   await expect(client.request('POST', path, tried)).resolves.toBeDefined();
 });

@@ -38,7 +38,7 @@ export async function deploymentsReady(
   print: (line: string) => void,
 ): Promise<void> {
   const until = performance.now() + READY_MS;
-  let told = performance.now();
+  let reported = performance.now();
   for (;;) {
     const found = await Promise.all(
       names.map((name) => client.get<Deployment>(DEPLOYMENTS, { namespace, name })),
@@ -46,7 +46,7 @@ export async function deploymentsReady(
     const waiting = found.filter((one) => !ready(one)).map(({ metadata }) => metadata.name ?? '');
     if (waiting.length === 0) return;
     const late = performance.now() > until;
-    if (late || performance.now() - told > TELL_MS) {
+    if (late || performance.now() - reported > TELL_MS) {
       const { items } = await client.list<Pod>(PODS, { namespace });
       const list = waiting.map((name) => `${name} (${whyNotReady(items, name)})`).join(', ');
       if (late)
@@ -54,7 +54,7 @@ export async function deploymentsReady(
           `not ready after ${READY_MS / 1000} s: ${list}; see "kubectl -n ${namespace} describe pods"`,
         );
       print(`waiting for ${list}`);
-      told = performance.now();
+      reported = performance.now();
     }
     await sleep(CHECK_MS);
   }

@@ -37,7 +37,7 @@ export interface Access {
 /** Complete input of a run; a snapshot, so later edits have no effect. */
 export interface Attempt extends AttemptRef {
   runSpec: RunSpec;
-  /** Text of a user's playbook, which runs instead of ours; such a run sends no report. */
+  /** Text of a user's playbook, which replaces the operator's; such a run sends no report. */
   hook?: string;
   deadlineSeconds: number;
   access: Access;
@@ -59,10 +59,10 @@ export type AttemptState =
    * begin.
    */
   | { kind: 'running'; step?: string; endsBy?: string; blocked?: Blocked }
-  /** The run succeeded; `report` is absent if it was lost. */
+  /** Successful run; `report` is absent if it was lost. */
   | { kind: 'succeeded'; report?: Report; endedAt?: string }
   | { kind: 'failed'; reason: string; message: string; report?: Report; endedAt?: string }
-  /** The run left neither report nor result, so it may have changed any of its hosts. */
+  /** Run without report and result, so it may have changed any of its hosts. */
   | { kind: 'lost'; why: string; endedAt?: string };
 
 /** Interface of installers. Every call is idempotent; `testing/installer-cases.ts` defines the behaviour. */

@@ -30,16 +30,16 @@ export function drainProblems({ cluster: { drain, timeout_mins } }: Settings): P
 /** Returns warnings for the approval of a plan: data that may be lost with the leaving nodes. */
 export function drainWarnings({ cluster: { drain } }: Settings, steps: readonly Step[]): Problem[] {
   if (!drains(steps)) return [];
-  const told: Problem[] = [];
+  const reported: Problem[] = [];
   if (drain?.force === true)
-    told.push({
+    reported.push({
       field: `${FIELD}.force`,
       reason: 'pods without a controller on nodes that leave are deleted, and nothing makes them again',
     });
   if (drain?.deleteEmptyDirData === true)
-    told.push({
+    reported.push({
       field: `${FIELD}.deleteEmptyDirData`,
       reason: 'data in emptyDir volumes of pods on nodes that leave is deleted',
     });
-  return told;
+  return reported;
 }

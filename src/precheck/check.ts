@@ -10,11 +10,11 @@ export interface CheckedHost {
   name: string;
   ip: string;
   role: HostRole;
-  /** Whether an etcd member runs there, whatever its role. */
+  /** Whether an etcd member runs there, in addition to its role. */
   withEtcd?: boolean;
   /** Whether kubeadm creates that member, and refuses a data directory that is not empty. */
   kubeadmMakesEtcd?: boolean;
-  /** Whether it is a control plane, whatever its role in this operation. */
+  /** Whether it is a control plane, independently of its role in this operation. */
   isMaster?: boolean;
   /** Whether nodes reach the API servers through a balancer of the site, and so need no direct connection to them. */
   behindBalancer?: boolean;
@@ -32,7 +32,7 @@ export type AskedHost = Omit<CheckedHost, 'said'>;
 
 export interface CheckContext {
   host: CheckedHost;
-  /** All reachable hosts of the operation, including this one. */
+  /** Reachable hosts of the operation, including this one. */
   all: readonly CheckedHost[];
   /** Values of `precheck_limits`; each check reads those that it declares. */
   limits: Limits;

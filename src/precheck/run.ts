@@ -113,10 +113,10 @@ export async function precheck(
     const asked = { podNetwork: options.podNetwork ?? DEFAULTS.network, askedAtMs, answeredAtMs };
     for (const { name, check } of checks) {
       const { warnings, errors } = check({ host, all, limits: options.limits, networks, ...asked });
-      const tell = (severity: PrecheckProblem['severity']) => (message: string) =>
+      const report = (severity: PrecheckProblem['severity']) => (message: string) =>
         problems.push({ ip: host.ip, check: name, severity, message: bounded(message) });
-      warnings.forEach(tell('warning'));
-      errors.forEach(tell('error'));
+      warnings.forEach(report('warning'));
+      errors.forEach(report('error'));
     }
   }
   return {

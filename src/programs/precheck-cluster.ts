@@ -18,7 +18,7 @@ export interface ClusterOptions {
 const MOST_MS = 30_000;
 
 /** Reads an object with the caller's own rights; the error names the object. */
-async function told<T>(what: string, read: Promise<T>): Promise<T> {
+async function reported<T>(what: string, read: Promise<T>): Promise<T> {
   try {
     return await read;
   } catch (error) {
@@ -33,7 +33,7 @@ export async function readCluster(options: ClusterOptions): Promise<PrecheckRequ
   const client: Client = createClient(endpoint, { userAgent: 'matryoshka-precheck' });
   const signal = AbortSignal.timeout(MOST_MS);
   const what = `KubernetesCluster ${namespace}/${name}`;
-  const cluster = await told(
+  const cluster = await reported(
     what,
     client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, { namespace, name }, { signal }),
   );
@@ -41,7 +41,7 @@ export async function readCluster(options: ClusterOptions): Promise<PrecheckRequ
   const { cluster: spec } = cluster.spec;
   const secretName = spec.credentialsSecret ?? credentialsSecretName(name);
   const find = (secret: string) =>
-    told(
+    reported(
       `Secret ${namespace}/${secret}`,
       client.find<Secret>(SECRETS, { namespace, name: secret }, { signal }),
     );
@@ -61,7 +61,7 @@ export async function readCluster(options: ClusterOptions): Promise<PrecheckRequ
       '\n',
     );
   } else {
-    knownHosts = await told(`--known-hosts: ${options.knownHosts}`, readFile(options.knownHosts, 'utf8'));
+    knownHosts = await reported(`--known-hosts: ${options.knownHosts}`, readFile(options.knownHosts, 'utf8'));
   }
   const hosts = precheckHosts(
     spec,

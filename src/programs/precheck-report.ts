@@ -47,7 +47,7 @@ function asTable({ hosts, problems, taken }: PrecheckReport, columns: number): s
 }
 
 function asJson({ hosts, problems, taken }: PrecheckReport): string {
-  const told = hosts.map(({ ip, name, role }) => {
+  const reported = hosts.map(({ ip, name, role }) => {
     const own = problems.filter((problem) => problem.ip === ip);
     return {
       ip,
@@ -57,7 +57,11 @@ function asJson({ hosts, problems, taken }: PrecheckReport): string {
       problems: own.map(({ check, severity, message }) => ({ check, severity, message: plain(message) })),
     };
   });
-  return JSON.stringify({ ok: told.every(({ ok }) => ok), hosts: told, hostKeysTaken: taken }, undefined, 2);
+  return JSON.stringify(
+    { ok: reported.every(({ ok }) => ok), hosts: reported, hostKeysTaken: taken },
+    undefined,
+    2,
+  );
 }
 
 /** Formats a suite for each host and a case for each check; a check of SSH, such as Unreachable, is a separate case. */

@@ -25,7 +25,7 @@ it('names no host where there is no room for all, so that none passes for clean'
 
 it('holds no secret', () => {
   const [host] = hosts(1, true);
-  const told = host ? [{ ...host, hostKeys: ['ssh-ed25519 KEYS'] }] : [];
-  const text = verdictOf({ success: true, message: 'done', kubeconfig: 'KUBECONFIG', hosts: told });
+  const reported = host ? [{ ...host, hostKeys: ['ssh-ed25519 KEYS'] }] : [];
+  const text = verdictOf({ success: true, message: 'done', kubeconfig: 'KUBECONFIG', hosts: reported });
   expect(text).not.toMatch(/KUBECONFIG|KEYS/);
 });

@@ -11,13 +11,13 @@ const MAX_MESSAGE = 1000;
 export function verdictOf({ success, reason, message, hosts }: Report): string {
   const head = { success, reason, message: message.slice(0, MAX_MESSAGE) };
   for (const length of [200, 40, 0]) {
-    const told = hosts.map(({ ip, ok, did, message: why = '' }) => ({
+    const reported = hosts.map(({ ip, ok, did, message: why = '' }) => ({
       ip,
       ok,
       ...(did.length === 0 ? {} : { did }),
       ...(ok || length === 0 ? {} : { message: why.slice(0, length) }),
     }));
-    const text = JSON.stringify({ ...head, hosts: told });
+    const text = JSON.stringify({ ...head, hosts: reported });
     if (Buffer.byteLength(text) <= MAX_VERDICT) return text;
   }
   // A message without space for its hosts lists none, and a host that is not listed does not count as done.

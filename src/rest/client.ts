@@ -11,7 +11,7 @@ export interface Sent {
   body: string | undefined;
 }
 
-/** Answer as it was received. */
+/** Answer from the wire. */
 export interface Received {
   status: number;
   headers: Readonly<Record<string, string | string[] | number | undefined>>;

@@ -5,10 +5,10 @@ import { BROKEN_OFF, type LogEnd } from './looking.ts';
 const cut = () => Promise.reject(new Error('other side closed'));
 
 /** Returns the lines that a follower gets from a log; each attempt reads the given lines. */
-async function toldOf(
+async function reportedOf(
   ...tries: { lines: string[]; end?: () => Promise<LogEnd | undefined> }[]
 ): Promise<string[]> {
-  const told: string[] = [];
+  const reported: string[] = [];
   const left = [...tries];
   await follow(
     async (onLine) => {
@@ -17,15 +17,15 @@ async function toldOf(
       next.lines.forEach(onLine);
       return next.end?.();
     },
-    (line) => told.push(line),
+    (line) => reported.push(line),
     new AbortController().signal,
     0,
   );
-  return told;
+  return reported;
 }
 
 it('is told once, though the server that told it was killed, and the next one stopped', async () => {
-  const told = await toldOf(
+  const told = await reportedOf(
     { lines: ['head', 'a'], end: cut },
     { lines: [], end: cut },
     { lines: ['head', 'a', 'b', BROKEN_OFF] },
@@ -35,22 +35,25 @@ it('is told once, though the server that told it was killed, and the next one st
 });
 
 it('is told whole where it is the log of another operation by now', async () => {
-  const told = await toldOf({ lines: ['head', 'a', 'b'], end: cut }, { lines: ['head', 'c', 'b', 'end'] });
+  const told = await reportedOf(
+    { lines: ['head', 'a', 'b'], end: cut },
+    { lines: ['head', 'c', 'b', 'end'] },
+  );
   expect(told).toEqual(['head', 'a', 'b', 'c', 'b', 'end']);
 });
 
 it('is not asked for again where it never began, or where the answer is no', async () => {
-  await expect(toldOf({ lines: [], end: cut })).rejects.toThrow('other side closed');
-  await expect(toldOf({ lines: ['head'], end: cut })).rejects.toThrow('no more tries');
+  await expect(reportedOf({ lines: [], end: cut })).rejects.toThrow('other side closed');
+  await expect(reportedOf({ lines: ['head'], end: cut })).rejects.toThrow('no more tries');
 });
 
 it('is told to its end, whatever a host prints', async () => {
   const lines = ['head', BROKEN_OFF, 'b', BROKEN_OFF];
-  expect(await toldOf({ lines, end: async () => 'complete' })).toEqual(lines);
+  expect(await reportedOf({ lines, end: async () => 'complete' })).toEqual(lines);
 });
 
 it('goes on where the server says outside the text that it breaks off', async () => {
-  const told = await toldOf(
+  const told = await reportedOf(
     { lines: ['head', 'a'], end: async () => 'broken-off' },
     { lines: ['head', 'a', 'end'] },
   );

@@ -5,7 +5,7 @@ const PAUSE_MS = 1_000;
 /** Maximum number of consecutive attempts without a new line. */
 const TRIES = 60;
 
-/** An answer that another attempt would not change. */
+/** Answer that another attempt would not change. */
 export class NotFollowed extends Error {}
 
 /**
@@ -19,15 +19,15 @@ export async function follow(
   signal: AbortSignal,
   pauseMs = PAUSE_MS,
 ): Promise<void> {
-  const told: string[] = [];
+  const reported: string[] = [];
   let tries = 0;
   for (;;) {
     let at = 0;
     let last: string | undefined;
     let why: unknown;
-    const tell = (line: string): void => {
-      if (told[at] !== line) {
-        told.splice(at, told.length, line);
+    const report = (line: string): void => {
+      if (reported[at] !== line) {
+        reported.splice(at, reported.length, line);
         tries = 0;
         onLine(line);
       }
@@ -35,14 +35,14 @@ export async function follow(
     };
     try {
       const end = await read((line) => {
-        if (last !== undefined) tell(last);
+        if (last !== undefined) report(last);
         last = undefined;
         // Only the last line can mean that the log breaks off.
         if (line === BROKEN_OFF) last = line;
-        else tell(line);
+        else report(line);
       });
       const isBroken = end === undefined ? last === BROKEN_OFF : end === 'broken-off';
-      if (!isBroken && last !== undefined) tell(last);
+      if (!isBroken && last !== undefined) report(last);
       if (!isBroken) return;
       why = new Error('the log breaks off');
     } catch (error) {
@@ -51,7 +51,7 @@ export async function follow(
     signal.throwIfAborted();
     tries += 1;
     // If reading never began, the cause is not a restart.
-    if (why instanceof NotFollowed || told.length === 0 || tries > TRIES) throw why;
+    if (why instanceof NotFollowed || reported.length === 0 || tries > TRIES) throw why;
     await sleep(pauseMs, signal);
   }
 }

@@ -32,7 +32,7 @@ export function overHttps(url: string, ca: string): Https {
       return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
     },
     lines(path, token, onLine, signal) {
-      async function read(tell: (line: string) => void): Promise<LogEnd | undefined> {
+      async function read(report: (line: string) => void): Promise<LogEnd | undefined> {
         const { statusCode, body, trailers } = await request(`${url}/api/v1${path}`, {
           dispatcher,
           headers: { authorization: `Bearer ${token}`, accept: 'text/plain' },
@@ -47,7 +47,7 @@ export function overHttps(url: string, ca: string): Https {
         for await (const chunk of body.setEncoding('utf8')) {
           const lines = (rest + String(chunk)).split('\n');
           rest = lines.pop() ?? '';
-          lines.forEach(tell);
+          lines.forEach(report);
         }
         const end = trailers[LOG_END_TRAILER];
         return end === 'complete' || end === 'broken-off' ? end : undefined;

@@ -9,7 +9,7 @@ import { getCluster, getKubeconfig, getLogs, listClusters } from './looking.ts';
 import type { Route } from './route.ts';
 import { cancelOperation, pauseCluster, resumeCluster } from './steering.ts';
 
-/** Every route for users. */
+/** Routes for users. */
 export const routes: readonly Route[] = [
   createCluster,
   deleteCluster,

@@ -13,7 +13,7 @@ export function gate(atOnce: number): Gate {
       try {
         return await work();
       } finally {
-        // The place goes to the next one, or becomes free.
+        // The next call gets the place, or it becomes free.
         const next = waiting.shift();
         if (next) next();
         else free++;

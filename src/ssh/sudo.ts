@@ -15,7 +15,7 @@ const SHELL_MARK = 'matryoshka: shell';
 const AFTER_SHELL_MARK = `/bin/sh -c 'echo "${SHELL_MARK}"; exec "$@"' sh`;
 
 const ROOT = '-H -u root --';
-/** With `-k`, sudo uses no cached password, which may expire in a minute, and caches none. */
+/** Silent call of sudo. With `-k`, sudo uses no cached password, which may expire in a minute, and caches none. */
 const SILENT = `sudo -k -n ${ROOT}`;
 const ASKING = `sudo -k -S -p '' ${ROOT}`;
 /** Skips input up to this line in root's shell: if sudo no longer asks, the password must not be read as a command. */
@@ -28,9 +28,9 @@ const AFTER_MARK = `while IFS= read -r line; do [ "$line" != "matryoshka: input"
 export const WITH_PASSWORD = `IFS= read -r word; printf '%s\\n' "$word" | ${ASKING} /bin/sh -c : && { printf '%s\\nmatryoshka: input\\n' "$word"; cat; } | ${ASKING} /bin/sh -c '${AFTER_MARK}' sh "$@"`;
 
 /**
- * Returns the command line as root, through sudo for another user. HOME is root's, whatever the host's sudoers file says.
- * Standard input reaches the command, so its content is in no argument list or file. If sudo asks, the first line of the
- * input is the password.
+ * Returns the command line as root, through sudo for another user. HOME is root's, despite the host's sudoers file. Standard
+ * input reaches the command, so its content is in no argument list or file. If sudo asks, the first line of the input is the
+ * password.
  */
 export const bySudo = (command: string, asks: boolean): string =>
   asks

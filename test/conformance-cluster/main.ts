@@ -60,20 +60,20 @@ function stepsOn(hosts: readonly LabHost[]): readonly Step[] {
 
 async function goThrough(meta: Meta, procs: number): Promise<void> {
   const progress = await progressOf(await clusterUid(meta), join(reportsDir, 'progress.json'));
-  const told: string[] = [];
+  const reported: string[] = [];
   for (const step of stepsOn(meta.hosts)) {
     if (progress.has(step.name)) {
-      told.push(`${step.name}: done by an earlier run`);
+      reported.push(`${step.name}: done by an earlier run`);
       continue;
     }
     const begun = performance.now();
     const what = 'list' in step ? await checkList(meta, step.list, step.name, procs, say) : 'done';
     if ('change' in step) await changed(meta, step.name, step.change, say);
     await progress.add(step.name);
-    told.push(`${step.name}: ${what}, ${((performance.now() - begun) / 1000).toFixed(0)} s`);
-    say(`-- ${told.at(-1)}`);
+    reported.push(`${step.name}: ${what}, ${((performance.now() - begun) / 1000).toFixed(0)} s`);
+    say(`-- ${reported.at(-1)}`);
   }
-  process.stdout.write(`${told.join('\n')}\n`);
+  process.stdout.write(`${reported.join('\n')}\n`);
 }
 
 async function policies(): Promise<void> {

@@ -34,7 +34,7 @@ const annotate = (marks: Record<string, string | null>) =>
   );
 const running = (step = 'precheck') =>
   operator.until('demo', ({ status } = { metadata: {}, spec: spec() }) => status?.operation?.step === step);
-const told = () =>
+const reported = () =>
   operator.until(
     'demo',
     ({ status } = { metadata: {}, spec: spec() }) => status?.operation?.cancelledAt !== undefined,
@@ -44,8 +44,8 @@ const cancel = async () => {
   await annotate({ [annotations.cancel]: id, [annotations.cancelledBy]: 'alice' });
 };
 /** As a run that stops when its server says so: it hears of it when status does. */
-const stopsWhenTold = (ending: Extract<Ending, { kind: 'report' }>) => async (): Promise<Ending> => {
-  await told();
+const stopsWhenReported = (ending: Extract<Ending, { kind: 'report' }>) => async (): Promise<Ending> => {
+  await reported();
   return { ...ending, reason: 'Cancelled', message: 'it stopped at step "Take hosts"' };
 };
 const states = async () => {
@@ -56,7 +56,12 @@ const states = async () => {
 };
 describe('an operation that is cancelled', () => {
   it('stops where it is, says what each host has, and the next one goes on from there', async () => {
-    script = stopsWhenTold({ kind: 'report', success: false, undone: [host(2).ip], lastStep: 'Take hosts' });
+    script = stopsWhenReported({
+      kind: 'report',
+      success: false,
+      undone: [host(2).ip],
+      lastStep: 'Take hosts',
+    });
     await operator.apply('demo', spec(2), 'creating', 'a');
     await running();
     await cancel();
@@ -121,7 +126,7 @@ describe('an operation that is cancelled', () => {
     await operator.apply('demo', spec(2), 'creating', 'a');
     await running();
     await cancel();
-    await told();
+    await reported();
     go.resolve(success);
     const cluster = await operator.until('demo', (now) => word(now) === 'create-finished');
     expect(cluster?.status?.operation?.result).toBe('finished');
@@ -150,7 +155,7 @@ describe('an operation that is cancelled', () => {
     await operator.apply('demo', spec(2), 'creating', 'a');
     await running();
     await cancel();
-    await told();
+    await reported();
     await operator.client.delete(KUBERNETES_CLUSTERS, { namespace: operator.namespace, name: 'demo' });
     await operator.until('demo', (now) => now === undefined);
     expect(await states()).toEqual([]);
@@ -176,7 +181,7 @@ describe('an operation that is cancelled', () => {
     await operator.stopController();
     await cancel();
     await operator.restart();
-    await told();
+    await reported();
     await operator.restart();
     await operator.stopController();
     stop.resolve();

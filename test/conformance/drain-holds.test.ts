@@ -151,7 +151,7 @@ async function drained(
   return {
     ok: exitCode === 0,
     said: stderr,
-    told: stdout,
+    reported: stdout,
     /** What became of the node: gone, or there and taking pods, or not. */
     node: left ? (left.spec?.unschedulable ? 'cordoned' : 'open') : 'gone',
     pods: (await world.client.list(PODS, { namespace: world.namespace })).items
@@ -315,7 +315,7 @@ it('lets a node go whose pods only take longer to end than the bound, if its hos
   await makePod(node, 'slow', { graceSeconds: 600 });
   const result = await drained(node);
   expect(result).toMatchObject({ ok: true, node: 'gone' });
-  expect(result.told).toContain('only pods that are terminating are left');
+  expect(result.reported).toContain('only pods that are terminating are left');
 });
 
 it('holds a Ready node that SSH does not reach: nothing would end its pods', async () => {

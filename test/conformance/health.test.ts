@@ -84,28 +84,29 @@ it('tells of a node that is away and comes back, and of etcd', async () => {
   await made.setEtcd(MASTER, true);
   await until('EtcdHealthy', 'True AllHealthy');
   const ofHealth = ['NodeNotReady', 'NodesReady', 'EtcdDegraded', 'EtcdHealthy'];
-  const told = () => events.map((event) => event.split(':')[0] ?? '').filter((one) => ofHealth.includes(one));
-  await expect.poll(told).toEqual(ofHealth);
+  const reported = () =>
+    events.map((event) => event.split(':')[0] ?? '').filter((one) => ofHealth.includes(one));
+  await expect.poll(reported).toEqual(ofHealth);
 });
 
 it('tells that a host is not as it was made, in words that it may say, and that it is again', async () => {
   await start();
   await operator.apply('demo', spec, 'creating');
   await until('HostsAsMade', 'Unknown NotTold');
-  const tell = (node: string, ...things: string[][]) =>
+  const report = (node: string, ...things: string[][]) =>
     made.setDrift(node, JSON.stringify({ at: new Date().toISOString(), count: things.length, things }));
-  await Promise.all([tell(MASTER), tell(WORKER)]);
+  await Promise.all([report(MASTER), report(WORKER)]);
   await until('HostsAsMade', 'True AsMade');
-  await tell(WORKER, ['file', '/etc/containerd/config.toml', 'changed']);
+  await report(WORKER, ['file', '/etc/containerd/config.toml', 'changed']);
   const drifted = await until('HostsAsMade', 'False Drifted');
   expect(findCondition(drifted?.status?.conditions, 'HostsAsMade')?.message).toContain(
     `1 host differs from what was made: ${WORKER} (10.251.0.2): /etc/containerd/config.toml changed; `,
   );
   expect(drifted?.status?.summary).toBe('Running; HostsAsMade: Drifted');
   expect(says(drifted, 'Ready')).toBe('True Healthy');
-  await tell(WORKER, ['file', '/etc/a\nReady: False', 'changed']);
+  await report(WORKER, ['file', '/etc/a\nReady: False', 'changed']);
   await until('HostsAsMade', 'Unknown NotTold');
-  await tell(WORKER);
+  await report(WORKER);
   await until('HostsAsMade', 'True AsMade');
   const told = () =>
     events.map((event) => event.split(':')[0] ?? '').filter((one) => one.startsWith('Hosts'));

@@ -150,7 +150,8 @@ describe('spec.addons.manifests', () => {
     await operator.apply('demo', spec(file(long, 'long')), 'creating');
     expect(stall(await stalled('ManifestsInvalid'))?.message).toContain('longer than 512 KiB');
     await operator.apply('demo', spec(file(dense, 'dense')), 'creating');
-    const told = () => operator.until('demo', (cluster) => /compressed/.test(stall(cluster)?.message ?? ''));
-    expect(stall(await told())?.message).toContain('spec.addons.manifests[0]');
+    const reported = () =>
+      operator.until('demo', (cluster) => /compressed/.test(stall(cluster)?.message ?? ''));
+    expect(stall(await reported())?.message).toContain('spec.addons.manifests[0]');
   });
 });

@@ -35,13 +35,13 @@ export async function watchedByKstatus(meta: Meta, name: string) {
     /** What kstatus said of each version, and what was wanted. */
     async read(): Promise<{ said: string[]; wanted: string[] }> {
       // Before the controller has seen it the object says nothing, and kstatus takes that for done.
-      const told = versions.filter(({ status }) => status?.observedGeneration !== undefined);
-      const withKind = told.map((one) => ({
+      const reported = versions.filter(({ status }) => status?.observedGeneration !== undefined);
+      const withKind = reported.map((one) => ({
         apiVersion: 'ecs.yun.com/v1',
         kind: 'KubernetesCluster',
         ...one,
       }));
-      return { said: await kstatusOf(withKind, () => {}), wanted: told.map(wantedOf) };
+      return { said: await kstatusOf(withKind, () => {}), wanted: reported.map(wantedOf) };
     },
   };
 }

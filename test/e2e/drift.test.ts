@@ -53,13 +53,13 @@ describe('hosts that somebody changes by hand', () => {
     const began = Date.now();
     try {
       for (const [index, [change]] of wave) await sh(index, change);
-      const tells = (cluster: KubernetesCluster | undefined) => {
+      const reports = (cluster: KubernetesCluster | undefined) => {
         const message = asMade(cluster)?.message ?? '';
         return wave.every(
           ([index, , says]) => message.includes(says) && message.includes(`(${meta.hosts[index]?.ip}): `),
         );
       };
-      const cluster = await untilCluster(meta, NAME, tells, TOLD_MS);
+      const cluster = await untilCluster(meta, NAME, reports, TOLD_MS);
       expect(asMade(cluster)?.status).toBe('False');
       console.log(
         `${wave.map(([, , says]) => says).join(', ')}: told after ${(Date.now() - began) / 1000} s`,
@@ -76,17 +76,17 @@ describe('hosts that somebody changes by hand', () => {
       status: 200,
     });
     await untilDone(meta, NAME, OPERATION_MS);
-    const told: string[] = [];
+    const reported: string[] = [];
     await untilCluster(
       meta,
       NAME,
       (cluster) => {
-        told.push(asMade(cluster)?.status ?? 'absent');
+        reported.push(asMade(cluster)?.status ?? 'absent');
         return false;
       },
       LOOKED_MS,
     ).catch(() => undefined);
-    expect([...new Set(told)]).toEqual(['True']);
+    expect([...new Set(reported)]).toEqual(['True']);
   });
 
   it('go, and are as they were before', async () => {

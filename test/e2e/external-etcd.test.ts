@@ -83,11 +83,11 @@ describe('a cluster whose etcd has hosts of its own', () => {
 
   it('tells of a member that does not answer, and that it does again', async () => {
     const says = async (wanted: RegExp) => {
-      const told = (cluster: KubernetesCluster | undefined) => {
+      const reported = (cluster: KubernetesCluster | undefined) => {
         const found = findCondition(cluster?.status?.conditions, 'EtcdHealthy');
         return wanted.test(`${found?.status} ${found?.reason}: ${found?.message}`);
       };
-      await untilCluster(meta, NAME, told, TOLD_MS);
+      await untilCluster(meta, NAME, reported, TOLD_MS);
     };
     await says(/^True AllHealthy: every member is healthy: 3,/);
     await faults.pause(host(4));

@@ -53,7 +53,7 @@ async function readyThroughEndpoint(worker: number, withinSeconds = 3): Promise<
 }
 
 /** Waits until what was seen of the cluster is told: conditions of these types, each with this status. */
-const untilTold = (status: string, ...types: string[]) =>
+const untilReported = (status: string, ...types: string[]) =>
   untilCluster(
     meta,
     NAME,
@@ -181,11 +181,11 @@ describe('a cluster of three control planes', () => {
       expect(await meta.rest.raw('POST', `${PATH}/${path}`, body)).toMatchObject({ status: 200 });
       expect((await untilDone(meta, NAME, OPERATION_MS)).status).toMatchObject({ phase: 'Running' });
     };
-    await untilTold('True', ...HEALTHY);
+    await untilReported('True', ...HEALTHY);
     await faults.pause(host(2));
     try {
       // Long enough for its pods to be told of as not ready.
-      const seen = await untilTold('False', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy');
+      const seen = await untilReported('False', 'HostsReachable', 'ControlPlaneHealthy', 'EtcdHealthy');
       expect(seen?.status?.nodes).toEqual({ ready: 3, total: 4 });
       // While nobody led a look may have told of all members.
       const isNamed = (one: KubernetesCluster | undefined) =>
@@ -206,7 +206,7 @@ describe('a cluster of three control planes', () => {
       [0, 1, 3, 4].flatMap((index) => entries(index, index + 1).map(nodeNameOf)).sort(),
     );
     expect(await readyThroughEndpoint(3)).toBe('ok');
-    expect((await untilTold('True', ...HEALTHY))?.status?.nodes).toEqual({ ready: 4, total: 4 });
+    expect((await untilReported('True', ...HEALTHY))?.status?.nodes).toEqual({ ready: 4, total: 4 });
   });
 
   it('was written to and read from all the while, in one order, and no request failed', async () => {

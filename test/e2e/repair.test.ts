@@ -58,7 +58,7 @@ const asMade = (cluster: KubernetesCluster | undefined) =>
   findCondition(cluster?.status?.conditions, 'HostsAsMade');
 const untilAsMade = () =>
   untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', 2 * TOLD_MS);
-const untilTold = (...indices: number[]) =>
+const untilReported = (...indices: number[]) =>
   untilCluster(
     meta,
     NAME,
@@ -173,8 +173,8 @@ describe('hosts that somebody has changed by hand', () => {
 
   it('are put back, a worker', async () => {
     await sh(WORKER, OF_A_WORKER.join('\n'));
-    const told = await untilTold(WORKER);
-    expect(asMade(told)?.message).toContain('"repairing"');
+    const reported = await untilReported(WORKER);
+    expect(asMade(reported)?.message).toContain('"repairing"');
     const before = await Promise.all([0, 1, 2].map(kubelet));
     await asPlanned(meta, NAME, repaired, { addressOf: ip6Of });
     // Where nothing differed nothing was started anew.
@@ -185,7 +185,7 @@ describe('hosts that somebody has changed by hand', () => {
 
   it('are put back, control planes one by one, one whose API server is gone first', async () => {
     for (const [index, changes] of OF_CONTROL_PLANES.entries()) await sh(index, changes.join('\n'));
-    await untilTold(0, 1, 2);
+    await untilReported(0, 1, 2);
     const unready: string[] = [];
     const watching = untilCluster(
       meta,
@@ -209,7 +209,7 @@ describe('hosts that somebody has changed by hand', () => {
   it('are left as they are where the key of the authority is lost, and the others are put back', async () => {
     await sh(2, `mv ${K8S}/pki/ca.key /root/ca.key && echo '# x' >> ${CONFIG}`);
     await sh(WORKER, `echo '# x' >> ${CONFIG}`);
-    await untilTold(2, WORKER);
+    await untilReported(2, WORKER);
     const before = await kubelet(2);
     await ask();
     const failed = await untilCluster(

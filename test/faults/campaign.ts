@@ -24,12 +24,12 @@ export async function runPlans(
   ground: Ground,
   plans: Iterable<Plan>,
   expected: Trace,
-  { atOnce, tell }: { atOnce: number; tell(verdict: Verdict): void },
+  { atOnce, tell: report }: { atOnce: number; tell(verdict: Verdict): void },
 ): Promise<void> {
   const queue = plans[Symbol.iterator]();
   const work = async () => {
     for (let next = queue.next(); !next.done; next = queue.next()) {
-      tell(await verdictOn(ground, next.value, expected));
+      report(await verdictOn(ground, next.value, expected));
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));

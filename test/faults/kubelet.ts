@@ -150,7 +150,7 @@ export function runJobs({
     };
     works.set(name, work);
     if (env.get('OPERATION') === 'fetch') return end(work, 0, {});
-    await tellStep(work, 'precheck');
+    await reportStep(work, 'precheck');
     await carryOut(work, faultOf());
   }
 
@@ -218,7 +218,7 @@ export function runJobs({
     }
   }
 
-  async function tellStep({ job, run }: Work, step: string): Promise<void> {
+  async function reportStep({ job, run }: Work, step: string): Promise<void> {
     const { namespace = '', name = '', annotations = {} } = job.metadata;
     await expecting(
       client.create(CONFIG_MAPS, {
@@ -241,7 +241,7 @@ export function runJobs({
   ): Promise<void> {
     const { job, pod, working, leaving } = work;
     const { namespace = '', name = '' } = job.metadata;
-    const told = {
+    const reported = {
       success: exitCode === 0 || exitCode === 75,
       ...(reason === undefined ? {} : { reason }),
       message: exitCode === 1 ? 'a host refused' : 'done',
@@ -258,7 +258,7 @@ export function runJobs({
       })),
     };
     if (report) {
-      const full = { ...told, kubeconfig: KUBECONFIG };
+      const full = { ...reported, kubeconfig: KUBECONFIG };
       const secret: Secret = {
         metadata: { namespace, name: reportSecretName(name), labels: { [labels.purpose]: 'report' } },
         data: secretData({ report: JSON.stringify(full) }),
@@ -266,7 +266,7 @@ export function runJobs({
       await client.create(SECRETS, secret);
     }
     const now = new Date().toISOString();
-    const message = exitCode === 75 ? JSON.stringify(told) : '';
+    const message = exitCode === 75 ? JSON.stringify(reported) : '';
     const condition = (type: string) => ({
       type,
       status: 'True',

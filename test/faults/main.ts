@@ -44,7 +44,7 @@ const DEATHS = 4;
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-function tellFailure({ plan, problems }: Verdict): void {
+function reportFailure({ plan, problems }: Verdict): void {
   say(`FAILED  make faults PLAN=${textOfPlan(plan)}`);
   for (const problem of problems) say(`        ${problem.slice(0, 2_000)}`);
 }
@@ -60,13 +60,13 @@ async function campaign(
   const failed: Verdict[] = [];
   let unmet = 0;
   let done = 0;
-  let toldAt = began;
+  let reportedAt = began;
   await runPlans(ground, plans, expected, {
     atOnce: AT_ONCE,
     tell: (verdict) => {
       done += 1;
-      if (performance.now() > toldAt + TELL_MS) {
-        toldAt = performance.now();
+      if (performance.now() > reportedAt + TELL_MS) {
+        reportedAt = performance.now();
         say(`${what}: ${done} of ${plans.length}, ${failed.length} failed`);
       }
       if (!verdict.met) unmet += 1;
@@ -74,7 +74,7 @@ async function campaign(
     },
   });
   const seconds = (performance.now() - began) / 1000;
-  for (const verdict of failed) tellFailure(await shrink(ground, verdict, expected));
+  for (const verdict of failed) reportFailure(await shrink(ground, verdict, expected));
   const each = plans.length === 0 ? 0 : (seconds * 1000) / plans.length;
   say(
     `${what}: ${plans.length} plans, ${failed.length} failed, ${unmet} with a fault that never came; ` +
@@ -135,7 +135,7 @@ async function random(from: number, many: number): Promise<number> {
 async function onePlan(text: string): Promise<number> {
   const plan = planFrom(text);
   const verdict = await verdictOn(ground, plan, await trace(ground, plan.steps));
-  if (verdict.problems.length > 0) tellFailure(verdict);
+  if (verdict.problems.length > 0) reportFailure(verdict);
   else say(`held, ${verdict.met ? '' : 'though a fault never came, '}in ${verdict.ms.toFixed(0)} ms`);
   return verdict.problems.length;
 }

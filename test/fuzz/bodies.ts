@@ -56,8 +56,8 @@ export async function fuzzBodies(world: RestWorld, count: number, seed: number):
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  const told = [...seen].sort(([a], [b]) => a - b).map(([status, times]) => `${status}: ${times}`);
-  process.stdout.write(`answers: ${told.join(', ')}\n`);
+  const reported = [...seen].sort(([a], [b]) => a - b).map(([status, times]) => `${status}: ${times}`);
+  process.stdout.write(`answers: ${reported.join(', ')}\n`);
   const { items } = await world.admin.list<KubernetesCluster>(KUBERNETES_CLUSTERS);
   for (const { metadata } of items) {
     const by = metadata.annotations?.[annotations.requestedBy] ?? '';

@@ -46,13 +46,13 @@ const slowBody = (): Promise<string> =>
         `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{`,
       );
     });
-    let told = '';
+    let reported = '';
     socket.on('data', (chunk) => {
-      told ||= /^HTTP\/1\.1 (\d+)/.exec(chunk.toString('latin1'))?.[1] ?? 'no HTTP';
+      reported ||= /^HTTP\/1\.1 (\d+)/.exec(chunk.toString('latin1'))?.[1] ?? 'no HTTP';
     });
     socket.setTimeout(SLOW_MS, () => socket.destroy());
     socket.on('error', reject);
-    socket.on('close', () => resolve(told === '' ? 'none' : told));
+    socket.on('close', () => resolve(reported === '' ? 'none' : reported));
   });
 
 let sent = 0;

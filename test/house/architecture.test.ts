@@ -65,12 +65,12 @@ describe('the files', () => {
       ...filesUnder('deploy/manifests', () => true),
       ...filesUnder('crds', () => true),
     ];
-    const telling = texts.flatMap((path) =>
+    const notice = texts.flatMap((path) =>
       read(path)
         .split('\n')
         .flatMap((line, index) => (word.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
     );
-    expect(telling).toEqual([]);
+    expect(notice).toEqual([]);
   });
 
   it('under crds/ are those that src/api makes: run "node src/crds.ts"', () => {

@@ -12,6 +12,8 @@ const REPLACED: Readonly<Record<string, string>> = {
   neighbour: 'add-on',
   remedy: 'remediation',
   seal: 'plan hash, or baseline',
+  teller: 'reporter',
+  telling: 'notice',
   untidy: 'leftovers',
 };
 

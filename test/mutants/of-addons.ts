@@ -78,8 +78,8 @@ export const ofAddons: readonly Mutant[] = [
   {
     name: 'a use of a Workspace is written each time that it is told',
     file: `${GRPC}/methods.ts`,
-    from: 'if (isTold && !isAwaited(found)) return SUCCESS;',
-    to: 'if (isTold && isAwaited(found)) return SUCCESS;',
+    from: 'if (isReported && !isAwaited(found)) return SUCCESS;',
+    to: 'if (isReported && isAwaited(found)) return SUCCESS;',
     witness: lost('of a use is told, and told again is no second one'),
   },
   {

@@ -72,8 +72,8 @@ export const ofHealth: readonly Mutant[] = [
   {
     name: 'a restart forgets what was told',
     file: `${HEALTH}/observer.ts`,
-    from: 'told: { conditions: stated, ...(nodes ? { nodes } : {}) },',
-    to: 'told: { conditions: stated.slice(0, nodes ? 0 : 0) },',
+    from: 'reported: { conditions: stated, ...(nodes ? { nodes } : {}) },',
+    to: 'reported: { conditions: stated.slice(0, nodes ? 0 : 0) },',
     witness: seen('a restart is no news'),
   },
   {

@@ -44,7 +44,7 @@ export const ofTheQueue: readonly Mutant[] = [
   {
     name: 'the next one is not woken',
     file: `${QUEUE}/fleet-queue.ts`,
-    from: 'if (entry.told !== undefined) wake(entry.key);',
+    from: 'if (entry.reported !== undefined) wake(entry.key);',
     to: '',
     witness: ofQueue('wakes the next one at the very end'),
   },

@@ -70,11 +70,11 @@ async function end(client: Client, pod: Pod, job: string, hosts: string[], endin
     return exit(client, pod, code, JSON.stringify({ success: code === 0, reason, message, hosts: [] }));
   }
   const runSpec = await orderOf(client, namespace, job);
-  const told = toldBy(runSpec, hosts, ending);
-  if (ending.kind === 'undelivered') return exit(client, pod, 75, JSON.stringify(told));
+  const reported = reportedBy(runSpec, hosts, ending);
+  if (ending.kind === 'undelivered') return exit(client, pod, 75, JSON.stringify(reported));
   const secret: Secret = {
     metadata: { namespace, name: reportSecretName(job), labels: { [labels.purpose]: 'report' } },
-    data: secretData({ report: JSON.stringify(told) }),
+    data: secretData({ report: JSON.stringify(reported) }),
   };
   await client.create(SECRETS, secret);
   await exit(client, { ...pod, metadata: { ...pod.metadata, name } }, ending.success ? 0 : 1, '');
@@ -96,7 +96,7 @@ const DID: Readonly<Record<Action, HostResult[]>> = {
 };
 
 /** The report of a run that did as the script says: every host of the run spec, steps as they ran. */
-function toldBy(
+function reportedBy(
   runSpec: RunSpec | undefined,
   ips: readonly string[],
   ending: Extract<Ending, { kind: 'report' | 'undelivered' }>,

@@ -36,7 +36,7 @@ async function otherNamespace(): Promise<string> {
 /** Waits for an answer in hooks, where expect.poll is not available. */
 const served = (host: string, name: string) =>
   vi.waitFor(async () => expect(await text(host)()).toBe(name), { timeout: 20_000, interval: 50 });
-/** Stays served in every test, whatever happens to the other Ingresses. */
+/** Stays served in every test, regardless of the other Ingresses. */
 beforeAll(async () => {
   await test.service('steady', ['steady']);
   await test.ingress('steady', [[test.host('steady'), '/', 'steady']]);
@@ -59,7 +59,7 @@ describe('a host', () => {
     await until(text(host.replace('*', 'any'))).toBe('theirs');
   };
   const refused = (host: string) =>
-    until(test.told).toContainEqual(
+    until(test.reported).toContainEqual(
       expect.stringMatching(`^Warning HostTaken: host "${host}" belongs.* another namespace`),
     );
   const gone = (name: string) => test.client.delete(INGRESSES, { namespace: other, name });
@@ -125,7 +125,7 @@ describe('a backend', () => {
     await test.ingress('empty', [[host, '/', 'empty']]);
     await until(text(host)).toBe(503);
     await test.client.delete(SERVICES, test.key('empty'));
-    await until(test.told).toContainEqual('Warning BackendNotFound: there is no Service "empty"');
+    await until(test.reported).toContainEqual('Warning BackendNotFound: there is no Service "empty"');
     expect(await text(host)()).toBe(503);
   });
 });
@@ -165,10 +165,10 @@ describe('a certificate', () => {
       ],
       { tls: [{ hosts: [host], secretName: 'tls' }] },
     );
-    await until(test.told).toContainEqual(
+    await until(test.reported).toContainEqual(
       'Warning CertificateMissing: there is no Secret "tls" of type kubernetes.io/tls; its hosts are shown another certificate of this namespace, else the proxy’s own',
     );
-    // A Secret of another namespace is never used, whatever its name is.
+    // A Secret of another namespace is never used, even under the right name.
     await test.client.create(SECRETS, await secret('theirs', await otherNamespace()));
     expect(await test.shownFor(host)).toBe('own.invalid');
     await test.client.create(SECRETS, await secret('first'));
@@ -180,7 +180,7 @@ describe('a certificate', () => {
     const broken = { data: { 'tls.key': data['tls.key'] } };
     await test.client.patch(SECRETS, test.key('tls'), broken, { type: 'merge' });
     await until(() => test.shownFor(host)).toBe('own.invalid');
-    await until(test.told).toContainEqual(
+    await until(test.reported).toContainEqual(
       expect.stringContaining('CertificateInvalid: Secret "tls": tls.key is not the key of tls.crt'),
     );
     expect(await text(host)()).toBe('tls');
@@ -308,7 +308,7 @@ describe('a write of the controller', () => {
   it('an Event that is lost on its way is told once', async () => {
     faults.push({ write: 'create', reason: 'Connection', isDone: true });
     await test.ingress('event', [[test.host('event'), '/', 'missing']]);
-    const tellings = async () => (await test.told()).filter((one) => one.includes('"missing"'));
-    await until(tellings).toHaveLength(1);
+    const notices = async () => (await test.reported()).filter((one) => one.includes('"missing"'));
+    await until(notices).toHaveLength(1);
   });
 });

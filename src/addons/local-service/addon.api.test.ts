@@ -133,7 +133,7 @@ describe('a LocalService', () => {
     await make('taken');
     await until(() => ready('taken')).toMatchObject({ status: 'False', reason: 'ErrResourceExists' });
     expect((await ready('taken'))?.message).toContain(name);
-    await until(() => test.told()).toContainEqual(
+    await until(() => test.reported()).toContainEqual(
       expect.stringMatching(`Warning ErrResourceExists: .*${name}`),
     );
     expect((await test.client.get<Service>(SERVICES, test.key(name))).spec?.selector).toEqual({ a: 'b' });

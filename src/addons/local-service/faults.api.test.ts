@@ -90,14 +90,14 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   await test.client.delete(NODES, { namespace: '', name: b });
   await holds([a], { selector: { app: 'two', [RACK_LABEL]: a } }, { one: a, two: b });
 
-  const told = (await life.writesAtRest()).map((one) => `${one} though nothing was to be done`);
+  const reported = (await life.writesAtRest()).map((one) => `${one} though nothing was to be done`);
   for (const { metadata } of await servicesOf(name))
     if (metadata.ownerReferences?.find(({ controller }) => controller)?.uid !== uid)
-      told.push(`Service ${metadata.name} would stay`);
+      reported.push(`Service ${metadata.name} would stay`);
   await test.client.delete(LOCAL_SERVICES, key);
   for (const app of ['one', 'two', 'three'])
     await test.client.delete(PODS, test.key(`${name}-${app}`), { gracePeriodSeconds: 0 });
-  return { writes: life.writes, isMet: life.isMet, told };
+  return { writes: life.writes, isMet: life.isMet, told: reported };
 }
 
 it.each(FATES)(
@@ -105,7 +105,7 @@ it.each(FATES)(
   async (kind) => {
     const { met, wrong } = await livesThat(kind, live);
     expect(wrong).toEqual([]);
-    // At least: two created, a pod labelled, status; two removed and created anew, status; two changed, a pod labelled,
+    // At least: two created, a pod labelled, status; two removed and created again, status; two changed, a pod labelled,
     // status; removed, status.
     expect(met).toBeGreaterThanOrEqual(15);
   },

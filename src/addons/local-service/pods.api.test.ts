@@ -12,7 +12,7 @@ import { LOCAL_SERVICES, type LocalService } from './api.ts';
 /** Measures the cost of pods. `make bench-addons PARTS=localservice` does the same with 5,000. */
 const COUNT = 600;
 const NODES = 20;
-/** A tenth of the pods has its label already, and another tenth matches no LocalService. */
+/** Divisor: a tenth of the pods has its label already, and another tenth matches no LocalService. */
 const OTHERS = 10;
 const AT_ONCE = 16;
 const test = useAddon({ ...localService, module: () => [] });

@@ -58,7 +58,7 @@ const portOf = ({ protocol = 'TCP', port, targetPort = port, name, appProtocol }
   canonicalJson({ protocol, port, targetPort, name, appProtocol });
 const isHeadless = ({ clusterIP }: Spec): boolean => clusterIP === 'None';
 
-/** Whether the Service must be created anew: the API server neither removes nor adds a cluster IP. */
+/** Whether the Service must be replaced: the API server neither removes nor adds a cluster IP. */
 export const mustBeMadeAnew = (there: Service, wanted: Service): boolean =>
   isHeadless(there.spec ?? {}) !== isHeadless(wanted.spec ?? {});
 

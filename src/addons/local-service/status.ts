@@ -15,7 +15,7 @@ export interface Done {
   refused: readonly string[];
 }
 
-export interface Telling {
+export interface Notice {
   type: 'Normal' | 'Warning';
   reason: string;
   message: string;
@@ -70,7 +70,7 @@ export function outcomeOf(
   local: LocalService,
   done: Done,
   now: Date,
-): { status: LocalServiceStatus; tellings: readonly Telling[] } {
+): { status: LocalServiceStatus; tellings: readonly Notice[] } {
   const { plan, made, changed, removed } = done;
   const { generation } = local.metadata;
   const nodes = plan.served + plan.create.length + plan.change.length + plan.taken.length + plan.anew;
@@ -80,7 +80,7 @@ export function outcomeOf(
     local.status?.conditions ?? [],
   );
   const before = findCondition(local.status?.conditions, 'Ready');
-  const tellings: Telling[] = [];
+  const tellings: Notice[] = [];
   if (made + changed + removed > 0) {
     const message = `Services: ${made} made, ${changed} changed, ${removed} removed`;
     tellings.push({ type: 'Normal', reason: 'Synced', message });

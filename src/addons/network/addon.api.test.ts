@@ -10,7 +10,7 @@ const { test, provider } = useNetworks();
 
 const ssh = (name: string, texts: Record<string, string> = { 'ssh-privatekey': keyPair().private }) =>
   test.client.create<Secret>(SECRETS, { metadata: test.key(name), data: secretData(texts) });
-/** Creates a Network with addresses and a host that are unique to `n`, apart from other tests. */
+/** Creates a Network whose addresses and host are unique to `n`, so that tests do not collide. */
 const make = (name: string, n: number, more: Partial<NetworkSpec> = {}): Promise<Network> =>
   test.client.create<Network>(NETWORKS, {
     metadata: test.key(name),
@@ -52,7 +52,9 @@ describe('a Network', () => {
         { ip: '192.0.2.12' },
       ],
     });
-    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Normal Created: .* on 192.0.2.12/));
+    await until(() => test.reported()).toContainEqual(
+      expect.stringMatching(/^Normal Created: .* on 192.0.2.12/),
+    );
     await remove(name);
     await until(() => find(name)).toBeUndefined();
     expect([...bridgesOn(11), ...bridgesOn(12)]).toEqual([]);
@@ -75,7 +77,7 @@ describe('a Network', () => {
       '192.0.2.21',
     ]);
     expect(addressesOn(21)).toEqual(['10.20.5.9/22']);
-    await until(() => test.told()).toEqual(
+    await until(() => test.reported()).toEqual(
       expect.arrayContaining([
         expect.stringMatching(
           /^Normal Changed: .*10\.20\.5\.9\/22 on 192.0.2.20 had 10\.20\.0\.1\/24 before/,
@@ -96,7 +98,9 @@ describe('a Network', () => {
     const [there] = bridgesOn(30);
     if (there) provider.host('192.0.2.30').bridges.set(there.name, { ...there, whole: false });
     await until(() => bridgesOn(30)).toMatchObject([{ whole: true }]);
-    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Warning Repaired: .*192.0.2.30/));
+    await until(() => test.reported()).toContainEqual(
+      expect.stringMatching(/^Warning Repaired: .*192.0.2.30/),
+    );
     const before = provider.done.length;
     await until(async () => (await ready('drift'))?.status).toBe('True');
     expect(provider.done.slice(before)).toEqual([]);
@@ -107,7 +111,7 @@ describe('a Network', () => {
   it('of cidr and gateway alone, as in the article, is synced, says so, and goes at once', async () => {
     await make('nowhere', 31, { hosts: undefined });
     await until(() => ready('nowhere')).toMatchObject({ status: 'True', reason: 'Synced' });
-    await until(() => test.told()).toContainEqual(
+    await until(() => test.reported()).toContainEqual(
       expect.stringMatching(/^Normal Synced: spec.hosts names no host/),
     );
     await remove('nowhere');
@@ -129,7 +133,9 @@ describe('addresses that two want on a host', () => {
       reason: 'CidrOverlap',
       message: expect.stringContaining(`${test.namespace}/first on host 192.0.2.40`),
     });
-    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Warning CidrOverlap: .*\/first/));
+    await until(() => test.reported()).toContainEqual(
+      expect.stringMatching(/^Warning CidrOverlap: .*\/first/),
+    );
     // The same addresses on another host are no conflict.
     await make('elsewhere', 42, { cidr: '10.40.0.0/24', gateway: '10.40.0.1' });
     await until(() => addressesOn(42)).toEqual(['10.40.0.1/24']);
@@ -195,7 +201,9 @@ describe('a host that cannot be worked on', () => {
     const metadata = { annotations: { [ABANDON]: '192.0.2.61' } };
     await test.client.patch(NETWORKS, test.key('leaves'), { metadata }, { type: 'merge' });
     await until(() => find('leaves')).toBeUndefined();
-    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Warning Abandoned: 192.0.2.61/));
+    await until(() => test.reported()).toContainEqual(
+      expect.stringMatching(/^Warning Abandoned: 192.0.2.61/),
+    );
     provider.host('192.0.2.60').away = undefined;
     await until(() => find('waits')).toBeUndefined();
     expect(addressesOn(60)).toEqual([]);
@@ -203,7 +211,7 @@ describe('a host that cannot be worked on', () => {
     provider.host('192.0.2.61').away = undefined;
     await make('later', 62, { hosts: [{ ip: '192.0.2.61' }] });
     await until(() => addressesOn(61)).toEqual(['10.62.0.1/24']);
-    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Normal Swept: .*192.0.2.61/));
+    await until(() => test.reported()).toContainEqual(expect.stringMatching(/^Normal Swept: .*192.0.2.61/));
     await remove('later');
     await until(() => find('later')).toBeUndefined();
   });

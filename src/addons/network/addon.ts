@@ -12,7 +12,7 @@ import { admission, servedNamespace } from './controller/rights.ts';
 
 const RESYNC_MS = 60_000;
 const NAMESPACES = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
-/** The uid of this namespace identifies the installation: every cluster has it, and it stays. */
+/** Namespace whose uid identifies the installation: every cluster has it, and it stays. */
 const SYSTEM = 'kube-system';
 
 /** Creates the SSH provider. Hosts belong to the installation in this cluster, whichever process is the leader. */

@@ -44,7 +44,7 @@ const resourceOf = ({ apiVersion = '', kind = '', metadata }: KubeObject): Resou
 
 export interface AddonWorld extends TestNamespace {
   /** Returns the Events in the namespace, as `Warning Reason: message`. */
-  told(): Promise<string[]>;
+  reported(): Promise<string[]>;
   /** Creates the example of the documentation in the namespace without changes; returns its name. */
   makeExample(): Promise<string>;
   /** Returns a client with the rights of an account of the installation; the caller closes it. */
@@ -114,7 +114,7 @@ export function useAddon(
       await test.client.request('POST', path, { ...example, metadata }, { query });
       return metadata.name;
     },
-    async told() {
+    async reported() {
       const { items } = await test.client.list<Event & { type?: string }>(EVENTS, {
         namespace: test.namespace,
       });

@@ -110,7 +110,7 @@ describe('a Workspace', () => {
     expect((await get('life')).status?.ip).toBeUndefined();
     await change('life', { running: true });
     await until(async () => (await get('life')).status).toMatchObject({ phase: 'Running', port: 9090 });
-    await until(() => test.told()).toEqual(
+    await until(() => test.reported()).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^Normal Running/),
         expect.stringMatching(/^Normal Stopped/),
@@ -130,7 +130,7 @@ describe('a Workspace', () => {
     await test.client.patch(WORKSPACES, test.key('idle'), { status: { conditions } }, by);
     await until(() => phase('idle')).toBe('Stopped');
     expect((await get('idle')).spec.running).toBe(false);
-    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Normal Idle/));
+    await until(() => test.reported()).toContainEqual(expect.stringMatching(/^Normal Idle/));
     await remove('idle');
   });
 

@@ -45,7 +45,7 @@ const IS_CONFINED = [
   'c.?readinessProbe.?tcpSocket.?host.orValue("") == ""',
   'c.?readinessProbe.?httpGet.?host.orValue("") == ""',
 ].join(' && ');
-/** CEL for pods of Workspaces (pod.ts): whatever the spec says, no pod has a Secret, a token or a part of the node. */
+/** CEL for pods of Workspaces (pod.ts): no spec gives a pod a Secret, a token or a part of the node. */
 const IS_HARMLESS = [
   'object.spec.?automountServiceAccountToken.orValue(true) == false',
   'object.spec.?serviceAccountName.orValue("default") == "default"',

@@ -42,7 +42,7 @@ export type CannotRun =
   | 'PodFailed';
 
 const MAX_NAME = 63;
-/** A year. */
+/** Minutes of a year. */
 const MAX_MINUTES = 525_600;
 const CPU = /^([1-9][0-9]{0,5}(m|\.[0-9]{1,3})?|0\.([1-9][0-9]{0,2}|0[1-9][0-9]?|00[1-9]))$/;
 const BYTES = /^[1-9][0-9]{0,17}(\.[0-9]{1,3})?(k|Ki|[MGTPE]i?)?$/;

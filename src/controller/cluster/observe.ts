@@ -85,8 +85,8 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
   const request = requestOf(cluster);
   // Until the second write of the operation's end, its record still needs plan and report.
   const ended = operation?.result !== undefined && !isAnswered({ operation, cluster, request });
-  const told = underWay ?? (ended && !deletionTimestamp ? operation : undefined);
-  const current = told && currentRun(clusterId, told);
+  const reported = underWay ?? (ended && !deletionTimestamp ? operation : undefined);
+  const current = reported && currentRun(clusterId, reported);
   const [binding, attempts, attempt, plan] = await Promise.all([
     clusterStates.bindingOf(clusterId, key, {
       carriesId: carried !== undefined,
@@ -94,7 +94,7 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     }),
     installer.list(clusterId),
     current ? installer.observe(current) : ABSENT,
-    told ? clusterStates.planOf(clusterId, told.sequence) : undefined,
+    reported ? clusterStates.planOf(clusterId, reported.sequence) : undefined,
   ]);
   const due = underWay && dueHook(plan, underWay);
   const hook = due && { ...due, state: await installer.observe(hookRun(clusterId, underWay, due)) };

@@ -201,8 +201,8 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
       return [...refs.values()];
     },
     async remove({ job, auxiliary }) {
-      // Without its Job, no callback can leave another report. The attempt's Secret goes last, so an interrupted removal is
-      // found.
+      // Without its Job, no callback can leave another report. The attempt's Secret is deleted last, so an interrupted
+      // removal is found.
       await gone(client.delete(JOBS, keyOf(job), { propagationPolicy: 'Background' }));
       await gone(client.delete(SECRETS, reportKeyOf(job)));
       // The log of an auxiliary Job has no readers, and no operation's end removes it. Its parts are removed with their

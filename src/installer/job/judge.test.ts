@@ -71,6 +71,6 @@ it.each([
     undefined,
     { kind: 'failed', reason: 'DeadlineExceeded' },
   ],
-])('%s', (_what, given, last, told, expected) => {
-  expect(judge(given, last, told, 'nodes')).toMatchObject(expected);
+])('%s', (_what, given, last, reported, expected) => {
+  expect(judge(given, last, reported, 'nodes')).toMatchObject(expected);
 });

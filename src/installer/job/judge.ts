@@ -32,12 +32,12 @@ export function judge(
 ): AttemptState {
   const terminated = lastWordsOf(pod);
   const verdict = report ?? reportFrom(terminated?.message);
-  const told = report ? { report } : verdict ? { report: verdict } : {};
+  const reported = report ? { report } : verdict ? { report: verdict } : {};
   if (isComplete(job)) {
     const { completionTime } = job.status ?? {};
     return {
       kind: 'succeeded',
-      ...told,
+      ...reported,
       ...(completionTime === undefined ? {} : { endedAt: completionTime }),
     };
   }
@@ -60,18 +60,18 @@ export function judge(
       kind: 'failed',
       reason: 'DeadlineExceeded',
       message: 'the Job ran into its deadline',
-      ...told,
+      ...reported,
       ...ended,
     };
   }
   if (terminated?.exitCode === EXIT.undelivered && verdict?.success)
-    return { kind: 'succeeded', ...told, ...ended };
+    return { kind: 'succeeded', ...reported, ...ended };
   if (verdict && !verdict.success) {
     return {
       kind: 'failed',
       reason: verdict.reason ?? 'OperationFailed',
       message: verdict.message,
-      ...told,
+      ...reported,
       ...ended,
     };
   }

@@ -88,7 +88,7 @@ export function secretOf(attempt: Attempt, { namespace }: JobSettings): Secret {
  */
 const MAX_VARIABLE = 64 * 1024;
 
-/** Returns the variables of the original articles' Job, for playbooks that use them; our own playbooks read the run spec. */
+/** Returns the variables of kubernetes-operator's Job, for playbooks that use them; our own playbooks read the run spec. */
 function environmentOf(
   { runSpec, hook }: Attempt,
   settings: JobSettings,

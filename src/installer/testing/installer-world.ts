@@ -15,7 +15,7 @@ export interface InstallerWorld {
   begun(): readonly string[];
   /** Lists the running runs. */
   atWork(): Promise<readonly string[]>;
-  /** Makes the run log that step. */
+  /** Logs that step as the run does. */
   tell(job: string, step: string): Promise<void>;
   /** Ends the run; `lost`: without a report. */
   end(job: string, report: Ending | 'lost'): Promise<void>;

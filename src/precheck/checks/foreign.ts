@@ -46,7 +46,10 @@ const PROCESSES =
 /** Number of names in a message from one directory. */
 const NAMED = 3;
 
-/** Script that lists existing things in the places of ours, each as in the manifest (ansible/README.md, The manifest). */
+/**
+ * Script that lists existing things in places that Matryoshka uses, each as in the manifest (ansible/README.md, The
+ * manifest).
+ */
 const script = `R=\${MATRYOSHKA_ROOT:-} manifest=\${MATRYOSHKA_ROOT:-}/etc/matryoshka/made
 [ -f "$manifest" ] && say madeBy "$(sed -n '1s/^cluster //p' "$manifest")"
 ours() { [ -f "$manifest" ] && awk -v p="$1" '$3 == p || (($2 == "tree" || $2 == "content") && index(p, $3 "/") == 1) { y = 1 } END { exit !y }' "$manifest"; }
@@ -96,8 +99,9 @@ export const foreign: Check = {
     const { said } = context.host;
     const found = ownerOf(said);
     // The owner check reports what another of our clusters made.
-    const told = isKnown(context) || (found && !found.released && !isOpen(context)) ? [] : said.all('made');
-    const things = [...said.all('foreign'), ...told];
+    const reported =
+      isKnown(context) || (found && !found.released && !isOpen(context)) ? [] : said.all('made');
+    const things = [...said.all('foreign'), ...reported];
     if (things.length === 0) return fine;
     return error(
       `carries what Matryoshka did not make: ${things.join(', ')}; nothing of it was touched. ` +

@@ -1,6 +1,6 @@
 import { type Check, error, fine, joins } from '../check.ts';
 
-/** Directories of ours that kubelet, containerd and etcd know by the kernel's paths. */
+/** Directories of Matryoshka that kubelet, containerd and etcd know by the kernel's paths. */
 export const FOLDERS = [
   '/etc/containerd',
   '/etc/kubernetes',
@@ -18,8 +18,8 @@ export const FOLDERS = [
 ];
 
 /**
- * Finds a symbolic link in the place of a directory of ours. kubelet and containerd search their mounts by path and find
- * none through a link; a reset could not decide what behind the link is ours.
+ * Finds a symbolic link in the place of one of these directories. kubelet and containerd search their mounts by path and
+ * find none through a link. A reset could not decide what behind the link belongs to Matryoshka.
  */
 export const links: Check = {
   name: 'links',

@@ -38,7 +38,7 @@ export const PACKET_RULES = ['nft', 'iptables-save', 'ip6tables-save'];
 const all = [...Object.values(REQUIRED).flatMap((names) => names.split(' ')), ...Object.keys(RECOMMENDED)];
 
 /** Returns the message with `apt-get install` for missing programs, if their Debian packages are known. */
-function told(missing: readonly string[]): string {
+function reported(missing: readonly string[]): string {
   const packages = Object.entries(REQUIRED).filter(([, names]) =>
     names.split(' ').some((name) => missing.includes(name)),
   );
@@ -55,7 +55,7 @@ export const programs: Check = {
     if (!joins(context)) return findings;
     const missing = context.host.said.all('missing');
     const required = missing.filter((name) => !(name in RECOMMENDED) && !PACKET_RULES.includes(name));
-    if (required.length > 0) findings.errors.push(told(required));
+    if (required.length > 0) findings.errors.push(reported(required));
     for (const name of missing.filter((one) => one in RECOMMENDED))
       findings.warnings.push(`${name} is not installed: ${RECOMMENDED[name]}`);
     if (missing.includes('nft') && missing.includes('iptables-save'))

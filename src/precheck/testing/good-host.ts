@@ -11,7 +11,7 @@ function answer(lines: readonly string[]): string {
   return [...good, ...lines].join('\n');
 }
 
-/** Returns a good host whose answer has these lines instead of its own of the same keys. */
+/** Returns a good host whose answer has these lines in place of the usual ones of the same keys. */
 export const hostWith = (lines: readonly string[], more: Partial<CheckedHost> = {}): CheckedHost => ({
   name: 'a',
   ip: '10.0.0.1',

@@ -89,9 +89,9 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     activeMs = clock.monotonicMs();
     options.observe?.(event);
   };
-  const contained = (what: string, object: T, tell: () => void) => {
+  const contained = (what: string, object: T, report: () => void) => {
     try {
-      tell();
+      report();
     } catch (error) {
       const { namespace, name } = object.metadata;
       log.error(

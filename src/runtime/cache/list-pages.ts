@@ -22,7 +22,7 @@ export interface ListingOptions<T> {
 
 /** Number of objects of the first page, as in client-go's tools/pager. */
 const FIRST_PAGE = 500;
-/** Each page costs the server some 10 ms. After a page that came faster than this, the next one is twice as long. */
+/** Limit of a fast page. Each page costs the server some 10 ms, so after a fast page the next one is twice as long. */
 const SOON_MS = 2_000;
 /** Number of objects after which the event loop gets a turn. */
 const BREATH = 50;

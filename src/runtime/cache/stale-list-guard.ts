@@ -9,7 +9,7 @@ export interface StaleListGuard {
   list(version: string): void;
 }
 
-/** An older list is accepted at the third time. */
+/** Number of refusals of an older list; the third one is accepted. */
 const TIMES_DOUBTED = 2;
 
 /**

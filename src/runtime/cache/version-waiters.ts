@@ -17,7 +17,7 @@ export function createVersionWaiters(): VersionWaiters {
     },
     reach(version, listBegunMs = Number.NEGATIVE_INFINITY) {
       for (const waiter of waiting) {
-        // After an etcd restore, versions go back: a list begun later shows the present state, whatever its number.
+        // After an etcd restore, versions go back: a list begun later shows the present state, even with a lower number.
         if (isAtLeast(version, waiter.version) || waiter.sinceMs < listBegunMs) {
           waiting.delete(waiter);
           waiter.then();

@@ -25,7 +25,7 @@ export interface WatchOptions extends CallOptions, Selection {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** The server validates and answers as for a write, but does not write. */
+  /** Whether the server only validates and answers as for a write. */
   dryRun?: boolean | undefined;
   fieldManager?: string | undefined;
   subresource?: string | undefined;

@@ -1,3 +1,5 @@
+/** Calls the API server: verbs on objects as plain JSON, with deadlines and typed errors. */
+
 import type { Readable } from 'node:stream';
 import type { KubeList, KubeObject, ObjectKey, Resource } from '#api/meta.ts';
 import { isNotFound } from '../wire/api-error.ts';
@@ -32,8 +34,8 @@ export interface Deletion {
 }
 
 /**
- * A Kubernetes API client. Objects go in and out as plain JSON, so unknown fields survive. Every call rejects with ApiError,
- * or with the reason of its `signal`.
+ * Client of a Kubernetes API server. Objects go in and out as plain JSON, so unknown fields survive. Every call rejects with
+ * ApiError, or with the reason of its `signal`.
  */
 export interface Client {
   get<T extends KubeObject>(resource: Resource, key: ObjectKey, options?: CallOptions): Promise<T>;

@@ -55,11 +55,11 @@ it('makes no write without leadership', async () => {
 });
 
 it('tells of what a delete left nothing of, and of what is on its way out as written', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const scope = {
-    wrote: ({ metadata }: KubeObject) => told.push(`wrote ${metadata.resourceVersion}`),
+    wrote: ({ metadata }: KubeObject) => reported.push(`wrote ${metadata.resourceVersion}`),
     deleted: (resource: Resource, key: ObjectKey, uid: string) =>
-      told.push(`deleted ${resource.plural} ${key.name} ${uid}`),
+      reported.push(`deleted ${resource.plural} ${key.name} ${uid}`),
   };
   const key = { namespace: 'n', name: 'a' };
   const status = { kind: 'Status', status: 'Success', metadata: {}, details: { name: 'a', uid: 'u' } };
@@ -68,7 +68,7 @@ it('tells of what a delete left nothing of, and of what is on its way out as wri
   await gone.delete(THINGS, key, { dryRun: true });
   const leaving = { ...object, metadata: { ...object.metadata, uid: 'u', deletionTimestamp: 'now' } };
   await scopedClient(setUp(leaving).client, scope).delete(THINGS, key);
-  expect(told).toEqual(['deleted things a u', 'wrote 7']);
+  expect(reported).toEqual(['deleted things a u', 'wrote 7']);
 });
 
 it('tells of what the server says is gone, by the uid that a cache showed before', async () => {

@@ -72,7 +72,7 @@ export function scopedClient(client: Client, scope: Scope): Client {
   };
 }
 
-/** Whether a request is a dry run. A delete says so in its body, other requests in their query. */
+/** Whether a request is a dry run. A delete has the flag in its body, other requests in their query. */
 function isDry({ query, body }: ApiRequest): boolean {
   if (query?.['dryRun'] !== undefined) return true;
   return typeof body === 'object' && body !== null && 'dryRun' in body && 'kind' in body

@@ -1,3 +1,5 @@
+/** Runs reconciles: informers add keys to a work queue, and workers reconcile one key at a time from fresh caches. */
+
 import type { KubeObject, ObjectKey, Resource } from '#api/meta.ts';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { messageOf } from '#base/errors.ts';
@@ -73,7 +75,9 @@ export interface ControllerOptions<T extends KubeObject> {
   observe?: ControllerObserver | undefined;
 }
 
-/** The API server's own overload asks for 1 s, which is worth waiting for to keep the computed state. */
+/**
+ * Longest wait within a reconcile. The API server's own overload asks for 1 s, which is worth it to keep the computed state.
+ */
 const MAX_RETRY_WAIT_MS = 1000;
 
 export interface Controller {

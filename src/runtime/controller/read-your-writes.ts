@@ -27,9 +27,9 @@ interface Hold {
 }
 
 /**
- * Ensures read-your-writes: a key is not reconciled from a cache older than the writes of its last reconcile, else it would
- * decide on a state without its own write (reliability row 2). There is no timeout: a cache that lags for long must not be
- * used for decisions, and its reflector repairs it.
+ * Ensures read-your-writes: a key is not reconciled from a cache older than the writes of its last reconcile. Otherwise it
+ * would decide on a state without its own write (reliability row 2). There is no timeout: a cache that lags for long must
+ * not be used for decisions, and its reflector repairs it.
  */
 export function createHolds(): Holds {
   const holds = new Map<string, Hold>();

@@ -28,10 +28,10 @@ it('never hands a key to two workers, and hands it out again if it was added mea
 });
 
 it('tells of a key that came while it was worked on as added once more', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const observe = {
-    added: () => void told.push('added'),
-    done: () => void told.push('done'),
+    added: () => void reported.push('added'),
+    done: () => void reported.push('done'),
     ...{ got() {}, retried() {}, depth() {} },
   };
   const queue = createWorkQueue({ observe });
@@ -42,7 +42,7 @@ it('tells of a key that came while it was worked on as added once more', async (
   queue.done('a');
   expect(await take(queue)).toBe('a');
   queue.done('a');
-  expect(told).toEqual(['added', 'added', 'done', 'done']);
+  expect(reported).toEqual(['added', 'added', 'done', 'done']);
 });
 
 it('wakes a worker that waits', async () => {

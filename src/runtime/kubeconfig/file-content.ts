@@ -4,7 +4,7 @@ import { messageOf } from '#base/errors.ts';
 
 export interface FileContent {
   read(): string;
-  /** Makes the next read go to the file. */
+  /** Drops the cached text, so the next read opens the file. */
   forget(): void;
 }
 

@@ -132,13 +132,13 @@ it('has a later term than every leader before, also when the Lease was deleted m
 });
 
 it('tells nobody the term of whoever took the Lease from it', async () => {
-  const told: unknown[] = [];
-  const a: Election = elect('a', {}, (leading) => leading || told.push(a.term()));
+  const reported: unknown[] = [];
+  const a: Election = elect('a', {}, (leading) => leading || reported.push(a.term()));
   await clock.advance(5000);
   server.set({ holderIdentity: 'b', leaseDurationSeconds: 12, leaseTransitions: 7 });
   await clock.advance(5000);
   expect(a.lost.reason).toBeInstanceOf(LeadershipLost);
-  expect(told).toEqual([undefined]);
+  expect(reported).toEqual([undefined]);
 });
 
 it('knows at once, after a sleep past its lease, that it may not write', async () => {

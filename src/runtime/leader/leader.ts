@@ -1,3 +1,5 @@
+/** Elects one leader among replicas by a Lease of the API server. */
+
 import type { ObjectKey } from '#api/meta.ts';
 import { orAborted } from '#base/abort.ts';
 import { type Clock, sleep, systemClock } from '#base/clock.ts';
@@ -17,14 +19,16 @@ export class LeadershipLost extends Error {
  * `number`.
  */
 export interface Term {
-  /** Creation time of the Lease by the API server's clock, in seconds since 1970. A deleted Lease begins anew. */
+  /**
+   * Creation time of the Lease by the API server's clock, in seconds since 1970. A Lease that was deleted gets a new one.
+   */
   since: number;
   number: number;
 }
 
 export interface Election {
   start(): void;
-  /** Resolves when the lease is ours; rejects with the signal's reason. */
+  /** Resolves when this process holds the lease; rejects with the signal's reason. */
   whenLeading(signal: AbortSignal): Promise<void>;
   /**
    * Whether a write may be made now. Ask before each write: a process that was stopped past its lease and resumed gets false
@@ -38,7 +42,7 @@ export interface Election {
   term(): Term | undefined;
   /** Aborts with LeadershipLost. */
   readonly lost: AbortSignal;
-  /** Ends the election; gives the lease back if it is ours. Call it when all work under it has ended. */
+  /** Ends the election, and gives a held lease back. Call it when all work under it has ended. */
   stop(): Promise<void>;
 }
 
@@ -66,7 +70,7 @@ const STOP_CALL_MS = 3000;
 
 /**
  * Runs leader election on a Lease. Time is local and monotonic. Another's lease expires when this process saw no change of
- * it for its duration, whatever its time stamps say; ours expires when we began its last renewal too long ago. Source:
+ * it for its duration; its time stamps do not count. Ours expires when we began its last renewal too long ago. Source:
  * client-go tools/leaderelection. Unlike there, a follower wakes at the expiry that it observed instead of at its next poll.
  */
 export function createElection(options: ElectionOptions): Election {

@@ -26,7 +26,7 @@ export interface ControllerHostOptions {
 export interface ControllerHost extends ControllerHostOptions {
   /** Returns the informer of that kind and selection; all callers share it. */
   informer<T extends KubeObject>(resource: Resource, view?: InformerView<T>): Informer<T>;
-  /** All informers that callers requested. */
+  /** Informers that callers requested. */
   readonly informers: readonly Informer<KubeObject>[];
 }
 

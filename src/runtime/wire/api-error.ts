@@ -1,4 +1,4 @@
-/** Meaning of a failed call for its caller. The first dozen are metav1.StatusReason; the last three are ours. */
+/** Meaning of a failed call for its caller. The first dozen are metav1.StatusReason; this client adds the last three. */
 export type ApiReason =
   | 'BadRequest'
   | 'Unauthorized'
@@ -16,7 +16,7 @@ export type ApiReason =
   | 'Timeout'
   /** No answer at all: refused connection, reset, TLS. A write may have happened. */
   | 'Connection'
-  /** An answer that is not from Kubernetes: HTML, garbage, an unexpected code. */
+  /** Answer that is not from Kubernetes: HTML, garbage, an unexpected code. */
   | 'Unknown';
 
 /** Fault of one field (metav1.StatusCause). */

@@ -29,7 +29,7 @@ export interface Endpoint {
   headers(): Headers | Promise<Headers>;
   /** Parts for errors; absent if there is no configuration to check. */
   readonly parts?: EndpointParts | undefined;
-  /** Makes the next call read cached files again; called upon a 401, and if certificates do not match. */
+  /** Drops cached files, so the next call reads them again; called upon a 401, and if certificates do not match. */
   refresh?(): void;
 }
 

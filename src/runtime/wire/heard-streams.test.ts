@@ -12,13 +12,13 @@ it('keeps the process alive when a stream fails to which nobody listens, and lea
   session.on('error', () => {});
   const [unheard, heard] = [session.request({ ':path': '/a' }), session.request({ ':path': '/b' })];
   await Promise.all([unheard, heard].map((stream) => once(stream, 'response')));
-  const told: string[] = [];
-  heard.on('error', ({ message }) => told.push(message));
+  const reported: string[] = [];
+  heard.on('error', ({ message }) => reported.push(message));
   const closed = Promise.all(
     [unheard, heard].map((stream) => new Promise((done) => stream.on('close', done))),
   );
   session.destroy(new Error('the pool is destroyed'));
   await closed;
-  expect(told).toEqual(['the pool is destroyed']);
+  expect(reported).toEqual(['the pool is destroyed']);
   server.close();
 });

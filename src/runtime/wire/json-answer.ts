@@ -27,7 +27,7 @@ const HEAD =
 
 /**
  * Parses a list like `parseAnswer`, but its items in pieces as they arrive: while the server prepares the rest, and without
- * a long turn of the event loop. A piece ends at text that looks like the beginning of the first item. If that is within an
+ * a long turn of the event loop. A piece ends where text resembles the beginning of the first item. If that is within an
  * item, or within a string, the piece is no valid JSON; so a piece that parses ends between two items. A piece that does not
  * is tried again at twice the length. An answer that does not begin like a list (another object, a list in an unusual order)
  * is parsed whole.

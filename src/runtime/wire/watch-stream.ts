@@ -6,7 +6,7 @@ import { errorFromStatus } from './status-error.ts';
 
 export interface WatchEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
-  /** A bookmark has only kind, apiVersion, metadata.resourceVersion and annotations. */
+  /** Object of the event; that of a bookmark has only kind, apiVersion, metadata.resourceVersion and annotations. */
   object: T;
 }
 

@@ -36,7 +36,7 @@ const commonBody = z.object({
 async function judged(
   operation: Operation,
   cluster: KubernetesCluster,
-  { given, isPlanTold }: { given: object; isPlanTold: boolean },
+  { given, isPlanTold: isPlanReported }: { given: object; isPlanTold: boolean },
   deps: PeopleDeps,
 ) {
   const { client, namespace, offer } = deps;
@@ -51,7 +51,9 @@ async function judged(
   const version = cluster.status?.version;
   const clusterId = cluster.metadata.annotations?.[annotations.clusterId];
   // They change only the answer and its hash, never whether the operation is allowed.
-  const remains = isPlanTold ? await remainsFor(client, namespace, { spec, hosts, clusterId }) : undefined;
+  const remains = isPlanReported
+    ? await remainsFor(client, namespace, { spec, hosts, clusterId })
+    : undefined;
   const plan = planFor(operation, { spec, applied, hosts, remains, offer, version });
   const spelled = spelledFor(spec, placed);
   if (problems.length > 0) throw unprocessable(problems.map(spelled));

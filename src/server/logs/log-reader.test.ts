@@ -42,7 +42,7 @@ it('reads once for everybody who follows, and to the end when it is over', async
   const shared = sharedReads(client, logs, clock);
   const { signal } = new AbortController();
   const authorize = async () => {};
-  const told = Array.from({ length: 20 }, async () => {
+  const reported = Array.from({ length: 20 }, async () => {
     let all = '';
     for await (const more of liveLog(
       { clock, logs, shared, authorize },
@@ -61,7 +61,7 @@ it('reads once for everybody who follows, and to the end when it is over', async
   parts.push(event('last'));
   now = cluster({ result: 'finished' });
   await clock.advance(500);
-  const [first, ...others] = await Promise.all(told);
+  const [first, ...others] = await Promise.all(reported);
   expect(first).toBe('--- a/demo\n10:00:00  first\n10:00:00  last\ncreate finished\n');
   expect(new Set(others)).toEqual(new Set([first]));
 });

@@ -89,7 +89,7 @@ export function logStoreIn(
   }
 
   /** Writes the step to the head, which the controller watches. */
-  async function tellStep({ job }: JobCaller, log: Known, step: string): Promise<void> {
+  async function reportStep({ job }: JobCaller, log: Known, step: string): Promise<void> {
     const annotations = { [marks.step]: step, [marks.bytes]: String(log.offset) };
     try {
       await client.patch(CONFIG_MAPS, headKey(job), { metadata: { annotations } }, { type: 'merge' });
@@ -119,7 +119,7 @@ export function logStoreIn(
       known.delete(caller.job);
       log = await knownOf(caller, step);
     }
-    if (step !== undefined && log.step !== step) await tellStep(caller, log, step);
+    if (step !== undefined && log.step !== step) await reportStep(caller, log, step);
     if (log.isFull) return { next: offset + chunk.length, ok: true };
     if (offset !== log.offset) return { next: log.offset, ok: false };
     const spent = chunk.length === 0 ? undefined : await budget.refusal(caller.cluster.namespace, offset);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Variables from /etc/environment or a shell's files that programs of ours would read. */
+/** Variables from /etc/environment or a shell's files that Matryoshka's programs would read. */
 export const POLLUTED: Readonly<Record<string, string>> = {
   http_proxy: 'http://127.0.0.1:9',
   HTTPS_PROXY: 'http://127.0.0.1:9',

@@ -26,18 +26,18 @@ it('notices a watch whose connection fell silent, and leaves healthy quiet ones 
       if (event === 'watch') watches += 1;
     },
   });
-  const told = Promise.withResolvers<number>();
+  const reported = Promise.withResolvers<number>();
   const broken = await caches.start({
     client: world.client(timing),
     selection: { namespace },
-    log: { ...log, warn: () => told.resolve(performance.now()) },
+    log: { ...log, warn: () => reported.resolve(performance.now()) },
     random: () => 0,
   });
   const lists = proxy.count((request) => request.lists);
   const frozenMs = performance.now();
   proxy.freeze();
   await test.client.create(CONFIG_MAPS, { metadata: key('after') });
-  expect((await told.promise) - frozenMs).toBeLessThan(NOTICED_MS + 400);
+  expect((await reported.promise) - frozenMs).toBeLessThan(NOTICED_MS + 400);
   await eventually(broken, 'what happened meanwhile', () => broken.get(key('after')) !== undefined);
   await eventually(quiet, 'the same', () => quiet.get(key('after')) !== undefined);
   expect(proxy.count((request) => request.lists)).toBe(lists);

@@ -69,11 +69,11 @@ describe('watches that are cut off (rows 4 and 6)', () => {
       ),
     );
     const from = proxy.requests.length;
-    const told = new Set<string | null>();
+    const reported = new Set<string | null>();
     proxy.setRules(({ watch, lists, query }) => {
       const selector = query.get('labelSelector');
-      if (!watch || lists || told.has(selector)) return undefined;
-      told.add(selector);
+      if (!watch || lists || reported.has(selector)) return undefined;
+      reported.add(selector);
       return expiredWatch();
     });
     proxy.reset();

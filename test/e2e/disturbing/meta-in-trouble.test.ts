@@ -124,10 +124,10 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
     await allowPods(meta.client, second.name, false);
 
     await create();
-    const told: string[] = [];
+    const reported: string[] = [];
     const following = meta.rest.follow(
       `${PATH}/logs?follow=true`,
-      (line) => told.push(line),
+      (line) => reported.push(line),
       AbortSignal.timeout(OPERATION_MS),
     );
     await seen('containerd on the new host', () => faults.runs(host(0), 'containerd'));
@@ -140,8 +140,8 @@ describe('while a cluster is made, or changed, the meta cluster', () => {
     const { body } = await meta.rest.raw('GET', `${PATH}/logs`);
     const kept = JSON.stringify(body);
     // Its first line is its own, and its last says how it ended.
-    expect(told.at(-1)).toBe('create finished');
-    const lines = told.slice(1, -1);
+    expect(reported.at(-1)).toBe('create finished');
+    const lines = reported.slice(1, -1);
     expect(kept).toContain(JSON.stringify(lines.map((line) => `${line}\n`).join('')).slice(1, -1));
     expect(await readyNodesOf(meta, NAME)).toEqual(nodes(0, 1));
   });

@@ -1,3 +1,5 @@
+/** Reconciles the status of Ingresses and reports their problems as Events; the proxies route the traffic. */
+
 import { type Secret, type Service, secretText } from '#api/core.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { INGRESSES, type Ingress, type IngressClass } from '#api/networking.ts';
@@ -13,7 +15,7 @@ import { hostsOf } from '../routing/claims.ts';
 import { lacksClass } from '../routing/classes.ts';
 import { addressesOf, presentOf } from './addresses.ts';
 import { NO_CLASS, problemsOf } from './problems.ts';
-import { createTeller } from './teller.ts';
+import { createReporter } from './reporter.ts';
 import { uidOf, verdictsBy } from './verdicts.ts';
 
 /** Key in a cached Secret: why its certificate cannot be shown. Absent if it can be shown. */
@@ -39,7 +41,7 @@ export interface IngressDeps
 export function ingressController(deps: IngressDeps): Controller {
   const { clock, log, ingresses, classes, services, secrets, credentials, proxy, workers } = deps;
   const look = verdictsBy(deps);
-  const tell = createTeller(deps, ingresses);
+  const report = createReporter(deps, ingresses);
   const all = () => ingresses.list().map(keyOf);
   const inNamespace = (namespace = '') => ingresses.list(namespace).map(keyOf);
 
@@ -69,12 +71,12 @@ export function ingressController(deps: IngressDeps): Controller {
       if (!served.has(uidOf(ingress))) {
         // A controller that serves Ingresses without a class writes their status.
         const isUnserved = lacksClass(classes.list(), ingress) && presentOf(ingress).length === 0;
-        tell(ingress, isUnserved ? [NO_CLASS] : []);
+        report(ingress, isUnserved ? [NO_CLASS] : []);
         return;
       }
       const held = hostsOf(ingress).filter((host) => holds(ingress, host));
       const [uid, wanted] = [uidOf(ingress), held.length > 0 ? addressesOf(services.get(proxy)) : []];
-      tell(
+      report(
         ingress,
         problemsOf(ingress, held, refusals.get(uid) ?? [], (name) => {
           const secret = secrets.get({ namespace: key.namespace, name });

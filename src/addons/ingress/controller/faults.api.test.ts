@@ -69,9 +69,9 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   };
   const until = (addresses: readonly string[]) =>
     expect.poll(served, { timeout: 60_000, interval: 30 }).toEqual(addresses);
-  const told: string[] = [];
+  const reported: string[] = [];
   const rest = async () => {
-    for (const one of await life.writesAtRest()) told.push(`${one} though nothing was to be done`);
+    for (const one of await life.writesAtRest()) reported.push(`${one} though nothing was to be done`);
   };
 
   const backend = { service: { name: 'none', port: { number: 80 } } };
@@ -94,9 +94,10 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   await test.client.patch(INGRESSES, key, theirs, { type: 'merge' });
   await balanced([{ ip: '192.0.2.66' }], INGRESSES, key);
   await rest();
-  if ((await served()).join() !== '192.0.2.66') told.push('the status of another controller’s is written');
+  if ((await served()).join() !== '192.0.2.66')
+    reported.push('the status of another controller’s is written');
   await test.client.delete(NAMESPACES, { namespace: '', name: namespace });
-  return { writes: life.writes, isMet: life.isMet, told };
+  return { writes: life.writes, isMet: life.isMet, told: reported };
 }
 
 it.each(FATES)(

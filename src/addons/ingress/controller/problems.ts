@@ -2,13 +2,13 @@ import type { Ingress } from '#api/networking.ts';
 import type { Refusal } from '../routing/claims.ts';
 import { secretFor } from '../routing/compile.ts';
 
-/** A Warning about an Ingress. */
-export interface Telling {
+/** Warning about an Ingress. */
+export interface Notice {
   reason: Refusal['reason'] | 'CertificateMissing' | 'CertificateInvalid' | 'ClassMissing';
   message: string;
 }
 
-export const NO_CLASS: Telling = {
+export const NO_CLASS: Notice = {
   reason: 'ClassMissing',
   message:
     'it names no IngressClass, and no IngressClass is the default, so it is not served; set spec.ingressClassName to "matryoshka", or annotate that IngressClass with ingressclass.kubernetes.io/is-default-class=true',
@@ -25,9 +25,9 @@ export function problemsOf(
   heldHosts: readonly string[],
   refusals: readonly Refusal[],
   secretNamed: (name: string) => { problem: string | undefined } | undefined,
-): Telling[] {
+): Notice[] {
   const named = heldHosts.map((host) => secretFor(ingress, host)).filter((name) => name !== undefined);
-  const ofCertificates = [...new Set(named)].flatMap((name): Telling[] => {
+  const ofCertificates = [...new Set(named)].flatMap((name): Notice[] => {
     const secret = secretNamed(name);
     if (!secret)
       return [

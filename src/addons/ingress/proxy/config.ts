@@ -31,8 +31,8 @@ const STREAMS = 128;
 const UNSAFE_PATH = String.raw`'(?i)(/|%2f)(\.|%2e){1,2}(?=[/;]|%2f|$)|\\|%5c|%00'`;
 
 /**
- * An endpoint that refuses connections gets no requests until a check succeeds; a check runs each second. An endpoint that
- * works is practically never checked (`inter`), because Kubernetes probes it.
+ * Checks of endpoints. An endpoint that refuses connections gets no requests until a check succeeds; a check runs each
+ * second. An endpoint that works is practically never checked (`inter`), because Kubernetes probes it.
  */
 const SERVER_OPTIONS =
   'check inter 24h fastinter 1s downinter 1s rise 1 fall 1 observe layer4 error-limit 1 on-error mark-down';
@@ -81,7 +81,7 @@ function defaultsSection(settings: ProxySettings): string[] {
     `timeout http-request ${headerSeconds}s`,
     `timeout http-keep-alive ${keepAliveSeconds}s`,
     `timeout tunnel ${tunnelIdleSeconds}s`,
-    // Only a request that no endpoint has seen goes to another one.
+    // Another endpoint gets a request only if no endpoint has seen it.
     'retries 2',
     'retry-on conn-failure',
     'option redispatch 1',

@@ -32,13 +32,13 @@ export interface HaproxyOptions {
   log: Logger;
 }
 
-/** A running HAProxy whose state can be replaced. */
+/** Running HAProxy whose state can be replaced. */
 export interface Haproxy {
   /**
    * Serves this state from now on; the first call starts HAProxy. Resolves when HAProxy serves this state or a later one.
    */
   apply(served: Served): Promise<void>;
-  /** Makes each further answer the last of its connection. */
+  /** Ends each connection after its next answer. */
   shed(): Promise<void>;
   /** Closes the listeners. Resolves when the last request is answered, or after `signal` ended the requests. */
   close(signal: AbortSignal): Promise<void>;

@@ -10,11 +10,11 @@ import { ask, RELOAD_MS } from './runtime-api.ts';
 const START_MS = 30_000;
 const LOOK_AGAIN_MS = 20;
 
-/** A HAProxy in master-worker mode: the master stays, a reload replaces the worker. */
+/** HAProxy in master-worker mode: the master stays, a reload replaces the worker. */
 export interface HaproxyProcess {
   /** Resolves once the process has ended. */
   readonly ended: Promise<void>;
-  /** Reads haproxy.cfg anew; open connections continue in the previous process. Rejects with HAProxy's message. */
+  /** Reloads haproxy.cfg; open connections continue in the previous process. Rejects with HAProxy's message. */
   reload(): Promise<void>;
   /** Closes the listeners; the process ends when the last request is answered. */
   drain(): void;

@@ -108,8 +108,8 @@ describe('a request', () => {
       'X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Ssl: on\r\nX-Real-IP: 1.2.3.4\r\n';
     const { text } = await trusting.raw(`GET / HTTP/1.1\r\nHost: way\r\nConnection: close\r\n${fields}\r\n`);
     const seen: string[] = JSON.parse(/^x-seen: (.*)$/m.exec(text)?.[1] ?? '[]');
-    const told = seen.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${seen[at + 1]}`] : []));
-    expect(told.filter((field) => /^x-(forwarded|real)/.test(field))).toEqual([
+    const reported = seen.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${seen[at + 1]}`] : []));
+    expect(reported.filter((field) => /^x-(forwarded|real)/.test(field))).toEqual([
       ...['x-forwarded-for: 203.0.113.9', 'x-forwarded-proto: https', 'x-forwarded-ssl: on'],
       ...['x-forwarded-for: 127.0.0.1', 'x-forwarded-host: way', 'x-forwarded-port: 80'],
     ]);

@@ -238,7 +238,7 @@ describe('gRPC', () => {
     new Promise<{ error: ServiceError | null; value: string; trailer: unknown[] }>((resolve) => {
       let trailer: unknown[] = [];
       let ended: { error: ServiceError | null; value: string } | undefined;
-      const tell = () => ended && resolve({ ...ended, trailer });
+      const report = () => ended && resolve({ ...ended, trailer });
       const call = channel.makeUnaryRequest(
         path,
         raw,
@@ -247,7 +247,7 @@ describe('gRPC', () => {
         new Metadata(),
         (error, value) => {
           ended = { error, value: `${value}` };
-          setImmediate(tell);
+          setImmediate(report);
         },
       );
       call.on('status', ({ metadata }) => {

@@ -60,7 +60,7 @@ const compiled = (ingresses: Ingress[], more: Partial<RoutingWorld> = {}) => {
   return {
     ...routes,
     find: (host: string, path = '/') => find(host, path),
-    told: routes.refusals.map(({ ingress, reason }) => `${ingress.metadata.name} ${reason}`),
+    reported: routes.refusals.map(({ ingress, reason }) => `${ingress.metadata.name} ${reason}`),
   };
 };
 
@@ -96,7 +96,11 @@ describe('an Ingress is ours', () => {
 describe('a host', () => {
   const other = { namespace: 'b' };
   it('belongs to the namespace of the oldest Ingress that names it, with all of its paths', () => {
-    const { find, told, refusals } = compiled([
+    const {
+      find,
+      reported: told,
+      refusals,
+    } = compiled([
       ingress('young', { rules: [rule('h.example', 'web', '/mine')] }, other),
       ingress('old', { rules: [rule('H.Example')] }, { age: 1 }),
     ]);
@@ -106,11 +110,16 @@ describe('a host', () => {
   });
   it('of the same age belongs to the first by name', () => {
     const both = [ingress('y', { rules: [rule('h')] }, other), ingress('x', { rules: [rule('h')] })];
-    expect(compiled(both).told).toEqual(['y HostTaken']);
-    expect(compiled(both.toReversed()).told).toEqual(['y HostTaken']);
+    expect(compiled(both).reported).toEqual(['y HostTaken']);
+    expect(compiled(both.toReversed()).reported).toEqual(['y HostTaken']);
   });
   it('that an older wildcard covers belongs to the namespace of that', () => {
-    const { find, told, refusals, holders } = compiled([
+    const {
+      find,
+      reported: told,
+      refusals,
+      holders,
+    } = compiled([
       ingress('wild', { rules: [rule('*.example')] }, { age: 2 }),
       ingress('theirs', { rules: [rule('h.example', 'web', '/mine')] }, { ...other, age: 1 }),
       ingress('own', { rules: [rule('own.example', 'grpc')] }, { age: 1 }),
@@ -125,7 +134,7 @@ describe('a host', () => {
     expect(holders.has('h.example')).toBe(false);
   });
   it('is not taken by a younger wildcard, which has the other names', () => {
-    const { find, told } = compiled([
+    const { find, reported: told } = compiled([
       ingress('exact', { rules: [rule('h.example')] }, { ...other, age: 1 }),
       ingress('wild', { rules: [rule('*.example')] }),
       ingress('more', { rules: [rule('h.example', 'grpc', '/more')] }, other),
@@ -136,7 +145,7 @@ describe('a host', () => {
     ]);
   });
   it('that is none is a host too: default backends and rules without one', () => {
-    const { find, told } = compiled([
+    const { find, reported: told } = compiled([
       ingress('old', { defaultBackend: to('web') }, { age: 1 }),
       ingress('young', { defaultBackend: to('grpc'), rules: [rule('h', 'web', '/a')] }, other),
     ]);
@@ -144,14 +153,18 @@ describe('a host', () => {
     expect([find('x'), find('h', '/b'), told]).toEqual(['a/web:80', 'b/grpc:80', ['young HostTaken']]);
   });
   it('of several Ingresses of a namespace has the paths of all; of two alike the older one’s', () => {
-    const { find, told } = compiled([
+    const { find, reported: told } = compiled([
       ingress('old', { rules: [rule('h', 'web', '/a')] }, { age: 1 }),
       ingress('young', { rules: [rule('h', 'grpc', '/a/'), rule('h', 'grpc', '/b')] }),
     ]);
     expect([find('h', '/a'), find('h', '/b'), told]).toEqual(['a/web:80', 'a/grpc:80', ['young PathTaken']]);
   });
   it('has the default backend of the oldest Ingress; of another one’s is told for each host', () => {
-    const { find, told, refusals } = compiled([
+    const {
+      find,
+      reported: told,
+      refusals,
+    } = compiled([
       ingress('old', { defaultBackend: to('web'), rules: [rule('h', 'web', '/a')] }, { age: 2 }),
       ingress('alike', { defaultBackend: to('web'), rules: [rule('h', 'web', '/b')] }, { age: 1 }),
       ingress('young', {
@@ -184,16 +197,16 @@ describe('a host', () => {
   });
   it('has one of two paths that differ in spelling alone', () => {
     const one = ingress('i', { rules: [rule('h', 'web', '/~a'), rule('h', 'grpc', '/%7ea')] });
-    expect(compiled([one]).told).toEqual(['i PathTaken']);
+    expect(compiled([one]).reported).toEqual(['i PathTaken']);
   });
   it.each(['/a/%2e%2e/b', '/a\\b', '/%2E'])('says that path %s is in no request that is served', (path) => {
     const one = ingress('i', { rules: [rule('h', 'web', path, 'ImplementationSpecific')] });
-    expect(compiled([one]).told).toEqual(['i PathUnsafe']);
+    expect(compiled([one]).reported).toEqual(['i PathUnsafe']);
   });
   it.each(['/a'.repeat(65), `/${'a'.repeat(4_096)}`])(
     'has no path that costs more than it is worth',
     (path) => {
-      const { find, told } = compiled([
+      const { find, reported: told } = compiled([
         ingress('i', { rules: [rule('h', 'web', path), rule('h', 'web', '/b')] }),
       ]);
       expect([find('h', path), find('h', '/b'), told]).toEqual([undefined, 'a/web:80', ['i PathTooLong']]);
@@ -240,7 +253,7 @@ describe('a backend', () => {
     ['a name outside', { defaultBackend: to('out') }, 'BackendNotServed'],
     ['a resource', { defaultBackend: { resource: { kind: 'Bucket', name: 'b' } } }, 'BackendNotServed'],
   ])('that is %s is told, and has no endpoints', (_what, spec, reason) => {
-    const { told, backends } = compiled([ingress('i', spec)]);
+    const { reported: told, backends } = compiled([ingress('i', spec)]);
     expect(told).toEqual([`i ${reason}`]);
     expect([...backends.values()]).toEqual([{ protocol: 'http1', endpoints: [] }]);
   });
@@ -309,7 +322,9 @@ describe('a certificate', () => {
 });
 
 it('a path is as long as it is encoded', () => {
-  const { find, told } = compiled([ingress('i', { rules: [rule('h', 'web', `/${'ü'.repeat(1_000)}`)] })]);
+  const { find, reported: told } = compiled([
+    ingress('i', { rules: [rule('h', 'web', `/${'ü'.repeat(1_000)}`)] }),
+  ]);
   expect([find('h', '/'), told]).toEqual([undefined, ['i PathTooLong']]);
 });
 
@@ -323,7 +338,11 @@ describe('annotations of an Ingress', () => {
   };
 
   it('hold for its own rules, also if others lead to the same Service', () => {
-    const { backends, find, told } = compiled([
+    const {
+      backends,
+      find,
+      reported: told,
+    } = compiled([
       ingress('plain', { rules: [rule('h', 'web', '/')] }),
       annotated('limited', '/limited', 'timeout-seconds', '5'),
     ]);
@@ -334,7 +353,11 @@ describe('annotations of an Ingress', () => {
   });
 
   it('that cannot be used are named, and the rules of that Ingress lead to no endpoint', () => {
-    const { backends, find, told } = compiled([
+    const {
+      backends,
+      find,
+      reported: told,
+    } = compiled([
       ingress('plain', { rules: [rule('h', 'web', '/')] }),
       annotated('open', '/open', 'allow-form', '10.0.0.0/8'),
     ]);
@@ -346,7 +369,11 @@ describe('annotations of an Ingress', () => {
   it('let in who has credentials, and send all others to a Service that decides', () => {
     const credentials = (namespace: string, name: string) =>
       name === 'there' ? `${namespace} hash` : undefined;
-    const { backends, find, told } = compiled(
+    const {
+      backends,
+      find,
+      reported: told,
+    } = compiled(
       [
         annotated('basic', '/basic', 'basic-auth-secret', 'there'),
         annotated('asking', '/asking', 'auth-request', 'both:http/check'),

@@ -2,7 +2,9 @@ import { HostTrouble, type Seen, type Standing, type Trouble } from './provider.
 
 /** Reads the exit codes and output of host/bridges.sh and the fence (ansible/README.md, The fence). */
 
-/** Exit codes of refusals. Code 84 is not among them: with a damaged owner file, only a person can say who owns the host. */
+/**
+ * Exit codes of refusals. Code 84 is not among them: with a damaged owner file, only the user can decide who owns the host.
+ */
 const REFUSALS: Readonly<Record<number, Trouble>> = {
   81: 'HostConflict',
   82: 'StaleRun',

@@ -24,11 +24,11 @@ export interface Bridge {
   id: string;
   /** Network in canonical form: `10.9.0.0/24`. */
   cidr: string;
-  /** The bridge's own address with the prefix: `10.9.0.1/24`. */
+  /** Address of the bridge with the prefix: `10.9.0.1/24`. */
   address: string;
 }
 
-/** A bridge that Matryoshka created, in its present state. */
+/** Bridge that Matryoshka created, in its present state. */
 export interface Standing {
   name: string;
   /** Addresses with their prefixes; empty if the bridge is gone. */
@@ -53,7 +53,7 @@ export interface Session {
   remove(name: string): Promise<void>;
 }
 
-/** A host that was reached and is still unchanged. */
+/** Host that was reached and is still unchanged. */
 export interface Ground {
   /** Line of known_hosts with the key that the host showed. */
   readonly hostKeyLine: string;
@@ -69,14 +69,14 @@ export interface Provider {
 
 export type Trouble =
   | SshFailure
-  /** The fence refused: another owner has the host; a later process has it; a program there does not end. */
+  /** Refusals of the fence: another owner has the host; a later process has it; a program there does not end. */
   | 'HostConflict'
   | 'StaleRun'
   | 'HostBusy'
   | 'ToolMissing'
-  /** An address of the bridge is already used on the host. */
+  /** Another link on the host already uses an address of the bridge. */
   | 'AddressInUse'
-  /** A link or table of the wanted name already exists. */
+  /** Another program already uses the name for a link or table. */
   | 'NameTaken'
   | 'HostFailed'
   /** This process is not the leader, so it must not take hosts. */

@@ -27,7 +27,7 @@ export interface SshProviderOptions {
 }
 
 const CONNECT_MS = 10_000;
-/** The fence's `take` waits for no running command of ours, because none is protected from it. */
+/** Limit of a command. The fence's `take` need not wait for these commands, because none is protected. */
 const COMMAND_MS = 30_000;
 /** Pause before any caller connects again to a host that did not answer. */
 const AWAY_MS = 15_000;

@@ -1,3 +1,5 @@
+/** Reconciles Networks: decides which hosts get a bridge, records them in status, and lets the provider carry it out. */
+
 import { findCondition } from '#api/conditions.ts';
 import { itemBackoff } from '#base/backoff.ts';
 import { canonicalJson } from '#base/canonical.ts';
@@ -73,14 +75,14 @@ export function networkController(deps: NetworkDeps): Controller {
         const address = `${seen.spec.gateway}/${seen.spec.cidr.split('/')[1]}`;
         const bridge = { name: bridgeNameOf(uid), id: uid, cidr: seen.spec.cidr, address };
         const settled = [
-          ...held.map(({ record }) => ({ record, tellings: [] })),
+          ...held.map(({ record }) => ({ record, notices: [] })),
           ...(await settleAll(reached, bridge, goneBridges(client, networks))),
         ];
         const round = { hindrance, settled, bridge: bridge.name };
         const { status, tellings } = outcomeOf(network, round, clock.now());
         const isDone = network.metadata.deletionTimestamp && status.hosts?.length === 0;
-        const told = isDone ? settled.flatMap((one) => one.tellings) : tellings;
-        for (const { type, reason, message } of told) recorder.event(network, type, reason, message);
+        const reported = isDone ? settled.flatMap((one) => one.notices) : tellings;
+        for (const { type, reason, message } of reported) recorder.event(network, type, reason, message);
         if (isDone) {
           await letGo(client, network);
           failures.forget(uid);

@@ -38,10 +38,11 @@ beforeAll(async () => {
 /** Runs a whole scenario. `told`: the faults found in it. */
 async function live(name: string, fate?: Fate): Promise<Lived> {
   const memory = memoryProvider();
-  const told: string[] = [];
+  const reported: string[] = [];
   const onRecord = async (ip: string) => {
     const { status } = await test.client.get<Network>(NETWORKS, test.key(name));
-    if (!status?.hosts?.some((host) => host.ip === ip && host.reached)) told.push(`${ip} is not on record`);
+    if (!status?.hosts?.some((host) => host.ip === ip && host.reached))
+      reported.push(`${ip} is not on record`);
   };
   const providerOf = ({ write }: Mortal): Provider => ({
     async reach(place) {
@@ -89,11 +90,11 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   await until(async () => [A, B].every((ip) => addresses(ip) === '10.9.0.2/24') && (await isQuiet([A, B])));
   await change({ hosts: [{ ip: B }] });
   await until(async () => addresses(A) === '' && addresses(B) === '10.9.0.2/24' && (await isQuiet([B])));
-  for (const one of await life.writesAtRest()) told.push(`${one} though nothing was to be done`);
+  for (const one of await life.writesAtRest()) reported.push(`${one} though nothing was to be done`);
   await test.client.delete(NETWORKS, key);
   await until(async () => (await test.client.find(NETWORKS, key)) === undefined);
-  if (addresses(A) + addresses(B) !== '') told.push('something is left on a host');
-  return { writes: life.writes, isMet: life.isMet, told };
+  if (addresses(A) + addresses(B) !== '') reported.push('something is left on a host');
+  return { writes: life.writes, isMet: life.isMet, told: reported };
 }
 
 it.each(FATES)(

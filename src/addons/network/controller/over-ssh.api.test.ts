@@ -53,7 +53,9 @@ describe.skipIf(lack !== undefined)(`Networks over SSH${lack ? ` (this machine l
     });
     await host.sh(`ip link delete ${(await find('first'))?.status?.bridge}`);
     await until(async () => (await bridges()).sort()).toEqual(['10.10.3.1/16', '10.9.0.1/24']);
-    await until(() => test.told()).toContainEqual(expect.stringMatching(/^Warning Repaired: .*10\.9\.0\.1/));
+    await until(() => test.reported()).toContainEqual(
+      expect.stringMatching(/^Warning Repaired: .*10\.9\.0\.1/),
+    );
 
     const spec = { cidr: '10.19.0.0/24', gateway: '10.19.0.1' };
     await test.client.patch(NETWORKS, test.key('second'), { spec }, { type: 'merge' });

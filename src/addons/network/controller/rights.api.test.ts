@@ -153,7 +153,7 @@ it('nobody but the controller says in the status where it goes with a Secret', a
   const client = await test.clientAs('matryoshka-network');
   try {
     const status = { hosts: [{ ip: '198.51.100.7', reached: true }] };
-    const tell = async (by: Client) => {
+    const report = async (by: Client) => {
       const found = await test.client.get<Network>(NETWORKS, test.key('told'));
       return by.updateStatus<Network>(
         NETWORKS,
@@ -163,8 +163,8 @@ it('nobody but the controller says in the status where it goes with a Secret', a
     };
     const why = /only the controller of Networks writes their status/;
     // Policies take effect some moments after their creation.
-    await vi.waitFor(() => expect(tell(test.client)).rejects.toThrow(why), 60_000);
-    await until(() => tell(client).then(() => 'let in', String)).toBe('let in');
+    await vi.waitFor(() => expect(report(test.client)).rejects.toThrow(why), 60_000);
+    await until(() => report(client).then(() => 'let in', String)).toBe('let in');
   } finally {
     await client.close();
   }

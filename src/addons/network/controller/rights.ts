@@ -54,8 +54,8 @@ const policyOf = (
 
 /**
  * Requires that a user who lets the controller use a Secret may get that Secret (docs/reference/credentials.md). It applies
- * when a Network with hosts is created, at every change of its spec while it has some, and whenever the Secret changes,
- * because hosts that the spec no longer names are cleaned with the Secret.
+ * when a Network with hosts is created, and at every change of its spec while it has some. It also applies whenever the
+ * Secret changes, because hosts that the spec no longer names are cleaned with the Secret.
  */
 const useOfSecret = policyOf(NAME, ['CREATE', 'UPDATE'], NETWORKS.plural, {
   variables: [

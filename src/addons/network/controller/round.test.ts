@@ -66,7 +66,7 @@ it('does not wait for a host that somebody let go, unless the Network still name
   const reached = await reachAll(provider, annotated, leaving, credentials);
   expect(tried).toEqual(['192.0.2.2']);
   expect(await settleAll(reached, bridge, async () => false)).toMatchObject([
-    { record: undefined, tellings: [{ reason: 'Abandoned' }] },
+    { record: undefined, notices: [{ reason: 'Abandoned' }] },
     { record: { ip: '192.0.2.2' }, trouble: { reason: 'Unreachable' } },
   ]);
 });

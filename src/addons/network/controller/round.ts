@@ -39,7 +39,7 @@ export function plannedHosts({ metadata, spec, status }: Network): PlannedHost[]
   return [...staying, ...leaving.map((record) => ({ record, stays: false }))];
 }
 
-/** A host that was reached, or the reason why it was not. */
+/** Host that was reached, or the reason why it was not. */
 export type Reached = PlannedHost & ({ ground: Ground } | { trouble: { reason: string; message: string } });
 
 /** Whether the user allowed to leave this host without cleanup. */
@@ -129,17 +129,17 @@ function failed(
   { reason, message }: { reason: string; message: string },
 ): Settled {
   const kept = { ...record, message: message.slice(0, 1024) };
-  if (stays) return { record: kept, tellings: [], trouble: { reason, message } };
+  if (stays) return { record: kept, notices: [], trouble: { reason, message } };
   const { ip } = record;
   // The new owner has wiped our bridge, or it never existed.
   if (reason === 'HostConflict') {
-    const told = `${ip} is let go, since it is another's now: ${message}`;
-    return { record: undefined, tellings: [{ type: 'Warning', reason: 'LetGo', message: told }] };
+    const reported = `${ip} is let go, since it is another's now: ${message}`;
+    return { record: undefined, notices: [{ type: 'Warning', reason: 'LetGo', message: reported }] };
   }
   if (reason === LEFT.reason) {
     const told = `${ip} is let go with what may be left there: ${message}`;
-    return { record: undefined, tellings: [{ type: 'Warning', reason: 'Abandoned', message: told }] };
+    return { record: undefined, notices: [{ type: 'Warning', reason: 'Abandoned', message: told }] };
   }
   const way = `; it is tried again, and annotation ${ABANDON}=${ip} lets it go as it is`;
-  return { record: kept, tellings: [], trouble: { reason, message: `${message}${way}` } };
+  return { record: kept, notices: [], trouble: { reason, message: `${message}${way}` } };
 }

@@ -2,17 +2,17 @@ import { overlaps } from '#api/cidr.ts';
 import { type NetworkHost, networkAround } from '../api.ts';
 import { type Bridge, type Ground, HostTrouble, type Seen, type Session } from '../bridges/provider.ts';
 
-export interface Telling {
+export interface Notice {
   type: 'Normal' | 'Warning';
   reason: string;
   message: string;
 }
 
-/** A host after a round. */
+/** Host after a round. */
 export interface Settled {
   /** Undefined: the record is removed. */
   record: NetworkHost | undefined;
-  tellings: readonly Telling[];
+  notices: readonly Notice[];
   trouble?: { reason: string; message: string };
 }
 
@@ -31,7 +31,7 @@ function occupantOf({ name, cidr }: Bridge, { bridges, foreign }: Seen): string 
   return taken && `${taken.to} of ${taken.link === '-' ? 'a route' : taken.link}`;
 }
 
-async function make(session: Session, record: NetworkHost, bridge: Bridge): Promise<Telling[]> {
+async function make(session: Session, record: NetworkHost, bridge: Bridge): Promise<Notice[]> {
   const there = session.seen.bridges.find(({ name }) => name === bridge.name);
   if (there?.whole && there.addresses.join() === bridge.address) return [];
   const occupant = occupantOf(bridge, session.seen);
@@ -72,23 +72,23 @@ export async function settle(
     const swept = await sweep(session, isGone);
     const left = { ...session, seen: without(session.seen, swept) };
     const orphans = swept.map(
-      (name): Telling => ({
+      (name): Notice => ({
         type: 'Normal',
         reason: 'Swept',
         message: `bridge ${name} on ${record.ip} was of a Network that is gone, and is removed`,
       }),
     );
     if (wanted.bridge) {
-      const tellings = await make(left, record, wanted.bridge);
+      const notices = await make(left, record, wanted.bridge);
       return {
         record: { ...rest, address: wanted.bridge.address },
-        tellings: [...orphans, ...tellings],
+        notices: [...orphans, ...notices],
       };
     }
     await session.remove(wanted.name);
     const message = `bridge ${wanted.name} is removed from ${record.ip}`;
-    const gone: Telling[] = record.address ? [{ type: 'Normal', reason: 'Removed', message }] : [];
-    return { record: undefined, tellings: [...orphans, ...gone] };
+    const gone: Notice[] = record.address ? [{ type: 'Normal', reason: 'Removed', message }] : [];
+    return { record: undefined, notices: [...orphans, ...gone] };
   });
 }
 

@@ -1,7 +1,7 @@
 import { findCondition, type Stated, withCondition } from '#api/conditions.ts';
 import type { Network, NetworkStatus } from '../api.ts';
 import type { Hindrance } from './claims.ts';
-import type { Settled, Telling } from './settle.ts';
+import type { Notice, Settled } from './settle.ts';
 
 /** Maximum number of troubles in a message; the rest is a count. */
 const NAMED = 5;
@@ -35,7 +35,7 @@ export function outcomeOf(
   network: Network,
   round: { hindrance: Hindrance | undefined; settled: readonly Settled[]; bridge: string },
   now: Date,
-): { status: NetworkStatus; tellings: readonly Telling[] } {
+): { status: NetworkStatus; tellings: readonly Notice[] } {
   const { hindrance, settled, bridge } = round;
   const { generation } = network.metadata;
   const hosts = settled.flatMap(({ record }) => record ?? []);
@@ -52,7 +52,7 @@ export function outcomeOf(
       conditions: withCondition(network.status?.conditions ?? [], ready, now, generation),
     },
     tellings: [
-      ...settled.flatMap(({ tellings }) => tellings),
+      ...settled.flatMap(({ notices: tellings }) => tellings),
       ...(isNews ? [{ type, reason: ready.reason, message: ready.message }] : []),
     ],
   };

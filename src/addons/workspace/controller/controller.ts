@@ -1,3 +1,5 @@
+/** Reconciles Workspaces: plans pod and volume, writes them, and reports in status why a Workspace does not run. */
+
 import { PODS, VOLUME_CLAIMS } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { canonicalJson } from '#base/canonical.ts';
@@ -63,7 +65,7 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
         return undefined;
       }
 
-      // This check comes before status says that nothing runs: a pod without its label is in no cache.
+      // This check comes before status reports that nothing runs: a pod without its label is in no cache.
       const isStopping = !isWanted(workspace) && workspace.status?.phase !== 'Stopped';
       const pod = pods.get(key) ?? (isStopping ? await client.find<WorkspacePod>(PODS, key) : undefined);
       const plan = planOf(workspace, { pod, claim: claims.get(key) }, now);
@@ -77,10 +79,10 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
       const trouble = waits && (await withNews(client, waits, claims.get(key), troubleOf(waits, now), now));
       const hindrance = plan.hindrance ?? taken();
       const found = { pod, removed: plan.remove !== undefined, hindrance, refused: refused(), trouble };
-      const { status, tellings } = outcomeOf(workspace, found, now);
+      const { status, tellings: notices } = outcomeOf(workspace, found, now);
       if (canonicalJson(status) !== canonicalJson(workspace.status))
         await client.updateStatus<Workspace>(WORKSPACES, { ...workspace, status });
-      for (const { type, reason, message } of tellings) recorder.event(workspace, type, reason, message);
+      for (const { type, reason, message } of notices) recorder.event(workspace, type, reason, message);
 
       const due = [ends, idle].flatMap((at) => (at === undefined ? [] : [Math.max(at - now.getTime(), 1)]));
       return againIn([...due, ...waitsFor(found, pod !== undefined && !pods.get(key))]);

@@ -77,19 +77,20 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   aheadMs += 2 * MINUTE_MS;
   await change({ idleStopMinutes: 1 });
   await until(states).toEqual({ running: false, isNew: true, phase: 'Stopped', port: undefined });
-  const told = (await life.writesAtRest()).map((one) => `${one} though nothing was to be done`);
-  if (await podOf()) told.push('a pod is there though it is stopped');
+  const reported = (await life.writesAtRest()).map((one) => `${one} though nothing was to be done`);
+  if (await podOf()) reported.push('a pod is there though it is stopped');
   await change({ running: true, idleStopMinutes: null, port: 9090 });
   await until(states).toEqual({ ...runs, port: 9090 });
-  told.push(...(await life.writesAtRest()).map((one) => `${one} though nothing was to be done`));
-  if ((await claimUid()) !== volume) told.push('its volume is another');
+  reported.push(...(await life.writesAtRest()).map((one) => `${one} though nothing was to be done`));
+  if ((await claimUid()) !== volume) reported.push('its volume is another');
   for (const kind of [PODS, VOLUME_CLAIMS]) {
     const owners = (await test.client.get(kind, key)).metadata.ownerReferences ?? [];
-    if (owners.find(({ controller }) => controller)?.uid !== uid) told.push(`its ${kind.kind} would stay`);
+    if (owners.find(({ controller }) => controller)?.uid !== uid)
+      reported.push(`its ${kind.kind} would stay`);
   }
   await change({ ttlMinutes: 1 });
   await until(() => test.client.find(WORKSPACES, key)).toBeUndefined();
-  return { writes: life.writes, isMet: life.isMet, told };
+  return { writes: life.writes, isMet: life.isMet, told: reported };
 }
 
 it.each(FATES)(

@@ -31,8 +31,8 @@ export async function withNews(
   const isSilent = trouble.reason === 'Starting' || trouble.reason === 'Unschedulable';
   if (!isSilent || ageMs(pod, now) < GRACE_MS) return trouble;
   try {
-    const told = [await lastWarning(client, pod), claim && (await lastWarning(client, claim))];
-    const texts = told.flatMap((event) => (event ? [`${event.reason}: ${event.message}`] : []));
+    const reported = [await lastWarning(client, pod), claim && (await lastWarning(client, claim))];
+    const texts = reported.flatMap((event) => (event ? [`${event.reason}: ${event.message}`] : []));
     return texts.length === 0 ? trouble : { ...trouble, message: [trouble.message, ...texts].join('; ') };
   } catch (error) {
     if (isApiError(error)) return trouble;

@@ -4,7 +4,7 @@ import { type Hindrance, isMine, isWanted } from './plan.ts';
 import type { WorkspacePod } from './pod.ts';
 import { isReady, type Trouble } from './trouble.ts';
 
-export interface Telling {
+export interface Notice {
   type: 'Normal' | 'Warning';
   reason: string;
   message: string;
@@ -50,7 +50,7 @@ export function outcomeOf(
   workspace: Workspace,
   found: Found,
   now: Date,
-): { status: WorkspaceStatus; tellings: readonly Telling[] } {
+): { status: WorkspaceStatus; tellings: readonly Notice[] } {
   const { phase, reason, message, stalled = false } = stateOf(workspace, found);
   const { generation } = workspace.metadata;
   const isRunning = phase === 'Running';

@@ -28,8 +28,8 @@ export const isAwaited = ({ metadata: { annotations = {} } }: Workspace): boolea
   Object.keys(NOT_AWAITED).some((mark) => annotations[mark] !== undefined);
 
 /**
- * Marks the Workspaces that a call created or started. The mark goes when a caller gets the answer that it runs, uses it or
- * stops it. If the call fails, the server undoes only changes that still have the mark.
+ * Marks the Workspaces that a call created or started. The mark is removed when a caller learns that the Workspace runs,
+ * uses it or stops it. If the call fails, the server undoes only changes that still have the mark.
  */
 export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
   /** Undoes the changes of a call, however the call ended. Changes by others stay. */

@@ -7,7 +7,7 @@ import { ApiError, type ApiReason } from '#runtime/wire/api-error.ts';
 import type { Workspace } from '../api.ts';
 import { CallError, callErrorOf } from './call-error.ts';
 import { callersBy } from './callers.ts';
-import { infoOf, keyFrom, toldOf, workspaceFrom } from './messages.ts';
+import { infoOf, keyFrom, reportedOf, workspaceFrom } from './messages.ts';
 
 const info = { name: 'w', namespace: 'n', image: 'x', port: 1, resourceLimit: null };
 
@@ -53,7 +53,7 @@ describe('a Workspace as it is told', () => {
   const metadata = { namespace: 'n', name: 'w' };
   const fresh: Workspace = { metadata, spec: { image: 'x', port: 80 } };
   it('has a phase and a port before anybody looked at it', () => {
-    expect(toldOf(fresh)).toEqual({ status: 1, message: 'Pending' });
+    expect(reportedOf(fresh)).toEqual({ status: 1, message: 'Pending' });
     expect(infoOf(fresh)).toEqual({ nodeName: '', ip: '', port: 80 });
   });
   it('is where its pod is', () => {

@@ -107,7 +107,7 @@ describe.each([
   ['was done though its answer was lost', true],
 ])('a write that %s', (_how, isDone) => {
   const called = (word: string): string => `${word}-${isDone}`;
-  const told = { code: 'UNAVAILABLE', details: expect.stringContaining('connection was reset') };
+  const reported = { code: 'UNAVAILABLE', details: expect.stringContaining('connection was reset') };
   const stateOf = async (name: string) => {
     const found = await find(name);
     return found && { running: found.spec.running, annotations: found.metadata.annotations ?? {} };
@@ -117,7 +117,7 @@ describe.each([
     const name = called('start');
     await make(name, false);
     lost.push({ write: 'patch', isDone });
-    expect(await test.call(START, query(name))).toMatchObject(told);
+    expect(await test.call(START, query(name))).toMatchObject(reported);
     expect(await stateOf(name)).toEqual({ running: false, annotations: {} });
     expect(await test.call(START, query(name))).toMatchObject({ code: 'OK', value: { ip: '10.20.30.40' } });
     expect(await stateOf(name)).toEqual({ running: true, annotations: {} });
@@ -143,7 +143,7 @@ describe.each([
     const name = called('stop');
     await make(name, true);
     lost.push({ write: 'patch', isDone });
-    expect(await test.call('stopSpace', query(name))).toMatchObject(told);
+    expect(await test.call('stopSpace', query(name))).toMatchObject(reported);
     expect(await stateOf(name)).toEqual({ running: !isDone, annotations: {} });
     expect((await test.call('stopSpace', query(name))).code).toBe('OK');
     expect(await stateOf(name)).toEqual({ running: false, annotations: {} });
@@ -154,7 +154,7 @@ describe.each([
     const creating = test.call(CREATE, info(name, 'silent'), { withinMs: 3_000 });
     await expect.poll(() => find(name)).toBeDefined();
     lost.push({ write: 'patch', isDone });
-    expect(await test.call('stopSpace', query(name))).toMatchObject(told);
+    expect(await test.call('stopSpace', query(name))).toMatchObject(reported);
     expect((await creating).code).toBe(isDone ? 'ABORTED' : 'DEADLINE_EXCEEDED');
     expect(await stateOf(name)).toEqual(isDone ? { running: false, annotations: {} } : undefined);
   });
@@ -163,7 +163,7 @@ describe.each([
     const name = called('keep');
     await make(name, true);
     lost.push({ write: 'patch', isDone });
-    expect(await test.call('keepSpace', query(name))).toMatchObject(told);
+    expect(await test.call('keepSpace', query(name))).toMatchObject(reported);
     const first = (await find(name))?.metadata.annotations?.[marks.activeAt];
     expect(first === undefined).toBe(!isDone);
     expect((await test.call('keepSpace', query(name))).code).toBe('OK');
@@ -175,7 +175,7 @@ describe.each([
     const name = called('delete');
     await make(name, false);
     lost.push({ write: 'delete', isDone });
-    expect(await test.call('deleteSpace', query(name))).toMatchObject(told);
+    expect(await test.call('deleteSpace', query(name))).toMatchObject(reported);
     expect((await test.call('deleteSpace', query(name))).code).toBe(isDone ? 'NOT_FOUND' : 'OK');
     expect(await find(name)).toBeUndefined();
   });

@@ -9,12 +9,12 @@ export interface PodSpaceInfo {
   ip: string;
   port: number;
 }
-export interface Told {
+export interface Reported {
   status: number;
   message: string;
 }
 
-export const SUCCESS: Told = { status: 200, message: 'success' };
+export const SUCCESS: Reported = { status: 200, message: 'success' };
 const EXISTS = 1;
 
 const namespace = z
@@ -82,7 +82,7 @@ export const infoOf = ({ spec, status = {} }: Workspace): PodSpaceInfo => ({
   port: status.port ?? spec.port,
 });
 
-export const toldOf = ({ status }: Workspace): Told => ({
+export const reportedOf = ({ status }: Workspace): Reported => ({
   status: EXISTS,
   message: status?.phase ?? 'Pending',
 });

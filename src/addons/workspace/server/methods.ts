@@ -5,7 +5,7 @@ import { marks, WORKSPACES, type Workspace } from '../api.ts';
 import { AGAIN_MS, type AwaitedDeps, awaited, isAwaited, NOT_AWAITED } from './awaited.ts';
 import type { Call } from './call.ts';
 import { CallError } from './call-error.ts';
-import { infoOf, keyFrom, SUCCESS, toldOf, workspaceFrom } from './messages.ts';
+import { infoOf, keyFrom, reportedOf, SUCCESS, workspaceFrom } from './messages.ts';
 
 export type Methods = Readonly<Record<string, (call: Call) => Promise<unknown>>>;
 
@@ -39,7 +39,10 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
     }
   }
 
-  /** Starts a Workspace as it was read, with the call's mark; returns undefined if another client changed it first. */
+  /**
+   * Starts a Workspace in the version that was read, with the call's mark; returns undefined if another client changed it
+   * first.
+   */
   async function start({ metadata }: Workspace, { id, signal }: Call): Promise<Workspace | undefined> {
     const { uid, resourceVersion, namespace = '', name = '' } = metadata;
     const marked = { uid, resourceVersion, annotations: { ...NOT_AWAITED, [marks.askedBy]: id } };
@@ -116,8 +119,8 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
       const found = await get(key, signal);
       const { uid, annotations: there = {} } = found.metadata;
       const now = clock.now();
-      const isTold = Math.abs(now.getTime() - Date.parse(there[marks.activeAt] ?? '')) < KEPT_MS;
-      if (isTold && !isAwaited(found)) return SUCCESS;
+      const isReported = Math.abs(now.getTime() - Date.parse(there[marks.activeAt] ?? '')) < KEPT_MS;
+      if (isReported && !isAwaited(found)) return SUCCESS;
       const annotations = { ...NOT_AWAITED, [marks.activeAt]: now.toISOString() };
       await client.patch(WORKSPACES, key, { metadata: { uid, annotations } }, { ...MERGE, signal });
       return SUCCESS;
@@ -134,7 +137,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
     async getPodSpaceStatus({ message, signal, allow }) {
       const key = keyFrom(message);
       await allow('get', key);
-      return toldOf(await get(key, signal));
+      return reportedOf(await get(key, signal));
     },
 
     async getPodSpaceInfo({ message, signal, allow }) {

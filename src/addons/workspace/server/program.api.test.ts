@@ -100,7 +100,7 @@ describe('a workspace over gRPC', () => {
       expect(await test.call('keepSpace', query('kept'))).toMatchObject({ value: { status: 200 } });
     const used = (await find('kept'))?.metadata.annotations?.[marks.activeAt] ?? '';
     expect(Date.now() - Date.parse(used)).toBeLessThan(20_000);
-    // Its status says that it has run for long.
+    // Changes its status, so that it seems to have run for long.
     const conditions = ((await find('kept'))?.status?.conditions ?? []).map((one) => ({
       ...one,
       lastTransitionTime: '2026-01-01T00:00:00Z',

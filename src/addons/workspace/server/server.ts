@@ -1,3 +1,5 @@
+/** Serves Workspaces over gRPC: authenticates callers, checks their rights, and waits until a Workspace runs. */
+
 import { randomUUID } from 'node:crypto';
 import { type handleUnaryCall, Server, type ServerUnaryCall, status } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
@@ -10,7 +12,7 @@ import type { Callers } from './callers.ts';
 import type { Methods } from './methods.ts';
 import { answered, cloudIdeService, SERVICE } from './service-definition.ts';
 
-/** Longest wait, whatever deadline the caller sets. */
+/** Longest wait, regardless of the caller's deadline. */
 const MAX_WAIT_MS = 600_000;
 /** Concurrent calls of one user, so that one user cannot take all places. */
 const MAX_OF_ONE = 2_000;
@@ -21,7 +23,7 @@ const marginMs = (leftMs: number): number => Math.min(500, leftMs / 5);
 /** Limit of a status message, which is sent in a header. */
 const MAX_DETAILS = 2_000;
 const MAX_MESSAGE_BYTES = 65_536;
-/** A caller that disappeared is noticed after these times. */
+/** Intervals after which the server notices a caller that disappeared. */
 const KEEPALIVE = { 'grpc.keepalive_time_ms': 30_000, 'grpc.keepalive_timeout_ms': 10_000 };
 
 export interface GatewayDeps {

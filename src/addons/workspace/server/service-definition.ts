@@ -9,7 +9,7 @@ export const SERVICE = 'pb.CloudIdeService';
 
 /** Keeps the names of the file; unset fields have their zero value. */
 const definitions = loadSync(PROTO, { keepCase: true, defaults: true });
-/** All served definitions, for reflection. */
+/** Served definitions, for reflection. */
 export const answered = { ...definitions, ...loadSync(join(PROTOS, 'health.proto'), { keepCase: true }) };
 
 /** Returns the service definition. Throws if the file has none. */

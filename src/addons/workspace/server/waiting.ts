@@ -70,7 +70,7 @@ export function waitingOn(workspaces: Informer<Workspace>): Waiting {
       const { promise, resolve, reject } = Promise.withResolvers<Workspace>();
       const key = keyText(keyOf(written));
       let reached = false;
-      const told = () => {
+      const reported = () => {
         if (!reached) return;
         const found = verdict(written);
         if (found instanceof CallError) reject(found);
@@ -78,19 +78,19 @@ export function waitingOn(workspaces: Informer<Workspace>): Waiting {
       };
       const onAbort = () => reject(withLastWord(signal.reason, keyOf(written)));
       const others = waiting.get(key) ?? new Set();
-      waiting.set(key, others.add(told));
+      waiting.set(key, others.add(reported));
       count += 1;
       signal.addEventListener('abort', onAbort, { once: true });
       const leave = workspaces.onReached(written.metadata.resourceVersion ?? '', () => {
         reached = true;
-        told();
+        reported();
       });
       if (signal.aborted) onAbort();
       return promise.finally(() => {
         leave();
         signal.removeEventListener('abort', onAbort);
         count -= 1;
-        others.delete(told);
+        others.delete(reported);
         if (others.size === 0) waiting.delete(key);
       });
     },

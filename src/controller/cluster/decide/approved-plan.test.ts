@@ -8,8 +8,8 @@ import { operation, outcome, signal, snapshot, spec } from './testing/given.fixt
 
 /** Returns the plan that a dry run of the fixtures' creation writes to status. */
 function planned() {
-  const told = outcome({ word: 'creating', dryRun: true });
-  const plan = 'plan' in told ? told.plan : undefined;
+  const reported = outcome({ word: 'creating', dryRun: true });
+  const plan = 'plan' in reported ? reported.plan : undefined;
   if (!plan) throw new Error('there is no plan');
   return plan;
 }

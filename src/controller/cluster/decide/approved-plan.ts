@@ -26,7 +26,7 @@ export function agreedPlan(snapshot: Snapshot, operation: Operation): Plan {
 }
 
 /** Returns the plan that status shows next: the outcome's plan, or the approved one. No other place keeps its machines. */
-export function planToTell(snapshot: Snapshot, outcome: Outcome): PlanStatus | undefined {
+export function planToReport(snapshot: Snapshot, outcome: Outcome): PlanStatus | undefined {
   if ('plan' in outcome && outcome.plan) return outcome.plan;
   const known = snapshot.cluster.status?.plan;
   return outcome.kind !== 'accept' && known && known.hash === agreedHash(snapshot) ? known : undefined;

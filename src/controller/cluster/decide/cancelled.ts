@@ -8,9 +8,9 @@ import type { Snapshot } from './snapshot.ts';
 /** Returns the user who cancelled the operation, if that is known. */
 export const cancelledBy = (
   { metadata }: Snapshot['cluster'],
-  { id, cancelledBy: told }: OperationStatus,
+  { id, cancelledBy: reported }: OperationStatus,
 ): string | undefined =>
-  told ??
+  reported ??
   (metadata.annotations?.[annotations.cancel] === id
     ? metadata.annotations[annotations.cancelledBy]
     : undefined);

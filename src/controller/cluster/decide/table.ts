@@ -51,7 +51,7 @@ const underWay: Record<WorkSignal, work.WorkRule> = {
   lost: work.retryLost,
   'deadline-exceeded': work.exceedDeadline,
   'cancelled-before-run': cancel.endBeforeRun,
-  cancelled: cancel.tellRun,
+  cancelled: cancel.reportRun,
   stopping: cancel.awaitReport,
   'stop-overdue': cancel.endOverdue,
   succeeded: work.succeed,

@@ -5,7 +5,7 @@ const now = new Date('2026-01-01T12:00:00Z');
 const at = '2026-01-01T11:50:00Z';
 const coded = (text: string) => Buffer.from(text).toString('base64');
 const drift = (more: object = {}) => coded(JSON.stringify({ at, count: 0, things: [], ...more }));
-const told = (hosts: readonly (readonly [string, string])[], more: object = {}) =>
+const reported = (hosts: readonly (readonly [string, string])[], more: object = {}) =>
   JSON.stringify({ at, hosts, ...more });
 const names = (annotation: unknown) => [...(driftOfEtcdIn(annotation, now)?.keys() ?? ['nothing'])];
 const N5 = coded('/matryoshka/drift/n5');
@@ -13,7 +13,7 @@ const N5 = coded('/matryoshka/drift/n5');
 describe('what a control plane passes on of hosts of etcd alone', () => {
   it('is taken, each by its name', () => {
     const things = [['file', '/etc/a', 'changed']];
-    const text = told([
+    const text = reported([
       [N5, drift({ count: 1, things })],
       [coded('/matryoshka/drift/n6'), drift()],
     ]);
@@ -25,14 +25,14 @@ describe('what a control plane passes on of hosts of etcd alone', () => {
   });
 
   it.each<[string, string, string[]]>([
-    ['of none', told([]), []],
-    ['of one that tells no more', told([[N5, drift({ at: '2026-01-01T11:30:00Z' })]]), []],
-    ['of one that cannot be understood', told([[N5, coded('{')]]), []],
-    ['under another key', told([[coded('/registry/n5'), drift()]]), []],
-    ['no more', told([[N5, drift()]], { at: '2026-01-01T11:30:00Z' }), ['nothing']],
-    ['in another alphabet', told([[N5, '\u202e']]), ['nothing']],
-    ['of many', told(Array.from({ length: 21 }, () => [N5, drift()] as const)), ['nothing']],
-    ['at length', told([[N5, 'a'.repeat(3000)]]), ['nothing']],
+    ['of none', reported([]), []],
+    ['of one that tells no more', reported([[N5, drift({ at: '2026-01-01T11:30:00Z' })]]), []],
+    ['of one that cannot be understood', reported([[N5, coded('{')]]), []],
+    ['under another key', reported([[coded('/registry/n5'), drift()]]), []],
+    ['no more', reported([[N5, drift()]], { at: '2026-01-01T11:30:00Z' }), ['nothing']],
+    ['in another alphabet', reported([[N5, '\u202e']]), ['nothing']],
+    ['of many', reported(Array.from({ length: 21 }, () => [N5, drift()] as const)), ['nothing']],
+    ['at length', reported([[N5, 'a'.repeat(3000)]]), ['nothing']],
   ])('is nothing to go by: %s', (_, text, found) => {
     expect(names(text)).toEqual(found);
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { driftIn } from './drift.ts';
 import type { DriftSeen } from './judge/seen.ts';
-import { MAX_CHARACTERS, toldIn } from './reported.ts';
+import { MAX_CHARACTERS, reportedIn } from './reported.ts';
 
 /**
  * The reports of hosts with external etcd. Such a host has no node, so it writes its report into etcd. Every control plane
@@ -25,8 +25,10 @@ export function driftOfEtcdIn(
   annotation: unknown,
   now: Date | undefined,
 ): ReadonlyMap<string, DriftSeen> | undefined {
-  const told = toldIn(annotation, hostsSchema, now, STALE_MS, MAX_HOSTS * 2 * MAX_CHARACTERS);
-  return told && new Map(told.hosts.flatMap(([key, value]) => entryOf(plain(key), plain(value), now)));
+  const reported = reportedIn(annotation, hostsSchema, now, STALE_MS, MAX_HOSTS * 2 * MAX_CHARACTERS);
+  return (
+    reported && new Map(reported.hosts.flatMap(([key, value]) => entryOf(plain(key), plain(value), now)))
+  );
 }
 
 function entryOf(key: string, value: string, now: Date | undefined): [string, DriftSeen][] {

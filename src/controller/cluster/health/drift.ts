@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DriftSeen } from './judge/seen.ts';
-import { toldIn } from './reported.ts';
+import { reportedIn } from './reported.ts';
 
 /** The drift report of a host, in an annotation of its node's lease (ansible/files/watch). */
 export const DRIFT_ANNOTATION = 'ecs.yun.com/drift';
@@ -19,9 +19,9 @@ const driftSchema = z.object({
  * host writes the text and it goes into a message, so only printable ASCII is accepted.
  */
 export function driftIn(annotation: unknown, now: Date | undefined): DriftSeen | undefined {
-  const told = toldIn(annotation, driftSchema, now, STALE_MS);
-  if (!told) return undefined;
-  const { at, count, things } = told;
+  const reported = reportedIn(annotation, driftSchema, now, STALE_MS);
+  if (!reported) return undefined;
+  const { at, count, things } = reported;
   const texts = things.map(([kind, thing, how]) => `${kind === 'unit' ? 'unit ' : ''}${thing} ${how}`);
   return { atMs: Date.parse(at), count: Math.max(count, texts.length), things: texts };
 }

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { membersIn } from './members.ts';
 
 const now = new Date('2026-01-01T12:00:00Z');
-const told = (members: unknown, at = '2026-01-01T11:59:00Z', leader?: string) =>
+const reported = (members: unknown, at = '2026-01-01T11:59:00Z', leader?: string) =>
   JSON.stringify({ at, members, leader });
 
 it('takes what a control plane tells of members of etcd', () => {
-  const text = told([
+  const text = reported([
     ['10.0.0.5', 'healthy'],
     ['fd00:0::6', 'ALARM NOSPACE'],
     ['no address', 'healthy'],
@@ -18,7 +18,7 @@ it('takes what a control plane tells of members of etcd', () => {
 });
 
 it('takes which of them leads', () => {
-  const text = told(
+  const text = reported(
     [
       ['10.0.0.5', 'healthy'],
       ['10.0.0.6', 'healthy'],
@@ -31,9 +31,9 @@ it('takes which of them leads', () => {
 
 it.each<[string, unknown]>([
   ['nothing', undefined],
-  ['what is told no more', told([['10.0.0.5', 'healthy']], '2026-01-01T11:56:00Z')],
-  ['line breaks', told([['10.0.0.5', 'healthy\nReady']])],
-  ['many members', told(Array.from({ length: 21 }, (_, at) => [`10.0.0.${at}`, 'healthy']))],
+  ['what is told no more', reported([['10.0.0.5', 'healthy']], '2026-01-01T11:56:00Z')],
+  ['line breaks', reported([['10.0.0.5', 'healthy\nReady']])],
+  ['many members', reported(Array.from({ length: 21 }, (_, at) => [`10.0.0.${at}`, 'healthy']))],
 ])('takes no %s', (_, text) => {
   expect(membersIn(text, now)).toBeUndefined();
 });

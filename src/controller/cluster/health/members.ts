@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalIp } from '#api/host.ts';
 import type { MemberSeen } from './judge/seen.ts';
-import { toldIn } from './reported.ts';
+import { reportedIn } from './reported.ts';
 
 /**
  * The report of a control plane about etcd members, external or its own, in an annotation of its node's lease
@@ -23,10 +23,10 @@ const membersSchema = z.object({
  * parsed.
  */
 export function membersIn(annotation: unknown, now: Date | undefined): MemberSeen[] | undefined {
-  const told = toldIn(annotation, membersSchema, now, STALE_MS);
-  return told?.members.flatMap(([address, says]) => {
+  const reported = reportedIn(annotation, membersSchema, now, STALE_MS);
+  return reported?.members.flatMap(([address, says]) => {
     const ip = canonicalIp(address);
     if (ip === undefined) return [];
-    return [{ ip, healthy: says === HEALTHY, says, ...(address === told.leader ? { leads: true } : {}) }];
+    return [{ ip, healthy: says === HEALTHY, says, ...(address === reported.leader ? { leads: true } : {}) }];
   });
 }

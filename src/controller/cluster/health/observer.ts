@@ -65,7 +65,7 @@ interface Memory {
   uid: string | undefined;
   /** Sequence of the operation that had ended at the last probe; after a newer one the cluster is probed at once. */
   ended: number;
-  told: Verdict;
+  reported: Verdict;
   last?: Verdict;
   /** Number of consecutive probes that no API server answered. */
   silent: number;
@@ -107,7 +107,7 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
     return {
       uid: cluster.metadata.uid,
       ended: endedOf(cluster),
-      told: { conditions: stated, ...(nodes ? { nodes } : {}) },
+      reported: { conditions: stated, ...(nodes ? { nodes } : {}) },
       silent: 0,
       dueMs: known ? nowMs + random() * intervalMs : nowMs,
       sizeDueMs: nowMs,
@@ -181,9 +181,9 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       if (!present || present.metadata.uid !== memory.uid || !isObserved(present))
         return void memories.delete(textOf(key));
       const waitMs = pauseMs(seen.silent, { intervalMs, random });
-      const told = seen.last ? settle(memory.told, memory.last, seen.last) : memory.told;
-      memories.set(textOf(key), { ...seen, told, dueMs: clock.monotonicMs() + waitMs });
-      const isNews = canonicalJson(told) !== canonicalJson(memory.told);
+      const told = seen.last ? settle(memory.reported, memory.last, seen.last) : memory.reported;
+      memories.set(textOf(key), { ...seen, reported: told, dueMs: clock.monotonicMs() + waitMs });
+      const isNews = canonicalJson(told) !== canonicalJson(memory.reported);
       // A replacement becomes due by time alone, and only a probe measures that time.
       if (isNews || seen.away) deps.wake(key);
       return { requeueAfterMs: waitMs };
@@ -195,7 +195,7 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
     of(cluster) {
       const memory = memoryOf(cluster);
       if (!memory?.last) return { kind: 'unseen' };
-      const { told: verdict, away } = memory;
+      const { reported: verdict, away } = memory;
       return {
         kind: 'seen',
         verdict,

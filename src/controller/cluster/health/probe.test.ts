@@ -134,7 +134,7 @@ describe('a probe', () => {
 
   it('takes what hosts tell in their leases, whatever else somebody writes there', async () => {
     const at = '2026-01-01T00:09:00Z';
-    const told = {
+    const reported = {
       'ecs.yun.com/drift': JSON.stringify({ at, count: 0, things: [] }),
       'ecs.yun.com/etcd': JSON.stringify({ at, members: [['10.0.0.5', 'healthy']] }),
       'ecs.yun.com/drift-of-etcd': JSON.stringify({
@@ -152,7 +152,7 @@ describe('a probe', () => {
     await serve(
       cluster({
         nodes: table(['a', 'Ready'], ['b', 'Ready']),
-        leases: [lease('a', renewed, told), lease('b', renewed, { 'example.com/mine': 'x' })],
+        leases: [lease('a', renewed, reported), lease('b', renewed, { 'example.com/mine': 'x' })],
       }),
     );
     expect((await probed(['127.0.0.1'])).nodes).toEqual([

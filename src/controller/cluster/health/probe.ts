@@ -18,7 +18,7 @@ export interface ProbeOptions {
   withSize: boolean;
 }
 
-type Told = Pick<Seen, 'nodes' | 'etcdPods' | 'databaseBytes' | 'writesRefused'>;
+type Reported = Pick<Seen, 'nodes' | 'etcdPods' | 'databaseBytes' | 'writesRefused'>;
 
 /**
  * Asks every API server for its readiness, and the first ready one for everything else. A dead or hanging server neither
@@ -36,11 +36,11 @@ export async function probe(options: ProbeOptions): Promise<Seen> {
     );
     const ask = (connection: Connection) =>
       askAll(connection, bound(deadlineMs / 2, whole), options.withSize);
-    const [servers, told]: [ServerSeen[], Told] = await Promise.all([
+    const [servers, reported]: [ServerSeen[], Reported] = await Promise.all([
       Promise.all(asked),
       firstOf(ready, ask),
     ]);
-    return { servers, ...told, clientCertificateEnds: access.certificateEnds };
+    return { servers, ...reported, clientCertificateEnds: access.certificateEnds };
   } finally {
     bound.end();
     for (const connection of connections) connection.close();
@@ -50,10 +50,10 @@ export async function probe(options: ProbeOptions): Promise<Seen> {
 /** Returns the answers of the first connection that comes; if it reports no nodes, the next is asked. */
 async function firstOf(
   coming: readonly Promise<Connection | undefined>[],
-  ask: (connection: Connection) => Promise<Told>,
-): Promise<Told> {
+  ask: (connection: Connection) => Promise<Reported>,
+): Promise<Reported> {
   const awaited = new Map(coming.map((one, at) => [at, one.then((connection) => ({ at, connection }))]));
-  let told: Told = {};
+  let told: Reported = {};
   while (awaited.size > 0 && !told.nodes) {
     const { at, connection } = await Promise.race(awaited.values());
     awaited.delete(at);
@@ -62,7 +62,7 @@ async function firstOf(
   return told;
 }
 
-async function askAll(connection: Connection, signal: AbortSignal, withSize: boolean): Promise<Told> {
+async function askAll(connection: Connection, signal: AbortSignal, withSize: boolean): Promise<Reported> {
   const orNothing = <T>(answer: Promise<T>): Promise<T | undefined> => answer.catch(() => undefined);
   const nodes = await orNothing(askNodes(connection, signal));
   const etcdPods = await orNothing(askEtcdPods(connection, signal));

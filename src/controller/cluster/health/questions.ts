@@ -95,7 +95,7 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
   });
   const at = (name: string) => value.columnDefinitions.findIndex((column) => column.name === name);
   const [name, status] = [at('Name'), at('Status')];
-  const { stale, told } = await askLeases(connection, signal);
+  const { stale, told: reported } = await askLeases(connection, signal);
   const names = new Set<string>();
   return value.rows.flatMap(({ cells }) => {
     const node = cells[name];
@@ -105,7 +105,7 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
     // "Ready", "NotReady", "Ready,SchedulingDisabled"
     const ready = String(cells[status]).split(',').includes('Ready');
     const silent = ready && stale.has(node);
-    const seen = { name: node, ...told.get(node) };
+    const seen = { name: node, ...reported.get(node) };
     return [silent ? { ...seen, ready: false, silent } : { ...seen, ready }];
   });
 }

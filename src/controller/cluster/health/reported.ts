@@ -7,7 +7,7 @@ export const MAX_CHARACTERS = 2048;
  * Parses a report in an annotation of a node's lease, at most `staleMs` old by the API server's clock `now`. Undefined if
  * there is none, or if it does not match the schema. The host itself writes the report.
  */
-export function toldIn<T extends { at: string }>(
+export function reportedIn<T extends { at: string }>(
   annotation: unknown,
   schema: z.ZodType<T>,
   now: Date | undefined,

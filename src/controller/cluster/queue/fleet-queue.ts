@@ -42,7 +42,7 @@ interface Entry extends Waiting {
   letMs: number;
   place?: number | undefined;
   /** The place in the cluster's status; null if status only says that it waits. */
-  told?: number | null;
+  reported?: number | null;
 }
 
 /** Places are recomputed at most once in this time, however many operations wait. */
@@ -121,7 +121,7 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
       deletes: operation.name === 'delete',
       paused,
       letMs: clock.monotonicMs(),
-      ...(isSame ? { place: old.place, told: old.told, letMs: old.letMs } : {}),
+      ...(isSame ? { place: old.place, reported: old.reported, letMs: old.letMs } : {}),
       state,
     });
   }
@@ -149,7 +149,7 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
 
   function letBegin(entry: Entry): void {
     put(entry.cluster, { ...entry, state: 'let', letMs: clock.monotonicMs() });
-    if (entry.told !== undefined) wake(entry.key);
+    if (entry.reported !== undefined) wake(entry.key);
   }
 
   /** Assigns the free places; the operations that still wait get their new places. */
@@ -183,7 +183,7 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
       const entry = entries.get(cluster);
       if (!entry) continue;
       entry.place = place;
-      if (entry.told === undefined || entry.told === rounded(place)) continue;
+      if (entry.reported === undefined || entry.reported === rounded(place)) continue;
       woken += 1;
       if (woken <= MOST_MOVED) wake(entry.key);
     }
@@ -226,7 +226,7 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
       const now = entries.get(text);
       if (!now || holdsPlace(now)) return { kind: 'now' };
       const before = now.place === undefined ? undefined : rounded(now.place);
-      now.told = before ?? null;
+      now.reported = before ?? null;
       const isFull = counts.held < most && (ofNamespaces.running().get(now.namespace) ?? 0) >= mostOfOne;
       return { kind: 'waits', before, most, ...(isFull ? { mostOfOne } : {}) };
     },

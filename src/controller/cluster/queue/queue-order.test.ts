@@ -75,6 +75,6 @@ it.each([
   [100, 100],
   [199, 100],
   [4_711, 4_700],
-])('tells place %d as %d', (place, told) => {
-  expect(rounded(place)).toBe(told);
+])('tells place %d as %d', (place, reported) => {
+  expect(rounded(place)).toBe(reported);
 });

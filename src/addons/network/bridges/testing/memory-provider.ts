@@ -1,7 +1,7 @@
 import { HostTrouble, type Provider, type Seen, type Standing, type Trouble } from '../provider.ts';
 import { createTurns } from '../turns.ts';
 
-/** A host that exists only in memory. */
+/** Host that exists only in memory. */
 export interface MemoryHost {
   readonly bridges: Map<string, Standing & { id: string; cidr: string }>;
   foreign: Seen['foreign'];

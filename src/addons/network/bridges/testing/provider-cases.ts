@@ -4,9 +4,9 @@ import type { Bridge, Place, Provider, Session } from '../provider.ts';
 
 export interface ProviderWorld {
   provider: Provider;
-  /** A free host. */
+  /** Host without an owner. */
   place: Place;
-  /** A place where no host answers. */
+  /** Place where no host answers. */
   nowhere: Place;
 }
 

@@ -24,7 +24,7 @@ const [at, before, past] = [
   new Date('2026-01-01T00:02:01Z'),
 ];
 const works = { ...operation, step: 'Join hosts' };
-const told = { ...works, cancelledAt: at, cancelledBy: 'alice' };
+const reported = { ...works, cancelledAt: at, cancelledBy: 'alice' };
 const report: Report = {
   success: false,
   reason: 'Cancelled',
@@ -44,27 +44,36 @@ describe('a cancelled operation', () => {
     ['whose run is not told yet', { operation: works, marks, attempt: running }, 'cancelled'],
     ['whose run was not seen yet', { operation, marks, attempt: running }, 'cancelled'],
     ['whose run is gone', { operation: works, marks }, 'cancelled'],
-    ['whose run was told', { operation: told, marks, attempt: running }, 'stopping'],
-    ['stays cancelled without its annotation', { operation: told, attempt: running }, 'stopping'],
-    ['whose run does not report', { operation: told, marks, attempt: running, now: past }, 'stop-overdue'],
+    ['whose run was told', { operation: reported, marks, attempt: running }, 'stopping'],
+    ['stays cancelled without its annotation', { operation: reported, attempt: running }, 'stopping'],
+    [
+      'whose run does not report',
+      { operation: reported, marks, attempt: running, now: past },
+      'stop-overdue',
+    ],
     [
       'whose run resets hosts, which is finished first',
-      { operation: { ...told, name: 'scale-down', step: 'Reset hosts' }, marks, attempt: running, now: past },
+      {
+        operation: { ...reported, name: 'scale-down', step: 'Reset hosts' },
+        marks,
+        attempt: running,
+        now: past,
+      },
       'stopping',
     ],
-    ['whose run is lost', { operation: told, marks, attempt: { kind: 'lost', why: '' } }, 'stop-overdue'],
+    ['whose run is lost', { operation: reported, marks, attempt: { kind: 'lost', why: '' } }, 'stop-overdue'],
     [
       'whose run ended just now, and whose report may come',
-      { operation: told, marks, attempt: { kind: 'lost', why: '', endedAt: '2026-01-01T00:00:58Z' } },
+      { operation: reported, marks, attempt: { kind: 'lost', why: '', endedAt: '2026-01-01T00:00:58Z' } },
       'stopping',
     ],
     [
       'whose pod cannot start',
-      { operation: told, marks, attempt: { ...running, blocked: { reason: '', message: '' } } },
+      { operation: reported, marks, attempt: { ...running, blocked: { reason: '', message: '' } } },
       'stop-overdue',
     ],
-    ['whose run was done first', { operation: told, marks, attempt: { kind: 'succeeded' } }, 'succeeded'],
-    ['whose run reported', { operation: told, marks, attempt: stopped }, 'failed'],
+    ['whose run was done first', { operation: reported, marks, attempt: { kind: 'succeeded' } }, 'succeeded'],
+    ['whose run reported', { operation: reported, marks, attempt: stopped }, 'failed'],
     [
       'is another',
       { operation: works, marks: { [annotations.cancel]: 'other' }, attempt: running },
@@ -91,7 +100,7 @@ describe('a cancelled operation', () => {
   });
 
   it('writes down how far each host came, then ends, saying so', () => {
-    const given = { ...creating, hosts: held, marks, operation: told, attempt: stopped };
+    const given = { ...creating, hosts: held, marks, operation: reported, attempt: stopped };
     const noted = outcome(given);
     expect(noted).toMatchObject({
       effects: [
@@ -125,7 +134,7 @@ describe('a cancelled operation', () => {
   it('has failed where its run failed for another reason first', () => {
     const report = { success: false, message: 'away', hosts: [] };
     const failed: AttemptState = { kind: 'failed', reason: 'HostUnreachable', message: 'away', report };
-    expect(outcome({ ...creating, hosts: held, marks, operation: told, attempt: failed })).toMatchObject({
+    expect(outcome({ ...creating, hosts: held, marks, operation: reported, attempt: failed })).toMatchObject({
       result: 'failed',
       reason: 'HostUnreachable',
     });
@@ -133,7 +142,7 @@ describe('a cancelled operation', () => {
 
   it('is ended where its run does not report: hosts count as touched first, then it is removed', () => {
     const ref = { clusterId: 'id1', sequence: 1, attempt: 1, job: 'create-abc-1' };
-    const given = { ...creating, marks, operation: told, attempt: running, attempts: [ref], now: past };
+    const given = { ...creating, marks, operation: reported, attempt: running, attempts: [ref], now: past };
     const touched = held.map(({ spec: { ip } }) => ({ ip, status: { touched: true } }));
     expect(outcome({ ...given, hosts: held })).toEqual({
       kind: 'act',

@@ -19,7 +19,7 @@ export const endBeforeRun: WorkRule = (snapshot, { status }) => {
 };
 
 /** Moves the operation to cancelled. The server reads status and notifies the run in the answer to its log. */
-export const tellRun: WorkRule = ({ cluster, now }, { operation, status }) => {
+export const reportRun: WorkRule = ({ cluster, now }, { operation, status }) => {
   const by = cluster.metadata.annotations?.[annotations.cancelledBy];
   return {
     kind: 'move',

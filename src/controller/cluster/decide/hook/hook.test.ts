@@ -150,8 +150,8 @@ describe('a hook', () => {
   ])('that %s', (_what, state, touched) => {
     const { plan: whole } = snapshot({ ...creating, operation, hosts: held });
     const lost = { ...given('Hook preCreate[0]', state), plan: { ...plan, hosts: whole?.hosts ?? [] } };
-    const told = outcome(lost);
-    expect(told.kind).toBe(touched ? 'act' : 'end');
+    const reported = outcome(lost);
+    expect(reported.kind).toBe(touched ? 'act' : 'end');
     const known = lost.hosts.map((one) => ({ ...one, status: { state: 'Held' as const, touched: true } }));
     expect(outcome({ ...lost, hosts: known })).toMatchObject({
       kind: 'end',

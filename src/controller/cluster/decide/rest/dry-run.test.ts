@@ -104,8 +104,11 @@ describe('what is only to be planned', () => {
     const given = checked({ kind: 'succeeded' });
     const plan = planIn(given);
     const job = given.attempts?.[0]?.job;
-    const told = { ...given, cluster: { status: { plan } } };
-    expect(outcome(told)).toMatchObject({ kind: 'act', effects: [{ kind: 'discard', attempts: [{ job }] }] });
+    const reported = { ...given, cluster: { status: { plan } } };
+    expect(outcome(reported)).toMatchObject({
+      kind: 'act',
+      effects: [{ kind: 'discard', attempts: [{ job }] }],
+    });
     expect(outcome({ ...creating, cluster: { status: { plan } } })).toMatchObject({ kind: 'rest', plan });
   });
 

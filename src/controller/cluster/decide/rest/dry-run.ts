@@ -47,7 +47,11 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
     if (first) return { kind: 'act', effects: [{ kind: 'discard', attempts: [first, ...others] }] };
     return answered(known);
   }
-  const told = (result: PlanStatus['result'], message: string, seen?: PlanStatus['seen']): PlanStatus => ({
+  const reported = (
+    result: PlanStatus['result'],
+    message: string,
+    seen?: PlanStatus['seen'],
+  ): PlanStatus => ({
     ...outlined(snapshot, operation, withSeen(plan, seen)),
     ...(seen && Object.keys(seen).length > 0 ? { seen } : {}),
     ...questionOf(request),
@@ -56,11 +60,11 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
     message: message.slice(0, MAX_TEXT),
     at: snapshot.now.toISOString(),
   });
-  if (plan.refusals.length > 0) return answered(told('Refused', textOfProblems(plan.refusals)));
-  if (plan.steps.length === 0) return answered(told('Possible', 'no host is worked on'));
+  if (plan.refusals.length > 0) return answered(reported('Refused', textOfProblems(plan.refusals)));
+  if (plan.steps.length === 0) return answered(reported('Possible', 'no host is worked on'));
   if (!known) {
     // Written before the check begins, so that the answer to an older request is not taken for this one's.
-    const asked = told('Checking', 'looking at the hosts');
+    const asked = reported('Checking', 'looking at the hosts');
     return { kind: 'wait', ms: 1_000, plan: asked, stall: stallOf(asked) };
   }
   const check = snapshot.check?.ref.job === job ? snapshot.check.state : undefined;
@@ -73,7 +77,7 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
     // The Job does not connect to hosts without a step, so their reports say nothing.
     .filter(({ ip, ok }) => !ok && plan.steps.some(({ hosts: worked }) => worked.includes(ip)))
     .map(({ ip, message: why = 'it was not reached' }) => `${ip}: ${why}`);
-  const verdict = told(result, message, seenOf(plan, hosts));
+  const verdict = reported(result, message, seenOf(plan, hosts));
   const warnings = [verdict.warnings, ...bad].filter((text) => text !== undefined).join('; ');
   return answered({
     ...verdict,

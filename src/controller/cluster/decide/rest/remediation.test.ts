@@ -28,7 +28,7 @@ const away = (ip = '10.0.0.3', forMs = 10 * MINUTE): Health => ({
   },
   away: { ip, forMs },
 });
-const told = (status: 'True' | 'False' | 'Unknown', reason: string, message = 'm'): Health => ({
+const reported = (status: 'True' | 'False' | 'Unknown', reason: string, message = 'm'): Health => ({
   kind: 'seen',
   verdict: { conditions: [{ type: PRESENCE, status, reason, message }] },
 });
@@ -133,11 +133,11 @@ describe('a remediation', () => {
     ['does not come before', { health: away('10.0.0.3', 10 * MINUTE - 1) }, 'idle'],
     ['does not come without a policy', { spec: without }, 'idle'],
     ['does not come without a spare', { spec: under({ replaceFrom: [] }) }, 'idle'],
-    ['does not come while several are away', { health: told('False', 'NotAlone') }, 'idle'],
-    ['does not come while nobody can tell', { health: told('Unknown', 'NotJudged') }, 'idle'],
+    ['does not come while several are away', { health: reported('False', 'NotAlone') }, 'idle'],
+    ['does not come while nobody can tell', { health: reported('Unknown', 'NotJudged') }, 'idle'],
     [
       'does not come for one that was told and is back',
-      { health: told('False', 'OneAway', '10.0.0.3') },
+      { health: reported('False', 'OneAway', '10.0.0.3') },
       'idle',
     ],
     ['does not come for one that is not of the cluster any more', { health: away('10.0.0.6') }, 'idle'],
@@ -195,7 +195,7 @@ describe('the condition', () => {
     ['is absent without a policy', { spec: { cluster: three.cluster } }, 'absent'],
     [
       'tells what would be done',
-      { health: told('True', 'AllPresent') },
+      { health: reported('True', 'AllPresent') },
       'True NobodyAway: a control plane that is away for 10 min is replaced by 10.0.0.8',
     ],
     [
@@ -205,7 +205,7 @@ describe('the condition', () => {
     ],
     [
       'tells that several are away',
-      { health: told('False', 'NotAlone', 'several') },
+      { health: reported('False', 'NotAlone', 'several') },
       'False SeveralAway: several; the operator replaces a control plane only if it alone is away',
     ],
     [
@@ -251,7 +251,7 @@ describe('the condition', () => {
   });
 
   it('is told as an Event while somebody is away, once', () => {
-    const [well, bad] = [at({ health: told('True', 'AllPresent') }), at()].map(
+    const [well, bad] = [at({ health: reported('True', 'AllPresent') }), at()].map(
       (one) => statusAfter(one, { kind: 'rest' }).conditions,
     );
     expect(remediationEvents(well, bad).map(({ reason }) => reason)).toEqual(['ControlPlaneAway']);

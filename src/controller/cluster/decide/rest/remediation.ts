@@ -57,20 +57,20 @@ function remediationOf(snapshot: Snapshot, settled: boolean): Found | undefined 
   if (!spare) return noSpare(snapshot);
   const held = heldUp(snapshot, settled);
   if (held) return held;
-  const told = health.kind === 'seen' && health.verdict.conditions.find(({ type }) => type === PRESENCE);
-  if (!told) return undefined;
-  if (told.status === 'Unknown') return isNot('NotJudged', told.message);
+  const reported = health.kind === 'seen' && health.verdict.conditions.find(({ type }) => type === PRESENCE);
+  if (!reported) return undefined;
+  if (reported.status === 'Unknown') return isNot('NotJudged', reported.message);
   const minutes = minutesOf(snapshot);
-  if (told.status === 'True')
+  if (reported.status === 'True')
     return {
       stated: is('NobodyAway', `a control plane that is away for ${minutes} min is replaced by ${spare.ip}`),
     };
-  if (told.reason !== 'OneAway')
+  if (reported.reason !== 'OneAway')
     return isNot(
       'SeveralAway',
-      `${told.message}; the operator replaces a control plane only if it alone is away`,
+      `${reported.message}; the operator replaces a control plane only if it alone is away`,
     );
-  return ofOneAway(snapshot, told.message);
+  return ofOneAway(snapshot, reported.message);
 }
 
 function noSpare({ cluster: { spec } }: Snapshot): Found {

@@ -115,9 +115,9 @@ describe('Events', () => {
       one('False', 'NodeMissing', 'b', 'HostsReachable'),
       ['Warning NodeMissing b'],
     ],
-  ])('%s', (_, before, now, told) => {
+  ])('%s', (_, before, now, reported) => {
     expect(
       healthEvents(before, now).map(({ type, reason, message }) => `${type} ${reason} ${message}`),
-    ).toEqual(told);
+    ).toEqual(reported);
   });
 });

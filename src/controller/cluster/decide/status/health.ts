@@ -36,8 +36,8 @@ export function nodesOf({ cluster, health }: Snapshot): ClusterStatus['nodes'] {
 /** Returns `Ready` of a created cluster as probed; undefined if probes are off or nothing has been reported yet. */
 export function observedReady({ cluster, health }: Snapshot): Stated | undefined {
   if (health.kind === 'off' || !isObserved(cluster)) return undefined;
-  const told = health.kind === 'seen' ? health.verdict.conditions : cluster.status?.conditions;
-  return told?.find(({ type }) => type === 'Ready');
+  const reported = health.kind === 'seen' ? health.verdict.conditions : cluster.status?.conditions;
+  return reported?.find(({ type }) => type === 'Ready');
 }
 
 /** Returns type and reason of the first condition that is False, for the summary. */
@@ -62,7 +62,7 @@ const WARNINGS: Readonly<Record<string, string>> = {
   DatabaseNearlyFull: 'EtcdDatabaseNearlyFull',
 };
 
-interface Told extends Stall {
+interface Reported extends Stall {
   type: 'Normal' | 'Warning';
 }
 
@@ -70,8 +70,8 @@ interface Told extends Stall {
 export function healthEvents(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,
-): Told[] {
-  return HEALTH_CONDITIONS.flatMap((type): Told[] => {
+): Reported[] {
+  return HEALTH_CONDITIONS.flatMap((type): Reported[] => {
     const [old, now] = [findCondition(before, type), findCondition(after, type)];
     if (!now || (old?.status === now.status && old.message === now.message)) return [];
     const { message } = now;

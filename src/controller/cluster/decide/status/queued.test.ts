@@ -52,7 +52,7 @@ it('has all of its time, however long it waited', () => {
   expect(signal({ ...accepted, now: early, attempt: { kind: 'succeeded' } })).toBe('succeeded');
 });
 
-const told = (turn: Turn, status: ClusterStatus = {}) => {
+const reported = (turn: Turn, status: ClusterStatus = {}) => {
   const given = snapshot({ ...accepted, cluster: { status: { ...status, phase: 'Prechecking' } }, turn });
   return statusAfter(given, decide(given).outcome);
 };
@@ -64,7 +64,7 @@ it.each([
   [20, 'waits for 20 or more operations before it; at most 50 run at once'],
   [undefined, 'waits for its turn; at most 50 run at once'],
 ])('with %s before it says: %s', (before, message) => {
-  const status = told(waits(before));
+  const status = reported(waits(before));
   expect(findCondition(status.conditions, 'Reconciling')).toMatchObject({
     status: 'True',
     reason: 'Queued',
@@ -74,6 +74,6 @@ it.each([
 });
 
 it('keeps what it was told while its new place is not known', () => {
-  const before = told(waits(3));
-  expect(told(waits(undefined), before)).toEqual(before);
+  const before = reported(waits(3));
+  expect(reported(waits(undefined), before)).toEqual(before);
 });

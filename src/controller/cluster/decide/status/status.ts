@@ -9,7 +9,7 @@ import { type Phase, WORDS } from '#api/words.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
-import { planToTell } from '../approved-plan.ts';
+import { planToReport } from '../approved-plan.ts';
 import type { Outcome, Stall } from '../outcome.ts';
 import { remediationConditions } from '../rest/remediation.ts';
 import { isResetAgain } from '../rest/reset-left.ts';
@@ -87,7 +87,7 @@ export function statusAfter(snapshot: Snapshot, outcome: Outcome, accepted?: Ope
       ? { certificatesExpire: kubeconfig.expires.toISOString() }
       : {}),
   };
-  const [nodes, plan] = [nodesOf(snapshot), planToTell(snapshot, outcome)];
+  const [nodes, plan] = [nodesOf(snapshot), planToReport(snapshot, outcome)];
   if (nodes) status.nodes = nodes;
   else delete status.nodes;
   if (plan) status.plan = plan;

@@ -15,13 +15,13 @@ const MEND =
 export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): Stated {
   if (blind) return stated(TYPE, 'Unknown', blind.reason, blind.message);
   if (!nodes) return stated(TYPE, 'Unknown', 'NotObserved', 'no API server reports its nodes');
-  const told = new Map([
+  const reported = new Map([
     ...nodes.map(({ name, drift }): [string, DriftSeen | undefined] => [name, drift]),
     ...passedOn(nodes, hosts),
   ]);
   // Another condition covers a host whose node is missing.
-  const joined = hosts.filter(({ joined, hasNode, name }) => joined && (!hasNode || told.has(name)));
-  const drifted = joined.flatMap((host) => tellOf(host, told.get(host.name)));
+  const joined = hosts.filter(({ joined, hasNode, name }) => joined && (!hasNode || reported.has(name)));
+  const drifted = joined.flatMap((host) => reportOf(host, reported.get(host.name)));
   if (drifted.length > 0)
     return stated(
       TYPE,
@@ -29,7 +29,7 @@ export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): 
       'Drifted',
       `${drifted.length === 1 ? '1 host differs' : `${drifted.length} hosts differ`} from what was made: ${named(drifted, '; ')}; ${MEND}`,
     );
-  const silent = joined.filter(({ name }) => !told.get(name)).map(({ name }) => name);
+  const silent = joined.filter(({ name }) => !reported.get(name)).map(({ name }) => name);
   return silent.length > 0
     ? stated(
         TYPE,
@@ -43,10 +43,10 @@ export function judgeDrift({ blind, nodes }: Seen, hosts: readonly Expected[]): 
 /** Returns the latest report of each external etcd host, from any control plane. */
 function passedOn(nodes: readonly NodeSeen[], hosts: readonly Expected[]): Map<string, DriftSeen> {
   const joined = hosts.filter((host) => host.joined);
-  const tellers = new Set(joined.filter((host) => host.controlPlane).map(({ name }) => name));
+  const reporters = new Set(joined.filter((host) => host.controlPlane).map(({ name }) => name));
   const latest = new Map<string, DriftSeen>();
   for (const { name, driftOfEtcd } of nodes) {
-    if (!driftOfEtcd || !tellers.has(name)) continue;
+    if (!driftOfEtcd || !reporters.has(name)) continue;
     for (const { name: of } of joined.filter(({ hasNode }) => !hasNode)) {
       const drift = driftOfEtcd.get(of);
       if (drift && drift.atMs > (latest.get(of)?.atMs ?? 0)) latest.set(of, drift);
@@ -55,7 +55,7 @@ function passedOn(nodes: readonly NodeSeen[], hosts: readonly Expected[]): Map<s
   return latest;
 }
 
-function tellOf({ name, ip }: Expected, drift: DriftSeen | undefined): string[] {
+function reportOf({ name, ip }: Expected, drift: DriftSeen | undefined): string[] {
   if (!drift || drift.count === 0) return [];
   const told = drift.things.slice(0, MAX_THINGS);
   const more = drift.count - told.length;

@@ -23,7 +23,7 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
     return stated(TYPE, 'False', 'QuorumLost', `etcd does not answer ${named(failing.map(({ ip }) => ip))}`);
   }
   if (seen.writesRefused) return stated(TYPE, 'False', seen.writesRefused, REFUSES[seen.writesRefused]);
-  const { told, leader } = toldOfMembers(seen, hosts);
+  const { told, leader } = reportedOfMembers(seen, hosts);
   // Host records are updated at an operation's end. Until then a member that shows up nowhere may have been moved.
   const isSeen = ({ name, ip, controlPlane }: Expected) =>
     (!controlPlane && told.has(ip)) || (etcdPods?.some(({ node }) => node === name) ?? false);
@@ -40,14 +40,14 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
     if (how !== '') return [{ name, how }];
     return unwell.has(name) ? [{ name }] : [];
   });
-  const untold = apart.filter(({ ip }) => !told.has(ip)).map(({ name }) => name);
-  if (members.length === 0 || (untold.length > 0 && sick.length === 0)) {
-    const which = untold.length > 0 ? `: ${named(untold)}` : '';
+  const unreported = apart.filter(({ ip }) => !told.has(ip)).map(({ name }) => name);
+  if (members.length === 0 || (unreported.length > 0 && sick.length === 0)) {
+    const which = unreported.length > 0 ? `: ${named(unreported)}` : '';
     const message = `etcd answers the API servers; no control plane has reported external members lately${which}`;
     return stated(TYPE, 'Unknown', 'MembersNotObserved', message);
   }
   const leads = members.find(({ ip }) => ip === leader)?.name;
-  return judgeMembers(members.length, sick, untold.length, { leads, databaseBytes: seen.databaseBytes });
+  return judgeMembers(members.length, sick, unreported.length, { leads, databaseBytes: seen.databaseBytes });
 }
 
 const REFUSES: Readonly<Record<WritesRefused, string>> = {
@@ -63,7 +63,7 @@ interface Sick {
   how?: string;
 }
 
-interface ToldOfMembers {
+interface ReportedOfMembers {
   /** The failure of each member by its address; '' if it is healthy. */
   told: ReadonlyMap<string, string>;
   /** Address of the leader, if exactly one member claims to lead. */
@@ -71,15 +71,15 @@ interface ToldOfMembers {
 }
 
 /** Collects the reports of ready control planes about etcd members. */
-function toldOfMembers({ nodes = [] }: Seen, hosts: readonly Expected[]): ToldOfMembers {
-  const tellers = new Set(
+function reportedOfMembers({ nodes = [] }: Seen, hosts: readonly Expected[]): ReportedOfMembers {
+  const reporters = new Set(
     hosts.filter(({ controlPlane, joined }) => controlPlane && joined).map(({ name }) => name),
   );
   const nameAt = new Map(hosts.map(({ ip, name }) => [ip, name]));
   const words = new Map<string, string[]>();
   const leaders = new Set<string>();
   for (const { name, ready, etcd = [] } of nodes) {
-    if (!ready || !tellers.has(name)) continue;
+    if (!ready || !reporters.has(name)) continue;
     for (const { ip, healthy, says, leads } of etcd) {
       const said = words.get(ip) ?? [];
       words.set(ip, said);

@@ -31,16 +31,16 @@ const well: Seen = {
 };
 /** Etcd members on hosts 5, 6 and 7, and the report of a node about them. */
 const apart = [1, 2, 4, 5, 6, 7].map((last) => host(last, { etcd: last > 4, hasNode: last <= 4 }));
-const teller = (last: number, healthy: number[], silent: number[] = []): NodeSeen => ({
+const reporter = (last: number, healthy: number[], silent: number[] = []): NodeSeen => ({
   ...node(last),
   etcd: [
     ...healthy.map((one) => ({ ip: `10.0.0.${one}`, healthy: true, says: 'healthy' })),
     ...silent.map((one) => ({ ip: `10.0.0.${one}`, healthy: false, says: 'does not answer' })),
   ],
 });
-const leadBy = (last: number, told: NodeSeen): NodeSeen => ({
-  ...told,
-  etcd: (told.etcd ?? []).map((one) => (one.ip === `10.0.0.${last}` ? { ...one, leads: true } : one)),
+const leadBy = (last: number, reported: NodeSeen): NodeSeen => ({
+  ...reported,
+  etcd: (reported.etcd ?? []).map((one) => (one.ip === `10.0.0.${last}` ? { ...one, leads: true } : one)),
 });
 const silent = [1, 2, 3].map((last) => server(last, { state: 'silent', certificateEnds: undefined }));
 const noEtcd = [1, 2, 3].map((last) =>
@@ -224,25 +224,25 @@ describe('EtcdHealthy', () => {
     ],
     [
       'they answer every control plane',
-      { nodes: [teller(1, [5, 6, 7]), teller(2, [5, 6, 7])], etcdPods: [] },
+      { nodes: [reporter(1, [5, 6, 7]), reporter(2, [5, 6, 7])], etcdPods: [] },
       apart,
       'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
     ],
     [
       'one does not answer one of two control planes',
-      { nodes: [teller(1, [5, 6, 7]), teller(2, [5, 6], [7])], etcdPods: [] },
+      { nodes: [reporter(1, [5, 6, 7]), reporter(2, [5, 6], [7])], etcdPods: [] },
       apart,
       'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n7 (to n2: does not answer)',
     ],
     [
       'one of them leads',
-      { nodes: [leadBy(6, teller(1, [5, 6, 7])), leadBy(6, teller(2, [5, 6, 7]))], etcdPods: [] },
+      { nodes: [leadBy(6, reporter(1, [5, 6, 7])), leadBy(6, reporter(2, [5, 6, 7]))], etcdPods: [] },
       apart,
       'True AllHealthy: every member is healthy: 3, n6 leads, quorum is 2, 1 further loss is borne',
     ],
     [
       'two say that they lead',
-      { nodes: [leadBy(6, teller(1, [5, 6, 7])), leadBy(5, teller(2, [5, 6, 7]))], etcdPods: [] },
+      { nodes: [leadBy(6, reporter(1, [5, 6, 7])), leadBy(5, reporter(2, [5, 6, 7]))], etcdPods: [] },
       apart,
       'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
     ],
@@ -250,8 +250,8 @@ describe('EtcdHealthy', () => {
       'one beside its control plane raises an alarm, though its pod is well',
       {
         nodes: [
-          leadBy(1, teller(1, [1])),
-          teller(2, [2]),
+          leadBy(1, reporter(1, [1])),
+          reporter(2, [2]),
           { ...node(3), etcd: [{ ip: '10.0.0.3', healthy: false, says: 'ALARM NOSPACE' }] },
         ],
       },
@@ -260,7 +260,7 @@ describe('EtcdHealthy', () => {
     ],
     [
       'an operation has moved one away that its control plane lately told of',
-      { nodes: [teller(3, [], [3])], etcdPods: [pod(1), pod(2)], changing: true },
+      { nodes: [reporter(3, [], [3])], etcdPods: [pod(1), pod(2)], changing: true },
       hosts,
       'True AllHealthy: every member is healthy: 2, quorum is 2, no further loss is borne',
     ],
@@ -272,19 +272,19 @@ describe('EtcdHealthy', () => {
     ],
     [
       'a control plane tells of all but one',
-      { nodes: [teller(1, [5, 6])], etcdPods: [] },
+      { nodes: [reporter(1, [5, 6])], etcdPods: [] },
       apart,
       'Unknown MembersNotObserved: etcd answers the API servers; no control plane has reported external members lately: n7',
     ],
     [
       'only a worker, and a control plane that is away, tell of them',
-      { nodes: [teller(4, [5, 6, 7]), { ...teller(1, [5, 6, 7]), ready: false }], etcdPods: [] },
+      { nodes: [reporter(4, [5, 6, 7]), { ...reporter(1, [5, 6, 7]), ready: false }], etcdPods: [] },
       apart,
       'Unknown MembersNotObserved: etcd answers the API servers; no control plane has reported external members lately: n5, n6, n7',
     ],
     [
       'an operation moves them to hosts of their own',
-      { nodes: [teller(1, [5, 6])], etcdPods: [], changing: true },
+      { nodes: [reporter(1, [5, 6])], etcdPods: [], changing: true },
       apart,
       'True AllHealthy: every member is healthy: 2, quorum is 2, no further loss is borne',
     ],

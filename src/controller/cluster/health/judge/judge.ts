@@ -38,7 +38,7 @@ function judgeReady({ blind, servers, writesRefused }: Seen, etcd: Stated): Stat
     return stated('Ready', 'True', 'Healthy', 'an API server answers, and etcd has a quorum');
   if (servers.every(({ state }) => state === 'refusing')) return refused('Ready');
   if (etcd.reason === 'QuorumLost') return stated('Ready', 'False', etcd.reason, etcd.message);
-  return stated('Ready', 'False', 'ControlPlaneUnavailable', `no API server is ready: ${told(servers)}`);
+  return stated('Ready', 'False', 'ControlPlaneUnavailable', `no API server is ready: ${reported(servers)}`);
 }
 
 function judgeControlPlane({ blind, servers }: Seen): Stated {
@@ -49,14 +49,14 @@ function judgeControlPlane({ blind, servers }: Seen): Stated {
   if (servers.every(({ state }) => state === 'refusing')) return refused(type);
   const reason = unwell.length === servers.length ? 'NoneReady' : 'Degraded';
   const count = `${unwell.length} of ${servers.length} API servers ${isAre(unwell.length)} not ready`;
-  return stated(type, 'False', reason, `${count}: ${told(unwell)}`);
+  return stated(type, 'False', reason, `${count}: ${reported(unwell)}`);
 }
 
 const refused = (type: string): Stated =>
   stated(type, 'Unknown', 'CredentialsRefused', "the API servers refuse the kubeconfig's credentials");
 
 /** Returns how each server fails, in the order of their addresses. */
-function told(servers: readonly ServerSeen[]): string {
+function reported(servers: readonly ServerSeen[]): string {
   const texts = servers.map(({ ip, state, failed = [] }) => {
     const checks = failed.length > 0 ? ` (failed: ${failed.join(', ')})` : '';
     return `${ip} ${SAYS[state]}${checks}`;

@@ -10,7 +10,7 @@ const of = (status: 'True' | 'False' | 'Unknown', message = '', ready = 1): Verd
 const nothing: Verdict = { conditions: [] };
 
 /** Returns what is reported after each probe, in short. */
-function told(probes: readonly Verdict[], before = nothing): string[] {
+function reported(probes: readonly Verdict[], before = nothing): string[] {
   let [present, last]: [Verdict, Verdict | undefined] = [before, undefined];
   return probes.map((probe) => {
     present = settle(present, last, probe);
@@ -52,7 +52,7 @@ it.each<[string, Verdict[], string[], Verdict?]>([
     of('False', 'a'),
   ],
 ])('tells of %s', (_, probes, expected, before) => {
-  expect(told(probes, before)).toEqual(expected);
+  expect(reported(probes, before)).toEqual(expected);
 });
 
 it.each([
@@ -74,7 +74,7 @@ it('tells at once of drift, which hosts themselves have seen twice, and at once 
   const drift = (status: 'True' | 'False', message: string): Verdict => ({
     conditions: [{ type: 'HostsAsMade', status, reason: status === 'True' ? 'AsMade' : 'Drifted', message }],
   });
-  expect(told([drift('True', ''), drift('False', 'a'), drift('False', 'b'), drift('True', '')])).toEqual([
+  expect(reported([drift('True', ''), drift('False', 'a'), drift('False', 'b'), drift('True', '')])).toEqual([
     'True -',
     'Falsea -',
     'Falseb -',

@@ -8,9 +8,9 @@ import type { Verdict } from '../../decide/snapshot.ts';
  * before it reports, so drift is reported at once. `told` is the report before, `last` is the finding of the probe before
  * this one.
  */
-export function settle(told: Verdict, last: Verdict | undefined, now: Verdict): Verdict {
-  const conditions = new Map(told.conditions.map((one) => [one.type, one]));
-  let nodes = told.nodes;
+export function settle(reported: Verdict, last: Verdict | undefined, now: Verdict): Verdict {
+  const conditions = new Map(reported.conditions.map((one) => [one.type, one]));
+  let nodes = reported.nodes;
   for (const next of now.conditions) {
     const counts = isFact(conditions.get(next.type), find(last, next.type), next);
     if (counts) conditions.set(next.type, next);
