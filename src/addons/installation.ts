@@ -23,7 +23,7 @@ const ELECTION: PolicyRule = {
   resources: ['leases'],
   verbs: ['get', 'create', 'update', 'patch'],
 };
-const TELLING: PolicyRule = { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] };
+const EVENTS: PolicyRule = { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] };
 
 /** Returns a probe of Kubernetes. A busy machine answers late, so only a program that is silent for minutes is restarted. */
 const probe = (path: string, periodSeconds: number, timeoutSeconds: number, failureThreshold: number) => ({
@@ -184,7 +184,7 @@ export function installationOf(addon: Addon): JsonSchema[] {
     // The limits come before the account that they restrict.
     ...(addon.writeLimits ?? []).flatMap((limit) => policyOf(limit, { name, namespace: name })),
     ...(addon.others ?? []),
-    ...account(name, name, [...addon.rules, TELLING], [ELECTION]),
+    ...account(name, name, [...addon.rules, EVENTS], [ELECTION]),
     deployment({ name, namespace: name, container }),
     ...(addon.server ? serverOf(addon, addon.server) : []),
   ];

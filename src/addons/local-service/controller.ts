@@ -76,11 +76,7 @@ export function localServiceController(deps: LocalServiceDeps): Controller {
         client.update(SERVICES, changedTo(there, wanted)),
       );
 
-      const { status, tellings: notices } = outcomeOf(
-        local,
-        { plan, made, changed, removed, refused },
-        clock.now(),
-      );
+      const { status, notices } = outcomeOf(local, { plan, made, changed, removed, refused }, clock.now());
       if (canonicalJson(status) !== canonicalJson(local.status))
         await client.updateStatus<LocalService>(LOCAL_SERVICES, { ...local, status });
       for (const { type, reason, message } of notices) recorder.event(local, type, reason, message);

@@ -70,7 +70,7 @@ export function outcomeOf(
   local: LocalService,
   done: Done,
   now: Date,
-): { status: LocalServiceStatus; tellings: readonly Notice[] } {
+): { status: LocalServiceStatus; notices: readonly Notice[] } {
   const { plan, made, changed, removed } = done;
   const { generation } = local.metadata;
   const nodes = plan.served + plan.create.length + plan.change.length + plan.taken.length + plan.anew;
@@ -80,13 +80,13 @@ export function outcomeOf(
     local.status?.conditions ?? [],
   );
   const before = findCondition(local.status?.conditions, 'Ready');
-  const tellings: Notice[] = [];
+  const notices: Notice[] = [];
   if (made + changed + removed > 0) {
     const message = `Services: ${made} made, ${changed} changed, ${removed} removed`;
-    tellings.push({ type: 'Normal', reason: 'Synced', message });
+    notices.push({ type: 'Normal', reason: 'Synced', message });
   }
   if (ready.status === 'False' && before?.message !== ready.message)
-    tellings.push({ type: 'Warning', reason: ready.reason, message: ready.message });
+    notices.push({ type: 'Warning', reason: ready.reason, message: ready.message });
   return {
     status: {
       ...(generation === undefined ? {} : { observedGeneration: generation }),
@@ -95,6 +95,6 @@ export function outcomeOf(
       ...(plan.shortened.length === 0 ? {} : { shortened: shortenedOf(plan) }),
       conditions,
     },
-    tellings,
+    notices,
   };
 }

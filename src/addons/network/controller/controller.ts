@@ -79,9 +79,9 @@ export function networkController(deps: NetworkDeps): Controller {
           ...(await settleAll(reached, bridge, goneBridges(client, networks))),
         ];
         const round = { hindrance, settled, bridge: bridge.name };
-        const { status, tellings } = outcomeOf(network, round, clock.now());
+        const { status, notices } = outcomeOf(network, round, clock.now());
         const isDone = network.metadata.deletionTimestamp && status.hosts?.length === 0;
-        const reported = isDone ? settled.flatMap((one) => one.notices) : tellings;
+        const reported = isDone ? settled.flatMap((one) => one.notices) : notices;
         for (const { type, reason, message } of reported) recorder.event(network, type, reason, message);
         if (isDone) {
           await letGo(client, network);

@@ -35,7 +35,7 @@ export function outcomeOf(
   network: Network,
   round: { hindrance: Hindrance | undefined; settled: readonly Settled[]; bridge: string },
   now: Date,
-): { status: NetworkStatus; tellings: readonly Notice[] } {
+): { status: NetworkStatus; notices: readonly Notice[] } {
   const { hindrance, settled, bridge } = round;
   const { generation } = network.metadata;
   const hosts = settled.flatMap(({ record }) => record ?? []);
@@ -51,8 +51,8 @@ export function outcomeOf(
       hosts,
       conditions: withCondition(network.status?.conditions ?? [], ready, now, generation),
     },
-    tellings: [
-      ...settled.flatMap(({ notices: tellings }) => tellings),
+    notices: [
+      ...settled.flatMap(({ notices }) => notices),
       ...(isNews ? [{ type, reason: ready.reason, message: ready.message }] : []),
     ],
   };

@@ -79,7 +79,7 @@ export function workspaceController(deps: WorkspaceDeps): Controller {
       const trouble = waits && (await withNews(client, waits, claims.get(key), troubleOf(waits, now), now));
       const hindrance = plan.hindrance ?? taken();
       const found = { pod, removed: plan.remove !== undefined, hindrance, refused: refused(), trouble };
-      const { status, tellings: notices } = outcomeOf(workspace, found, now);
+      const { status, notices } = outcomeOf(workspace, found, now);
       if (canonicalJson(status) !== canonicalJson(workspace.status))
         await client.updateStatus<Workspace>(WORKSPACES, { ...workspace, status });
       for (const { type, reason, message } of notices) recorder.event(workspace, type, reason, message);

@@ -50,7 +50,7 @@ export function outcomeOf(
   workspace: Workspace,
   found: Found,
   now: Date,
-): { status: WorkspaceStatus; tellings: readonly Notice[] } {
+): { status: WorkspaceStatus; notices: readonly Notice[] } {
   const { phase, reason, message, stalled = false } = stateOf(workspace, found);
   const { generation } = workspace.metadata;
   const isRunning = phase === 'Running';
@@ -76,6 +76,6 @@ export function outcomeOf(
       ...(isRunning && port !== undefined ? { port } : {}),
       conditions,
     },
-    tellings: before?.reason === reason ? [] : [{ type, reason, message }],
+    notices: before?.reason === reason ? [] : [{ type, reason, message }],
   };
 }
