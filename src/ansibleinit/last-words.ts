@@ -9,7 +9,7 @@ const MAX_WORDS = 800;
 /** Number of last lines in the message if no line is an error. */
 const LAST = 3;
 /** Minimum length of a line of a key to hide; shorter lines and its header reveal nothing. */
-const INFORMATIVE_LENGTH = 12;
+const REVEALING_LENGTH = 12;
 
 const ERROR = /^(fatal|ERROR!|\[ERROR\]|failed: \[)/;
 
@@ -49,5 +49,5 @@ function linesOf(secret: string | undefined): string[] {
     .filter((line) => line !== '');
   return lines.length === 1
     ? lines
-    : lines.filter((line) => line.length >= INFORMATIVE_LENGTH && !line.startsWith('-----'));
+    : lines.filter((line) => line.length >= REVEALING_LENGTH && !line.startsWith('-----'));
 }
