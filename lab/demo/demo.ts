@@ -7,7 +7,7 @@ import { isResultWord } from '#api/words.ts';
 import { UsageError } from '#base/errors.ts';
 import type { Say } from '../artifacts/progress.ts';
 import { docker, dockerOrUndefined } from '../hosts/docker.ts';
-import { type LabHost, labDir } from '../hosts/places.ts';
+import { keyPath, type LabHost, labDir } from '../hosts/places.ts';
 import { kubectl, kubectlPath } from '../kubectl.ts';
 import { clientOf, kubeconfigOf, untilCluster, untilDone } from '../meta/cluster.ts';
 import { seen } from '../meta/faults.ts';
@@ -39,7 +39,7 @@ export const demo = ({ stage, keep }: DemoOptions, say: Say): Promise<void> =>
     try {
       if (stage >= 3) await cluster(meta, stage, keep, clock);
       clock.print();
-      if (keep) await reportHowToUse(meta);
+      if (keep) reportHowToUse(meta, stage >= 3);
     } finally {
       await meta.close();
     }
@@ -191,13 +191,14 @@ async function show(meta: Meta, worker: LabHost): Promise<void> {
   }
 }
 
-async function reportHowToUse(meta: Meta): Promise<void> {
+function reportHowToUse(meta: Meta, hasCluster: boolean): void {
+  const cluster = `  the cluster        ${kubectlPath} --kubeconfig ${demoKubeconfig} get nodes\n`;
   process.stdout.write(`
-What is there now:
+The lab has now:
   the meta cluster   ${kubectlPath} --kubeconfig ${meta.kubeconfigPath} get ecs -A
-  the cluster        ${kubectlPath} --kubeconfig ${demoKubeconfig} get nodes
+${hasCluster ? cluster : ''}  hosts              ${meta.hosts.map(({ ip }) => ip).join(' ')} (SSH key: ${keyPath})
   REST and its docs  ${meta.restUrl}/docs (authority: ${join(labDir, 'meta-ca.crt')})
   a token            ${kubectlPath} --kubeconfig ${meta.kubeconfigPath} create token lab-user
-  end it all         make lab-down
+  remove everything  make lab-down
 `);
 }

@@ -110,5 +110,5 @@ export function changeOfPlan(agreed: PlanOutline, now: PlanOutline): string {
 /** Returns why an approved plan is no longer valid; `known`: the approved plan, if it is known. */
 export const planChanged = (known: PlanOutline | undefined, now: PlanOutline): string =>
   known
-    ? `the plan is another than the one that was agreed to: ${changeOfPlan(known, now)}`
-    : `the plan is another than the one that was agreed to, and now does this: ${outlineInWords(now)}`;
+    ? `the plan changed after you approved it: ${changeOfPlan(known, now)}`
+    : `the plan differs from the one that you approved, and now does this: ${outlineInWords(now)}`;

@@ -50,7 +50,7 @@ export const agreedPlan = {
     .regex(/^[0-9a-f]{64}$/, { error: 'is not the hash of a plan; a dry run answers it' })
     .optional()
     .meta({
-      description: 'Hash of the plan that is agreed to, as a dry run answers it; 409 if it is another.',
+      description: 'Hash of the plan that you approve, from a dry run. 409 if the plan has changed.',
     }),
 };
 

@@ -63,7 +63,7 @@ export function isAgreed(snapshot: Snapshot): boolean {
 export function refuseUnagreed({ operation, plan }: Snapshot, ip: string, remains: string): void {
   const planned = plan?.hosts.find(({ member }) => member.ip === ip)?.reclaim;
   if (operation?.plan === undefined || planned !== undefined) return;
-  const message = `the plan that was agreed to does not wipe what cluster ${remains} has left on ${ip}; plan it anew`;
+  const message = `the approved plan does not wipe what cluster ${remains} has left on ${ip}; plan it anew`;
   throw new Refusal('PlanChanged', message);
 }
 

@@ -131,11 +131,16 @@ describe('what is only to be planned', () => {
     const report = {
       success: true,
       message: 'done',
-      hosts: [{ ip: '10.0.0.3', ok: false, did: [], message: 'Unreachable' }],
+      hosts: [
+        // As a check reports a host that answered: no play has changed it.
+        { ip: '10.0.0.1', ok: false, did: [], machineId: 'm1' },
+        { ip: '10.0.0.2', ok: false, did: [] },
+        { ip: '10.0.0.3', ok: false, did: [], message: 'Unreachable' },
+      ],
     };
     expect(planIn(checked({ kind: 'succeeded', report }, given))).toMatchObject({
       result: 'Possible',
-      warnings: '10.0.0.3: Unreachable',
+      warnings: '10.0.0.2: it was not reached; 10.0.0.3: Unreachable',
     });
   });
 

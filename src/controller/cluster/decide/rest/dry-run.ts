@@ -75,7 +75,9 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
   const hosts = 'report' in check && result === 'Possible' ? (check.report?.hosts ?? []) : [];
   const bad = hosts
     // The Job does not connect to hosts without a step, so their reports say nothing.
-    .filter(({ ip, ok }) => !ok && plan.steps.some(({ hosts: worked }) => worked.includes(ip)))
+    .filter(({ ip }) => plan.steps.some(({ hosts: worked }) => worked.includes(ip)))
+    // A check changes no host, so `ok` says nothing of one that answered.
+    .filter(({ ok, message, machineId }) => !ok && (message !== undefined || machineId === undefined))
     .map(({ ip, message: why = 'it was not reached' }) => `${ip}: ${why}`);
   const verdict = reported(result, message, seenOf(plan, hosts));
   const warnings = [verdict.warnings, ...bad].filter((text) => text !== undefined).join('; ');
