@@ -151,7 +151,7 @@ describe('on a host of etcd alone', () => {
 
   it('nobody who has no seal is asked for one, of a host that an earlier version made', async () => {
     await rm(at('/etc/matryoshka/seal'));
-    expect(await verify()).toMatch(/^there is no seal/);
+    expect(await verify()).toMatch(/^this host has no baseline/);
     expect(await script('verify.sh', { ETCD_ONLY: 'yes', WATCH: '', TRIES: '1' })).toBe('');
   });
 });
