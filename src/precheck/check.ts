@@ -70,7 +70,7 @@ export interface Check {
   variables?: (host: AskedHost, all: readonly AskedHost[]) => Readonly<Record<string, string>>;
   /** Limits of the check in `precheck_limits`, with defaults. */
   limits?: z.ZodObject;
-  /** Answer of a host without problems. */
+  /** Answers of a host that passes: every key that the script prints. A test runs the script and compares. */
   good: string;
   check(context: CheckContext): Findings;
 }
