@@ -177,7 +177,7 @@ describe('a cluster, by annotation', () => {
       reason: 'HostUnreachable',
       message: 'host away',
       summary:
-        'create failed: HostUnreachable: look at the message, then set "creating" and a new request-id',
+        'create failed: HostUnreachable: read the message, then set "creating" and a new request-id',
     });
     script = () => success;
     await operator.apply('demo', spec(2), 'creating', 'b');
