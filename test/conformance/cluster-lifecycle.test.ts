@@ -176,8 +176,7 @@ describe('a cluster, by annotation', () => {
       phase: 'Failed',
       reason: 'HostUnreachable',
       message: 'host away',
-      summary:
-        'create failed: HostUnreachable: read the message, then set "creating" and a new request-id',
+      summary: 'create failed: HostUnreachable: read the message, then set "creating" and a new request-id',
     });
     script = () => success;
     await operator.apply('demo', spec(2), 'creating', 'b');
