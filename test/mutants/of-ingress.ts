@@ -57,13 +57,6 @@ export const ofIngress: readonly Mutant[] = [
     witness: unit(`${PROXY}/requests.test.ts`, 'is never sent a second time'),
   },
   {
-    name: 'an upgrade to HTTP/2 passes the rules',
-    file: `${PROXY}/lua.ts`,
-    from: 'not protocol:lower():match("h2")',
-    to: 'true',
-    witness: unit(`${PROXY}/requests.test.ts`, 'asks for: the endpoint is not told of it'),
-  },
-  {
     name: 'HAProxy does not learn of another backend',
     file: `${PROXY}/changes.ts`,
     from: 'before?.protocol !== protocol ||',
@@ -73,8 +66,8 @@ export const ofIngress: readonly Mutant[] = [
   {
     name: 'one certificate that HAProxy refuses holds up all changes',
     file: `${PROXY}/haproxy.ts`,
-    from: 'if (named.length === 0)',
-    to: 'if (named.length >= 0)',
+    from: 'const usable = refused.without(state);\n      const config',
+    to: 'const usable = state;\n      const config',
     witness: unit(`${PROXY}/tls.test.ts`, 'whose pair OpenSSL does not take'),
   },
   {

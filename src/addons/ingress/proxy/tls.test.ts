@@ -86,9 +86,15 @@ describe('TLS', () => {
       ...['-keyout', '-', '-out', '-'],
     ]);
     const [key = '', cert = ''] = weak.stdout.split(/(?=-----BEGIN CERTIFICATE-----)/);
+    await certify('strong.example');
     await test.certify('weak.example', { cert, key });
     expect(await shownTo('weak.example')).toBe('own.invalid');
-    expect(await shownTo('x.b.example')).toBe('*.b.example');
+    expect(await shownTo('strong.example')).toBe('strong.example');
+    // Another backend needs a reload, which reads all files anew.
+    await test.route('after-weak', [await endpoint((_asked, answer) => answer.end('served'))]);
+    const { text } = await test.raw('GET / HTTP/1.1\r\nHost: after-weak\r\nConnection: close\r\n\r\n');
+    expect(text).toMatch(/served$/);
+    expect(await shownTo('strong.example')).toBe('strong.example');
     await test.certify('weak.example', undefined);
   });
 
