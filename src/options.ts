@@ -36,7 +36,7 @@ export function configFrom<S extends z.ZodObject>(schema: S, given: unknown): Re
 }
 
 export const PORT_ERROR = 'is not a port; write a number up to 65535';
-/** TCP port; 0: any free one. */
+/** TCP port; 0 selects a free one. */
 export const PORT = z.coerce
   .number({ error: PORT_ERROR })
   .int(PORT_ERROR)

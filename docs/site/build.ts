@@ -30,7 +30,6 @@ try {
   const bin = await pythonEnvironment(PACKAGES, sayOnStderr);
   const { exitCode, all } = await execa(join(bin, 'mkdocs'), ['build', '--strict'], {
     cwd: folder,
-    env: { DISABLE_MKDOCS_2_WARNING: 'true', NO_MKDOCS_2_WARNING: 'true' },
     stdin: 'ignore',
     all: true,
     timeout: BUILD_MS,

@@ -28,8 +28,7 @@ const etcdChanges = remembered(({ spec, hosts }: Situation): boolean => {
 
 /** Whether external etcd members are added or removed. */
 export const externalEtcdChanges = (situation: Situation): boolean =>
-  etcdChanges(situation) &&
-  [...membersOf(situation.spec.cluster).values()].some((member) => hasEtcd(member) && !isMaster(member));
+  etcdChanges(situation) && hasExternalEtcd(situation);
 
 const hasExternalEtcd = ({ spec }: Situation): boolean =>
   [...membersOf(spec.cluster).values()].some((member) => hasEtcd(member) && !isMaster(member));

@@ -1,14 +1,14 @@
 import { stateOf } from '#api/host-record.ts';
-import { hasEtcd, isEtcdOnly, isMaster } from '#api/member.ts';
+import { isEtcdOnly, isMaster } from '#api/member.ts';
 import type { PlannedHost } from '#protocol/run-spec.ts';
 import { onlyChanges } from './changes.ts';
 import { leadHosts } from './control-planes.ts';
+import { isExternalEtcd } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
 import type { StepPlan } from './plan-for.ts';
 import { editRequest, retryField } from './request.ts';
 
 const isPutBack = ({ action }: PlannedHost): boolean => action === 'change';
-const isExternalEtcd = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMaster(member);
 const hasNode = (host: PlannedHost): boolean => isPutBack(host) && !isEtcdOnly(host.member);
 const isWorker = (host: PlannedHost): boolean => hasNode(host) && !isMaster(host.member);
 /** While an API server or etcd member restarts, the others must run: one at a time, and never interrupted. */

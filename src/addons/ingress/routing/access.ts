@@ -3,6 +3,7 @@ import type { IngressBackend } from '#api/networking.ts';
 import { sha256 } from '#base/canonical.ts';
 import { type Backend, type BackendRules, backendId, backendOf, type Endpoints } from './backends.ts';
 import { type IngressSettings, SETTINGS_PREFIX } from './settings.ts';
+import { slim } from './slim.ts';
 
 /** Selects Secrets with one user name and one password. Source: kubernetes.io, Secrets, basic authentication. */
 export const BASIC_AUTH_SECRETS = { fieldSelector: 'type=kubernetes.io/basic-auth' } as const;
@@ -23,15 +24,9 @@ export function credentialsHash(secret: Secret): string | undefined {
 
 /** Returns a Secret for the cache that holds the hash of the credentials and nothing else. */
 export function slimCredentials(secret: Secret): Secret {
-  const { namespace, name, uid, resourceVersion } = secret.metadata;
   const hash = credentialsHash(secret);
   return {
-    metadata: {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(name === undefined ? {} : { name }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    },
+    metadata: slim(secret.metadata),
     data: hash === undefined ? {} : { [HASH]: Buffer.from(hash).toString('base64') },
   };
 }
@@ -64,6 +59,8 @@ export function accessOf(settings: IngressSettings, namespace: string, world: Ac
       );
   }
   const asked = settings['auth-request'];
+  if (asked === undefined && settings['auth-response-headers'] !== undefined)
+    access.problems.push(`annotation ${SETTINGS_PREFIX}auth-response-headers needs auth-request beside it`);
   if (asked !== undefined) {
     const port = /^\d+$/.test(asked.port) ? { number: Number(asked.port) } : { name: asked.port };
     const service: IngressBackend = { service: { name: asked.service, port } };

@@ -389,6 +389,7 @@ describe('annotations of an Ingress', () => {
 
   it.each([
     ['basic-auth-secret', 'missing', /no Secret "missing" of type kubernetes.io\/basic-auth/],
+    ['auth-response-headers', 'X-User', /auth-response-headers needs auth-request/],
     ['auth-request', 'missing:80/', /no Service "missing"/],
     ['auth-request', 'web:81/', /Service "web" has no port 81/],
     ['auth-request', 'out:80/', /ExternalName, which is not served/],

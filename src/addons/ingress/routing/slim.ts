@@ -4,7 +4,7 @@ import { type EndpointSlice, type Ingress, SERVICE_NAME_LABEL } from '#api/netwo
 import { SETTINGS_PREFIX } from './settings.ts';
 
 /** Returns the metadata that caches keep. A cluster may have thousands of objects, with much that routes do not need. */
-const slim = ({ namespace, name, uid, resourceVersion }: ObjectMeta): ObjectMeta => ({
+export const slim = ({ namespace, name, uid, resourceVersion }: ObjectMeta): ObjectMeta => ({
   ...(namespace === undefined ? {} : { namespace }),
   ...(name === undefined ? {} : { name }),
   ...(uid === undefined ? {} : { uid }),
