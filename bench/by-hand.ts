@@ -39,7 +39,7 @@ export async function byHand(
   hosts: readonly LabHost[],
   say: Say,
   masters = 1,
-  members = 0,
+  etcdHosts = 0,
 ): Promise<Run> {
   const filesPath = join(labDir, 'bench-files');
   const kubeconfigPath = join(labDir, 'bench-by-hand.kubeconfig');
@@ -51,7 +51,7 @@ export async function byHand(
       env: {
         ARTIFACTS_URL: artifactsUrl,
         MASTERS: String(masters),
-        MEMBERS: String(members),
+        MEMBERS: String(etcdHosts),
         KUBE_VERSION: releases[0].kubernetes,
         SSH_KEY: keyPath,
         KNOWN_HOSTS: knownHostsPath,
@@ -60,7 +60,7 @@ export async function byHand(
       timeout: SCRIPT_MS,
       forceKillAfterDelay: 5_000,
     });
-    await nodesReady(kubeconfigPath, hosts.length - members);
+    await nodesReady(kubeconfigPath, hosts.length - etcdHosts);
     const seconds = (Date.now() - startMs) / 1000;
     const end = { what: 'kubectl sees all nodes Ready', at: seconds };
     return { seconds, milestones: [...milestonesIn(stdout, startMs), end] };

@@ -15,7 +15,7 @@ import type { Run } from './run.ts';
 
 const baselinePath = join(import.meta.dirname, 'baseline.tsv');
 /** After hosts came or a cluster went, the machine is left alone for so long. */
-const SETTLE_MS = 5_000;
+const CLEAN_UP_MS = 5_000;
 const STARTS = 5;
 
 interface Measured {
@@ -36,12 +36,12 @@ async function measure(meta: Meta, runs: number, dist: string): Promise<Measured
   for (let run = 1; run <= runs; run += 1) {
     say(`-- run ${run} of ${runs}`);
     const forOurs = await freshHosts(say);
-    await sleep(SETTLE_MS);
+    await sleep(CLEAN_UP_MS);
     measured.ours.push(await ours(meta, forOurs, say));
     measured.resident.push(await residentMiB(meta));
     await removeOurs(meta, say);
     const forHand = await freshHosts(say);
-    await sleep(SETTLE_MS);
+    await sleep(CLEAN_UP_MS);
     measured.byHand.push(await byHand(meta.artifactsUrl, forHand, say));
     say(
       `-- ours ${measured.ours.at(-1)?.seconds.toFixed(1)} s, by hand ${measured.byHand.at(-1)?.seconds.toFixed(1)} s`,
@@ -49,7 +49,7 @@ async function measure(meta: Meta, runs: number, dist: string): Promise<Measured
   }
   // No cluster runs any more: what starts here has the machine for itself.
   await freshHosts(say);
-  await sleep(SETTLE_MS);
+  await sleep(CLEAN_UP_MS);
   await announced(say, 'the operator listens', async () => {
     for (let start = 0; start < STARTS; start += 1)
       measured.listening.push(await secondsToListen(meta, dist));

@@ -23,16 +23,16 @@ export async function ours(
   hosts: readonly LabHost[],
   say: Say,
   masters = 1,
-  members = 0,
+  etcdHosts = 0,
 ): Promise<Run> {
   const entries = hosts.map(({ ip }) => ({ ip }));
   const [master] = entries;
   if (!master) throw new Error('no host for a control plane');
-  const nodes = entries.length - members;
+  const nodes = entries.length - etcdHosts;
   const lists = {
     masterList: entries.slice(0, masters),
     nodeList: entries.slice(masters, nodes),
-    ...(members > 0 ? { etcdList: entries.slice(nodes) } : {}),
+    ...(etcdHosts > 0 ? { etcdList: entries.slice(nodes) } : {}),
   };
   const body = { name: NAME, ...lists, privateSSHKey: meta.privateKey };
   const sightings = await watchSightings(meta.client);

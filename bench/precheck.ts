@@ -49,12 +49,12 @@ async function serve({ first, step, count, silent }: z.infer<typeof hostsMessage
             client.on('session', (accept) => {
               accept().on('exec', (acceptExec, _reject, { command }) => {
                 // The marks that an answer stands between (src/ssh/framed.ts).
-                const mark = /matryoshka-[0-9a-f]{24}/.exec(command)?.[0];
+                const marker = /matryoshka-[0-9a-f]{24}/.exec(command)?.[0];
                 const channel = acceptExec();
                 channel.resume();
                 channel.on('end', () =>
                   setTimeout(() => {
-                    channel.write(`${mark}\n${answerOf(index)}\n${mark} 0\n`);
+                    channel.write(`${marker}\n${answerOf(index)}\n${marker} 0\n`);
                     channel.exit(0);
                     channel.end();
                   }, SCRIPT_MS),

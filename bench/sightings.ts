@@ -23,9 +23,9 @@ export async function watchSightings(client: Client): Promise<Sightings> {
   const note = (what: Sight, holds: boolean): void => {
     if (holds && !times.has(what)) times.set(what, Date.now());
   };
-  const watched = <T extends KubeObject>(resource: Resource, look: (object: T, name: string) => void) => {
+  const watched = <T extends KubeObject>(resource: Resource, check: (object: T, name: string) => void) => {
     const informer = createInformer<T>({ client, resource, selection: { namespace: NAMESPACE }, log });
-    const seen = (object: T) => look(object, object.metadata.name ?? '');
+    const seen = (object: T) => check(object, object.metadata.name ?? '');
     informer.addHandler({
       // What lay there before is another creation's.
       add: (object, { initial }) => {

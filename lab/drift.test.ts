@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { APISERVER, CONFIG, KUBELET, MADE, SEAL, unitFile, watchedHost } from './watched-host.fixture.ts';
 
-const { at, text, put, units, run, told: reported, look, touch, calls } = watchedHost();
+const { at, text, put, units, run, reported, check, touch, calls } = watchedHost();
 
 /** Twenty and more kinds of drift, and what is told of each. */
 const KINDS: readonly [string, () => Promise<void>, string][] = [
@@ -121,20 +121,20 @@ const KINDS: readonly [string, () => Promise<void>, string][] = [
 
 /** Looks until one has found that nothing differs, and no sum is left to be taken. */
 async function settled(): Promise<void> {
-  for (let looks = 0; looks < 4; looks += 1) expect(await look()).toEqual([]);
+  for (let checks = 0; checks < 4; checks += 1) expect(await check()).toEqual([]);
 }
 
 describe('the host', () => {
   it.each(KINDS)('tells that %s, and nothing else', async (_, drift, says) => {
     await drift();
-    expect(await look()).toEqual([says]);
+    expect(await check()).toEqual([says]);
   });
 
   it.each(KINDS)('tells it after looks that found nothing: %s', async (_, drift, says) => {
     await settled();
     await drift();
-    expect(await look()).toEqual([says]);
-    expect(await look()).toEqual([says]);
+    expect(await check()).toEqual([says]);
+    expect(await check()).toEqual([says]);
   });
 
   it('is compared with what was made only where something has changed since', async () => {
@@ -147,7 +147,7 @@ describe('the host', () => {
     await run('look');
     await expect(text('/sorted')).rejects.toThrow('ENOENT');
     await touch(CONFIG);
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
     expect(await text('/sorted')).toContain('compared');
   });
 });
@@ -164,9 +164,9 @@ describe('what is no drift', () => {
       ActiveState: 'activating',
       DropInPaths: '/usr/lib/systemd/system/service.d/10-of-the-distribution.conf',
     });
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
     await rm(at('/etc/kubernetes/manifests/of-somebody.yaml'));
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
   });
 
   it('is what a script of a run changes, removes or adds', async () => {
@@ -179,9 +179,9 @@ describe('what is no drift', () => {
     await run('look');
     await expect(reported()).rejects.toThrow('ENOENT');
     await run('end');
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
     await rm(at('/etc/kubernetes/admin.conf'));
-    expect(await look()).toEqual(['file /etc/kubernetes/admin.conf missing']);
+    expect(await check()).toEqual(['file /etc/kubernetes/admin.conf missing']);
   });
 
   it('is not what was somebody’s before: no script makes that ours', async () => {
@@ -189,11 +189,11 @@ describe('what is no drift', () => {
     await run('begin');
     await put('/var/lib/kubelet/config.yaml', 'ours');
     await run('end');
-    expect(await look()).toEqual([`file ${CONFIG} changed`]);
+    expect(await check()).toEqual([`file ${CONFIG} changed`]);
     await run('begin');
     await put(CONFIG, 'version = 3\n');
     await run('end');
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
   });
 
   it('stays in a seal whose writer is killed in the middle', async () => {
@@ -210,7 +210,7 @@ describe('what is no drift', () => {
     await rm(at('/bin/awk'));
     await run('begin');
     await run('end');
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
   });
 
   it('is what a script changed that was cut off, once nothing of its run is at work', async () => {
@@ -223,16 +223,16 @@ describe('what is no drift', () => {
     await run('look');
     await expect(reported()).rejects.toThrow('ENOENT');
     await put('/bin/systemctl', '#!/bin/sh\n[ "$1" != show ] || cat "$MATRYOSHKA_ROOT/units"\n', 0o755);
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
     await put(CONFIG, 'theirs');
-    expect(await look()).toEqual([`file ${CONFIG} changed`]);
+    expect(await check()).toEqual([`file ${CONFIG} changed`]);
   });
 
   it('is a file of ours that was not there yet: it is sealed when it comes', async () => {
     await put('/etc/cni/net.d/10-flannel.conflist', 'flannel');
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
     await put('/etc/cni/net.d/10-flannel.conflist', 'flannex');
-    expect(await look()).toEqual(['file /etc/cni/net.d/10-flannel.conflist changed']);
+    expect(await check()).toEqual(['file /etc/cni/net.d/10-flannel.conflist changed']);
   });
 
   it('is nothing on a host that has not joined', async () => {
@@ -254,7 +254,7 @@ describe('what is told', () => {
     const long = Array.from({ length: 40 }, (_, index) => `role file /etc/${'long-'.repeat(20)}${index}`);
     await put(MADE, `${await text(MADE)}${long.join('\n')}\n`);
     for (const line of long) await put(line.slice('role file '.length), 'secret');
-    await look();
+    await check();
     for (const line of long) await rm(at(line.slice('role file '.length)));
     await run('look');
     const sent = await text('/sent');
@@ -264,19 +264,19 @@ describe('what is told', () => {
   });
 
   it('goes to the lease of this node, once, and again when it changes', async () => {
-    await look();
-    await look();
+    await check();
+    await check();
     expect(await calls()).toHaveLength(1);
     expect((await calls())[0]).toMatch(new RegExp(`https://api.demo:6443${LEASE}$`));
     await put(CONFIG, 'x');
-    await look();
+    await check();
     expect(await calls()).toHaveLength(2);
   });
 
   it('is told again after a while, so that silence shows', async () => {
-    await look();
+    await check();
     await touch('/run/matryoshka/watch/told');
-    await look();
+    await check();
     expect(await calls()).toHaveLength(2);
   });
 
@@ -284,7 +284,7 @@ describe('what is told', () => {
     await put('/etc/hosts', '127.0.0.1 localhost\n');
     await put('/etc/kubernetes/kubelet.conf', 'gone', 0o600);
     await put('/bin/curl', BY_ANOTHER_WAY, 0o755);
-    expect(await look()).toContain('hosts /etc/hosts lines of the API servers changed');
+    expect(await check()).toContain('hosts /etc/hosts lines of the API servers changed');
     expect((await calls())[1]).toMatch(
       new RegExp(`--connect-to ::10.0.0.1:6443 .* https://api.demo:6443${LEASE}$`),
     );
@@ -303,6 +303,6 @@ describe('a file that a full disk has left empty', () => {
     await run('begin');
     await put(CONFIG, '');
     await run('end');
-    expect(await look()).toEqual([`file ${CONFIG} changed`]);
+    expect(await check()).toEqual([`file ${CONFIG} changed`]);
   });
 });

@@ -136,14 +136,14 @@ it('takes out those that leave, dead ones too, and says that they are gone', () 
 
 it('has a leader that leaves hand over to one that stays, and asks none that only follows', () => {
   const members = [first, mine, third];
-  const leads = run(remove(), { members, leaving: own, leader: own });
-  expect(leads).toMatchObject({ ok: true, left: [first, third] });
-  expect(leads.moved).toBe(`--endpoints https://${own}:2379 move-leader a1`);
+  const leader = run(remove(), { members, leaving: own, leader: own });
+  expect(leader).toMatchObject({ ok: true, left: [first, third] });
+  expect(leader.moved).toBe(`--endpoints https://${own}:2379 move-leader a1`);
 });
 
 it('has nobody hand over where one leads that stays', () => {
-  const leads = run(remove(), { members: [first, mine, third], leaving: own, leader: other });
-  expect(leads).toMatchObject({ ok: true, left: [first, third], moved: '' });
+  const leader = run(remove(), { members: [first, mine, third], leaving: own, leader: other });
+  expect(leader).toMatchObject({ ok: true, left: [first, third], moved: '' });
 });
 
 it.each<[string, Etcd, string, string]>([

@@ -5,7 +5,7 @@ import { read, repairRole } from './repair-role.fixture.ts';
 import { CONFIG, SEAL, watchedHost } from './watched-host.fixture.ts';
 
 const host = watchedHost();
-const { at, text, put, bash, run, look, touch } = host;
+const { at, text, put, bash, run, check, touch } = host;
 const { script, compare, putBack, verify } = repairRole(host);
 
 const SCHEDULER = '/etc/kubernetes/manifests/kube-scheduler.yaml';
@@ -23,7 +23,7 @@ kill -9 $all`;
 const boot = async () => {
   await rm(at('/run/matryoshka'), { recursive: true });
   await touch('/etc/matryoshka/seal.before');
-  return look();
+  return check();
 };
 
 beforeEach(async () => {
@@ -78,7 +78,7 @@ describe('a host that dies while a certificate is issued', () => {
     expect(existsSync(at(CRT))).toBe(false);
     expect(existsSync(at(OLD))).toBe(false);
     expect((await stat(at(KEY))).mode & 0o777).toBe(0o600);
-    expect(await look()).toEqual([`file ${CRT} missing`]);
+    expect(await check()).toEqual([`file ${CRT} missing`]);
   });
 
   it('keeps a certificate with its key that somebody has put there, and refuses a folder', async () => {
@@ -102,7 +102,7 @@ describe('a host that dies while a certificate is issued', () => {
     expect(await text(KEY)).toBe('key');
     expect(await issue(write('new'))).toContain('changed: issued again: certs apiserver');
     await run('end');
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
     expect(existsSync(at(OLD))).toBe(false);
   });
 });
@@ -116,7 +116,7 @@ describe('a script of any operation', () => {
   it('seals what it makes though the watch of the host is gone', async () => {
     await rm(at('/usr/local/sbin/matryoshka-watch'), { force: true });
     await runScript(`printf ours > "$R${CONFIG}"; rm "$R${SCHEDULER}"`);
-    expect(await look()).toEqual([]);
+    expect(await check()).toEqual([]);
   });
 
   it('changes nothing where the seal cannot be opened, and needs none where there is none', async () => {

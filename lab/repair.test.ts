@@ -14,7 +14,7 @@ import {
   watchedHost,
 } from './watched-host.fixture.ts';
 
-const { at, text, put, units, bash, run, look } = watchedHost();
+const { at, text, put, units, bash, run, check } = watchedHost();
 
 const APISERVER_KEY = '/etc/kubernetes/pki/apiserver.key';
 const DROP_IN = `${unitFile('kubelet.service')}.d/x.conf`;
@@ -62,7 +62,7 @@ describe('what is kept to be put back', () => {
 
   it('is what comes later as well, at once', async () => {
     await put('/etc/cni/net.d/10-flannel.conflist', 'flannel');
-    await look();
+    await check();
     await rm(at('/etc/cni/net.d/10-flannel.conflist'));
     await putBack();
     expect(await text('/etc/cni/net.d/10-flannel.conflist')).toBe('flannel');
@@ -118,7 +118,7 @@ describe('put back', () => {
       expect((await compare())['repairs']).toBe('yes');
       expect(await putBack()).not.toContain('failed');
       expect(await pending()).toEqual(starts);
-      expect(await look()).toEqual([]);
+      expect(await check()).toEqual([]);
       expect(await verify()).toBe('did: changed');
     },
   );

@@ -90,11 +90,11 @@ describe('each playbook', async () => {
   it('move-etcd.yml: leads API servers on every try, before the members that they ask are removed', async () => {
     const plays = z.array(Play).parse(await read(join(ansible, 'move-etcd.yml')));
     const names = plays.map(({ name }) => name);
-    const [lead, remove] = ['Point API servers at etcd', 'Remove etcd members'].map((name) =>
+    const [pointed, remove] = ['Point API servers at etcd', 'Remove etcd members'].map((name) =>
       names.indexOf(name),
     );
-    expect(plays[lead ?? -1]?.vars).toMatchObject({ etcd_leads: true });
-    expect(lead).toBeLessThan(remove ?? -1);
+    expect(plays[pointed ?? -1]?.vars).toMatchObject({ etcd_leads: true });
+    expect(pointed).toBeLessThan(remove ?? -1);
   });
 
   it('calls a step by a name that the README has', async () => {

@@ -91,7 +91,7 @@ export function watchedHost() {
     return Drift.parse(JSON.parse(metadata.annotations['ecs.yun.com/drift']));
   }
   /** What the host tells after a look, a line each thing. */
-  async function look(): Promise<string[]> {
+  async function check(): Promise<string[]> {
     await run('look');
     return (await reported()).things.map((parts) => parts.join(' '));
   }
@@ -135,5 +135,5 @@ export function watchedHost() {
 
   const touch = (path: string) => utimes(at(path), 1, 1);
   const calls = async () => (await text('/calls')).trim().split('\n');
-  return { at, text, put, units, bash, run, told: reported, look, touch, calls };
+  return { at, text, put, units, bash, run, reported, check: check, touch, calls };
 }

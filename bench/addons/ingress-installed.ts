@@ -23,7 +23,7 @@ const HOST = hostOf(0);
 const CORES = '0,1';
 const WAIT_MS = 30_000;
 /** How long connections that are closed may take to be seen so. */
-const SETTLE_MS = 2_000;
+const CLEAN_UP_MS = 2_000;
 
 /** The program as it is installed, HAProxy with two threads, against Debian's nginx with two processes; on two cores with all others. */
 export async function measureInstalledIngress(say: Say): Promise<{ figures: Figure[]; lines: string[] }> {
@@ -113,7 +113,7 @@ async function withIdle({ port, process: { child } }: Side) {
     },
     { concurrency: 64 },
   );
-  await sleep(SETTLE_MS);
+  await sleep(CLEAN_UP_MS);
   const memory = await memoryOf(child.pid);
   const left = open.size;
   for (const socket of open) socket.destroy();

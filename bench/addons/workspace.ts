@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client as Channel, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { newAccount } from '#access/testing/new-account.ts';
 import { workspace } from '#addons/workspace/addon.ts';
-import { marks, WORKSPACES, type Workspace } from '#addons/workspace/api.ts';
+import { WORKSPACES, type Workspace, workspaceAnnotations } from '#addons/workspace/api.ts';
 import { cloudIdeService } from '#addons/workspace/server/service-definition.ts';
 import { runKubelet } from '#addons/workspace/testing/workspace-kubelet.fixture.ts';
 import { NODES } from '#api/core.ts';
@@ -173,11 +173,11 @@ async function whoRuns(client: Client, signal: AbortSignal) {
     resource: WORKSPACES,
     log: createLogger('silent'),
   });
-  const look = (workspace: Workspace) => {
+  const check = (workspace: Workspace) => {
     const { metadata, status } = workspace;
     if (status?.phase === 'Running') waiting.get(metadata.name ?? '')?.(workspace);
   };
-  informer.addHandler({ add: look, update: (_before, after) => look(after) });
+  informer.addHandler({ add: check, update: (_before, after) => check(after) });
   const watching = informer.run(signal);
   await informer.whenSynced();
   const running = (name: string) => new Promise<Workspace>((resolve) => waiting.set(name, resolve));
@@ -201,7 +201,10 @@ async function bare({ client, running }: World, name: string, annotations?: Reco
 /** With the marks by which it goes unless somebody is told that it runs, as the service writes them. */
 async function marked(world: World, name: string): Promise<null> {
   const until = new Date(Date.now() + WAIT_MS).toISOString();
-  const made = await bare(world, name, { [marks.awaitedUntil]: until, [marks.askedBy]: name });
+  const made = await bare(world, name, {
+    [workspaceAnnotations.awaitedUntil]: until,
+    [workspaceAnnotations.askedBy]: name,
+  });
   const metadata = { ...made.metadata, annotations: {} };
   await world.client.update<Workspace>(WORKSPACES, { ...made, metadata });
   return null;

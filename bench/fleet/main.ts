@@ -18,7 +18,7 @@ const ARRIVING = setting('ARRIVING', 1_000);
 const HELD = setting('HELD', 4_000);
 const HOSTS = setting('HOSTS', 1_000);
 const IDLE_MINUTES = setting('IDLE_MINUTES', 10);
-const SETTLE_MS = 10_000;
+const CLEAN_UP_MS = 10_000;
 const WAIT_MS = 15 * 60_000;
 const JOB_MS = 1_000;
 
@@ -103,7 +103,7 @@ async function atRest(client: Client): Promise<Counts> {
   const end = performance.now() + WAIT_MS;
   let before = await countRequests(client);
   while (performance.now() < end) {
-    await sleep(SETTLE_MS);
+    await sleep(CLEAN_UP_MS);
     const after = await countRequests(client);
     if (writesBetween(before, after, false) === 0) return after;
     before = after;

@@ -88,7 +88,7 @@ export async function writeRate(client: Client, count: number): Promise<number> 
 
 async function watched(client: Client) {
   const stop = new AbortController();
-  let look = () => {};
+  let check = () => {};
   const informer = createInformer<KubernetesCluster>({
     client,
     log: createLogger('error'),
@@ -100,11 +100,11 @@ async function watched(client: Client) {
   informer.addHandler({
     add: (after) => {
       if (isDone(after)) running += 1;
-      look();
+      check();
     },
     update: (before, after) => {
       running += Number(isDone(after)) - Number(isDone(before));
-      look();
+      check();
     },
   });
   const ended = informer.run(stop.signal);
@@ -115,13 +115,13 @@ async function watched(client: Client) {
         () => reject(new Error(`${what}: not within ${ms / 1000} s; ${running} of ${informer.size} run`)),
         ms,
       );
-      look = () => {
+      check = () => {
         if (!holds()) return;
         clearTimeout(timer);
-        look = () => {};
+        check = () => {};
         resolve();
       };
-      look();
+      check();
     });
   return {
     /** Resolves when so many were made and answered. */

@@ -21,7 +21,7 @@ const HOSTS = 1 + LARGE.masters + LARGE.workers + SMALL.masters + SMALL.workers 
 const TIMES = 3;
 const OPERATION_MS = 8 * 60_000;
 /** Kubelets of new nodes do much at first. */
-const SETTLE_MS = 30_000;
+const CLEAN_UP_MS = 30_000;
 
 const sizeOf = ({ masters, workers }: typeof LARGE): string => `${masters}+${workers}`;
 const pathOf = (name: string) => `/region/lab/cluster/${name}`;
@@ -29,9 +29,9 @@ const entries = (hosts: readonly LabHost[]) => hosts.map(({ ip }) => ({ ip }));
 
 export async function addWorker(meta: Meta, runs: number, say: Say): Promise<Figure> {
   const hosts = await freshHosts(say, HOSTS);
-  const members = LARGE.masters + LARGE.workers;
-  const large = hosts.slice(0, members);
-  const small = hosts.slice(members, members + SMALL.masters + SMALL.workers);
+  const etcdHosts = LARGE.masters + LARGE.workers;
+  const large = hosts.slice(0, etcdHosts);
+  const small = hosts.slice(etcdHosts, etcdHosts + SMALL.masters + SMALL.workers);
   const spare = hosts.slice(-1);
   await ours(meta, large, say, LARGE.masters);
   const [masterList, nodeList] = [
@@ -42,7 +42,7 @@ export async function addWorker(meta: Meta, runs: number, say: Say): Promise<Fig
   await timed(meta, pathOf(SMALL_NAME), body, SMALL_NAME);
 
   const added = async (what: string, name: string, workers: readonly LabHost[]): Promise<number> => {
-    await sleep(SETTLE_MS);
+    await sleep(CLEAN_UP_MS);
     const wanted = { nodeList: entries([...workers, ...spare]) };
     const seconds = await announced(say, `a worker for ${what}`, () =>
       timed(meta, `${pathOf(name)}/scaleup`, wanted, name),

@@ -1,6 +1,6 @@
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { isResultWord } from '#api/words.ts';
+import { isResultValue } from '#api/operation-values.ts';
 import { sleep } from '#base/clock.ts';
 import { announced, sayOnStderr as say } from '#lab/artifacts/progress.ts';
 import { startHistory } from '#lab/history/run.ts';
@@ -78,6 +78,6 @@ async function cancelledAfter(meta: Meta, after: number, nodeList: { ip: string 
   const seconds = (performance.now() - begun) / 1000;
   // The word of its end follows the object's status, and until then nothing else can be asked.
   const word = (one: KubernetesCluster | undefined) => one?.metadata.annotations?.[annotations.operation];
-  await untilCluster(meta, NAME, (one) => isResultWord(word(one)), OPERATION_MS);
+  await untilCluster(meta, NAME, (one) => isResultValue(word(one)), OPERATION_MS);
   return seconds;
 }

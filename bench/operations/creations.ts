@@ -6,13 +6,13 @@ import { type Figure, median } from '../figures.ts';
 import { freshHosts } from '../hosts.ts';
 import { ours, removeOurs } from '../ours.ts';
 
-const SETTLE_MS = 5_000;
+const CLEAN_UP_MS = 5_000;
 
 /** How many hosts are control planes, workers, and members of etcd on hosts of their own. */
 export interface Shape {
   readonly masters: number;
   readonly workers: number;
-  readonly members?: number;
+  readonly hosts?: number;
 }
 
 /**
@@ -21,26 +21,26 @@ export interface Shape {
  */
 export async function creations(
   meta: Meta,
-  { masters, workers, members = 0 }: Shape,
+  { masters, workers, hosts = 0 }: Shape,
   bound: number,
   runs: number,
   atLeast = 0,
 ): Promise<Figure> {
   const measured: { ours: number; peer: number }[] = [];
-  const used = masters + workers + members;
+  const used = masters + workers + hosts;
   const fresh = async () => (await freshHosts(say, Math.max(atLeast, used + 1))).slice(0, used);
   for (let run = 1; run <= runs; run += 1) {
     const forHand = await fresh();
-    await sleep(SETTLE_MS);
-    const peer = await byHand(meta.artifactsUrl, forHand, say, masters, members);
+    await sleep(CLEAN_UP_MS);
+    const peer = await byHand(meta.artifactsUrl, forHand, say, masters, hosts);
     const forOurs = await fresh();
-    await sleep(SETTLE_MS);
-    const made = await ours(meta, forOurs, say, masters, members);
+    await sleep(CLEAN_UP_MS);
+    const made = await ours(meta, forOurs, say, masters, hosts);
     measured.push({ ours: made.seconds, peer: peer.seconds });
     say(`-- ours ${made.seconds.toFixed(1)} s, by hand ${peer.seconds.toFixed(1)} s`);
     if (run < runs) await removeOurs(meta, say);
   }
   const middle = (side: 'ours' | 'peer') => median(measured.map((one) => one[side]));
-  const name = `create ${[masters, ...(members > 0 ? [members] : []), workers].join('+')} (s)`;
+  const name = `create ${[masters, ...(hosts > 0 ? [hosts] : []), workers].join('+')} (s)`;
   return { name, ours: middle('ours'), peer: middle('peer'), bound, runs: measured };
 }

@@ -15,12 +15,12 @@ import { NAME, ours, removeOurs } from '../ours.ts';
 
 /** As many of one host as a condition names. */
 const AT_ONCE = 3;
-const TOLD_MS = 3 * 60_000;
+const REPORT_MS = 3 * 60_000;
 
 const asMade = (cluster: KubernetesCluster | undefined) =>
   findCondition(cluster?.status?.conditions, 'HostsAsMade');
 const untilAsMade = (meta: Meta) =>
-  untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', TOLD_MS);
+  untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', REPORT_MS);
 
 /** The order is by chance: `seed` gives the same one again. `minutes`: for how long nothing is changed in the end. */
 export async function drift(meta: Meta, seed: number, minutes: number): Promise<Figure[]> {
@@ -71,7 +71,12 @@ async function reported(meta: Meta, hosts: readonly LabHost[], kinds: readonly K
       await on(index, change);
       made.push(kind);
       const begun = performance.now();
-      const seen = untilCluster(meta, NAME, (one) => asMade(one)?.message?.includes(says) === true, TOLD_MS);
+      const seen = untilCluster(
+        meta,
+        NAME,
+        (one) => asMade(one)?.message?.includes(says) === true,
+        REPORT_MS,
+      );
       waits.push(
         seen.then(() => {
           seconds.push((performance.now() - begun) / 1000);
@@ -90,12 +95,12 @@ async function reported(meta: Meta, hosts: readonly LabHost[], kinds: readonly K
 /** How often it is told, in so many minutes, that hosts are not as they were made, while nobody touches them. */
 async function inventedIn(meta: Meta, minutes: number): Promise<number> {
   let [times, last] = [0, 'True'];
-  const look = (cluster: KubernetesCluster | undefined) => {
+  const check = (cluster: KubernetesCluster | undefined) => {
     const status = asMade(cluster)?.status ?? 'absent';
     if (status !== last && status !== 'True') times += 1;
     last = status;
     return false;
   };
-  await untilCluster(meta, NAME, look, minutes * 60_000).catch(() => undefined);
+  await untilCluster(meta, NAME, check, minutes * 60_000).catch(() => undefined);
   return times;
 }

@@ -102,8 +102,8 @@ const PARTS: Readonly<Record<string, (meta: Meta, much: Much, add: Add) => Promi
       await removeOurs(meta, say);
     }
   },
-  async apart(meta, { runs }, add) {
-    add(await creations(meta, { masters: MASTERS, workers: 1, members: 3 }, THREE_CONTROL_PLANES, runs));
+  async external(meta, { runs }, add) {
+    add(await creations(meta, { masters: MASTERS, workers: 1, hosts: 3 }, THREE_CONTROL_PLANES, runs));
     await removeOurs(meta, say);
   },
   async three(meta, { runs, times }, add) {

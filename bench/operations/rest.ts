@@ -7,7 +7,7 @@ import type { Figure } from '../figures.ts';
 import { freshHosts } from '../hosts.ts';
 
 const OPERATION_MS = 8 * 60_000;
-const SETTLE_MS = 30_000;
+const CLEAN_UP_MS = 30_000;
 const REST_SECONDS = 60;
 
 const cpuSecondsOf = async (host: string, pattern: string): Promise<{ cpu: number; rssMiB: number }> => {
@@ -41,7 +41,7 @@ export async function watching(meta: Meta, count: number): Promise<Figure[]> {
     }
     for (const name of names) await untilDone(meta, name, 2 * OPERATION_MS);
   });
-  await sleep(SETTLE_MS);
+  await sleep(CLEAN_UP_MS);
   const { ofACore, rssMiB } = await atRest('lab-1');
   for (const name of names) await meta.rest.raw('DELETE', `/region/lab/cluster/${name}`);
   for (const name of names) await untilCluster(meta, name, (cluster) => cluster === undefined, OPERATION_MS);

@@ -80,12 +80,12 @@ async function createMany(client: Client, first: number, count: number): Promise
 async function watched(client: Client) {
   const stop = new AbortController();
   const seen = new Set<string>();
-  let look = () => {};
+  let check = () => {};
   const informer = createInformer<Sample>({ client, log: createLogger('error'), resource: SAMPLES });
   const note = ({ metadata, status }: Sample) => {
     if (status?.observed !== metadata.generation) return;
     seen.add(metadata.name ?? '');
-    look();
+    check();
   };
   informer.addHandler({ add: note, update: (_before, after) => note(after) });
   const ended = informer.run(stop.signal);
@@ -97,12 +97,12 @@ async function watched(client: Client) {
           () => reject(new Error(`${seen.size} of ${count} within ${DONE_MS / 1000} s`)),
           DONE_MS,
         );
-        look = () => {
+        check = () => {
           if (seen.size < count) return;
           clearTimeout(timer);
           resolve();
         };
-        look();
+        check();
       }),
     stop: async () => {
       stop.abort(new Error('done'));

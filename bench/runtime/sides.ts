@@ -57,7 +57,7 @@ export function start({ command, name }: Side, mode: string, kubeconfig: string)
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   const wake = () => {
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   };
   const reader = createInterface({ input: child.stdout });
   reader.on('line', (line) => {
@@ -73,9 +73,9 @@ export function start({ command, name }: Side, mode: string, kubeconfig: string)
     new Promise<string>((resolve, reject) => {
       const end = () => {
         clearTimeout(timer);
-        waiting.delete(look);
+        waiting.delete(check);
       };
-      const look = () => {
+      const check = () => {
         const at = lines.findIndex((text) => text.startsWith(begins));
         const [text] = at < 0 ? [] : lines.splice(at, 1);
         if (text === undefined && !ended) return;
@@ -87,8 +87,8 @@ export function start({ command, name }: Side, mode: string, kubeconfig: string)
         end();
         reject(new Error(`${name} did not say "${begins}" within ${LINE_MS / 1000} s`));
       }, LINE_MS);
-      waiting.add(look);
-      look();
+      waiting.add(check);
+      check();
     });
   return {
     line,

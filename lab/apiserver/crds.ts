@@ -8,7 +8,7 @@ import { crdFiles } from '../../src/crds.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from './kinds.ts';
 
 const TRIES = 200;
-const LOOK_MS = 25;
+const POLL_MS = 25;
 
 /** Installs our kinds, or finds them installed; resolves when the API server serves each. */
 export async function installCrds(client: Client): Promise<void> {
@@ -27,7 +27,7 @@ export async function installCrds(client: Client): Promise<void> {
         break;
       } catch (error) {
         if (!isNotFound(error) || tries >= TRIES) throw error;
-        await sleep(LOOK_MS);
+        await sleep(POLL_MS);
       }
     }
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SECRETS, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { isResultWord } from '#api/words.ts';
+import { isResultValue } from '#api/operation-values.ts';
 import { UsageError } from '#base/errors.ts';
 import type { Say } from '../artifacts/progress.ts';
 import { docker, dockerOrUndefined } from '../hosts/docker.ts';
@@ -97,7 +97,7 @@ async function foundCluster(meta: Meta): Promise<KubernetesCluster | undefined> 
 }
 
 const isAtRest = ({ metadata }: KubernetesCluster): boolean =>
-  isResultWord(metadata.annotations?.[annotations.operation] ?? '');
+  isResultValue(metadata.annotations?.[annotations.operation] ?? '');
 
 async function post({ rest }: Meta, method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<void> {
   const answer = await rest.raw(method, path, body);

@@ -5,7 +5,7 @@ import { SECRETS, type Secret, secretText } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { annotations, kubeconfigSecretName } from '#api/names.ts';
-import { isResultWord } from '#api/words.ts';
+import { isResultValue } from '#api/operation-values.ts';
 import { createLogger } from '#base/log.ts';
 import { createInformer } from '#runtime/cache/informer.ts';
 import { type Client, createClient } from '#runtime/client/client.ts';
@@ -34,12 +34,12 @@ export async function untilCluster(
   try {
     await informer.whenSynced();
     return await new Promise((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         const cluster = informer.get({ namespace: NAMESPACE, name });
         if (holds(cluster)) resolve(cluster);
       };
-      informer.addHandler({ add: look, update: look, delete: look });
-      look();
+      informer.addHandler({ add: check, update: check, delete: check });
+      check();
       sleep(timeoutMs, undefined, { signal: stop.signal }).then(
         () =>
           reject(
@@ -56,7 +56,7 @@ export async function untilCluster(
   }
 }
 
-const wordOf = (cluster: KubernetesCluster | undefined): string =>
+const operationValue = (cluster: KubernetesCluster | undefined): string =>
   cluster?.metadata.annotations?.[annotations.operation] ?? '';
 
 /** Resolves when the operation that was asked has ended and was answered; throws when it failed. */
@@ -65,10 +65,10 @@ export async function untilDone(
   name: string,
   timeoutMs: number,
 ): Promise<KubernetesCluster> {
-  const cluster = await untilCluster(meta, name, (one) => isResultWord(wordOf(one)), timeoutMs);
+  const cluster = await untilCluster(meta, name, (one) => isResultValue(operationValue(one)), timeoutMs);
   if (!cluster) throw new Error(`${name} is gone`);
-  if (!wordOf(cluster).endsWith('-finished')) {
-    throw new Error(`${wordOf(cluster)}: ${cluster.status?.reason}: ${cluster.status?.message}`);
+  if (!operationValue(cluster).endsWith('-finished')) {
+    throw new Error(`${operationValue(cluster)}: ${cluster.status?.reason}: ${cluster.status?.message}`);
   }
   return cluster;
 }

@@ -1,8 +1,8 @@
 import { keyOf, textOf } from '#api/cluster-facts.ts';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import { DNS_LABEL } from '#api/host.ts';
 import { HOSTS, type HostRecord, hostRecordName, isOf, remainsAt } from '#api/host-record.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { annotations, labels } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 
@@ -31,7 +31,7 @@ export async function remainsFor(
   { spec, hosts, clusterId }: { spec: Spec; hosts: readonly HostRecord[]; clusterId: string | undefined },
 ): Promise<Map<string, string>> {
   const own = new Set(hosts.map((record) => record.spec.ip));
-  const others = new Set([...membersOf(spec.cluster).keys()].filter((ip) => !own.has(ip)));
+  const others = new Set([...clusterHostsOf(spec.cluster).keys()].filter((ip) => !own.has(ip)));
   return remainsAt(await recordsAt(client, namespace, others), clusterId);
 }
 

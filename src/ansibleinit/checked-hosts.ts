@@ -1,4 +1,4 @@
-import { hasEtcd, isEtcdOnly, isMaster } from '#api/member.ts';
+import { hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import type { HostRole } from '#precheck/check.ts';
 import { ANSWER_TIMEOUT_MS, type PrecheckHost } from '#precheck/run.ts';
 import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
@@ -6,9 +6,9 @@ import type { Settings } from './settings.ts';
 
 const SSH_TIMEOUT_MS = 15_000;
 
-function roleOf({ action, member }: PlannedHost): HostRole {
+function roleOf({ action, member: host }: PlannedHost): HostRole {
   if (action === 'leave') return 'leaving';
-  if (action === 'join') return isMaster(member) ? 'control-plane' : isEtcdOnly(member) ? 'etcd' : 'worker';
+  if (action === 'join') return isMaster(host) ? 'control-plane' : isEtcdOnly(host) ? 'etcd' : 'worker';
   return 'present';
 }
 
@@ -18,14 +18,16 @@ function roleOf({ action, member }: PlannedHost): HostRole {
  */
 function workedOn({ hosts, steps }: RunSpec): readonly PlannedHost[] {
   const at = new Set(steps.flatMap((step) => step.hosts));
-  return steps.length === 0 ? hosts : hosts.filter(({ member }) => at.has(member.ip));
+  return steps.length === 0 ? hosts : hosts.filter(({ member: host }) => at.has(host.ip));
 }
 
 /** Lists the hosts to check, each with its role in the operation and its SSH target. */
 export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'access'>): PrecheckHost[] {
-  const stacked = runSpec.hosts.every(({ member }) => !hasEtcd(member) || isMaster(member));
+  const stacked = runSpec.hosts.every(({ member: host }) => !hasEtcd(host) || isMaster(host));
   // `own_endpoint` in ansible/roles/settings has the same rule.
-  const own = runSpec.hosts.some(({ member }) => isMaster(member) && member.ip === runSpec.endpoint.address);
+  const own = runSpec.hosts.some(
+    ({ member: host }) => isMaster(host) && host.ip === runSpec.endpoint.address,
+  );
   return workedOn(runSpec).map((host) => {
     const { ip, name, port = 22, user = runSpec.username } = host.member;
     return {

@@ -12,7 +12,7 @@ function callbackBody({ runSpec }: Settings, report: Report): string {
   const { name, namespace, region } = runSpec.cluster;
   const changed = runSpec.hosts.filter(({ action }) => action !== 'stay');
   const having = (duty: (typeof changed)[number]['member']['duties'][number]) =>
-    changed.filter(({ member }) => member.duties.includes(duty)).map(({ member: { ip } }) => ({ ip }));
+    changed.filter(({ member: host }) => host.duties.includes(duty)).map(({ member: { ip } }) => ({ ip }));
   const lists = {
     masterList: having('control-plane'),
     nodeList: having('worker'),

@@ -74,8 +74,10 @@ describe('a hook', () => {
   it('is not begun where sudo refuses: Ansible would try the same password again', async () => {
     await using host = await sshHost({ wants: 'another' });
     const { host: ip, port } = host.target('ops');
-    const member = { ip, port, user: 'ops', name: 'n', duties: ['worker' as const] };
-    const { report } = await run('exit 0', new AbortController().signal, [{ member, action: 'stay' }]);
+    const clusterHost = { ip, port, user: 'ops', name: 'n', duties: ['worker' as const] };
+    const { report } = await run('exit 0', new AbortController().signal, [
+      { member: clusterHost, action: 'stay' },
+    ]);
     expect(report).toMatchObject({ success: false, reason: 'SudoRefused' });
     expect(await host.tried()).toHaveLength(1);
   });
@@ -83,8 +85,10 @@ describe('a hook', () => {
   it('is not begun where a host lets nobody in', async () => {
     await using host = await sshHost('grants', undefined, () => false);
     const { host: ip, port } = host.target('root');
-    const member = { ip, port, name: 'n', duties: ['worker' as const] };
-    const { report } = await run('exit 0', new AbortController().signal, [{ member, action: 'stay' }]);
+    const clusterHost = { ip, port, name: 'n', duties: ['worker' as const] };
+    const { report } = await run('exit 0', new AbortController().signal, [
+      { member: clusterHost, action: 'stay' },
+    ]);
     expect(report).toMatchObject({ success: false, reason: 'AuthenticationFailed' });
   });
 

@@ -11,9 +11,9 @@ import { inventoryOf } from '#protocol/inventory.ts';
 import type { Report } from '#protocol/report.ts';
 import type { RunSpec } from '#protocol/run-spec.ts';
 import { checkedHosts } from './checked-hosts.ts';
-import { lastWords } from './last-words.ts';
 import { leftAlone } from './left-alone.ts';
 import { MACHINE_ON_RECORD, machineProblems } from './machines.ts';
+import { summarizeOutput } from './output-summary.ts';
 import { type PlaybookFiles, writeFiles } from './playbook-files.ts';
 import { type RunAccess, readAccess, readRunSpec } from './settings.ts';
 
@@ -85,7 +85,7 @@ export async function runHook(
   signal: AbortSignal,
 ): Promise<Report> {
   const { runSpec, access } = settings;
-  const { hear, words } = lastWords([access.privateKey, access.password]);
+  const { hear, summary } = summarizeOutput([access.privateKey, access.password]);
   const failed = (reason: string, message: string): Report => ({
     success: false,
     reason,
@@ -99,14 +99,14 @@ export async function runHook(
     signal.throwIfAborted();
     // Leaving hosts may be reset by now and belong to another cluster, so the hook runs only on hosts whose owner file names
     // ours.
-    const apart = leftAlone(runSpec, found);
+    const separated = leftAlone(runSpec, found);
     const problems = [...found.problems, ...machineProblems(runSpec, found)];
     for (const { ip, check, message } of problems) print(hear(`${ip}: ${check}: ${message}`));
-    for (const ip of apart)
+    for (const ip of separated)
       print(`${ip}: is left out: it is away, or does not say that it is of this cluster`);
     const grave = problems.filter(
       ({ ip, check, severity }) =>
-        severity === 'error' && (check === 'HostKeyChanged' || (GRAVE.has(check) && !apart.has(ip))),
+        severity === 'error' && (check === 'HostKeyChanged' || (GRAVE.has(check) && !separated.has(ip))),
     );
     const [first] = grave;
     if (first)
@@ -114,13 +114,13 @@ export async function runHook(
         CONFLICTS.includes(first.check) ? 'HostConflict' : first.check,
         grave.map(({ ip, message }) => `${ip}: ${message}`).join('; '),
       );
-    const worked = { ...runSpec, hosts: runSpec.hosts.filter(({ member }) => !apart.has(member.ip)) };
+    const worked = { ...runSpec, hosts: runSpec.hosts.filter(({ member: host }) => !separated.has(host.ip)) };
     const knownHosts = `${access.knownHosts}\n${found.knownHosts}`;
     const files = writeFiles(settings.workDir, hookInventory(worked), access, knownHosts);
     const exitCode = await play(settings, files, (line) => print(hear(line)), signal);
     signal.throwIfAborted();
     if (exitCode === 0) return { success: true, message: 'done', hosts: [] };
-    return failed(HOOK_FAILED, `ansible-playbook ended with code ${exitCode}: ${words()}`);
+    return failed(HOOK_FAILED, `ansible-playbook ended with code ${exitCode}: ${summary()}`);
   } catch (error) {
     signal.throwIfAborted();
     return failed(HOOK_FAILED, hear(messageOf(error)));

@@ -22,8 +22,8 @@ export function hostsAhead(
 ): HostsAhead {
   const problems: PrecheckProblem[] = [];
   let latest: number | undefined;
-  for (const { member } of hosts) {
-    const answer = said.get(member.ip);
+  for (const { member: host } of hosts) {
+    const answer = said.get(host.ip);
     const owner = answer && ownerOf(answer);
     const sequence = owner?.clusterId === cluster.id ? (owner.sequence ?? 0) : 0;
     if (sequence <= run.sequence) continue;
@@ -31,7 +31,7 @@ export function hostsAhead(
     const message =
       `StaleRun: the host was taken by operation ${sequence} of this cluster, and this is operation ${run.sequence}: ` +
       'the meta cluster is behind its hosts, as after a restore from a backup. Its count is raised now; ask for the operation again';
-    problems.push({ ip: member.ip, check: STALE_RUN, severity: 'error', message });
+    problems.push({ ip: host.ip, check: STALE_RUN, severity: 'error', message });
   }
   return { problems, sequence: latest };
 }

@@ -14,12 +14,15 @@ const master = (ip: string, action: Action) => host(ip, action, 'control-plane',
 /** Returns the hosts that are left alone, given the hosts that are away and the SSH error of each. */
 function left(hosts: PlannedHost[], away: Record<string, PrecheckProblem['check']>): string[] {
   const runSpec = { hosts, cluster: { id: 'c1', namespace: 'a', name: 'demo', region: 'default' } };
-  const answered = hosts.filter(({ member }) => !(member.ip in away));
+  const answered = hosts.filter(({ member: host }) => !(host.ip in away));
   const problems = Object.entries(away).map(
     ([ip, check]): PrecheckProblem => ({ ip, check, severity: 'error', message: 'no' }),
   );
   return [
-    ...leftAlone(runSpec, { said: new Map(answered.map(({ member }) => [member.ip, said(OURS)])), problems }),
+    ...leftAlone(runSpec, {
+      said: new Map(answered.map(({ member: host }) => [host.ip, said(OURS)])),
+      problems,
+    }),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { isMaster } from '#api/member.ts';
+import { isMaster } from '#api/cluster-host.ts';
 import { ownerOf } from '#precheck/checks/owner.ts';
 import type { PrecheckProblem } from '#precheck/run.ts';
 import type { RunSpec } from '#protocol/run-spec.ts';
@@ -13,7 +13,7 @@ type HostsOfRun = Pick<RunSpec, 'hosts' | 'cluster' | 'knownMachines'>;
  */
 function leftAsTheyAre(runSpec: HostsOfRun, found: Found): string[] {
   const changed = new Set(machineProblems(runSpec, found).map(({ ip }) => ip));
-  const leaving = runSpec.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
+  const leaving = runSpec.hosts.filter(({ action }) => action === 'leave').map(({ member: host }) => host.ip);
   return leaving.filter((ip) => {
     const answer = found.said.get(ip);
     const owner = answer && ownerOf(answer);
@@ -27,8 +27,8 @@ function leftAsTheyAre(runSpec: HostsOfRun, found: Found): string[] {
  */
 function notNeeded({ hosts }: HostsOfRun, { said, problems }: Found): string[] {
   const asked = hosts.some(
-    ({ member, action }) =>
-      isMaster(member) && (action === 'stay' || action === 'change') && said.has(member.ip),
+    ({ member: host, action }) =>
+      isMaster(host) && (action === 'stay' || action === 'change') && said.has(host.ip),
   );
   const away = new Set(problems.filter(({ check }) => check === 'Unreachable').map(({ ip }) => ip));
   return hosts.flatMap(({ member: { ip }, action, mayBeAway }) =>
@@ -46,7 +46,7 @@ export function isGrave(
   { hosts }: HostsOfRun,
   untouched: ReadonlySet<string>,
 ): boolean {
-  const leaves = hosts.some(({ member, action }) => member.ip === ip && action === 'leave');
+  const leaves = hosts.some(({ member: host, action }) => host.ip === ip && action === 'leave');
   const allLeave = hosts.every(({ action }) => action === 'leave');
   return check === STALE_RUN || !(leaves || untouched.has(ip)) || (check === 'HostKeyChanged' && !allLeave);
 }

@@ -50,13 +50,13 @@ function machinesOnRecord({ hosts, knownMachines = {} }: HostsOfRun, { said }: F
       id === '' || action === 'stay' || action === 'change' ? undefined : knownMachines[machineSeen(id)];
     if (owner === undefined || owner === ip) return [];
     const message =
-      `HostConflict: the machine at ${ip} is ${ownerInWords(owner)}: both have the machine-id ${id}. ` +
+      `HostConflict: the machine at ${ip} is ${describeOwner(owner)}: both have the machine-id ${id}. ` +
       'Name a machine once; if one is a clone of the other, remove /etc/machine-id on it and run systemd-machine-id-setup';
     return [{ ip, check: MACHINE_ON_RECORD, severity: 'error', message }];
   });
 }
 
-const ownerInWords = (owner: string): string => {
+const describeOwner = (owner: string): string => {
   if (owner === '') return 'on record as a host of a cluster of another namespace';
   return owner.includes('/')
     ? `on record as a host of cluster ${owner}`

@@ -84,9 +84,9 @@ it('begins no playbook with manifests that cannot be applied', async () => {
 it('looks at them in a dry run as well, and says what would be applied', async () => {
   const dry = { task: 'precheck', playbook: undefined };
   expect((await run('kind: Pod', dry)).report).toMatchObject({ success: false, reason: 'ManifestsInvalid' });
-  const { report, reported: told } = await run(NAMESPACE, dry);
+  const { report, reported } = await run(NAMESPACE, dry);
   expect(report.success).toBe(true);
-  expect(told).toContain('to be applied in the cluster: ConfigMap addons, key a.yaml, objects: 1');
+  expect(reported).toContain('to be applied in the cluster: ConfigMap addons, key a.yaml, objects: 1');
 });
 
 it('names a private key that cannot be used', async () => {
@@ -94,8 +94,8 @@ it('names a private key that cannot be used', async () => {
   await once(server, 'listening');
   try {
     const { port } = z.object({ port: z.int() }).parse(server.address());
-    const member = { ip: '127.0.0.1', port, name: 'a', duties: ['control-plane' as const] };
-    const more = { hosts: [{ member, action: 'join' as const }], steps: [] };
+    const host = { ip: '127.0.0.1', port, name: 'a', duties: ['control-plane' as const] };
+    const more = { hosts: [{ member: host, action: 'join' as const }], steps: [] };
     const { report } = await run(NAMESPACE, more, { knownHosts: '', privateKey: 'no key' });
     expect(report).toMatchObject({
       reason: 'KeyInvalid',

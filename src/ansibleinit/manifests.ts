@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { fileInWords, type ManifestFile } from '#protocol/manifests.ts';
+import { describeFile, type ManifestFile } from '#protocol/manifests.ts';
 
 /** Result of the checks of a user's manifests before any host changes. kubectl, which applies them, reports the rest. */
 export interface ManifestsSeen {
@@ -23,8 +23,8 @@ const namedSchema = z.looseObject({ metadata: z.looseObject({ name: z.string().m
 export function checkManifests(files: readonly ManifestFile[]): ManifestsSeen {
   const seen: ManifestsSeen = { files: [], problems: [] };
   for (const { name, content } of files) {
-    const { objects, problems } = lookAt(gunzipSync(Buffer.from(content, 'base64')).toString('utf8'));
-    const where = fileInWords(name);
+    const { objects, problems } = inspect(gunzipSync(Buffer.from(content, 'base64')).toString('utf8'));
+    const where = describeFile(name);
     const more = problems.length - NAMED;
     const said = problems.slice(0, NAMED).map((problem) => problem.slice(0, MAX_PROBLEM));
     seen.problems.push(...said.map((problem) => `${where}, ${problem}`));
@@ -35,7 +35,7 @@ export function checkManifests(files: readonly ManifestFile[]): ManifestsSeen {
   return seen;
 }
 
-function lookAt(text: string): { objects: number; problems: string[] } {
+function inspect(text: string): { objects: number; problems: string[] } {
   const lines = new LineCounter();
   // The options match kubectl's parser, YAML 1.1. They leave out expensive checks: duplicate keys, and errors with context.
   const documents = parseAllDocuments(text, {

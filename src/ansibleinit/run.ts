@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { isMaster } from '#api/member.ts';
+import { isMaster } from '#api/cluster-host.ts';
 import { messageOf } from '#base/errors.ts';
 import { joined } from '#precheck/checks/joined.ts';
 import { checks } from '#precheck/index.ts';
@@ -46,7 +46,9 @@ export async function carryOut(settings: Settings, uplink: Uplink, signal: Abort
     networks: ['pod_cidr', 'service_cidr'].map((name) => String(runSpec.vars[name] ?? '')),
     podNetwork: runSpec.vars['network'] === undefined ? undefined : String(runSpec.vars['network']),
     artifactUrl: url.startsWith('http') ? `${url}/healthz` : undefined,
-    keep: new Set(runSpec.hosts.filter(({ member }) => isMaster(member)).map(({ member }) => member.ip)),
+    keep: new Set(
+      runSpec.hosts.filter(({ member: host }) => isMaster(host)).map(({ member: host }) => host.ip),
+    ),
   });
   const found = await unlessCancelled(looking, uplink.cancelled, NOTHING);
   const findings: Findings = {
@@ -190,7 +192,7 @@ async function play(
   if (uplink.cancelled.aborted && !result.complete)
     throw new Failure(CANCELLED, `it stopped at step "${result.play}"`);
   const leaves = new Set(
-    runSpec.hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip),
+    runSpec.hosts.filter(({ action }) => action === 'leave').map(({ member: host }) => host.ip),
   );
   // A leaving host that fails does not stop the others; the controller records it as not clean.
   const others = [...result.failed.keys()].some((ip) => !leaves.has(ip));
@@ -200,12 +202,12 @@ async function play(
 
 async function kubeconfigFrom({ runSpec }: Settings, found: PrecheckResult): Promise<string | undefined> {
   if (!runSpec.brings.includes('kubeconfig')) return undefined;
-  const masters = runSpec.hosts.filter(({ member, action }) => isMaster(member) && action !== 'leave');
+  const masters = runSpec.hosts.filter(({ member: host, action }) => isMaster(host) && action !== 'leave');
   const ready = await firstReady(masters, found.connections);
   if (!ready) throw new Failure('KubeconfigMissing', 'no control plane host answered');
   const { address, name } = runSpec.endpoint;
   // Without a balancer, the kubeconfig points at an API server that answers. Without an address, the endpoint's name
   // resolves for all clients.
-  const own = masters.some(({ member }) => member.ip === address);
+  const own = masters.some(({ member: host }) => host.ip === address);
   return fetchKubeconfig(ready.connection, (own ? '' : address || name) || ready.ip, runSpec.cluster);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { shortHash } from '#base/canonical.ts';
 import { remembered } from '#base/remembered.ts';
+import { listsOf } from './cluster-host.ts';
 import { LISTS } from './host.ts';
 import { type HostRecord, type HostState, stateOf } from './host-record.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type Spec,
   specSchema,
 } from './kubernetes-cluster.ts';
-import { listsOf } from './member.ts';
 import type { ObjectKey, OwnerReference } from './meta.ts';
 import { annotations } from './names.ts';
 
@@ -90,7 +90,7 @@ const withHosts = (spec: Spec, hosts: readonly HostRecord[], states: ReadonlySet
     ...listsOf(
       hosts
         .filter((host) => states.has(stateOf(host)))
-        .map(({ spec: { clusterId: _id, cluster: _of, ...member } }) => member),
+        .map(({ spec: { clusterId: _id, cluster: _of, ...host } }) => host),
     ),
   },
 });

@@ -3,10 +3,10 @@ import { conditionSchema } from './conditions.ts';
 import { AGE, column, definitionOf } from './custom-resource.ts';
 import { HOSTS, type HostState, hostRecordSpecSchema, hostRecordStatusSchema } from './host-record.ts';
 import { IMMUTABLE, KUBERNETES_CLUSTERS, specSchema } from './kubernetes-cluster.ts';
-import { marks } from './names.ts';
+import { internalAnnotations } from './names.ts';
+import { OPERATION_NAMES, PHASES, RESULTS } from './operation-values.ts';
 import { planStatusSchema } from './plan-status.ts';
 import { isJsonSchema, type JsonSchema, structuralOf, withoutDefaults } from './structural-schema.ts';
-import { OPERATION_NAMES, PHASES, RESULTS } from './words.ts';
 
 /** The CustomResourceDefinitions, generated from the schemas that validate requests and parse stored objects. */
 
@@ -134,7 +134,11 @@ export function hostCrd(): JsonSchema {
     columns: [
       column('Cluster', 'string', '.spec.cluster'),
       column('Node', 'string', '.spec.name'),
-      column('Duties', 'string', `.metadata.annotations.${marks.duties.replaceAll('.', '\\.')}`),
+      column(
+        'Duties',
+        'string',
+        `.metadata.annotations.${internalAnnotations.duties.replaceAll('.', '\\.')}`,
+      ),
       column('Version', 'string', '.status.versions.kubelet'),
       column('State', 'string', '.status.state'),
       // The object's name is the address already, except that an IPv6 address has dashes there.

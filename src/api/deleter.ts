@@ -1,6 +1,6 @@
 import type { KubernetesCluster } from './kubernetes-cluster.ts';
 import { annotations } from './names.ts';
-import { WORDS } from './words.ts';
+import { OPERATION_VALUES } from './operation-values.ts';
 
 /** Seconds from the record of a DELETE to the deletion: clocks differ, and a deletionTimestamp has no fractions. */
 const [EARLIEST_S, LATEST_S] = [-5, 60];
@@ -15,7 +15,7 @@ export const deletedByOf = (user: string, now: Date): string => `${now.toISOStri
  */
 export function deleterOf({ metadata }: KubernetesCluster): string | undefined {
   const marked = metadata.annotations ?? {};
-  if (marked[annotations.operation] === WORDS.delete.asked) return marked[annotations.requestedBy];
+  if (marked[annotations.operation] === OPERATION_VALUES.delete.asked) return marked[annotations.requestedBy];
   const [, time = '', user] = /^(\S+) (.+)$/s.exec(marked[annotations.deletedBy] ?? '') ?? [];
   const seconds = (Date.parse(metadata.deletionTimestamp ?? '') - Date.parse(time)) / 1000;
   return seconds >= EARLIEST_S && seconds <= LATEST_S ? user : undefined;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { OperationName } from './operation-values.ts';
 import { pinnedFileSchema } from './pinned-file.ts';
-import type { OperationName } from './words.ts';
 
 /** A user's own playbooks around operations: `spec.hooks`. A deletion has none, since it must always end. */
 

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { memberSchema } from './member.ts';
+import { clusterHostSchema } from './cluster-host.ts';
 import type { KubeObject, Resource } from './meta.ts';
 import { GROUP } from './names.ts';
 
@@ -31,7 +31,7 @@ const text = z.string().max(4096);
 export const hostRecordSpecSchema = z.object({
   clusterId: z.string().max(63).meta({ description: 'Id of the cluster that the host belongs to.' }),
   cluster: z.string().max(128).meta({ description: 'Namespace and name of the cluster: namespace/name.' }),
-  ...memberSchema.shape,
+  ...clusterHostSchema.shape,
 });
 
 export const hostRecordStatusSchema = z.object({
@@ -90,7 +90,7 @@ export function hostRecordName(ip: string): string {
 export const stateOf = ({ status }: Pick<HostRecord, 'status'>): HostState => status?.state ?? 'Held';
 
 /** Whether the host is part of its cluster, even if only until the operation that removes it is done. */
-export const isMember = (record: Pick<HostRecord, 'status'>): boolean =>
+export const isInCluster = (record: Pick<HostRecord, 'status'>): boolean =>
   ['Joined', 'Leaving'].includes(stateOf(record));
 
 /**

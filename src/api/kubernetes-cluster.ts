@@ -10,9 +10,9 @@ import { hostSchema } from './host.ts';
 import { kubeadmSchema } from './kubeadm.ts';
 import type { KubeObject, Resource } from './meta.ts';
 import { GROUP } from './names.ts';
+import type { OperationName, Phase, Result } from './operation-values.ts';
 import type { PlanStatus } from './plan-status.ts';
 import { policySchema } from './policy.ts';
-import type { OperationName, Phase, Result } from './words.ts';
 
 export const KUBERNETES_CLUSTERS: Resource = {
   group: GROUP,

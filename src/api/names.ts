@@ -46,7 +46,7 @@ export const labels = {
 } as const;
 
 /** Annotations on objects in the operator's namespaces. */
-export const marks = {
+export const internalAnnotations = {
   /** `namespace/name` of the KubernetesCluster. */
   cluster: `${GROUP}/cluster`,
   /** The duties of a host as one text: `kubectl get` would print a list as JSON. */

@@ -6,7 +6,7 @@ import { labels } from './names.ts';
 export type Purpose = 'credentials' | 'access';
 
 /** Returns the label of Secrets with that purpose. */
-export const markOf = (purpose: Purpose): Record<string, string> => ({ [labels.purpose]: purpose });
+export const purposeLabel = (purpose: Purpose): Record<string, string> => ({ [labels.purpose]: purpose });
 
 /**
  * The owner of a Secret with one of the operator's names. `ours`: created for this very object. `former`: created for a

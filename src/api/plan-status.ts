@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OPERATION_NAMES, PLAN_RESULTS } from './words.ts';
+import { OPERATION_NAMES, PLAN_RESULTS } from './operation-values.ts';
 
 const text = z.string().max(4096);
 

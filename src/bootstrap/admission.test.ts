@@ -16,8 +16,8 @@ function serverThat(...says: [Said, ...Said[]]) {
     if (said === 'kept out')
       throw new ApiError('InternalError', 'failed calling webhook: connection refused', { status: 500 });
     if (said === 'refused') throw new ApiError('Forbidden', 'not here', { status: 403 });
-    const marks = said === 'asked' ? { [annotations.requestedBy]: '{}' } : {};
-    return { ...object, metadata: { ...object.metadata, annotations: marks } };
+    const annotationsSet = said === 'asked' ? { [annotations.requestedBy]: '{}' } : {};
+    return { ...object, metadata: { ...object.metadata, annotations: annotationsSet } };
   };
   return { create, asked };
 }

@@ -6,8 +6,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { type ClusterHost, DUTIES } from '#api/cluster-host.ts';
 import { inUrl } from '#api/host.ts';
-import { DUTIES, type Member } from '#api/member.ts';
 import { catalogue, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { releaseOf, releases } from '#artifacts/releases.ts';
 import { siteArtifacts } from '#artifacts/site.ts';
@@ -109,7 +109,7 @@ export async function bootstrap(
     const making = runHere(
       {
         image: options.runnerImage,
-        runSpec: (sequence) => orderOf(options, release.kubernetes, sequence),
+        runSpec: (sequence) => runSpecOf(options, release.kubernetes, sequence),
         artifacts: siteArtifacts(`file://${HOST_ARTIFACTS}`, sums),
         inventoryVars,
         privateKey,
@@ -224,9 +224,9 @@ function readNeeded(path: string, flag: string): string {
 }
 
 /** Returns the run spec of a Job for one host that is both control plane and worker. */
-function orderOf(options: BootstrapOptions, version: string, sequence: number): RunSpec {
+function runSpecOf(options: BootstrapOptions, version: string, sequence: number): RunSpec {
   const { host: ip, port, user, nodeName: name } = options;
-  const member: Member = { ip, port, user, name, duties: [...DUTIES] };
+  const host: ClusterHost = { ip, port, user, name, duties: [...DUTIES] };
   return {
     task: 'create',
     callback: 'create',
@@ -234,7 +234,7 @@ function orderOf(options: BootstrapOptions, version: string, sequence: number): 
     cluster: { id: `meta-${shortHash(ip)}`, namespace: 'matryoshka-system', name: 'meta', region: 'default' },
     run: { job: 'bootstrap', sequence, attempt: 1 },
     steps: [],
-    hosts: [{ member, action: 'join' }],
+    hosts: [{ member: host, action: 'join' }],
     username: user,
     precheck: 'all',
     brings: ['kubeconfig'],

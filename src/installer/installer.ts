@@ -87,7 +87,7 @@ export interface InstallerHost {
 
 /** Installer for a controller, with the caches that it reads and whose events trigger reconciles. */
 export interface InstallerModule {
-  /** Informers of the host; each object has the annotation `marks.cluster`. */
+  /** Informers of the host; each object has the annotation `internalAnnotations.cluster`. */
   caches: readonly Informer<KubeObject>[];
   /** Returns the installer over the client of one reconcile. */
   over(client: Client): Installer;

@@ -1,6 +1,6 @@
+import { clusterHostsOf, DUTIES, type Duty, hasEtcd, isMaster } from '#api/cluster-host.ts';
 import { LISTS, type ListName } from '#api/host.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
-import { DUTIES, type Duty, hasEtcd, isMaster, membersOf } from '#api/member.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import { comparable } from './spec-hash.ts';
@@ -72,16 +72,16 @@ export function changesBetween(applied: Spec, wanted: Spec): Change[] {
   const changes: Change[] = fields
     .filter((field) => next[field] !== undefined && canonicalJson(old[field]) !== canonicalJson(next[field]))
     .map((field) => ({ kind: 'other', field: `spec.cluster.${field}` }));
-  const [before, after] = [membersOf(applied.cluster), membersOf(wanted.cluster)];
-  const goesBack = ![...after.values()].some((member) => hasEtcd(member) && !isMaster(member));
+  const [before, after] = [clusterHostsOf(applied.cluster), clusterHostsOf(wanted.cluster)];
+  const goesBack = ![...after.values()].some((host) => hasEtcd(host) && !isMaster(host));
   for (const ip of new Set([...before.keys(), ...after.keys()])) {
-    const [known, member] = [before.get(ip), after.get(ip)];
-    changes.push(...dutyChanges(ip, known?.duties ?? [], member?.duties ?? [], goesBack));
-    if (!known || !member) continue;
+    const [known, host] = [before.get(ip), after.get(ip)];
+    changes.push(...dutyChanges(ip, known?.duties ?? [], host?.duties ?? [], goesBack));
+    if (!known || !host) continue;
     const field = `spec.cluster[${ip}]`;
-    if (known.name !== member.name) changes.push({ kind: 'other', field: `${field}.name`, ip });
-    const marks = ({ labels = {}, taints = [] }: typeof member) => canonicalJson([labels, taints]);
-    if (marks(known) !== marks(member)) changes.push({ kind: 'labels', field: `${field}.labels`, ip });
+    if (known.name !== host.name) changes.push({ kind: 'other', field: `${field}.name`, ip });
+    const metadata = ({ labels = {}, taints = [] }: typeof host) => canonicalJson([labels, taints]);
+    if (metadata(known) !== metadata(host)) changes.push({ kind: 'labels', field: `${field}.labels`, ip });
   }
   const network = wanted.addons?.network;
   if (network !== undefined && network !== (applied.addons?.network ?? DEFAULTS.network))

@@ -31,7 +31,7 @@ describe('control planes', () => {
   ])('are %s without a worker that is away; whoever has etcd must answer', (_, operation, from, to) => {
     const situation = { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } };
     const changing = planFor(operation, situation).hosts.filter(({ action }) => action === 'change');
-    expect(changing.filter(({ mayBeAway }) => mayBeAway).map(({ member }) => member.ip)).toEqual([ip(7)]);
+    expect(changing.filter(({ mayBeAway }) => mayBeAway).map(({ member: host }) => host.ip)).toEqual([ip(7)]);
     expect(changing.length).toBeGreaterThan(1);
   });
 
@@ -39,7 +39,7 @@ describe('control planes', () => {
     const away = (from: Spec, to: Spec) =>
       planFor(replace, { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } })
         .hosts.filter(({ mayBeAway }) => mayBeAway)
-        .map(({ member }) => member.ip);
+        .map(({ member: host }) => host.ip);
     const from = externalEtcd([1, 2, 3], [4, 5, 6], [7]);
     expect(away(from, externalEtcd([1, 2, 8], [4, 5, 6], [7]))).toEqual([ip(1), ip(2), ip(7)]);
     expect(away(from, externalEtcd([1, 2, 3], [4, 5, 8], [7]))).toEqual([]);
@@ -85,7 +85,7 @@ describe('control planes', () => {
       offer: { versions: ['v1.34.4'] },
     };
     const { hosts: does } = planFor(scaleUp, situation);
-    expect(does.find(({ member }) => member.ip === ip(7))?.action).toBe('change');
+    expect(does.find(({ member: host }) => host.ip === ip(7))?.action).toBe('change');
   });
 
   it('that leave are left by the others first, then leave etcd, then are reset; the first one can go', () => {
@@ -110,9 +110,9 @@ describe('control planes', () => {
     const held: HostRecord = { ...left, status: { state: 'Held', touched: true } };
     const situation = { applied: of, hosts: [...records(of), held], offer: { versions: ['v1.34.4'] } };
     const up = planFor(scaleUp, { ...situation, spec: spec([1], [7, 8]) });
-    expect(up.hosts.map(({ member }) => member.ip)).not.toContain(ip(2));
+    expect(up.hosts.map(({ member: host }) => host.ip)).not.toContain(ip(2));
     const down = planFor(scaleDown, { ...situation, spec: of });
-    expect(down.hosts.find(({ member }) => member.ip === ip(2))?.action).toBe('leave');
+    expect(down.hosts.find(({ member: host }) => host.ip === ip(2))?.action).toBe('leave');
     expect(down.steps.map(({ name }) => name)).toContain('Remove etcd members');
   });
 

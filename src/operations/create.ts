@@ -1,5 +1,5 @@
+import { clusterHostsOf, hasEtcd, isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
-import { hasEtcd, isMaster, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins, type PlannedHost } from '#protocol/run-spec.ts';
 import { isExternalEtcd, issueCertificates } from './etcd.ts';
@@ -16,13 +16,13 @@ const startsExternalEtcd = (host: PlannedHost): boolean => joins(host) && isExte
  * them, or not at all: resetting some would cost etcd its quorum.
  */
 function leavesEtcd({ spec, hosts }: Situation): Problem[] {
-  const wanted = membersOf(spec.cluster);
-  const members = hosts.filter((record) => stateOf(record) === 'Joined' && hasEtcd(record.spec));
-  const gone = members.filter((record) => !wanted.has(record.spec.ip));
+  const wanted = clusterHostsOf(spec.cluster);
+  const clusterHosts = hosts.filter((record) => stateOf(record) === 'Joined' && hasEtcd(record.spec));
+  const gone = clusterHosts.filter((record) => !wanted.has(record.spec.ip));
   const keeps = hosts.some(
     (record) => stateOf(record) === 'Joined' && isMaster(record.spec) && wanted.has(record.spec.ip),
   );
-  if (gone.length === members.length && !keeps) return [];
+  if (gone.length === clusterHosts.length && !keeps) return [];
   return gone.map((record): Problem => {
     const list = isMaster(record.spec) ? 'masterList' : 'etcdList';
     const reason = `leaves out ${record.spec.ip}, which the try before made a member of etcd; name it again, and take it out by "scaling-down" once the cluster is created`;

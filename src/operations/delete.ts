@@ -10,7 +10,7 @@ export const remove: Operation = {
   mayChange: [],
   brings: [],
   planning: {
-    named: (_member, record) => record && 'leave',
+    named: (_host, record) => record && 'leave',
     unnamed: () => 'leave',
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },

@@ -15,9 +15,9 @@ describe('etcd on hosts of its own', () => {
     const offer = { versions: ['v1.34.4'] };
     const stepsOf = (wanted: ReturnType<typeof spec>) =>
       planFor(create, { spec: wanted, applied: undefined, hosts: [], offer }).steps.map(({ name }) => name);
-    const apartOnly = ['Issue certificates for etcd', 'Start etcd', 'Start the control plane'];
-    expect(stepsOf(externalEtcd([1], [4, 5, 6]))).toEqual(expect.arrayContaining(apartOnly));
-    expect(stepsOf(spec([1], [])).filter((name) => apartOnly.includes(name))).toEqual([]);
+    const externalOnly = ['Issue certificates for etcd', 'Start etcd', 'Start the control plane'];
+    expect(stepsOf(externalEtcd([1], [4, 5, 6]))).toEqual(expect.arrayContaining(externalOnly));
+    expect(stepsOf(spec([1], [])).filter((name) => externalOnly.includes(name))).toEqual([]);
   });
 
   it('gets members before API servers ask them, one after the other', () => {
@@ -212,13 +212,13 @@ describe('a move of etcd', () => {
         const hosts = left(both, { 4: state, 5: state, 6: state });
         const back = refused(moveEtcd, stacked, hosts);
         expect(back.refusals).toEqual([]);
-        const does = back.hosts.map(({ member, action }) => `${member.ip.split('.').at(-1)} ${action}`);
+        const does = back.hosts.map(({ member: host, action }) => `${host.ip.split('.').at(-1)} ${action}`);
         expect(does).toEqual(['1 change', '2 change', '3 change', '4 leave', '5 leave', '6 leave']);
         const order = back.steps.map(({ name }) => name);
         expect(order.indexOf('Point API servers at etcd')).toBeLessThan(order.indexOf('Remove etcd members'));
         expect(refused(scaleDown, stacked, hosts).refusals[0]?.reason).toContain('given up halfway');
         for (const operation of [scaleUp, replace])
-          expect(refused(operation, stacked, hosts).hosts.map(({ member }) => member.ip)).not.toContain(
+          expect(refused(operation, stacked, hosts).hosts.map(({ member: host }) => host.ip)).not.toContain(
             ip(4),
           );
       },

@@ -1,5 +1,5 @@
-import { type HostRecord, isMember, stateOf } from '#api/host-record.ts';
-import { hasEtcd, isEtcdOnly, isMaster, membersOf } from '#api/member.ts';
+import { clusterHostsOf, hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
+import { type HostRecord, isInCluster, stateOf } from '#api/host-record.ts';
 import { remembered } from '#base/remembered.ts';
 import { joins, leaves, type PlannedHost, stays } from '#protocol/run-spec.ts';
 import type { Situation, StepPlan } from './plan-for.ts';
@@ -7,7 +7,7 @@ import type { Situation, StepPlan } from './plan-for.ts';
 /** Steps and rules that operations share which change etcd members, stacked or external. */
 
 /** Whether the host is an external etcd member. */
-export const isExternalEtcd = ({ member }: PlannedHost): boolean => hasEtcd(member) && !isMaster(member);
+export const isExternalEtcd = ({ member: host }: PlannedHost): boolean => hasEtcd(host) && !isMaster(host);
 const joinsExternalEtcd = (host: PlannedHost): boolean => joins(host) && isExternalEtcd(host);
 /**
  * Whether the host may be an etcd member that leaves. After an abandoned move, a leaving control plane may be one that no
@@ -21,8 +21,8 @@ const canAsk = (host: PlannedHost): boolean => stays(host) && (isMaster(host.mem
 
 /** Whether etcd members are added or removed, by the Host records. */
 const etcdChanges = remembered(({ spec, hosts }: Situation): boolean => {
-  const wanted = new Set([...membersOf(spec.cluster).values()].filter(hasEtcd).map(({ ip }) => ip));
-  const present = hosts.filter((record) => isMember(record) && hasEtcd(record.spec));
+  const wanted = new Set([...clusterHostsOf(spec.cluster).values()].filter(hasEtcd).map(({ ip }) => ip));
+  const present = hosts.filter((record) => isInCluster(record) && hasEtcd(record.spec));
   return present.length !== wanted.size || present.some((record) => !wanted.has(record.spec.ip));
 });
 
@@ -31,10 +31,10 @@ export const externalEtcdChanges = (situation: Situation): boolean =>
   etcdChanges(situation) && hasExternalEtcd(situation);
 
 const hasExternalEtcd = ({ spec }: Situation): boolean =>
-  [...membersOf(spec.cluster).values()].some((member) => hasEtcd(member) && !isMaster(member));
+  [...clusterHostsOf(spec.cluster).values()].some((host) => hasEtcd(host) && !isMaster(host));
 
 const mayRun = (record: HostRecord): boolean =>
-  isMember(record) || (stateOf(record) === 'Held' && record.status?.touched === true);
+  isInCluster(record) || (stateOf(record) === 'Held' && record.status?.touched === true);
 
 /** Whether the host is an external member of an abandoned move, while the spec has stacked etcd. Only a move removes it. */
 export const isLeftOfMove = (record: HostRecord, situation: Situation): boolean =>
@@ -45,7 +45,7 @@ export const isLeftOfMove = (record: HostRecord, situation: Situation): boolean 
  * were leaving and are wanted. API servers may use either side then.
  */
 export const isHalfMoved = remembered((situation: Situation): boolean => {
-  const wanted = membersOf(situation.spec.cluster);
+  const wanted = clusterHostsOf(situation.spec.cluster);
   return situation.hosts.some(
     (record) =>
       isLeftOfMove(record, situation) ||
@@ -66,7 +66,8 @@ export const checkEtcd: StepPlan = {
 export const issueCertificates: StepPlan = {
   ...ONE,
   name: 'Issue certificates for etcd',
-  works: ({ member, action }, all) => isMaster(member) && action !== 'leave' && all.some(joinsExternalEtcd),
+  works: ({ member: host, action }, all) =>
+    isMaster(host) && action !== 'leave' && all.some(joinsExternalEtcd),
 };
 
 /** Adds one learner at a time: a member that has not caught up does not count for the quorum. */
@@ -81,7 +82,7 @@ export const addMembers: StepPlan = {
  * After members were added and before others are removed, so that no API server uses a missing one. Always runs with
  * external etcd, since an interrupted try may have left members that are on record and that no API server uses.
  */
-export const leadToEtcd: StepPlan = {
+export const pointToEtcd: StepPlan = {
   ...ONE,
   takesOut: 'begun',
   name: 'Point API servers at etcd',

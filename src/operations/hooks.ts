@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { HOOK_TIMES, hookKey } from '#api/hooks.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
+import type { OperationName } from '#api/operation-values.ts';
 import { pinnedFileSchema } from '#api/pinned-file.ts';
-import type { OperationName } from '#api/words.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Offer } from './resolve.ts';
 

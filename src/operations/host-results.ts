@@ -25,9 +25,9 @@ function textOf(action: Action, host: HostReport | undefined): string | undefine
 export function hostResultsText(hosts: readonly PlannedHost[], report: Report): string {
   const said = new Map(report.hosts.map((host) => [host.ip, host]));
   const groups = new Map<string, string[]>();
-  for (const { member, action } of hosts) {
-    const text = textOf(action, said.get(member.ip));
-    if (text !== undefined) groups.set(text, [...(groups.get(text) ?? []), member.ip]);
+  for (const { member: host, action } of hosts) {
+    const text = textOf(action, said.get(host.ip));
+    if (text !== undefined) groups.set(text, [...(groups.get(text) ?? []), host.ip]);
   }
   return [...groups]
     .map(([text, ips]) => {

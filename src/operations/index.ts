@@ -1,6 +1,6 @@
 /** The operations on clusters: one descriptor for each, plans, and validation of specs. No I/O. */
 
-import type { OperationName } from '#api/words.ts';
+import type { OperationName } from '#api/operation-values.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { moveEtcd } from './move-etcd.ts';

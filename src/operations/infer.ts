@@ -41,7 +41,7 @@ export function infer(applied: Spec, wanted: Spec): Inference {
   if (operation && isOrdered) return { kind: 'operation', operation };
   if (operation) {
     const hosts = changes.map(({ ip, field }) => ip ?? field).join(', ');
-    const message = `set the operation to "${operation.words.asked}" for ${hosts} (${operation.summary.toLowerCase()})`;
+    const message = `set the operation to "${operation.values.asked}" for ${hosts} (${operation.summary.toLowerCase()})`;
     return { kind: 'needs-confirmation', operation, message };
   }
   const possible = operations.flatMap(({ mayChange }) => mayChange);

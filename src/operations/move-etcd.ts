@@ -1,5 +1,5 @@
+import { clusterHostsOf, hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
-import { hasEtcd, isEtcdOnly, isMaster, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins, leaves, stays } from '#protocol/run-spec.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
@@ -10,7 +10,7 @@ import {
   isExternalEtcd,
   isHalfMoved,
   issueCertificates,
-  leadToEtcd,
+  pointToEtcd,
   removeMembers,
 } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
@@ -32,12 +32,12 @@ function moves(situation: Situation): Problem[] {
 function notYetThere({ applied, spec, hosts }: Situation): Problem[] {
   if (!applied) return [];
   const states = new Map(hosts.map((record) => [record.spec.ip, stateOf(record)]));
-  return [...membersOf(spec.cluster).values()].flatMap((member): Problem[] => {
-    const state = states.get(member.ip);
-    if (isEtcdOnly(member) || state === 'Joined') return [];
-    const field = `spec.cluster.${isMaster(member) ? 'masterList' : 'nodeList'}`;
-    const reason = `names ${member.ip}, which is ${state ? `in state ${state}` : 'not known'}, not part of the cluster; finish what adds or removes it first, by "scaling-up" or "scaling-down"`;
-    return [{ field, value: member.ip, reason }];
+  return [...clusterHostsOf(spec.cluster).values()].flatMap((host): Problem[] => {
+    const state = states.get(host.ip);
+    if (isEtcdOnly(host) || state === 'Joined') return [];
+    const field = `spec.cluster.${isMaster(host) ? 'masterList' : 'nodeList'}`;
+    const reason = `names ${host.ip}, which is ${state ? `in state ${state}` : 'not known'}, not part of the cluster; finish what adds or removes it first, by "scaling-up" or "scaling-down"`;
+    return [{ field, value: host.ip, reason }];
   });
 }
 
@@ -65,10 +65,10 @@ export const moveEtcd = {
   }),
   mayChange: KINDS,
   planning: {
-    named(member, record) {
+    named(host, record) {
       if (!record || stateOf(record) !== 'Joined') return 'join';
-      if (isMaster(member)) return 'change';
-      return hasEtcd(member) ? 'stay' : undefined;
+      if (isMaster(host)) return 'change';
+      return hasEtcd(host) ? 'stay' : undefined;
     },
     unnamed: () => 'leave',
     steps: [
@@ -82,7 +82,7 @@ export const moveEtcd = {
         takesOut: 'begun',
         works: (host) => (joins(host) && isExternalEtcd(host)) || (stays(host) && hasEtcd(host.member)),
       },
-      { ...leadToEtcd, works: masterStays },
+      { ...pointToEtcd, works: masterStays },
       { ...removeMembers, works: (host) => !leaves(host) },
       {
         name: 'Stop etcd on control planes',

@@ -1,5 +1,10 @@
 import type { Spec } from '#api/kubernetes-cluster.ts';
-import { type OperationName, type Phase, WORDS, type Words } from '#api/words.ts';
+import {
+  OPERATION_VALUES,
+  type OperationName,
+  type OperationValues,
+  type Phase,
+} from '#api/operation-values.ts';
 import type { Problem } from '#base/errors.ts';
 import { type Brings, leaves, type RunSpec } from '#protocol/run-spec.ts';
 import type { ChangeKind } from './changes.ts';
@@ -12,7 +17,7 @@ import type { EditRequest } from './request.ts';
  */
 export interface Operation {
   name: OperationName;
-  words: Words;
+  values: OperationValues;
   /** A one-line description for users. */
   summary: string;
   /** `status.phase` while the operation runs. */
@@ -45,7 +50,7 @@ export interface Operation {
 type Derived = Pick<
   Operation,
   | 'name'
-  | 'words'
+  | 'values'
   | 'prefix'
   | 'playbook'
   | 'callback'
@@ -59,7 +64,7 @@ type Derived = Pick<
 /** Returns the fields that follow from the name, or are the same for most operations. */
 export const named = (name: OperationName): Derived => ({
   name,
-  words: WORDS[name],
+  values: OPERATION_VALUES[name],
   prefix: name,
   playbook: `${name}.yml`,
   callback: name.replace('-', ''),

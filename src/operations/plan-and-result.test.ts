@@ -64,11 +64,11 @@ describe('differenceOf', () => {
 
   it('stays small however large the cluster', () => {
     const hosts = Array.from({ length: 1000 }, (_, index) => host(`10.0.0.${index}`, 'join'));
-    const large = { hosts, steps: [step('Take hosts', ...hosts.map(({ member }) => member.ip))] };
+    const large = { hosts, steps: [step('Take hosts', ...hosts.map(({ member: host }) => host.ip))] };
     const result = {
       success: false,
       message: '',
-      hosts: hosts.map(({ member }) => did(member.ip, false, 'taken')),
+      hosts: hosts.map(({ member: host }) => did(host.ip, false, 'taken')),
     };
     expect(differenceOf(large, result)).toHaveLength(201);
     expect(planOnRecord(large)).toEqual({

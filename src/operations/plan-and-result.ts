@@ -13,9 +13,9 @@ interface Planned {
   steps: readonly Step[];
 }
 
-function countsOf(words: readonly string[]): Record<string, number> {
+function countsOf(values: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
   return counts;
 }
 
@@ -66,7 +66,7 @@ const neededNothing = (result: Report['hosts'][number] | undefined): boolean =>
  */
 export function differenceOf({ hosts, steps }: Planned, result: Pick<Report, 'hosts' | 'steps'>): string[] {
   const said = new Map(result.hosts.map((host) => [host.ip, host]));
-  const planned = new Set(hosts.map(({ member }) => member.ip));
+  const planned = new Set(hosts.map(({ member: host }) => host.ip));
   const lines = hosts.flatMap((host) => differenceOfHost(host, said.get(host.member.ip)));
   for (const { ip, did } of result.hosts)
     if (!planned.has(ip) && did.length > 0)

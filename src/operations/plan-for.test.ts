@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Operation } from './operation.ts';
@@ -23,16 +23,18 @@ const spec = (...nodes: Entry[]): Spec =>
     undefined,
   );
 const record = (entry: Entry, status: HostRecordStatus, list = 'nodeList'): HostRecord => {
-  const [member] = [...membersOf({ [list]: [entry] }).values()];
-  if (!member) throw new Error('no member');
-  return { metadata: { name: entry.ip }, spec: { clusterId: 'c1', cluster: 'a/demo', ...member }, status };
+  const [host] = [...clusterHostsOf({ [list]: [entry] }).values()];
+  if (!host) throw new Error('no member');
+  return { metadata: { name: entry.ip }, spec: { clusterId: 'c1', cluster: 'a/demo', ...host }, status };
 };
 const master = record({ ip: '10.0.0.1' }, { state: 'Joined', touched: true }, 'masterList');
 const plan = (operation: Operation, wanted: Spec, applied: Spec | undefined, hosts: HostRecord[]) => {
   const made = planFor(operation, { spec: wanted, applied, hosts, offer: { versions: ['v1.34.4'] } });
   return {
     ...made,
-    does: Object.fromEntries(made.hosts.map(({ member, action }) => [member.ip, `${action} ${member.name}`])),
+    does: Object.fromEntries(
+      made.hosts.map(({ member: host, action }) => [host.ip, `${action} ${host.name}`]),
+    ),
     refused: made.refusals.map(({ reason }) => reason),
   };
 };
@@ -96,7 +98,7 @@ describe('a plan', () => {
     const swapped: Spec = { cluster: { masterList: [worker], nodeList: [{ ip: '10.0.0.1', name: 'new' }] } };
     const tried = [{ ...master, status: { touched: true } }, record(worker, { touched: true })];
     const { hosts } = plan(create, swapped, undefined, tried);
-    expect(hosts.map(({ member }) => [member.ip, member.name, member.duties])).toEqual([
+    expect(hosts.map(({ member: host }) => [host.ip, host.name, host.duties])).toEqual([
       ['10.0.0.2', 'host-10-0-0-2', ['control-plane', 'etcd']],
       ['10.0.0.1', 'new', ['worker']],
     ]);
@@ -129,7 +131,7 @@ describe('a plan', () => {
   it('takes the machine that stands at the address of a lost one in as a new host, and resets it by no mistake', () => {
     const lost = record(worker, { state: 'Lost', machineId: 'm1' });
     const of = (operation: Operation, wanted: Spec) =>
-      plan(operation, wanted, spec(), [master, lost]).hosts.find(({ member }) => member.ip === worker.ip);
+      plan(operation, wanted, spec(), [master, lost]).hosts.find(({ member: host }) => host.ip === worker.ip);
     expect(of(scaleUp, spec(worker))).toMatchObject({ action: 'join' });
     expect(of(scaleUp, spec(worker))).not.toHaveProperty('machineId');
     expect(of(scaleDown, spec())).toMatchObject({ action: 'leave', machineId: 'm1' });
@@ -138,7 +140,7 @@ describe('a plan', () => {
   it('expects of a host that joined that it is the same machine', () => {
     const known = record(worker, { state: 'Joined', machineId: 'm1' });
     const { hosts } = plan(scaleDown, spec(), spec(worker), [master, known]);
-    expect(hosts.find(({ member }) => member.ip === '10.0.0.2')?.machineId).toBe('m1');
+    expect(hosts.find(({ member: host }) => host.ip === '10.0.0.2')?.machineId).toBe('m1');
   });
 });
 

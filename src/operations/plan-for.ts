@@ -1,8 +1,8 @@
+import { type ClusterHost, clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostRecord } from '#api/host-record.ts';
-import { isMember, stateOf } from '#api/host-record.ts';
+import { isInCluster, stateOf } from '#api/host-record.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
-import { type Member, membersOf } from '#api/member.ts';
-import type { OperationName } from '#api/words.ts';
+import type { OperationName } from '#api/operation-values.ts';
 import type { Problem } from '#base/errors.ts';
 import type { PlannedHost, Step } from '#protocol/run-spec.ts';
 import { drainWarnings } from './drain.ts';
@@ -46,14 +46,14 @@ export interface Plan {
 export interface Planning {
   /** Returns the action for a host that `spec` names; undefined: none. */
   named(
-    member: Member,
+    host: ClusterHost,
     record: HostRecord | undefined,
     situation: Situation,
   ): PlannedHost['action'] | undefined;
   /** Returns the action for a host that the cluster holds and `spec` does not name. */
   unnamed(record: HostRecord, situation: Situation): PlannedHost['action'] | undefined;
   /** Whether the work is complete without a changing host that is away, as long as a control plane answers. */
-  mayBeAway?(member: Member, situation: Situation): boolean;
+  mayBeAway?(host: ClusterHost, situation: Situation): boolean;
   steps: readonly StepPlan[];
 }
 
@@ -82,11 +82,11 @@ const expectedMachine = (
 ): { machineId?: string } => {
   const id = record?.status?.machineId;
   if (!record || id === undefined) return {};
-  const isKnown = isMember(record) || (stateOf(record) === 'Lost' && action === 'leave');
+  const isKnown = isInCluster(record) || (stateOf(record) === 'Lost' && action === 'leave');
   return isKnown ? { machineId: id } : {};
 };
 
-const marksOf = ({ spec: { labels, taints } }: HostRecord): NonNullable<PlannedHost['before']> => ({
+const metadataOf = ({ spec: { labels, taints } }: HostRecord): NonNullable<PlannedHost['before']> => ({
   ...(labels ? { labels } : {}),
   ...(taints ? { taints } : {}),
 });
@@ -96,22 +96,22 @@ function plannedHosts(
   { named, unnamed, mayBeAway }: Planning,
   situation: Situation,
 ): { hosts: PlannedHost[]; release: string[] } {
-  const wanted = membersOf(situation.spec.cluster);
+  const wanted = clusterHostsOf(situation.spec.cluster);
   const records = new Map(situation.hosts.map((record) => [record.spec.ip, record]));
   const hosts: PlannedHost[] = [];
   const release: string[] = [];
-  for (const member of wanted.values()) {
-    const record = records.get(member.ip);
-    const action = named(member, record, situation);
+  for (const host of wanted.values()) {
+    const record = records.get(host.ip);
+    const action = named(host, record, situation);
     if (!action) continue;
-    const reclaim = member.reclaim ?? record?.spec.reclaim ?? situation.remains?.get(member.ip);
+    const reclaim = host.reclaim ?? record?.spec.reclaim ?? situation.remains?.get(host.ip);
     hosts.push({
-      member: action === 'stay' && record ? reachedAs(record, member) : member,
+      member: action === 'stay' && record ? reachedAs(record, host) : host,
       action,
       ...expectedMachine(action, record),
-      ...(action === 'change' && record ? { before: marksOf(record) } : {}),
+      ...(action === 'change' && record ? { before: metadataOf(record) } : {}),
       ...(action === 'join' && reclaim !== undefined ? { reclaim } : {}),
-      ...(action === 'change' && mayBeAway?.(member, situation) ? { mayBeAway: true } : {}),
+      ...(action === 'change' && mayBeAway?.(host, situation) ? { mayBeAway: true } : {}),
     });
   }
   // By address: the cache and the API server list them in different orders.
@@ -124,11 +124,11 @@ function plannedHosts(
   return { hosts, release };
 }
 
-function reachedAs({ spec }: HostRecord, entry?: Member): Member {
-  const { clusterId: _id, cluster: _cluster, reclaim: _reclaim, port, user, ...member } = spec;
+function reachedAs({ spec }: HostRecord, entry?: ClusterHost): ClusterHost {
+  const { clusterId: _id, cluster: _cluster, reclaim: _reclaim, port, user, ...host } = spec;
   const way = entry ?? { port, user };
   return {
-    ...member,
+    ...host,
     ...(way.port === undefined ? {} : { port: way.port }),
     ...(way.user === undefined ? {} : { user: way.user }),
   };
@@ -145,15 +145,15 @@ function nameRefusals(
       .filter(({ spec }) => !release.includes(spec.ip))
       .map((record) => [record.spec.name, record] as const),
   );
-  return hosts.flatMap(({ member, action }): Problem[] => {
-    const other = action === 'join' ? holder.get(member.name) : undefined;
-    if (!other || other.spec.ip === member.ip) return [];
+  return hosts.flatMap(({ member: host, action }): Problem[] => {
+    const other = action === 'join' ? holder.get(host.name) : undefined;
+    if (!other || other.spec.ip === host.ip) return [];
     return [
       {
         field: 'spec.cluster',
-        value: member.ip,
+        value: host.ip,
         reason:
-          `names host ${member.ip} "${member.name}", which is the name of ${other.spec.ip} (${stateOf(other)}); ` +
+          `names host ${host.ip} "${host.name}", which is the name of ${other.spec.ip} (${stateOf(other)}); ` +
           'remove that host first, or choose another name',
       },
     ];
@@ -199,7 +199,7 @@ export function planFor(
   };
   const { hosts, release } = plannedHosts(planning, situation);
   const steps = planning.steps.flatMap(({ works, name, pace, cut }): Step[] => {
-    const at = hosts.filter((host) => works(host, hosts, situation.spec)).map(({ member }) => member.ip);
+    const at = hosts.filter((host) => works(host, hosts, situation.spec)).map(({ member: host }) => host.ip);
     return at.length > 0 ? [{ name, pace, cut, hosts: at }] : [];
   });
   const refusals = operation.checks
@@ -210,14 +210,14 @@ export function planFor(
         ...releaseRefusals(planning, { hosts, steps }, situation),
       ]
     : [];
-  const warnings = hosts.flatMap(({ member, reclaim }): Problem[] =>
+  const warnings = hosts.flatMap(({ member: host, reclaim }): Problem[] =>
     reclaim === undefined
       ? []
       : [
           {
             field: 'spec.cluster',
-            value: member.ip,
-            reason: `host ${member.ip} is wiped first if its owner file names cluster ${reclaim}`,
+            value: host.ip,
+            reason: `host ${host.ip} is wiped first if its owner file names cluster ${reclaim}`,
           },
         ],
   );

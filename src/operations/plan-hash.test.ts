@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostEntry } from '#api/host.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { ClusterSpec, Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { planFor } from './plan-for.ts';
 import { changeOfPlan, outlineOf, planHash } from './plan-hash.ts';
 import { resolveSpec } from './resolve.ts';
@@ -14,9 +14,9 @@ const specOf = (nodeList: HostEntry[], more: Partial<ClusterSpec> = {}): Spec =>
   resolveSpec({ cluster: { masterList: [hostOf(1)], nodeList, ...more } }, offer, undefined);
 const present = specOf([hostOf(2)]);
 const records = (status: HostRecord['status'] = {}): HostRecord[] =>
-  [...membersOf(present.cluster).values()].map((member) => ({
-    metadata: { name: member.ip },
-    spec: { clusterId: 'x', cluster: 'a/demo', ...member },
+  [...clusterHostsOf(present.cluster).values()].map((host) => ({
+    metadata: { name: host.ip },
+    spec: { clusterId: 'x', cluster: 'a/demo', ...host },
     status: { state: 'Joined', touched: true, ...status },
   }));
 const planned = (spec: Spec, hosts = records(), remains?: ReadonlyMap<string, string>) =>
@@ -71,7 +71,7 @@ it.each<[string, Spec, number, string]>([
   ],
   ['operations', wanted, 3, 'operation 3 was accepted since'],
   ['nothing that is named', wanted, 1, 'other facts of its hosts or of the spec'],
-])('a change of %s is told in words', (_what, spec, after, words) => {
+])('a change of %s is told in words', (_what, spec, after, values) => {
   const said = changeOfPlan(outlineOf(planned(wanted), 1), outlineOf(planned(spec), after)).split('; ');
-  expect(said.sort()).toEqual(words.split('; ').sort());
+  expect(said.sort()).toEqual(values.split('; ').sort());
 });

@@ -1,6 +1,6 @@
 import type { HookTime } from '#api/hooks.ts';
+import type { OperationName } from '#api/operation-values.ts';
 import type { PlanStatus } from '#api/plan-status.ts';
-import type { OperationName } from '#api/words.ts';
 import { canonicalJson, sha256 } from '#base/canonical.ts';
 import { drains } from './drain.ts';
 import { hookStep } from './hooks.ts';
@@ -20,9 +20,9 @@ export function planHash(
   { hosts, release, steps, hooks, target }: Pick<Plan, 'hosts' | 'release' | 'steps' | 'hooks' | 'target'>,
   after: number,
 ): string {
-  const all = hosts.map(({ member: { port: _port, user: _user, duties, ...member }, ...planned }) => ({
+  const all = hosts.map(({ member: { port: _port, user: _user, duties, ...host }, ...planned }) => ({
     ...planned,
-    member: { ...member, duties: byText(duties) },
+    member: { ...host, duties: byText(duties) },
   }));
   return sha256(
     canonicalJson({
@@ -80,7 +80,7 @@ export function outlineOf(
 }
 
 /** Returns what a plan would do, in a sentence. */
-const outlineInWords = ({ changes, steps }: PlanOutline): string =>
+const describeOutline = ({ changes, steps }: PlanOutline): string =>
   [
     changes.map(({ ip, action }) => `${ip} ${action}`).join(', ') || 'no host changes',
     steps.length === 0 ? 'no steps' : `steps ${steps.map((name) => `"${name}"`).join(', ')}`,
@@ -111,4 +111,4 @@ export function changeOfPlan(agreed: PlanOutline, now: PlanOutline): string {
 export const planChanged = (known: PlanOutline | undefined, now: PlanOutline): string =>
   known
     ? `the plan changed after you approved it: ${changeOfPlan(known, now)}`
-    : `the plan differs from the one that you approved, and now does this: ${outlineInWords(now)}`;
+    : `the plan differs from the one that you approved, and now does this: ${describeOutline(now)}`;

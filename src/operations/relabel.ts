@@ -1,17 +1,17 @@
+import { type ClusterHost, isMaster } from '#api/cluster-host.ts';
 import { canonicalIp, type HostEntry, type ListName } from '#api/host.ts';
 import { type HostRecord, stateOf } from '#api/host-record.ts';
-import { isMaster, type Member } from '#api/member.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { PlannedHost } from '#protocol/run-spec.ts';
 import { onlyChanges } from './changes.ts';
 import { named, type Operation } from './operation.ts';
 import { type Edit, editRequest, hostList, required, retryField } from './request.ts';
 
-const marksOf = ({ labels = {}, taints = [] }: Pick<Member, 'labels' | 'taints'>): string =>
+const metadataOf = ({ labels = {}, taints = [] }: Pick<ClusterHost, 'labels' | 'taints'>): string =>
   canonicalJson([labels, taints]);
-const isMarkedOtherwise = (member: Member, { spec }: HostRecord): boolean =>
-  marksOf(member) !== marksOf(spec);
-const worksThrough = ({ member, action }: PlannedHost): boolean => isMaster(member) && action !== 'leave';
+const isMarkedOtherwise = (host: ClusterHost, { spec }: HostRecord): boolean =>
+  metadataOf(host) !== metadataOf(spec);
+const worksThrough = ({ member: host, action }: PlannedHost): boolean => isMaster(host) && action !== 'leave';
 
 /** Returns a list in which the given hosts have their new labels and taints; fields that are left out stay. */
 function marked(list: ListName, present: readonly HostEntry[] = [], given: readonly HostEntry[] = []): Edit {
@@ -64,10 +64,10 @@ export const relabel = {
   mayChange: ['labels'],
   declared: 'starts',
   planning: {
-    named(member, record) {
+    named(host, record) {
       if (!record || stateOf(record) !== 'Joined') return undefined;
-      if (isMarkedOtherwise(member, record)) return 'change';
-      return isMaster(member) ? 'stay' : undefined;
+      if (isMarkedOtherwise(host, record)) return 'change';
+      return isMaster(host) ? 'stay' : undefined;
     },
     unnamed: () => undefined,
     // Any control plane can label nodes.

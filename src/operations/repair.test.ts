@@ -40,7 +40,7 @@ it('puts back members of etcd on hosts of their own first, one at a time, and le
     hosts: records(of),
     offer: { versions: ['v1.34.4'] },
   });
-  expect(hosts.map(({ member, action, mayBeAway }) => [member.ip, action, mayBeAway])).toEqual(
+  expect(hosts.map(({ member: host, action, mayBeAway }) => [host.ip, action, mayBeAway])).toEqual(
     [1, 4, 7, 5, 6].map((last) => [ip(last), 'change', true]),
   );
   const at = (name: string) => steps.find((step) => step.name === name)?.hosts;
@@ -61,7 +61,7 @@ it('is for hosts that have joined', () => {
     record.spec.ip === ip(8) ? { ...record, status: { state: 'Lost' as const } } : record,
   );
   const made = planFor(repair, { spec: three, applied: three, hosts, offer: { versions: ['v1.34.4'] } });
-  expect(made.hosts.map(({ member }) => member.ip)).not.toContain(ip(8));
+  expect(made.hosts.map(({ member: host }) => host.ip)).not.toContain(ip(8));
   expect(hosts.map(stateOf)).toContain('Lost');
 });
 

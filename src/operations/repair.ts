@@ -1,8 +1,8 @@
+import { isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
-import { isEtcdOnly, isMaster } from '#api/member.ts';
 import type { PlannedHost } from '#protocol/run-spec.ts';
 import { onlyChanges } from './changes.ts';
-import { leadHosts } from './control-planes.ts';
+import { pointHosts } from './control-planes.ts';
 import { isExternalEtcd } from './etcd.ts';
 import { named, type Operation } from './operation.ts';
 import type { StepPlan } from './plan-for.ts';
@@ -15,7 +15,7 @@ const isWorker = (host: PlannedHost): boolean => hasNode(host) && !isMaster(host
 const CAREFULLY = { installs: true, pace: 'one', cut: 'never' } as const;
 const CONTROL_PLANES = {
   ...CAREFULLY,
-  works: ({ member }) => isMaster(member),
+  works: ({ member: host }) => isMaster(host),
 } satisfies Omit<StepPlan, 'name'>;
 const MEMBERS = {
   ...CAREFULLY,
@@ -40,12 +40,12 @@ export const repair = {
   }),
   mayChange: [],
   planning: {
-    named: (_member, record) => (record && stateOf(record) === 'Joined' ? 'change' : undefined),
+    named: (_host, record) => (record && stateOf(record) === 'Joined' ? 'change' : undefined),
     unnamed: () => undefined,
     mayBeAway: () => true,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
-      { name: 'Check the version', works: ({ member }) => isMaster(member), pace: 'all', cut: 'between' },
+      { name: 'Check the version', works: ({ member: host }) => isMaster(host), pace: 'all', cut: 'between' },
       // API servers need these first.
       { ...MEMBERS, name: 'Restore etcd members that do not run' },
       { ...MEMBERS, name: 'Restore etcd members' },
@@ -53,12 +53,17 @@ export const repair = {
       { ...CONTROL_PLANES, name: 'Restore control planes' },
       { name: 'Restore workers', works: isWorker, installs: true, pace: { atMost: 10 }, cut: 'between' },
       // A host that was away while control planes changed still lacks their endpoints.
-      { ...leadHosts, works: hasNode },
-      { name: 'Find missing nodes', works: ({ member }) => isMaster(member), pace: 'one', cut: 'between' },
+      { ...pointHosts, works: hasNode },
+      {
+        name: 'Find missing nodes',
+        works: ({ member: host }) => isMaster(host),
+        pace: 'one',
+        cut: 'between',
+      },
       { name: 'Register missing nodes', works: hasNode, pace: 'all', cut: 'between' },
       {
         name: 'Wait for missing nodes',
-        works: ({ member }) => isMaster(member),
+        works: ({ member: host }) => isMaster(host),
         pace: 'one',
         cut: 'between',
       },

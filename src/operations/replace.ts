@@ -1,20 +1,27 @@
+import { type ClusterHost, clusterHostsOf, hasEtcd, isMaster } from '#api/cluster-host.ts';
 import { canonicalIp, type HostEntry, hostSchema, ipSchema, LISTS } from '#api/host.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
-import { hasEtcd, isMaster, type Member, membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 import { joins } from '#protocol/run-spec.ts';
 import { type ChangeKind, changesBetween, onlyChanges } from './changes.ts';
 import {
   drainNodes,
   forgetNodes,
-  leadHosts,
   masterStays,
   mayMissEndpoints,
   ofOneThatStays,
+  pointHosts,
 } from './control-planes.ts';
 import { drainField } from './drain.ts';
-import { addMembers, checkEtcd, isLeftOfMove, issueCertificates, leadToEtcd, removeMembers } from './etcd.ts';
+import {
+  addMembers,
+  checkEtcd,
+  isLeftOfMove,
+  issueCertificates,
+  pointToEtcd,
+  removeMembers,
+} from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan-for.ts';
 import { type Edit, editRequest, type Present, retryField } from './request.ts';
@@ -46,29 +53,29 @@ export function exchanged({ spec, applied }: Present, from: string, to: HostEntr
   return { change, problems };
 }
 
-const dutiesOf = ({ duties }: Member): string => duties.join('+');
+const dutiesOf = ({ duties }: ClusterHost): string => duties.join('+');
 
 /** Refuses unequal pairs: for each host that leaves, one with the same duties joins; control planes change one at a time. */
 function pairProblems({ applied, spec }: Situation): Problem[] {
   if (!applied) return [];
-  const [before, after] = [membersOf(applied.cluster), membersOf(spec.cluster)];
+  const [before, after] = [clusterHostsOf(applied.cluster), clusterHostsOf(spec.cluster)];
   const gone = [...before.values()].filter(({ ip }) => !after.has(ip));
   const come = [...after.values()].filter(({ ip }) => !before.has(ip));
   const field = 'spec.cluster';
-  const [went, came] = [gone, come].map((members) => members.map(dutiesOf).sort());
+  const [went, came] = [gone, come].map((hosts) => hosts.map(dutiesOf).sort());
   if (went?.join() !== came?.join()) {
     const reason = `takes out ${gone.map(({ ip }) => ip).join(', ') || 'no host'} and brings in ${come.map(({ ip }) => ip).join(', ') || 'none'}; name one new host for each that leaves, in the same lists`;
     return [{ field, reason }];
   }
-  if (![...before.values()].some((member) => isMaster(member) && after.has(member.ip))) {
-    const isExternal = ![...before.values()].some((member) => isMaster(member) && hasEtcd(member));
+  if (![...before.values()].some((host) => isMaster(host) && after.has(host.ip))) {
+    const isExternal = ![...before.values()].some((host) => isMaster(host) && hasEtcd(host));
     const way = isExternal
       ? 'add one by "scaling-up", then take this one out by "scaling-down"'
       : 'add two by "scaling-up", then take this one and one of the two out by "scaling-down"';
     const reason = `would leave none of the present control planes; ${way}`;
     return [{ field: `${field}.masterList`, reason }];
   }
-  if (![...before.values()].some((member) => hasEtcd(member) && after.has(member.ip))) {
+  if (![...before.values()].some((host) => hasEtcd(host) && after.has(host.ip))) {
     const reason =
       'would leave none of the present members of etcd; add two by "scaling-up", then take this one and one of the two out by "scaling-down"';
     return [{ field: `${field}.etcdList`, reason }];
@@ -122,8 +129,8 @@ export const replace = {
   }),
   mayChange: KINDS,
   planning: {
-    named: (member, record, situation) =>
-      !record || stateOf(record) !== 'Joined' ? 'join' : ofOneThatStays(member, record, situation),
+    named: (host, record, situation) =>
+      !record || stateOf(record) !== 'Joined' ? 'join' : ofOneThatStays(host, record, situation),
     unnamed: (record, situation) => (isLeftOfMove(record, situation) ? undefined : 'leave'),
     mayBeAway: mayMissEndpoints,
     steps: [
@@ -133,8 +140,8 @@ export const replace = {
       { ...removeMembers, name: 'Remove dead etcd members' },
       issueCertificates,
       addMembers,
-      leadToEtcd,
-      leadHosts,
+      pointToEtcd,
+      pointHosts,
       { name: 'Admit hosts', works: masterStays, pace: 'one', cut: 'between' },
       { name: 'Join hosts', works: joins, pace: 'all', cut: 'between' },
       drainNodes,

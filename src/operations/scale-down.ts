@@ -3,9 +3,9 @@ import { canonicalIp, type HostEntry, LISTS, type ListName } from '#api/host.ts'
 import { stateOf } from '#api/host-record.ts';
 import type { Problem } from '#base/errors.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
-import { drainNodes, forgetNodes, leadHosts, mayMissEndpoints, ofOneThatStays } from './control-planes.ts';
+import { drainNodes, forgetNodes, mayMissEndpoints, ofOneThatStays, pointHosts } from './control-planes.ts';
 import { drainField } from './drain.ts';
-import { checkEtcd, isHalfMoved, isLeftOfMove, leadToEtcd, removeMembers } from './etcd.ts';
+import { checkEtcd, isHalfMoved, isLeftOfMove, pointToEtcd, removeMembers } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import type { Situation } from './plan-for.ts';
 import { editOfLists, editRequest, hostList, hostsIn, type Present, retryField } from './request.ts';
@@ -74,15 +74,15 @@ export const scaleDown = {
   }),
   mayChange: KINDS,
   planning: {
-    named: (member, record, situation) =>
-      record && stateOf(record) === 'Joined' ? ofOneThatStays(member, record, situation) : undefined,
+    named: (host, record, situation) =>
+      record && stateOf(record) === 'Joined' ? ofOneThatStays(host, record, situation) : undefined,
     unnamed: (record, situation) => (isLeftOfMove(record, situation) ? undefined : 'leave'),
     mayBeAway: mayMissEndpoints,
     steps: [
       { name: 'Take hosts', works: () => true, pace: 'all', cut: 'between' },
       checkEtcd,
-      leadToEtcd,
-      leadHosts,
+      pointToEtcd,
+      pointHosts,
       drainNodes,
       removeMembers,
       resetHosts,

@@ -1,9 +1,9 @@
+import { hasEtcd } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
-import { hasEtcd } from '#api/member.ts';
 import { joins } from '#protocol/run-spec.ts';
 import { type ChangeKind, onlyChanges } from './changes.ts';
-import { leadHosts, masterStays, mayMissEndpoints, ofOneThatStays } from './control-planes.ts';
-import { addMembers, checkEtcd, issueCertificates, leadToEtcd } from './etcd.ts';
+import { masterStays, mayMissEndpoints, ofOneThatStays, pointHosts } from './control-planes.ts';
+import { addMembers, checkEtcd, issueCertificates, pointToEtcd } from './etcd.ts';
 import { named, type Operation, resetHosts } from './operation.ts';
 import { editOfLists, editRequest, hostList, retryField } from './request.ts';
 
@@ -36,8 +36,8 @@ export const scaleUp = {
   mayChange: KINDS,
   declared: 'starts',
   planning: {
-    named: (member, record, situation) =>
-      !record || stateOf(record) !== 'Joined' ? 'join' : ofOneThatStays(member, record, situation),
+    named: (host, record, situation) =>
+      !record || stateOf(record) !== 'Joined' ? 'join' : ofOneThatStays(host, record, situation),
     // Hosts that an earlier try took and the spec no longer names leave; a host that could not be reset waits for a
     // scale-down. So does a possible etcd member: a reset before it leaves etcd would cost the quorum.
     unnamed: (record) =>
@@ -50,8 +50,8 @@ export const scaleUp = {
       checkEtcd,
       issueCertificates,
       addMembers,
-      leadToEtcd,
-      leadHosts,
+      pointToEtcd,
+      pointHosts,
       { name: 'Admit hosts', works: masterStays, pace: 'one', cut: 'between' },
       { name: 'Join hosts', works: joins, pace: 'all', cut: 'between' },
       { name: 'Wait for the cluster', works: masterStays, pace: 'one', cut: 'between' },

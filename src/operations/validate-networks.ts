@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 import { type Cidr, contains, overlaps, partsOf } from '#api/cidr.ts';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import { canonicalIp, isDnsName, LISTS } from '#api/host.ts';
 import { DEFAULTS, type Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import type { Problem } from '#base/errors.ts';
 
 const at = (field: string): string => `spec.cluster.${field}`;
@@ -57,7 +57,7 @@ function podSize({ cluster }: Spec, { text, cidr }: Net): Problem[] {
     const reason = `is too large: each host takes a /${bits} of it, and it may be a /${least} at most`;
     return [{ field, value: text, reason }];
   }
-  const count = membersOf(cluster).size;
+  const count = clusterHostsOf(cluster).size;
   const room = cidr[1] > bits ? 0 : 2 ** (bits - cidr[1]);
   if (room >= Math.max(count, 1)) return [];
   const reason = `is too small: each host needs a /${bits} of it, there is room for ${room}, and the cluster has ${count} hosts`;

@@ -145,4 +145,4 @@ function numberProblems(list: 'masterList' | 'etcdList', count: number, what: st
 }
 
 /** Returns how many etcd members may fail: a quorum is more than half (etcd.io, FAQ, failure tolerance). */
-const borne = (members: number): number => Math.floor((members - 1) / 2);
+const borne = (hosts: number): number => Math.floor((hosts - 1) / 2);

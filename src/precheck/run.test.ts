@@ -6,7 +6,7 @@ import { precheck } from './run.ts';
 /** Check that reports the user who runs the script. */
 const who: Check = { name: 'who', script: () => 'say who "$HOME"', good: '', check: () => fine };
 
-async function look(user: string, sudo: Sudo, password?: string, checks: readonly Check[] = [who]) {
+async function checkHost(user: string, sudo: Sudo, password?: string, checks: readonly Check[] = [who]) {
   await using host = await sshHost(sudo);
   const hosts = [
     {
@@ -21,13 +21,13 @@ async function look(user: string, sudo: Sudo, password?: string, checks: readonl
 }
 
 it('asks a host as root where the user may only sudo', async () => {
-  const { said, problems } = await look('ops', 'grants');
+  const { said, problems } = await checkHost('ops', 'grants');
   expect(said.get('10.0.0.1')?.text('who')).toBe('/became/root');
   expect(problems).toEqual([]);
 });
 
 it('says of a host whose user may not become root what to write there, and believes nothing that it says', async () => {
-  const { said, problems, knownHosts } = await look('ops', { says: 'a password is required', code: 1 });
+  const { said, problems, knownHosts } = await checkHost('ops', { says: 'a password is required', code: 1 });
   expect(problems).toEqual([
     {
       ip: '10.0.0.1',
@@ -44,7 +44,7 @@ it.each<[string, Sudo, string[]]>([
   ['asks', { wants: 'yes' }, ['10.0.0.1']],
   ['does not', 'grants', []],
 ])('tells of a host whether its sudo asks for the password: it %s', async (_what, sudo, expected) => {
-  const { sudoAsks, problems } = await look('ops', sudo, 'yes');
+  const { sudoAsks, problems } = await checkHost('ops', sudo, 'yes');
   expect([...sudoAsks]).toEqual(expected);
   expect(problems).toEqual([]);
 });
@@ -52,7 +52,7 @@ it.each<[string, Sudo, string[]]>([
 it('says one thing of a host that kills the script halfway, and judges nothing by the rest', async () => {
   const killed: Check = { ...who, script: () => 'kill -9 $$' };
   const judge: Check = { ...who, check: () => ({ warnings: [], errors: ['has NaN CPU'] }) };
-  const { problems, said } = await look('root', 'grants', undefined, [who, killed, judge]);
+  const { problems, said } = await checkHost('root', 'grants', undefined, [who, killed, judge]);
   expect(problems).toEqual([
     expect.objectContaining({
       check: 'AnswerIncomplete',
@@ -71,7 +71,7 @@ it('quotes a host that says much in a message of bounded length, without charact
     good: '',
     check: ({ host }) => ({ warnings: [], errors: [host.said.all('thing').join(', ')] }),
   };
-  const { problems } = await look('root', 'grants', undefined, [quotes]);
+  const { problems } = await checkHost('root', 'grants', undefined, [quotes]);
   const [message = ''] = problems.map((problem) => problem.message);
   expect([message.startsWith('a [2Jb c 0, a [2Jb c 1'), message.length]).toEqual([true, 2_002]);
   expect(message).not.toMatch(/\p{Cc}/u);

@@ -74,7 +74,7 @@ export async function precheck(
   const script = scriptOf(checks, options);
   const answers: (Answer | undefined)[] = hosts.map(() => undefined);
 
-  async function look({ target, ...host }: PrecheckHost): Promise<Answer | undefined> {
+  async function checkHost({ target, ...host }: PrecheckHost): Promise<Answer | undefined> {
     let connection: SshConnection | undefined;
     try {
       connection = await connect(target);
@@ -102,7 +102,7 @@ export async function precheck(
 
   const queue = hosts.entries();
   async function work(): Promise<void> {
-    for (const [index, host] of queue) answers[index] = await look(host);
+    for (const [index, host] of queue) answers[index] = await checkHost(host);
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 

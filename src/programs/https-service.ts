@@ -39,7 +39,7 @@ export function httpsService({
   let timer: ReturnType<typeof setInterval> | undefined;
   let present = readPair(certDir);
 
-  function look(): void {
+  function check(): void {
     try {
       const found = readPair(certDir);
       if (found.cert === present.cert && found.key === present.key) return;
@@ -59,7 +59,7 @@ export function httpsService({
     name,
     async start() {
       await app.listen({ host, port });
-      timer = setInterval(look, checkMs);
+      timer = setInterval(check, checkMs);
       timer.unref();
     },
     async stop() {

@@ -1,6 +1,6 @@
+import { type ClusterHost, clusterHostsOf, hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import type { ListName } from '#api/host.ts';
 import type { ClusterSpec } from '#api/kubernetes-cluster.ts';
-import { hasEtcd, isEtcdOnly, isMaster, type Member, membersOf } from '#api/member.ts';
 import type { HostRole } from '#precheck/check.ts';
 import type { PrecheckHost } from '#precheck/run.ts';
 
@@ -25,8 +25,8 @@ export interface Login {
   knownHosts: string;
 }
 
-const roleOf = (member: Member): HostRole =>
-  isMaster(member) ? 'control-plane' : isEtcdOnly(member) ? 'etcd' : 'worker';
+const roleOf = (host: ClusterHost): HostRole =>
+  isMaster(host) ? 'control-plane' : isEtcdOnly(host) ? 'etcd' : 'worker';
 
 /**
  * Returns the hosts in the lists of a spec, all of which are to join; `clusterId` is '' for a cluster that does not exist
@@ -37,23 +37,23 @@ export function precheckHosts(
   { username, ...secrets }: Login,
   clusterId: string,
 ): PrecheckHost[] {
-  const members = [...membersOf(lists).values()];
-  const stacked = members.every((member) => !hasEtcd(member) || isMaster(member));
-  return members.map((member) => ({
-    name: member.name,
-    ip: member.ip,
-    role: roleOf(member),
-    isMaster: isMaster(member),
+  const hosts = [...clusterHostsOf(lists).values()];
+  const stacked = hosts.every((host) => !hasEtcd(host) || isMaster(host));
+  return hosts.map((host) => ({
+    name: host.name,
+    ip: host.ip,
+    role: roleOf(host),
+    isMaster: isMaster(host),
     behindBalancer: lists.externalLoadBalancer !== undefined,
-    withEtcd: hasEtcd(member),
-    kubeadmMakesEtcd: stacked && hasEtcd(member),
+    withEtcd: hasEtcd(host),
+    kubeadmMakesEtcd: stacked && hasEtcd(host),
     clusterId,
     ownClusters: clusterId === '' ? [] : [clusterId],
-    reclaim: member.reclaim,
+    reclaim: host.reclaim,
     target: {
-      host: member.ip,
-      port: member.port ?? 22,
-      user: member.user ?? username,
+      host: host.ip,
+      port: host.port ?? 22,
+      user: host.user ?? username,
       timeoutMs: SSH_TIMEOUT_MS,
       ...secrets,
     },

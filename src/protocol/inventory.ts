@@ -1,4 +1,4 @@
-import { isMaster, type Member } from '#api/member.ts';
+import { type ClusterHost, isMaster } from '#api/cluster-host.ts';
 import { ACTIONS, type Action, type PlannedHost, type RunSpec } from './run-spec.ts';
 
 /** Variables of one host, as the playbooks read them (ansible/README.md). */
@@ -10,9 +10,9 @@ export interface HostVars {
   access_ip: string;
   node_name: string;
   node_labels?: Record<string, string>;
-  node_taints?: NonNullable<Member['taints']>;
+  node_taints?: NonNullable<ClusterHost['taints']>;
   node_labels_before?: Record<string, string>;
-  node_taints_before?: NonNullable<Member['taints']>;
+  node_taints_before?: NonNullable<ClusterHost['taints']>;
   schedulable?: boolean;
   reclaim?: string;
   sudo_asks?: true;
@@ -31,23 +31,23 @@ export interface Inventory {
 }
 
 const varsOf = (
-  { member, reclaim, before }: PlannedHost,
+  { member: host, reclaim, before }: PlannedHost,
   username: string,
   sudoAsks: ReadonlySet<string>,
 ): HostVars => ({
-  ansible_host: member.ip,
-  ansible_port: member.port ?? 22,
-  ansible_user: member.user ?? username,
-  ip: member.ip,
-  access_ip: member.ip,
-  node_name: member.name,
-  ...(member.labels ? { node_labels: member.labels } : {}),
-  ...(member.taints ? { node_taints: member.taints } : {}),
+  ansible_host: host.ip,
+  ansible_port: host.port ?? 22,
+  ansible_user: host.user ?? username,
+  ip: host.ip,
+  access_ip: host.ip,
+  node_name: host.name,
+  ...(host.labels ? { node_labels: host.labels } : {}),
+  ...(host.taints ? { node_taints: host.taints } : {}),
   ...(before?.labels ? { node_labels_before: before.labels } : {}),
   ...(before?.taints ? { node_taints_before: before.taints } : {}),
-  ...(isMaster(member) ? { schedulable: member.duties.includes('worker') } : {}),
+  ...(isMaster(host) ? { schedulable: host.duties.includes('worker') } : {}),
   ...(reclaim === undefined ? {} : { reclaim }),
-  ...(sudoAsks.has(member.ip) ? { sudo_asks: true } : {}),
+  ...(sudoAsks.has(host.ip) ? { sudo_asks: true } : {}),
 });
 
 /**
@@ -61,9 +61,10 @@ export function inventoryOf(
 ): Inventory {
   const { hosts, cluster, run, endpoint } = runSpec;
   const group = (is: (host: PlannedHost) => boolean): Group => ({
-    hosts: Object.fromEntries(hosts.filter(is).map(({ member }) => [member.ip, {}])),
+    hosts: Object.fromEntries(hosts.filter(is).map(({ member: host }) => [host.ip, {}])),
   });
-  const having = (duty: Member['duties'][number]) => group(({ member }) => member.duties.includes(duty));
+  const having = (duty: ClusterHost['duties'][number]) =>
+    group(({ member: host }) => host.duties.includes(duty));
   const [join, change, leave, stay] = ACTIONS.map((action) => group((host) => host.action === action));
   const none: Group = { hosts: {} };
   return {
@@ -83,13 +84,13 @@ export function inventoryOf(
       },
       children: {
         'kube-master': having('control-plane'),
-        'kube-node': group(({ member }) => member.duties.includes('worker') && !isMaster(member)),
+        'kube-node': group(({ member: host }) => host.duties.includes('worker') && !isMaster(host)),
         etcd: having('etcd'),
         join: join ?? none,
         change: change ?? none,
         leave: leave ?? none,
         stay: stay ?? none,
-        untouched: group(({ member }) => untouched.has(member.ip)),
+        untouched: group(({ member: host }) => untouched.has(host.ip)),
       },
     },
   };

@@ -16,7 +16,7 @@ export const manifestFilesIn = (vars: Record<string, unknown>): ManifestFile[] =
   varsSchema.parse(vars).manifests;
 
 /** Returns the name of a file for messages. */
-export function fileInWords(name: string): string {
+export function describeFile(name: string): string {
   const [configMap = '', key = ''] = name.split('/');
   return `ConfigMap ${configMap}, key ${key}`;
 }

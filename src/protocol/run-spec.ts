@@ -1,7 +1,7 @@
 /** Messages between operator and Job: run spec, inventory, events and report. No I/O. */
 
 import { z } from 'zod';
-import { memberSchema } from '#api/member.ts';
+import { clusterHostSchema } from '#api/cluster-host.ts';
 import { shortHash } from '#base/canonical.ts';
 
 /**
@@ -22,12 +22,12 @@ export const ACTIONS = [
 export type Action = (typeof ACTIONS)[number];
 
 export const plannedHostSchema = z.object({
-  member: memberSchema,
+  member: clusterHostSchema,
   action: z.enum(ACTIONS),
   /** Id of the cluster whose remains may be wiped on the host. */
   reclaim: z.string().optional(),
   /** Labels and taints that the node got before; the run removes those that are no longer wanted. */
-  before: memberSchema.pick({ labels: true, taints: true }).optional(),
+  before: clusterHostSchema.pick({ labels: true, taints: true }).optional(),
   /** /etc/machine-id at the first contact; a different one is another machine. */
   machineId: z.string().optional(),
   /** The machine that the user approved with the plan (`machineSeen`); another machine is not changed. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { follow, NotFollowed } from './follow.ts';
-import { BROKEN_OFF, type LogEnd } from './looking.ts';
+import { BROKEN_OFF, type LogEnd } from './read-routes.ts';
 
 const cut = () => Promise.reject(new Error('other side closed'));
 
@@ -25,21 +25,21 @@ async function reportedOf(
 }
 
 it('is told once, though the server that told it was killed, and the next one stopped', async () => {
-  const told = await reportedOf(
+  const reported = await reportedOf(
     { lines: ['head', 'a'], end: cut },
     { lines: [], end: cut },
     { lines: ['head', 'a', 'b', BROKEN_OFF] },
     { lines: ['head', 'a', 'b', 'b', 'end'] },
   );
-  expect(told).toEqual(['head', 'a', 'b', 'b', 'end']);
+  expect(reported).toEqual(['head', 'a', 'b', 'b', 'end']);
 });
 
 it('is told whole where it is the log of another operation by now', async () => {
-  const told = await reportedOf(
+  const reported = await reportedOf(
     { lines: ['head', 'a', 'b'], end: cut },
     { lines: ['head', 'c', 'b', 'end'] },
   );
-  expect(told).toEqual(['head', 'a', 'b', 'c', 'b', 'end']);
+  expect(reported).toEqual(['head', 'a', 'b', 'c', 'b', 'end']);
 });
 
 it('is not asked for again where it never began, or where the answer is no', async () => {
@@ -53,9 +53,9 @@ it('is told to its end, whatever a host prints', async () => {
 });
 
 it('goes on where the server says outside the text that it breaks off', async () => {
-  const told = await reportedOf(
+  const reported = await reportedOf(
     { lines: ['head', 'a'], end: async () => 'broken-off' },
     { lines: ['head', 'a', 'end'] },
   );
-  expect(told).toEqual(['head', 'a', 'end']);
+  expect(reported).toEqual(['head', 'a', 'end']);
 });

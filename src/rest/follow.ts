@@ -1,5 +1,5 @@
 import { sleep } from '#base/clock.ts';
-import { BROKEN_OFF, type LogEnd } from './looking.ts';
+import { BROKEN_OFF, type LogEnd } from './read-routes.ts';
 
 const PAUSE_MS = 1_000;
 /** Maximum number of consecutive attempts without a new line. */

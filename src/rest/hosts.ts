@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { DUTIES } from '#api/cluster-host.ts';
 import { HOST_STATES } from '#api/host-record.ts';
-import { DUTIES } from '#api/member.ts';
 import { CLUSTER_PATH, clusterPath, NO_BODY, strictNamespaceQuery } from './addressing.ts';
 import { route } from './route.ts';
 

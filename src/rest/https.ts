@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import type { Send } from './client.ts';
 import { follow, NotFollowed } from './follow.ts';
-import { LOG_END_TRAILER, type LogEnd } from './looking.ts';
+import { LOG_END_TRAILER, type LogEnd } from './read-routes.ts';
 
 const TIMEOUT_MS = 30_000;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DUTIES } from '#api/member.ts';
+import { DUTIES } from '#api/cluster-host.ts';
 import { ACTIONS, stepSchema } from '#protocol/run-spec.ts';
 import { okSchema } from './answers.ts';
 

@@ -2,20 +2,20 @@ import type { RunResult, SshTarget } from './command.ts';
 import { SshError } from './ssh-error.ts';
 
 /** Longest quote of a host's output; more does not help. */
-const MAX_WORD = 200;
+const MAX_OUTPUT = 200;
 
 /** Returns the host's output on one line, without characters that control a terminal. */
-const wordOf = (text: string): string =>
+const lastLineOf = (text: string): string =>
   text
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim()
-    .slice(0, MAX_WORD);
+    .slice(0, MAX_OUTPUT);
 
 /** Returns the remediation that lets `user` run commands, by the host's output. */
-function fixFor(user: string, code: number, word: string): string {
-  if (/expired|(change|new) .*password|password change/i.test(word))
+function fixFor(user: string, code: number, output: string): string {
+  if (/expired|(change|new) .*password|password change/i.test(output))
     return `its password has expired: set a new one with "passwd ${user}", or let it not expire with "chage -M -1 -d $(date +%F) ${user}"`;
-  if (/not available|nologin|no login/i.test(word))
+  if (/not available|nologin|no login/i.test(output))
     return `it has no login shell: set one with "usermod -s /bin/bash ${user}", or name another user`;
   if (code > 128 && code < 255)
     return `signal ${code - 128} ended the command: look for it in the host's log ("journalctl -k"), then try again`;
@@ -32,11 +32,11 @@ export function answerIncomplete(
   { user, host, port }: Pick<SshTarget, 'user' | 'host' | 'port'>,
   { code, stdout, stderr }: RunResult,
 ): SshError {
-  const word = wordOf(`${stderr}\n${stdout}`);
-  const said = word === '' ? 'nothing' : `"${word}"`;
+  const output = lastLineOf(`${stderr}\n${stdout}`);
+  const said = output === '' ? 'nothing' : `"${output}"`;
   return new SshError(
     'AnswerIncomplete',
     `${user}@${host}:${port} takes the login, but does not run our command to its end; it said ${said} and ended with ` +
-      `exit code ${code}: ${fixFor(user, code, word)}`,
+      `exit code ${code}: ${fixFor(user, code, output)}`,
   );
 }

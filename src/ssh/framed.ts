@@ -12,7 +12,7 @@ const CLEAN_ENVIRONMENT =
 export const CLEAN = `/bin/sh -c 'exec /usr/bin/env -i HOME="$HOME" ${CLEAN_ENVIRONMENT} "$@"' sh `;
 
 /** Prints the mark, runs the command, prints the mark again and the exit code, on both streams. */
-const BETWEEN_MARKS = `printf '%s\\n' "$1"; printf '%s\\n' "$1" >&2; /bin/sh -c "$2"; code=$?; printf '%s %s\\n' "$1" "$code"; printf '%s %s\\n' "$1" "$code" >&2; exit "$code"`;
+const BETWEEN_MARKERS = `printf '%s\\n' "$1"; printf '%s\\n' "$1" >&2; /bin/sh -c "$2"; code=$?; printf '%s %s\\n' "$1" "$code"; printf '%s %s\\n' "$1" "$code" >&2; exit "$code"`;
 
 interface Framed {
   line: string;
@@ -26,19 +26,19 @@ interface Framed {
 
 /** Wraps a command line so that its output is between marks; output of the host's shell before or after it is excluded. */
 export function framed(command: string): Framed {
-  const mark = `matryoshka-${randomBytes(12).toString('hex')}`;
-  const began = ({ stdout }: RunResult) => stdout.includes(`${mark}\n`);
+  const marker = `matryoshka-${randomBytes(12).toString('hex')}`;
+  const began = ({ stdout }: RunResult) => stdout.includes(`${marker}\n`);
   return {
-    line: `${CLEAN}/bin/sh -c ${quoted(BETWEEN_MARKS)} sh ${mark} ${quoted(command)}`,
+    line: `${CLEAN}/bin/sh -c ${quoted(BETWEEN_MARKERS)} sh ${marker} ${quoted(command)}`,
     began,
-    whole: ({ stdout }) => partsOf(stdout, mark)?.code !== undefined,
+    whole: ({ stdout }) => partsOf(stdout, marker)?.code !== undefined,
     read(result) {
-      const parts = partsOf(result.stdout, mark);
+      const parts = partsOf(result.stdout, marker);
       if (!parts) return result;
       return {
         code: parts.code ?? result.code,
         stdout: parts.said,
-        stderr: partsOf(result.stderr, mark)?.said ?? result.stderr,
+        stderr: partsOf(result.stderr, marker)?.said ?? result.stderr,
       };
     },
   };
@@ -54,12 +54,12 @@ interface Parts {
  * Splits the text at the marks by string search: a hostile host knows the mark, and a regular expression over its
  * repetitions takes minutes.
  */
-function partsOf(text: string, mark: string): Parts | undefined {
-  const start = text.indexOf(`${mark}\n`);
+function partsOf(text: string, marker: string): Parts | undefined {
+  const start = text.indexOf(`${marker}\n`);
   if (start < 0) return undefined;
-  const rest = text.slice(start + mark.length + 1);
-  const end = rest.lastIndexOf(`${mark} `);
+  const rest = text.slice(start + marker.length + 1);
+  const end = rest.lastIndexOf(`${marker} `);
   if (end < 0) return { said: rest, code: undefined };
-  const code = /^(\d{1,3})\n/.exec(rest.slice(end + mark.length + 1))?.[1];
+  const code = /^(\d{1,3})\n/.exec(rest.slice(end + marker.length + 1))?.[1];
   return { said: rest.slice(0, end), code: code === undefined ? undefined : Number(code) };
 }

@@ -5,27 +5,27 @@ import { quoted } from './quoted.ts';
 import { SshError } from './ssh-error.ts';
 
 /** Longest quote of sudo's output; more does not help. */
-const MAX_WORD = 200;
+const MAX_OUTPUT = 200;
 
 /**
  * Distinguishes a user's shell that runs nothing from a sudo that refuses: the shell prints the mark, sudo decides the exit
  * code.
  */
-const SHELL_MARK = 'matryoshka: shell';
-const AFTER_SHELL_MARK = `/bin/sh -c 'echo "${SHELL_MARK}"; exec "$@"' sh`;
+const SHELL_MARKER = 'matryoshka: shell';
+const AFTER_SHELL_MARKER = `/bin/sh -c 'echo "${SHELL_MARKER}"; exec "$@"' sh`;
 
 const ROOT = '-H -u root --';
 /** Silent call of sudo. With `-k`, sudo uses no cached password, which may expire in a minute, and caches none. */
 const SILENT = `sudo -k -n ${ROOT}`;
 const ASKING = `sudo -k -S -p '' ${ROOT}`;
 /** Skips input up to this line in root's shell: if sudo no longer asks, the password must not be read as a command. */
-const AFTER_MARK = `while IFS= read -r line; do [ "$line" != "matryoshka: input" ] || break; done; exec "$@"`;
+const AFTER_MARKER = `while IFS= read -r line; do [ "$line" != "matryoshka: input" ] || break; done; exec "$@"`;
 /**
  * Shell text that reads the password, the first line of the input. The first sudo gets the password alone, so a wrong one is
  * one attempt and the rest is never tried. The next sudo gets it before the command's input.
  * ansible/plugins/action/host_script.py has the same.
  */
-export const WITH_PASSWORD = `IFS= read -r word; printf '%s\\n' "$word" | ${ASKING} /bin/sh -c : && { printf '%s\\nmatryoshka: input\\n' "$word"; cat; } | ${ASKING} /bin/sh -c '${AFTER_MARK}' sh "$@"`;
+export const WITH_PASSWORD = `IFS= read -r word; printf '%s\\n' "$word" | ${ASKING} /bin/sh -c : && { printf '%s\\nmatryoshka: input\\n' "$word"; cat; } | ${ASKING} /bin/sh -c '${AFTER_MARKER}' sh "$@"`;
 
 /**
  * Returns the command line as root, through sudo for another user. HOME is root's, despite the host's sudoers file. Standard
@@ -38,21 +38,21 @@ export const bySudo = (command: string, asks: boolean): string =>
     : `${SILENT} /bin/sh -c ${quoted(command)}`;
 
 /** Returns the remediation that lets `user` become root, by the output of sudo, or of the shell that did not find it. */
-function fixFor(user: string, code: number, word: string): string {
+function fixFor(user: string, code: number, output: string): string {
   const line = `the line "${user} ALL=(root) NOPASSWD: ALL" in /etc/sudoers.d/matryoshka`;
   if (code === 127) return `install sudo, and write ${line}`;
   if (code === 126) return `write the line "Defaults:${user} !noexec" in /etc/sudoers.d/matryoshka`;
-  if (/\btty\b/.test(word))
+  if (/\btty\b/.test(output))
     return `write the line "Defaults:${user} !requiretty" in /etc/sudoers.d/matryoshka`;
-  if (/password (is required|attempt)|no password/.test(word))
+  if (/password (is required|attempt)|no password/.test(output))
     return `give the password of ${user} with the credentials, or write ${line}, which must be the last that holds for the user`;
   return `write ${line}, which must be the last that holds for the user`;
 }
 
 /** Returns the remediation after sudo refused, or is missing. `word` is its standard error. */
-function refusalOfSudo(user: string, host: string, code: number, word: string): string {
-  const said = word.trim().split('\n').at(-1)?.trim().slice(0, MAX_WORD) || `exit code ${code}`;
-  return `${user} may not become root on ${host} by sudo (${said}): ${fixFor(user, code, word)}, or let root log in`;
+function refusalOfSudo(user: string, host: string, code: number, output: string): string {
+  const said = output.trim().split('\n').at(-1)?.trim().slice(0, MAX_OUTPUT) || `exit code ${code}`;
+  return `${user} may not become root on ${host} by sudo (${said}): ${fixFor(user, code, output)}, or let root log in`;
 }
 
 /** Runs a command line as the user who logged in; `before` precedes its input. */
@@ -66,8 +66,8 @@ export type RunLine = (command: string, options: RunOptions & { before?: string 
 export function byUserWhoSudos(target: SshTarget, run: RunLine) {
   const { user, host, password } = target;
   const refusalBy = async (line: string, input: string, timeoutMs: number) => {
-    const result = await run(`${AFTER_SHELL_MARK} ${line} /bin/sh -c :`, { input, timeoutMs });
-    if (!result.stdout.includes(`${SHELL_MARK}\n`)) throw answerIncomplete(target, result);
+    const result = await run(`${AFTER_SHELL_MARKER} ${line} /bin/sh -c :`, { input, timeoutMs });
+    if (!result.stdout.includes(`${SHELL_MARKER}\n`)) throw answerIncomplete(target, result);
     const { code, stderr } = result;
     return code === 0 ? undefined : new SshError('SudoRefused', refusalOfSudo(user, host, code, stderr));
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { keepHosts, madeMarks } from '#access/testing/made-cluster.fixture.ts';
+import { creationAnnotations, keepHosts } from '#access/testing/made-cluster.fixture.ts';
 import { SECRETS } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
@@ -68,7 +68,11 @@ const created = (name: string, ...nodes: number[]): Promise<void> => createdAs(n
 
 async function createdAs(name: string, wanted: KubernetesCluster['spec']): Promise<void> {
   const { controller } = clients;
-  const made = object(name, wanted, madeMarks(`id-${name}`, resolveSpec(wanted, world.offer, undefined)));
+  const made = object(
+    name,
+    wanted,
+    creationAnnotations(`id-${name}`, resolveSpec(wanted, world.offer, undefined)),
+  );
   await controller.create(KUBERNETES_CLUSTERS, made);
   await keepHosts(admin, namespace, `id-${name}`, made);
 }

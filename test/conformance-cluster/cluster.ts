@@ -1,6 +1,6 @@
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { isResultWord } from '#api/words.ts';
+import { isResultValue } from '#api/operation-values.ts';
 import { announced, type Say } from '#lab/artifacts/progress.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import { untilCluster, untilDone } from '#lab/meta/cluster.ts';
@@ -29,7 +29,7 @@ const atRest = (meta: Meta): Promise<KubernetesCluster | undefined> =>
     (one) =>
       one === undefined ||
       (one.metadata.deletionTimestamp === undefined &&
-        isResultWord(one.metadata.annotations?.[annotations.operation] ?? '')),
+        isResultValue(one.metadata.annotations?.[annotations.operation] ?? '')),
     OPERATION_MS,
   );
 

@@ -25,11 +25,11 @@ const spec = (...nodes: number[]): KubernetesCluster['spec'] => ({
 });
 const word = (cluster: KubernetesCluster | undefined) =>
   cluster?.metadata.annotations?.[annotations.operation];
-const annotate = (marks: Record<string, string | null>) =>
+const annotate = (annotationsOf: Record<string, string | null>) =>
   operator.client.patch(
     KUBERNETES_CLUSTERS,
     { namespace: operator.namespace, name: 'demo' },
-    { metadata: { annotations: marks } },
+    { metadata: { annotations: annotationsOf } },
     { type: 'merge' },
   );
 const running = (step = 'precheck') =>

@@ -256,7 +256,7 @@ describe('a cluster, by annotation', () => {
     await operator.client.patch(
       KUBERNETES_CLUSTERS,
       { namespace: operator.namespace, name: 'demo' },
-      { metadata: { labels: { look: 'now' } } },
+      { metadata: { labels: { check: 'now' } } },
       { type: 'merge' },
     );
     await expect.poll(() => operator.client.find(SECRETS, key), { timeout: 20_000 }).toBeDefined();

@@ -26,18 +26,18 @@ const spec = (...nodes: number[]): KubernetesCluster['spec'] => ({
     nodeList: nodes.map((last) => ({ ip: `10.${net}.0.${last}` })),
   },
 });
-const annotate = (name: string, marks: Record<string, string | null>) =>
+const annotate = (name: string, annotationsOf: Record<string, string | null>) =>
   operator.client.patch<KubernetesCluster>(
     KUBERNETES_CLUSTERS,
     { namespace: operator.namespace, name },
-    { metadata: { annotations: marks } },
+    { metadata: { annotations: annotationsOf } },
     { type: 'merge' },
   );
-const mark = (name: string, value: string | null) => annotate(name, { [annotations.dryRun]: value });
+const label = (name: string, value: string | null) => annotate(name, { [annotations.dryRun]: value });
 /** An object that asks for nothing, then the annotation, then what is asked. */
 const rehearse = async (name: string, wanted: KubernetesCluster['spec'], word?: string) => {
   if (!(await operator.get(name))) await operator.apply(name, wanted);
-  await mark(name, 'All');
+  await label(name, 'All');
   await operator.apply(name, wanted, word, word === undefined ? undefined : `${word}-1`);
 };
 const planned = (name: string) =>
@@ -61,7 +61,7 @@ describe('annotation dry-run', () => {
     });
     expect(operator.started.map((job) => job.split('-')[0])).toEqual(['precheck']);
     expect(await held()).toBe(0);
-    await mark('demo', null);
+    await label('demo', null);
     const done = await operator.until(
       'demo',
       (now) => now?.metadata.annotations?.[annotations.operation] === 'create-finished',
@@ -93,7 +93,7 @@ describe('annotation dry-run', () => {
       changes: [{ ip: `10.${net}.0.3`, action: 'join' }],
     });
     expect(await held()).toBe(2);
-    await mark('demo', null);
+    await label('demo', null);
     await operator.until('demo', (now) => now?.status?.operation?.name === 'scale-up');
   });
 

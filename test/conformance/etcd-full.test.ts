@@ -23,7 +23,7 @@ it('is told of an etcd that is full, which still answers, once no kubelet can re
     userAgent: 'test',
   });
   const { token, ca, url } = server;
-  const look = () =>
+  const check = () =>
     probe({
       access: { ca, token },
       ips: ['127.0.0.1'],
@@ -42,7 +42,7 @@ it('is told of an etcd that is full, which still answers, once no kubelet can re
       metadata: { namespace: 'kube-node-lease', name: 'a' },
       ...{ spec: { renewTime } },
     });
-    const well = await look();
+    const well = await check();
     expect(well.nodes).toMatchObject([{ name: 'a', ready: false, silent: true }]);
     expect(well.writesRefused).toBeUndefined();
     const data = { much: 'a'.repeat(900 * 1024) };
@@ -54,7 +54,7 @@ it('is told of an etcd that is full, which still answers, once no kubelet can re
         });
     };
     await expect(fill()).rejects.toThrow('database space exceeded');
-    expect(await look()).toMatchObject({ servers: [{ state: 'ready' }], writesRefused: 'NoSpace' });
+    expect(await check()).toMatchObject({ servers: [{ state: 'ready' }], writesRefused: 'NoSpace' });
   } finally {
     await client.close();
   }

@@ -49,8 +49,8 @@ const until = (type: string, wanted: string, name = 'demo') =>
   operator.until(name, (cluster) => says(cluster, type) === wanted);
 /** Resolves when the cluster was looked at so often again. */
 async function checksAgain(times: number): Promise<void> {
-  const before = made.looks();
-  await expect.poll(made.looks, { timeout: 30_000 }).toBeGreaterThan(before + times);
+  const before = made.checks();
+  await expect.poll(made.checks, { timeout: 30_000 }).toBeGreaterThan(before + times);
 }
 
 it('tells of a node that is away and comes back, and of etcd', async () => {
@@ -108,9 +108,9 @@ it('tells that a host is not as it was made, in words that it may say, and that 
   await until('HostsAsMade', 'Unknown NotTold');
   await report(WORKER);
   await until('HostsAsMade', 'True AsMade');
-  const told = () =>
+  const reported = () =>
     events.map((event) => event.split(':')[0] ?? '').filter((one) => one.startsWith('Hosts'));
-  await expect.poll(told).toEqual(['HostsDrifted']);
+  await expect.poll(reported).toEqual(['HostsDrifted']);
 });
 
 it('tells that the API server does not answer, and that it does again; a restart is no news', async () => {
@@ -141,9 +141,9 @@ it('tells that the API server does not answer, and that it does again; a restart
 
   made.proxy.setConnectionFault(() => undefined);
   await until('Ready', 'True Healthy');
-  const told = () => events.filter((event) => event.startsWith('ControlPlane'));
+  const reported = () => events.filter((event) => event.startsWith('ControlPlane'));
   await expect
-    .poll(told)
+    .poll(reported)
     .toEqual([
       'ControlPlaneDegraded: 1 of 1 API servers is not ready: 127.0.0.1 does not answer',
       'ControlPlaneHealthy: every API server is ready',
@@ -214,8 +214,8 @@ async function isLeftAlone(othersAreLookedAt: (times: number) => Promise<void>):
   expect(going?.status).not.toHaveProperty('nodes');
   // A look that was under way ends.
   await othersAreLookedAt(1);
-  const looks = made.looks();
+  const checks = made.checks();
   await othersAreLookedAt(2);
-  expect(made.looks()).toBe(looks);
+  expect(made.checks()).toBe(checks);
   await patch([]);
 }

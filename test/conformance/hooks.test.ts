@@ -57,11 +57,11 @@ const word = (text: string) =>
 const step = (text: string) => operator.until('demo', (cluster) => cluster?.status?.operation?.step === text);
 const change = (text: string) =>
   operator.client.patch(CONFIG_MAPS, key('hooks'), { data: { 'a.yaml': text } }, { type: 'merge' });
-const annotate = (marks: Record<string, string>) =>
+const annotate = (annotationsOf: Record<string, string>) =>
   operator.client.patch(
     KUBERNETES_CLUSTERS,
     key('demo'),
-    { metadata: { annotations: marks } },
+    { metadata: { annotations: annotationsOf } },
     { type: 'merge' },
   );
 const stalledAs = async (reason: string) => {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { membersOf } from '#api/member.ts';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import { hostsIn } from '#controller/cluster/state/hosts.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { useNamespace } from '#runtime/testing/test-namespace.ts';
@@ -16,11 +16,11 @@ const tableSchema = z.object({
 beforeAll(() => installCrds(test.client));
 
 it('says what each host does, in words', async () => {
-  const members = membersOf({
+  const hosts = clusterHostsOf({
     masterList: [{ ip: '10.249.0.1' }],
     nodeList: [{ ip: '10.249.0.1' }, { ip: '10.249.0.2' }],
   });
-  await hostsIn(test.client, test.namespace).hold('id', 'n/name', [...members.values()]);
+  await hostsIn(test.client, test.namespace).hold('id', 'n/name', [...hosts.values()]);
   const transport = createTransport(test.endpoint);
   const { text } = await transport.send({
     method: 'GET',

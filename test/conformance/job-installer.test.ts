@@ -10,7 +10,7 @@ import {
   type Secret,
   secretText,
 } from '#api/core.ts';
-import { labels, marks } from '#api/names.ts';
+import { internalAnnotations, labels } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { jobInstallerModule } from '#installer/job/module.ts';
@@ -59,7 +59,7 @@ beforeAll(async () => {
         .map(({ metadata }) => metadata.labels?.['batch.kubernetes.io/job-name'] ?? ''),
     async tell(job, step) {
       const { metadata } = await client.get<Job>(JOBS, test.key(job));
-      const [of = '', name = ''] = metadata.annotations?.[marks.cluster]?.split('/') ?? [];
+      const [of = '', name = ''] = metadata.annotations?.[internalAnnotations.cluster]?.split('/') ?? [];
       const caller = {
         job,
         clusterId: metadata.labels?.[labels.clusterId] ?? '',

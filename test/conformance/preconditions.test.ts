@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { HOSTS, type HostRecord, hostRecordName } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { annotations, clusterStateName } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
@@ -116,9 +116,9 @@ it('a word is not answered over one that came meanwhile', async () => {
 
 it('no remains are wiped under an agreed plan that were none when it was made', async () => {
   const snapshot = await outdated('agreed');
-  const members = [...membersOf({ nodeList: [{ ip: '10.250.0.7' }] }).values()];
+  const clusterHosts = [...clusterHostsOf({ nodeList: [{ ip: '10.250.0.7' }] }).values()];
   const hosts = hostsIn(client, namespace);
-  await hosts.hold('former', 'n/former', members);
+  await hosts.hold('former', 'n/former', clusterHosts);
   await hosts.note('former', '10.250.0.7', { state: 'Unclean', touched: true });
   const under = (agreed: { plan?: string }) => {
     const { spec } = snapshot.cluster;
@@ -134,7 +134,11 @@ it('no remains are wiped under an agreed plan that were none when it was made', 
       },
       ...{ step: 'starting', startedAt: '', generation: 1, spec, ...agreed },
     };
-    return perform([{ kind: 'hold', members }], { ...snapshot, operation, plan: noPlan(1) }, performers());
+    return perform(
+      [{ kind: 'hold', hosts: clusterHosts }],
+      { ...snapshot, operation, plan: noPlan(1) },
+      performers(),
+    );
   };
   await expect(under({ plan: 'hash' })).rejects.toMatchObject({
     reason: 'PlanChanged',
@@ -144,7 +148,7 @@ it('no remains are wiped under an agreed plan that were none when it was made', 
 });
 
 it('a host is not released that another cluster took meanwhile', async () => {
-  const [host] = [...membersOf({ nodeList: [{ ip: '10.250.0.2' }] }).values()];
+  const [host] = [...clusterHostsOf({ nodeList: [{ ip: '10.250.0.2' }] }).values()];
   if (!host) throw new Error('there is no host');
   const hosts = hostsIn(client, namespace);
   await hosts.hold('first', 'n/first', [host]);
@@ -158,16 +162,18 @@ it('a host is not released that another cluster took meanwhile', async () => {
 });
 
 it('a host that another cluster holds is refused, each by its address, and by its holder in the same namespace alone', async () => {
-  const members = [...membersOf({ nodeList: [{ ip: '10.250.0.3' }, { ip: '10.250.0.4' }] }).values()];
+  const clusterHosts = [
+    ...clusterHostsOf({ nodeList: [{ ip: '10.250.0.3' }, { ip: '10.250.0.4' }] }).values(),
+  ];
   const hosts = hostsIn(client, namespace);
-  await hosts.hold('first', 'n/first', members);
+  await hosts.hold('first', 'n/first', clusterHosts);
   const message = '10.250.0.3 belongs to n/first; 10.250.0.4 belongs to n/first';
-  await expect(hosts.hold('second', 'n/second', members)).rejects.toMatchObject({
+  await expect(hosts.hold('second', 'n/second', clusterHosts)).rejects.toMatchObject({
     reason: 'HostConflict',
     message,
   });
   const withheld = '10.250.0.3 belongs to a cluster of another namespace';
-  const [one] = members;
+  const [one] = clusterHosts;
   await expect(hosts.refuseOthers('third', 'o/third', one ? [one] : [])).rejects.toMatchObject({
     reason: 'HostConflict',
     message: withheld,
@@ -176,36 +182,36 @@ it('a host that another cluster holds is refused, each by its address, and by it
 
 it('a host that could not be reset is taken by one cluster only, and is its own as soon as it took it', async () => {
   const ip = '10.250.0.6';
-  const members = [...membersOf({ nodeList: [{ ip }] }).values()];
+  const clusterHosts = [...clusterHostsOf({ nodeList: [{ ip }] }).values()];
   const hosts = hostsIn(client, namespace);
-  await hosts.hold('first', 'n/first', members);
+  await hosts.hold('first', 'n/first', clusterHosts);
   await hosts.note('first', ip, { state: 'Unclean', touched: true });
-  const [taken] = await hosts.hold('second', 'n/second', members);
+  const [taken] = await hosts.hold('second', 'n/second', clusterHosts);
   expect(taken).toMatchObject({ spec: { clusterId: 'second', reclaim: 'first' }, status: { taken: true } });
   const message = `${ip} belongs to n/second`;
   const refusal = { reason: 'HostConflict', message };
-  await expect(hosts.hold('third', 'n/third', members)).rejects.toMatchObject(refusal);
-  await expect(hosts.refuseOthers('third', 'n/third', members)).rejects.toMatchObject(refusal);
+  await expect(hosts.hold('third', 'n/third', clusterHosts)).rejects.toMatchObject(refusal);
+  await expect(hosts.refuseOthers('third', 'n/third', clusterHosts)).rejects.toMatchObject(refusal);
   // Its own again, after it could not be reset once more.
   await hosts.note('second', ip, { state: 'Unclean', taken: false });
-  await hosts.hold('second', 'n/second', members);
-  await expect(hosts.hold('third', 'n/third', members)).rejects.toMatchObject(refusal);
+  await hosts.hold('second', 'n/second', clusterHosts);
+  await expect(hosts.hold('third', 'n/third', clusterHosts)).rejects.toMatchObject(refusal);
 });
 
 it('a host at whose address another machine answers is taken with nothing of the former cluster to be wiped', async () => {
   const ip = '10.250.0.8';
-  const members = [...membersOf({ nodeList: [{ ip }] }).values()];
+  const clusterHosts = [...clusterHostsOf({ nodeList: [{ ip }] }).values()];
   const hosts = hostsIn(client, namespace);
-  await hosts.hold('first', 'n/first', members);
+  await hosts.hold('first', 'n/first', clusterHosts);
   await hosts.note('first', ip, { state: 'Lost', touched: true });
-  const [taken] = await hosts.hold('second', 'n/second', members);
+  const [taken] = await hosts.hold('second', 'n/second', clusterHosts);
   expect(taken).toMatchObject({ spec: { clusterId: 'second' }, status: { taken: true } });
   expect(taken?.spec.reclaim).toBeUndefined();
 });
 
 it('a host that has not joined is what is wanted now, one that has stays what it is', async () => {
-  const asWorker = [...membersOf({ nodeList: [{ ip: '10.250.0.5', name: 'old' }] }).values()];
-  const asMaster = [...membersOf({ masterList: [{ ip: '10.250.0.5', name: 'new' }] }).values()];
+  const asWorker = [...clusterHostsOf({ nodeList: [{ ip: '10.250.0.5', name: 'old' }] }).values()];
+  const asMaster = [...clusterHostsOf({ masterList: [{ ip: '10.250.0.5', name: 'new' }] }).values()];
   const hosts = hostsIn(client, namespace);
   await hosts.hold('first', 'n/first', asWorker);
   const [changed] = await hosts.hold('first', 'n/first', asMaster);
@@ -261,17 +267,17 @@ it('a sequence is taken from what the cache has, and from the server where that 
   const clusterStates = clusterStatesIn(client, namespace);
   await clusterStates.bind('id-cached', { namespace, name: 'cached' });
   const cached = await client.get<Secret>(SECRETS, { namespace, name: clusterStateName('id-cached') });
-  let looks = 0;
+  let checks = 0;
   const counted = clientOver({
     ...client.caller,
     call: (request) => {
-      if (request.method === 'GET' && request.path.endsWith(clusterStateName('id-cached'))) looks += 1;
+      if (request.method === 'GET' && request.path.endsWith(clusterStateName('id-cached'))) checks += 1;
       return client.caller.call(request);
     },
   });
   const fromCache = clusterStatesIn(counted, namespace, () => cached);
   expect(await fromCache.takeSequence('id-cached', cluster, noPlan)).toBe(1);
-  expect(looks).toBe(0);
+  expect(checks).toBe(0);
   expect(await fromCache.takeSequence('id-cached', cluster, noPlan)).toBe(2);
-  expect(looks).toBe(1);
+  expect(checks).toBe(1);
 });

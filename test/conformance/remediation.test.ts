@@ -66,8 +66,8 @@ const says = (cluster: KubernetesCluster | undefined): string => {
 const untilSays = (wanted: string) => operator.until('demo', (cluster) => says(cluster) === wanted);
 /** Resolves when the cluster was looked at so often again; each look asks every control plane that answers. */
 async function checksAgain(times: number): Promise<void> {
-  const before = made.looks();
-  await expect.poll(made.looks, { timeout: 30_000 }).toBeGreaterThan(before + 3 * times);
+  const before = made.checks();
+  await expect.poll(made.checks, { timeout: 30_000 }).toBeGreaterThan(before + 3 * times);
 }
 /** Time goes by, and the cluster is looked at afterwards. */
 async function pass(ms: number): Promise<void> {

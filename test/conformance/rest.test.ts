@@ -15,7 +15,7 @@ import { type ApiServer, startApiServer } from '#lab/apiserver/start.ts';
 import { parseLimits } from '#operations/limits.ts';
 import { createCluster, deleteCluster, routesOfOperations } from '#rest/asking.ts';
 import { restClient } from '#rest/client.ts';
-import { getLogs } from '#rest/looking.ts';
+import { getLogs } from '#rest/read-routes.ts';
 import { restApp } from '#server/app.ts';
 import { into } from '#server/testing/into.ts';
 import { expectAsPlanned } from '../worlds/as-planned.ts';

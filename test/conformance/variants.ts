@@ -41,11 +41,11 @@ export function propertiesOf(schema: Schema, path: string[] = [], required = tru
   const below = Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
     propertiesOf(one, [...path, name], schema.required?.includes(name) ?? false),
   );
-  const member = schema.items ? propertiesOf(schema.items, [...path, '0'], false) : [];
+  const host = schema.items ? propertiesOf(schema.items, [...path, '0'], false) : [];
   const value = schema.additionalProperties
     ? propertiesOf(schema.additionalProperties, [...path, 'k'], false)
     : [];
-  return [{ path, schema, required }, ...below, ...member, ...value];
+  return [{ path, schema, required }, ...below, ...host, ...value];
 }
 
 export interface Variant {

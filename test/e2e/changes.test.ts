@@ -78,17 +78,17 @@ describe('a cluster that is changed by apply', () => {
   it('has labels and taints set, changed and taken away, and those of others left', async () => {
     await inside('label', 'node', 'w1', 'theirs=kept');
     await inside('taint', 'node', 'w1', 'theirs=kept:PreferNoSchedule');
-    const mark = (more: object) =>
+    const label = (more: object) =>
       shell.apply({ masters: [at(0)], workers: [at(1, { name: 'w1', ...more })] });
     const taint = (value: string) => [{ key: 'ours', value, effect: 'NoSchedule' }];
-    await changed(() => mark({ labels: { rack: 'r1', row: 'a' }, taints: taint('one') }), true);
+    await changed(() => label({ labels: { rack: 'r1', row: 'a' }, taints: taint('one') }), true);
     expect((await node('w1')).metadata.labels).toMatchObject({ rack: 'r1', row: 'a', theirs: 'kept' });
-    await changed(() => mark({ labels: { rack: 'r2' }, taints: taint('two') }));
+    await changed(() => label({ labels: { rack: 'r2' }, taints: taint('two') }));
     const { metadata, spec } = await node('w1');
     expect(metadata.labels).toMatchObject({ rack: 'r2', theirs: 'kept' });
     expect(metadata.labels).not.toHaveProperty('row');
     expect(spec.taints).toContainEqual({ key: 'ours', value: 'two', effect: 'NoSchedule' });
-    await changed(() => mark({}));
+    await changed(() => label({}));
     const bare = await node('w1');
     expect(bare.metadata.labels).not.toHaveProperty('rack');
     expect(bare.spec.taints).toEqual([{ key: 'theirs', value: 'kept', effect: 'PreferNoSchedule' }]);
@@ -96,13 +96,13 @@ describe('a cluster that is changed by apply', () => {
   });
 
   it('has a change planned, its hosts looked at, and nothing begun, while the annotation says so', async () => {
-    const mark = (text: string) => shell.run(['annotate', 'ecs', NAME, `ecs.yun.com/dry-run${text}`]);
+    const label = (text: string) => shell.run(['annotate', 'ecs', NAME, `ecs.yun.com/dry-run${text}`]);
     const says = (result: string) =>
       shell.run(['wait', `ecs/${NAME}`, `--for=jsonpath={.status.plan.result}=${result}`, '--timeout=90s'], {
         timeoutMs: 100_000,
       });
     const present = [at(1, { name: 'w1' })];
-    await mark('=All');
+    await label('=All');
     await shell.apply({ masters: [at(0)], workers: [...present, { ip: '10.88.0.99', name: 'w9' }] });
     await says('Refused');
     expect((await shell.get())?.status?.plan?.message).toContain('10.88.0.99');
@@ -111,7 +111,7 @@ describe('a cluster that is changed by apply', () => {
     expect((await shell.get())?.status?.plan).toMatchObject({ operation: 'scale-up', hosts: { join: 1 } });
     expect(await shell.records()).not.toHaveProperty([host(2).ip]);
     await shell.apply({ masters: [at(0)], workers: present });
-    await mark('-');
+    await label('-');
     await shell.waitUpToDate();
     expect((await shell.get())?.status).not.toHaveProperty('plan');
   });
@@ -120,10 +120,16 @@ describe('a cluster that is changed by apply', () => {
     const present = [at(1, { name: 'w1' })];
     const machineId = (script: string) =>
       docker(['exec', host(2).name, 'sh', '-ec', `${script} /etc/machine-id`]);
-    const mark = (...marks: string[]) =>
-      shell.run(['annotate', '--overwrite', 'ecs', NAME, ...marks.map((text) => `ecs.yun.com/${text}`)]);
+    const label = (...annotationsOf: string[]) =>
+      shell.run([
+        'annotate',
+        '--overwrite',
+        'ecs',
+        NAME,
+        ...annotationsOf.map((text) => `ecs.yun.com/${text}`),
+      ]);
     const before = await machineId('cat');
-    await mark('dry-run=All');
+    await label('dry-run=All');
     await shell.apply({ masters: [at(0)], workers: [...present, at(2, { name: 'w2' })] });
     const possible = (one: Awaited<ReturnType<typeof shell.get>>) =>
       one?.status?.plan?.result === 'Possible' && one.status.plan.operation === 'scale-up';
@@ -131,7 +137,7 @@ describe('a cluster that is changed by apply', () => {
     expect(Object.keys(seen ?? {})).toEqual([host(2).ip]);
     try {
       await machineId('sed -i y/0123456789abcdef/123456789abcdef0/');
-      await mark(`plan=${hash}`, 'dry-run-');
+      await label(`plan=${hash}`, 'dry-run-');
       const { status } = (await shell.untilStalled('OperationFailed', 120_000)) ?? {};
       expect(status?.reason).toBe('HostChanged');
       expect(status?.message).toMatch(/than when the plan was made.*plan it anew/);

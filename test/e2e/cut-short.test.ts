@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const { entries, host, nodes } = byNumber(() => meta);
 const ended = /-(finished|failed)$/;
-const wordOf = (annotations: Readonly<Record<string, string>> = {}) =>
+const operationValue = (annotations: Readonly<Record<string, string>> = {}) =>
   annotations['app.kubernetes.io/operation'] ?? '';
 
 /** Asks for an operation and kills the pod of its run at each of these steps; answers how often one was killed. */
@@ -51,11 +51,11 @@ async function cutAt(steps: readonly string[], path: string, body: Record<string
       meta,
       NAME,
       (one) =>
-        ended.test(wordOf(one?.metadata.annotations)) ||
+        ended.test(operationValue(one?.metadata.annotations)) ||
         (one?.status?.operation?.step === step && one.status.operation.attempt === killed + 1),
       OPERATION_MS,
     );
-    if (ended.test(wordOf(at?.metadata.annotations))) break;
+    if (ended.test(operationValue(at?.metadata.annotations))) break;
     const afterMs = Math.floor(random() * WITHIN_MS);
     await sleep(afterMs);
     const done = await faults.kill(meta.host, 'ansibleinit.js', `CLUSTER_NAME=${NAME}`);

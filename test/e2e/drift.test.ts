@@ -15,7 +15,7 @@ const NAME = 'drift';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 /** A minute, and half of one more where all hosts share two processors. */
-const TOLD_MS = 90_000;
+const REPORT_MS = 90_000;
 /** Some looks at each host; `make bench-operations` looks for an hour. */
 const LOOKED_MS = 60_000;
 
@@ -46,7 +46,7 @@ describe('hosts that somebody changes by hand', () => {
       status: 200,
     });
     await untilDone(meta, NAME, OPERATION_MS);
-    await untilAsMade(2 * TOLD_MS);
+    await untilAsMade(2 * REPORT_MS);
   });
 
   it.each(WAVES)('are told to be other, then as before: wave %#', async (...wave) => {
@@ -59,7 +59,7 @@ describe('hosts that somebody changes by hand', () => {
           ([index, , says]) => message.includes(says) && message.includes(`(${meta.hosts[index]?.ip}): `),
         );
       };
-      const cluster = await untilCluster(meta, NAME, reports, TOLD_MS);
+      const cluster = await untilCluster(meta, NAME, reports, REPORT_MS);
       expect(asMade(cluster)?.status).toBe('False');
       console.log(
         `${wave.map(([, , says]) => says).join(', ')}: told after ${(Date.now() - began) / 1000} s`,
@@ -67,7 +67,7 @@ describe('hosts that somebody changes by hand', () => {
     } finally {
       for (const [index, [, back]] of wave) await sh(index, back);
     }
-    await untilAsMade(TOLD_MS);
+    await untilAsMade(REPORT_MS);
   });
 
   it('differ in nothing by an operation, nor by themselves', async () => {

@@ -26,7 +26,7 @@ export async function membersOn(host: LabHost): Promise<string[]> {
 }
 
 /** Makes the member on this control plane the leader. */
-export async function lead(host: LabHost): Promise<void> {
+export async function pointed(host: LabHost): Promise<void> {
   const found = await listed(host);
   const endpoints = found.map(([, , , , url = '']) => url).join();
   const id = found.find(([, , , , url]) => url?.includes(`//${host.ip}:`))?.[0];

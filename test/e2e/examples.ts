@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { clusterHostsOf, isEtcdOnly } from '#api/cluster-host.ts';
 import { nodeNameOf } from '#api/host.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
-import { isEtcdOnly, membersOf } from '#api/member.ts';
 import { readyNodesOf } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
 import { byKubectl } from './by-kubectl.ts';
@@ -61,8 +61,8 @@ export async function exampleOf(
 
 /** Names of the nodes that a cluster has by its spec, in order. */
 export const nodesOfSpec = ({ spec }: KubernetesCluster): string[] =>
-  [...membersOf(spec.cluster).values()]
-    .filter((member) => !isEtcdOnly(member))
+  [...clusterHostsOf(spec.cluster).values()]
+    .filter((host) => !isEtcdOnly(host))
     .map(nodeNameOf)
     .sort();
 

@@ -19,7 +19,7 @@ const NAME = 'external-etcd';
 const PATH = `/region/default/cluster/${NAME}`;
 const OPERATION_MS = 10 * 60_000;
 /** Two looks, each half a minute after the one before, and some. */
-const TOLD_MS = 3 * 60_000;
+const REPORT_MS = 3 * 60_000;
 
 let meta: Meta;
 let traces: (index: number) => Promise<string[]>;
@@ -87,7 +87,7 @@ describe('a cluster whose etcd has hosts of its own', () => {
         const found = findCondition(cluster?.status?.conditions, 'EtcdHealthy');
         return wanted.test(`${found?.status} ${found?.reason}: ${found?.message}`);
       };
-      await untilCluster(meta, NAME, reported, TOLD_MS);
+      await untilCluster(meta, NAME, reported, REPORT_MS);
     };
     await says(/^True AllHealthy: every member is healthy: 3,/);
     await faults.pause(host(4));
@@ -104,16 +104,16 @@ describe('a cluster whose etcd has hosts of its own', () => {
 
   it('has what somebody changes told and put back, by one member of etcd after the other', async () => {
     const says = async (wanted: RegExp) => {
-      const told = (cluster: KubernetesCluster | undefined) => {
+      const reported = (cluster: KubernetesCluster | undefined) => {
         const found = findCondition(cluster?.status?.conditions, 'HostsAsMade');
         return wanted.test(`${found?.status}: ${found?.message}`);
       };
-      await untilCluster(meta, NAME, told, TOLD_MS);
+      await untilCluster(meta, NAME, reported, REPORT_MS);
     };
     const unit = '/etc/systemd/system/matryoshka-etcd.service';
     const programs = '/var/lib/matryoshka/etcd/usr/local/bin';
     const apiServer = '/etc/kubernetes/manifests/kube-apiserver.yaml';
-    const [led = '', edited = '', stopped = '', other = ''] = entries(0, 2, 3, 4).map(({ ip }) =>
+    const [pointed = '', edited = '', stopped = '', other = ''] = entries(0, 2, 3, 4).map(({ ip }) =>
       ip.replaceAll('.', '\\.'),
     );
     await says(/^True/);
@@ -123,7 +123,7 @@ describe('a cluster whose etcd has hosts of its own', () => {
     await on(4, 'sh', '-c', 'echo x > /etc/matryoshka/etcd/ca.crt');
     await says(
       new RegExp(
-        `^(?=.*\\(${led}\\): [^;]*kube-apiserver\\.yaml changed).*\\(${edited}\\): (?=.*matryoshka-etcd.service changed).*etcdutl changed.*\\(${stopped}\\): unit matryoshka-etcd.service not enabled, not running.*\\(${other}\\): /etc/matryoshka/etcd/ca.crt changed`,
+        `^(?=.*\\(${pointed}\\): [^;]*kube-apiserver\\.yaml changed).*\\(${edited}\\): (?=.*matryoshka-etcd.service changed).*etcdutl changed.*\\(${stopped}\\): unit matryoshka-etcd.service not enabled, not running.*\\(${other}\\): /etc/matryoshka/etcd/ca.crt changed`,
       ),
     );
     await done('POST', `${PATH}/repair`, {});

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { isResultWord } from '#api/words.ts';
+import { isResultValue } from '#api/operation-values.ts';
 import { sha256 } from '#base/canonical.ts';
 import { readyNodesOf, untilCluster, untilDone } from '#lab/meta/cluster.ts';
 import type { Meta } from '#lab/meta/meta.ts';
@@ -70,7 +70,7 @@ const ended = () =>
   untilCluster(
     meta,
     NAME,
-    (one) => isResultWord(one?.metadata.annotations?.[annotations.operation]),
+    (one) => isResultValue(one?.metadata.annotations?.[annotations.operation]),
     OPERATION_MS,
   );
 

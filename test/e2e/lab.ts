@@ -10,7 +10,7 @@ import { type MetaPlace, metaUp } from '#lab/meta/meta.ts';
 import { LANE_HOSTS, LANES } from './lane.ts';
 
 /** A third of the default: much of what is awaited here is that somebody has looked. */
-const LOOK_SECONDS = 10;
+const POLL_SECONDS = 10;
 /** Where `make e2e` tells its runs of vitest of the lab that they share: keys stay in the lab's folder. */
 const placePath = join(labDir, 'e2e.json');
 
@@ -39,7 +39,7 @@ export async function startLab(say: Say): Promise<MetaPlace> {
     ]);
   // Off in an installation, unless it says so.
   const hooks = 'MATRYOSHKA_ALLOW_HOOKS=true';
-  await set('controller', hooks, `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${LOOK_SECONDS}`);
+  await set('controller', hooks, `MATRYOSHKA_HEALTH_INTERVAL_SECONDS=${POLL_SECONDS}`);
   await set('server', hooks);
   await set('webhook', hooks);
   // Tests that count pods count those that stay.

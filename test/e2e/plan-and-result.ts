@@ -144,12 +144,12 @@ export async function asPlanned(
     if (was && is) expect(differences(was, is), host).toEqual([]);
     expect(after.records.get(ip), `the record of ${ip}`).toEqual(before.records.get(ip));
   }
-  for (const [ip, does] of action) expectDeed(does, before.records.get(ip), after.records.get(ip), ip);
+  for (const [ip, does] of action) expectHostResult(does, before.records.get(ip), after.records.get(ip), ip);
   if (!gone) expectNodes(action, before, after);
 }
 
 /** What a record tells of an operation that has succeeded. */
-function expectDeed(
+function expectHostResult(
   action: Planned[number]['action'],
   before: HostRecord | undefined,
   after: HostRecord | undefined,

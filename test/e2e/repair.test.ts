@@ -27,7 +27,7 @@ const NAME = 'repaired';
 const PATH = `/region/lab/cluster/${NAME}`;
 const OPERATION_MS = 12 * 60_000;
 /** A minute, and half of one more where all hosts share two processors. */
-const TOLD_MS = 90_000;
+const REPORT_MS = 90_000;
 /** Two looks, each half a minute after the one before, and some. */
 const SEEN_MS = 3 * 60_000;
 const [DEAD, WORKER, SPARE] = [0, 3, 4];
@@ -57,7 +57,7 @@ const ipOf = (index: number) => ip6Of(host(index));
 const asMade = (cluster: KubernetesCluster | undefined) =>
   findCondition(cluster?.status?.conditions, 'HostsAsMade');
 const untilAsMade = () =>
-  untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', 2 * TOLD_MS);
+  untilCluster(meta, NAME, (cluster) => asMade(cluster)?.status === 'True', 2 * REPORT_MS);
 const untilReported = (...indices: number[]) =>
   untilCluster(
     meta,
@@ -66,7 +66,7 @@ const untilReported = (...indices: number[]) =>
       const { status, message = '' } = asMade(cluster) ?? {};
       return status === 'False' && indices.every((index) => message.includes(`(${ipOf(index)}): `));
     },
-    TOLD_MS,
+    REPORT_MS,
   );
 const ask = async () =>
   expect(await meta.rest.raw('POST', `${PATH}/repair`, {})).toMatchObject({ status: 200 });

@@ -175,13 +175,13 @@ function until(
       leave();
       reject(new Error(`${what} was not done within ${STEP_LIMIT_MS / 1000} s`));
     }, STEP_LIMIT_MS);
-    const look = () => {
+    const check = () => {
       if (!holds()) return;
       clearTimeout(timer);
       leave();
       resolve();
     };
-    const leave = clusters.addHandler({ add: look, update: look, delete: look });
-    queueMicrotask(look);
+    const leave = clusters.addHandler({ add: check, update: check, delete: check });
+    queueMicrotask(check);
   });
 }

@@ -2,7 +2,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { CONFIG_MAPS, JOBS, type Job, PODS, type Pod, SECRETS, type Secret, secretData } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
-import { labels, logHeadName, marks, reportSecretName } from '#api/names.ts';
+import { internalAnnotations, labels, logHeadName, reportSecretName } from '#api/names.ts';
 import type { Informer } from '#runtime/cache/informer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isNotFound } from '#runtime/wire/api-error.ts';
@@ -226,7 +226,10 @@ export function runJobs({
           namespace,
           name: logHeadName(name),
           labels: { [labels.purpose]: 'log', [labels.clusterId]: run[0] },
-          annotations: { [marks.cluster]: annotations[marks.cluster] ?? '', [marks.step]: step },
+          annotations: {
+            [internalAnnotations.cluster]: annotations[internalAnnotations.cluster] ?? '',
+            [internalAnnotations.step]: step,
+          },
         },
       }),
     );

@@ -34,7 +34,7 @@ const SHOWN: Readonly<Record<string, readonly Step[]>> = {
   repair: ['repair'],
 };
 const isNew = (steps: readonly Step[], { faults }: Plan): boolean => {
-  const [, shown] = Object.entries(SHOWN).find(([mark]) => steps.some((step) => step === mark)) ?? [];
+  const [, shown] = Object.entries(SHOWN).find(([label]) => steps.some((step) => step === label)) ?? [];
   return faults.every(({ step }) => shown?.includes(step) ?? true);
 };
 const AT_ONCE = 8;

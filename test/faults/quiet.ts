@@ -68,14 +68,14 @@ export function createQuiet(limitMs: number, describe: () => string): Quiet {
   }
   function schedule(ms: number) {
     clearTimeout(check);
-    if (wish) check = setTimeout(look, ms);
+    if (wish) check = setTimeout(checkNow, ms);
   }
   const touch = () => {
     lastMs = performance.now();
     if (active === 0) schedule(4);
   };
 
-  function look() {
+  function checkNow() {
     if (!wish || active > 0) return;
     if (lagging()) {
       // Only a cache that a fault holds back stays behind for long.

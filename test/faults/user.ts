@@ -1,9 +1,9 @@
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostEntry } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
-import { isResultWord } from '#api/words.ts';
+import { isResultValue } from '#api/operation-values.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { AWAY } from './away.ts';
 import type { Step } from './plan.ts';
@@ -17,7 +17,7 @@ interface Wanted {
   master?: number;
   workers: readonly HostEntry[];
   /** Hosts of etcd alone. */
-  members?: readonly HostEntry[];
+  hosts?: readonly HostEntry[];
 }
 
 /** Who asks for things: one cluster of one master and some workers, at addresses that no other plan has. */
@@ -51,10 +51,10 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
   let remembered: [string, string][] = [];
   return {
     host,
-    async ask({ word, requestId, master = 1, workers: nodeList, members = [] }) {
+    async ask({ word, requestId, master = 1, workers: nodeList, hosts = [] }) {
       workers = [...nodeList, ...declared];
       masterList = [host(master)];
-      etcdList = [...members];
+      etcdList = [...hosts];
       const cluster: KubernetesCluster = {
         metadata: {
           ...key,
@@ -98,10 +98,10 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
       quiet.expect(await client.patch(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' }));
     },
     hosts(step) {
-      const members =
-        step === 'delete' ? [] : membersOf({ masterList, nodeList: workers, etcdList }).values();
+      const hosts =
+        step === 'delete' ? [] : clusterHostsOf({ masterList, nodeList: workers, etcdList }).values();
       // An address at which no host answers counts until another operation is asked (`mayBeGone` in oracles.ts).
-      const has = [...members].map((member): [string, string] => [member.ip, member.duties.join('+')]);
+      const has = [...hosts].map((host): [string, string] => [host.ip, host.duties.join('+')]);
       return new Map([...has, ...remembered]);
     },
     every: () => [1, 2, 3, 4, 9].map(ip),
@@ -109,7 +109,7 @@ export function userOf(client: Client, quiet: Quiet, key: ObjectKey): User {
 }
 
 const rests = (cluster: KubernetesCluster | undefined): boolean =>
-  isResultWord(cluster?.metadata.annotations?.[annotations.operation] ?? '') &&
+  isResultValue(cluster?.metadata.annotations?.[annotations.operation] ?? '') &&
   cluster?.status?.phase === 'Running' &&
   cluster.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 
@@ -193,7 +193,7 @@ export const STEPS_DO: Readonly<Record<Step, StepDo>> = {
         word: 'moving-etcd',
         requestId: 'move',
         workers: [user.host(2)],
-        members: [user.host(4)],
+        hosts: [user.host(4)],
       }),
     done: (cluster) => rests(cluster) && said(cluster) === 'move-etcd-finished',
   },

@@ -6,16 +6,25 @@ import { expect, it } from 'vitest';
 /** Private words that were replaced by the field's terms, and the terms. */
 const REPLACED: Readonly<Record<string, string>> = {
   anchor: 'cluster state Secret',
+  apart: 'external',
   deed: 'permission, or host result',
   errand: 'auxiliary Job',
+  led: 'pointed at',
+  mark: 'label, annotation or marker',
   misfit: 'phase mismatch',
   neighbour: 'add-on',
   remedy: 'remediation',
   seal: 'plan hash, or baseline',
+  settle: 'finish, or update Host records',
   teller: 'reporter',
   telling: 'notice',
+  told: 'reported',
   untidy: 'leftovers',
+  untold: 'unreported',
 };
+
+/** Names that Node and Unicode gave. */
+const FOREIGN = new Set(['highWaterMark', 'BYTE_ORDER_MARK']);
 
 const root = join(import.meta.dirname, '../..');
 
@@ -23,7 +32,7 @@ const root = join(import.meta.dirname, '../..');
 function wordsOf(text: string): Set<string> {
   const words = new Set<string>();
   const visit = (node: ts.Node): void => {
-    if (ts.isIdentifier(node))
+    if (ts.isIdentifier(node) && !FOREIGN.has(node.text))
       for (const word of node.text.split(/(?=[A-Z][a-z])|_/)) words.add(word.toLowerCase());
     ts.forEachChild(node, visit);
   };

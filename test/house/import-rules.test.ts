@@ -22,8 +22,8 @@ function refusing(from: string, to: string): string[] {
     if (Object.keys(rule.to).some((key) => key !== 'path' && key !== 'pathNot')) return [];
     const groups = anyOf(rule.from.path ?? ['.*'], from).find((found) => found !== null);
     if (!groups || anyOf(rule.from.pathNot ?? [], from).some(Boolean)) return [];
-    const leads = anyOf(rule.to.path ?? ['.*'], to, groups).some(Boolean);
-    return leads && !anyOf(rule.to.pathNot ?? [], to, groups).some(Boolean) ? [rule.name] : [];
+    const leader = anyOf(rule.to.path ?? ['.*'], to, groups).some(Boolean);
+    return leader && !anyOf(rule.to.pathNot ?? [], to, groups).some(Boolean) ? [rule.name] : [];
   });
 }
 

@@ -60,7 +60,7 @@ const isFunction = z.custom((value) => typeof value === 'function');
 
 describe('the list', () => {
   it('of operations names every operation', async () => {
-    const isOperation = matches(z.object({ words: z.object({}), playbook: z.string(), check: isFunction }));
+    const isOperation = matches(z.object({ values: z.object({}), playbook: z.string(), check: isFunction }));
     const found = await exportedFrom('src/operations', isOperation);
     expect(difference(found, operations)).toEqual(SAME);
     const names = operations.map(({ name }) => name);

@@ -81,14 +81,14 @@ export const ofCancelAndPlans: readonly Mutant[] = [
   {
     name: 'what waits under another plan is let go without a right',
     file: 'src/webhook/validate/secret-use.ts',
-    from: 'if (mark(old, annotations.plan) !== mark(next, annotations.plan)) return true;',
+    from: 'if (annotationOf(old, annotations.plan) !== annotationOf(next, annotations.plan)) return true;',
     to: '',
     witness: unit('src/webhook/validate/agreed-plan.test.ts', 'only by the rights that it takes'),
   },
   {
     name: 'the hash of a plan does not know whose remains are wiped',
     file: 'src/operations/plan-for.ts',
-    from: ' ?? situation.remains?.get(member.ip)',
+    from: ' ?? situation.remains?.get(host.ip)',
     to: '',
     witness: unit('src/operations/plan-hash.test.ts', 'remains that its former cluster has left'),
   },

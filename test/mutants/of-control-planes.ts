@@ -18,8 +18,8 @@ export const ofControlPlanes: readonly Mutant[] = [
   {
     name: 'a host that the last run did not get to is forgotten',
     file: 'src/operations/control-planes.ts',
-    from: 'leadsAnew(situation) || record.status?.lastRun?.ok === false',
-    to: 'leadsAnew(situation)',
+    from: 'endpointsChange(situation) || record.status?.lastRun?.ok === false',
+    to: 'endpointsChange(situation)',
     witness: planned('and one that the last run did not get to is led again'),
   },
   {

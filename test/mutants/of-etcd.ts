@@ -27,15 +27,15 @@ export const ofEtcd: readonly Mutant[] = [
   {
     name: 'a move joins hosts that are not part of the cluster',
     file: 'src/operations/move-etcd.ts',
-    from: "if (isEtcdOnly(member) || state === 'Joined') return [];",
-    to: 'if (isEtcdOnly(member) || state) return [];',
+    from: "if (isEtcdOnly(host) || state === 'Joined') return [];",
+    to: 'if (isEtcdOnly(host) || state) return [];',
     witness: planned('waits for control planes and workers that are'),
   },
   {
     name: 'a second try of a creation takes away the etcd of a control plane that serves',
     file: 'src/operations/create.ts',
-    from: 'if (gone.length === members.length && !keeps) return [];',
-    to: 'if (gone.length === members.length) return [];',
+    from: 'if (gone.length === clusterHosts.length && !keeps) return [];',
+    to: 'if (gone.length === clusterHosts.length) return [];',
     witness: planned('keeps those whom a control plane that stays asks'),
   },
   {

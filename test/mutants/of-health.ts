@@ -8,16 +8,16 @@ const seen = (test: string): Witness => ({ project: 'api', file: 'test/conforman
 export const ofHealth: readonly Mutant[] = [
   {
     name: 'one failed look is a fact',
-    file: `${HEALTH}/judge/settle.ts`,
+    file: `${HEALTH}/judge/debounce.ts`,
     from: "if (!last || last.status === 'True') return false;",
     to: "if (last?.status === 'Unknown') return false;",
-    witness: unit(`${HEALTH}/judge/settle.test.ts`, 'tells of'),
+    witness: unit(`${HEALTH}/judge/debounce.test.ts`, 'tells of'),
   },
   {
     name: 'a dead API server hides the others',
     file: `${HEALTH}/probe.ts`,
-    from: 'while (awaited.size > 0 && !told.nodes) {',
-    to: 'while (awaited.size === coming.length && !told.nodes) {',
+    from: 'while (awaited.size > 0 && !reported.nodes) {',
+    to: 'while (awaited.size === coming.length && !reported.nodes) {',
     witness: unit(`${HEALTH}/probe.test.ts`, 'asks whoever is ready'),
   },
   {
@@ -51,8 +51,8 @@ export const ofHealth: readonly Mutant[] = [
   {
     name: 'a copied cluster-id leads to the hosts of another',
     file: `${HEALTH}/expected.ts`,
-    from: '.filter((record) => isOf(record, mark) && !isFree(record))',
-    to: '.filter((record) => mark !== "" && !isFree(record))',
+    from: '.filter((record) => isOf(record, annotation) && !isFree(record))',
+    to: '.filter((record) => annotation !== "" && !isFree(record))',
     witness: unit(`${HEALTH}/expected.test.ts`, 'leads to hosts of this very object alone'),
   },
   {
@@ -65,8 +65,8 @@ export const ofHealth: readonly Mutant[] = [
   {
     name: 'a host that has left is missed for ever',
     file: `${HEALTH}/expected.ts`,
-    from: '.filter((record) => isOf(record, mark) && !isFree(record))',
-    to: '.filter((record) => isOf(record, mark) && isFree !== undefined)',
+    from: '.filter((record) => isOf(record, annotation) && !isFree(record))',
+    to: '.filter((record) => isOf(record, annotation) && isFree !== undefined)',
     witness: unit(`${HEALTH}/expected.test.ts`, 'misses none that has left'),
   },
   {

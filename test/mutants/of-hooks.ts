@@ -43,9 +43,9 @@ export const ofHooks: readonly Mutant[] = [
   },
   {
     name: 'a hook tells the key that it was given',
-    file: 'src/ansibleinit/last-words.ts',
+    file: 'src/ansibleinit/output-summary.ts',
     from: "text.replaceAll(secret, '***')",
     to: 'text.replaceAll(secret, secret)',
-    witness: unit('src/ansibleinit/last-words.test.ts', 'repeats no secret'),
+    witness: unit('src/ansibleinit/output-summary.test.ts', 'repeats no secret'),
   },
 ];

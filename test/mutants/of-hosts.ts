@@ -36,8 +36,8 @@ export const ofHosts: readonly Mutant[] = [
   {
     name: 'what the shell of a host says is part of the answer',
     file: 'src/ssh/framed.ts',
-    from: 'const rest = text.slice(start + mark.length + 1);',
-    to: 'const rest = text.slice(0, start) + text.slice(start + mark.length + 1);',
+    from: 'const rest = text.slice(start + marker.length + 1);',
+    to: 'const rest = text.slice(0, start) + text.slice(start + marker.length + 1);',
     witness: {
       project: 'unit',
       file: 'src/precheck/real-host.test.ts',

@@ -140,8 +140,8 @@ export const ofItsEdges: readonly Mutant[] = [
   {
     name: 'requested-by as whoever asks writes it',
     file: 'src/webhook/mutate/kubernetes-cluster.ts',
-    from: '? userInfo.username : mark(old, name);',
-    to: '? (mark(next, name) ?? userInfo.username) : mark(old, name);',
+    from: '? userInfo.username : annotationOf(old, name);',
+    to: '? (annotationOf(next, name) ?? userInfo.username) : annotationOf(old, name);',
     witness: unit('src/webhook/mutate/kubernetes-cluster.test.ts', 'a creation in another name'),
   },
   {

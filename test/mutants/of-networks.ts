@@ -35,14 +35,14 @@ export const ofNetworks: readonly Mutant[] = [
   },
   {
     name: 'a drift of a Network on its host is passed over',
-    file: `${FOLDER}/settle.ts`,
+    file: `${FOLDER}/apply.ts`,
     from: 'if (there?.whole && ',
     to: 'if (there && ',
     witness: api('addon.api.test.ts', 'is put right when somebody removes or changes the bridge'),
   },
   {
     name: 'addresses of a Network that the host has already are made all the same',
-    file: `${FOLDER}/settle.ts`,
+    file: `${FOLDER}/apply.ts`,
     from: 'if (occupant !== undefined)',
     to: 'if (occupant === bridge.id)',
     witness: api('addon.api.test.ts', 'are not made where the host has them already'),

@@ -46,8 +46,8 @@ export const ofOperations: readonly Mutant[] = [
   {
     name: 'a dead worker keeps a dead control plane from being replaced',
     file: 'src/operations/control-planes.ts',
-    from: '!hasEtcd(member) && (!isMaster(member) ||',
-    to: '!hasEtcd(member) && (isMaster(member) &&',
+    from: '!hasEtcd(host) && (!isMaster(host) ||',
+    to: '!hasEtcd(host) && (isMaster(host) &&',
     witness: planned('without a worker that is away; whoever has etcd must answer'),
   },
   {

@@ -52,7 +52,7 @@ export const ofRemediation: readonly Mutant[] = [
   {
     name: 'the controller edits specs as it likes',
     file: `${WEBHOOK}/kubernetes-cluster.ts`,
-    from: ' && isRemediation(old.spec, next.spec)',
+    from: ' &&\n    isRemediation(old.spec, next.spec)',
     to: '',
     witness: unit(
       `${WEBHOOK}/kubernetes-cluster.test.ts`,

@@ -65,8 +65,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'request accepted twice',
     file: `${CLUSTER}/decide/rest/signal.ts`,
-    from: 'if (!isNew(snapshot) || (request?.word === WORDS.create.asked && applied)) return',
-    to: 'if (request?.word === WORDS.create.asked && applied) return',
+    from: 'if (!isNew(snapshot) || (request?.word === OPERATION_VALUES.create.asked && applied)) return',
+    to: 'if (request?.word === OPERATION_VALUES.create.asked && applied) return',
     witness: life('does not run a request again that others have followed'),
   },
   {
@@ -135,8 +135,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'what a vanished object left is left',
     file: `${CLUSTER}/reconcile.ts`,
-    from: 'return settleVanished(key, { client, clusterStates, hosts, installer, clusterStatesMarked, log });',
-    to: 'return undefined;',
+    from: 'return finishVanished(key, {',
+    to: 'return undefined; finishVanished(key, {',
     witness: { plan: 'create+delete,crash-after@delete:PATCH/kubernetesclusters/demo:1' },
   },
   {
@@ -156,8 +156,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a node name had twice',
     file: 'src/operations/plan-for.ts',
-    from: 'if (!other || other.spec.ip === member.ip) return [];',
-    to: 'if (!other || other.spec.ip !== member.ip || other) return [];',
+    from: 'if (!other || other.spec.ip === host.ip) return [];',
+    to: 'if (!other || other.spec.ip !== host.ip || other) return [];',
     witness: planned('refuses a name that a host has which may carry something of the cluster'),
   },
   {

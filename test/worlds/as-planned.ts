@@ -14,7 +14,10 @@ export async function recordOf(
 
 /** The record of the last operation has plan and deed, and no difference of the two. */
 export async function expectAsPlanned(operator: TestOperator, cluster: string): Promise<void> {
-  const { plan, deed, difference } = await recordOf(operator, cluster);
-  expect([plan, deed]).toEqual([expect.stringContaining('"steps"'), expect.stringContaining('"steps"')]);
+  const { plan, deed: hostResult, difference } = await recordOf(operator, cluster);
+  expect([plan, hostResult]).toEqual([
+    expect.stringContaining('"steps"'),
+    expect.stringContaining('"steps"'),
+  ]);
   expect(difference).toBe('');
 }

@@ -34,7 +34,7 @@ export interface MadeCluster {
   /** What a host tells of itself, as its annotation has it. */
   setDrift(node: string, drift: string): Promise<void>;
   /** Times that a look began, so far. */
-  looks(): number;
+  checks(): number;
   stop(): Promise<void>;
 }
 
@@ -110,7 +110,7 @@ export async function startMadeCluster(ips: readonly string[] = ['127.0.0.1']): 
       if (await client.find(LEASES, key)) await client.patch(LEASES, key, lease, { type: 'merge' });
       else await client.create(LEASES, lease);
     },
-    looks: () => proxy.count(({ path }) => path === '/readyz'),
+    checks: () => proxy.count(({ path }) => path === '/readyz'),
     async stop() {
       for (const relay of relays.values()) relay.close();
       await client.close();

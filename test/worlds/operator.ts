@@ -174,7 +174,7 @@ export async function startOperator(
     get: (name) => client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, keyOf(name)),
     until: (name, holds) =>
       new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           const cluster = clusters.get(keyOf(name));
           if (!holds(cluster)) return;
           clearTimeout(timer);
@@ -192,12 +192,12 @@ export async function startOperator(
         }, 30_000);
         // What a caller waits for may hang on a pod: `started` grows with them.
         const handlers = [clusters, pods].map((seen) =>
-          seen.addHandler({ add: look, update: look, delete: look }),
+          seen.addHandler({ add: check, update: check, delete: check }),
         );
         const leave = () => {
           for (const forget of handlers) forget();
         };
-        queueMicrotask(look);
+        queueMicrotask(check);
       }),
     restart: async (versions) => {
       await operator.stop();

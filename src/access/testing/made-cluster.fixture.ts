@@ -1,14 +1,14 @@
 import { withoutHosts } from '#api/cluster-facts.ts';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import { HOSTS, type HostRecord, type HostState, hostRecordName } from '#api/host-record.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { annotations, labels } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 
 /** Metadata and records that the controller writes for a created cluster: for tests of REST and webhook. */
 
 /** Returns the annotations of a cluster that was created with this spec. */
-export const madeMarks = (clusterId: string, spec: Spec): Record<string, string> => ({
+export const creationAnnotations = (clusterId: string, spec: Spec): Record<string, string> => ({
   [annotations.operation]: 'create-finished',
   [annotations.clusterId]: clusterId,
   [annotations.applied]: JSON.stringify({ sequence: 1, spec: withoutHosts(spec) }),
@@ -23,11 +23,11 @@ export async function keepHosts(
   { metadata, spec }: KubernetesCluster,
   state: HostState = 'Joined',
 ): Promise<void> {
-  for (const member of membersOf(spec.cluster).values()) {
-    const name = hostRecordName(member.ip);
+  for (const host of clusterHostsOf(spec.cluster).values()) {
+    const name = hostRecordName(host.ip);
     const record: HostRecord = {
       metadata: { namespace, name, labels: { [labels.clusterId]: clusterId } },
-      spec: { clusterId, cluster: `${metadata.namespace}/${metadata.name}`, ...member },
+      spec: { clusterId, cluster: `${metadata.namespace}/${metadata.name}`, ...host },
     };
     await client.delete(HOSTS, { namespace, name }).catch(() => undefined);
     await client.create(HOSTS, record);

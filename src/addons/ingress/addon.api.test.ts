@@ -15,7 +15,7 @@ import { useIngresses } from './testing/ingress-world.fixture.ts';
 /** Tests Ingresses on a real API server through the proxy. proxy/features.api.test.ts has upstream's own features. */
 const { faults, seen, failing } = failingWrites((): string => test.namespace);
 const test = useIngresses(failing);
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 20_000 });
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 20_000 });
 const text = (host: string, path?: string) => async () => {
   const { status, text } = await test.ask(host, path);
   return status === 200 ? text : status;

@@ -38,7 +38,7 @@ const servicesOf = async (owner: string): Promise<Service[]> =>
 const namesOf = async (owner: string): Promise<string[]> =>
   (await servicesOf(owner)).map(({ metadata }) => metadata.name ?? '').sort();
 const ready = async (name: string) => findCondition((await get(name)).status?.conditions, 'Ready');
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 15_000 });
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 15_000 });
 const remove = (name: string) => test.client.delete(LOCAL_SERVICES, test.key(name));
 
 describe('a LocalService', () => {

@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const name of nodes) await test.client.delete(NODES, { namespace: '', name }).catch(() => {});
 });
 
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 60_000, interval: 30 });
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 60_000, interval: 30 });
 const servicesOf = async (owner?: string): Promise<Service[]> => {
   const labelSelector = owner === undefined ? {} : { labelSelector: `owner=${owner}` };
   return (await test.client.list<Service>(SERVICES, { namespace: test.namespace, ...labelSelector })).items;
@@ -97,7 +97,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   await test.client.delete(LOCAL_SERVICES, key);
   for (const app of ['one', 'two', 'three'])
     await test.client.delete(PODS, test.key(`${name}-${app}`), { gracePeriodSeconds: 0 });
-  return { writes: life.writes, isMet: life.isMet, told: reported };
+  return { writes: life.writes, isMet: life.isMet, reported };
 }
 
 it.each(FATES)(

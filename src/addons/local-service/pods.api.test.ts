@@ -53,7 +53,7 @@ const OURS = {
 const listed = async () => (await test.client.list<Pod>(PODS, { namespace: test.namespace })).items;
 const versions = (pods: readonly Pod[]) =>
   Object.fromEntries(pods.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
-const until = (look: () => unknown) => expect.poll(look, { timeout: 60_000 });
+const until = (probe: () => unknown) => expect.poll(probe, { timeout: 60_000 });
 /** Selects no node, so the controller writes pods only. */
 const spec: LocalService['spec'] = {
   ...{ nodeSelector: { nowhere: 'true' }, selector: { app: 'mine' }, ports: [{ port: 80 }] },
@@ -103,9 +103,9 @@ it('each pod that needs its label gets it by one write of that field alone; news
   const rack = async () =>
     (await test.client.get<Pod>(PODS, test.key(last.metadata.name ?? ''))).metadata.labels;
   await until(rack).toMatchObject({ 'vm/rack': last.spec?.nodeName });
-  const settled = versions(await listed());
+  const caughtUp = versions(await listed());
   // A process that starts checks all pods.
   expect(await life.writesAtRest()).toEqual([]);
-  expect(versions(await listed())).toEqual(settled);
+  expect(versions(await listed())).toEqual(caughtUp);
   expect(podWrites().sort()).toEqual([...expected, `PATCH pods/${nameOf(COUNT + OTHERS - 1)}`].sort());
 }, 180_000);

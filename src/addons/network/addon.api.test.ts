@@ -27,7 +27,7 @@ const change = (name: string, spec: Partial<NetworkSpec>) =>
 const find = (name: string) => test.client.find<Network>(NETWORKS, test.key(name));
 const ready = async (name: string) => findCondition((await find(name))?.status?.conditions, 'Ready');
 const remove = (name: string) => test.client.delete(NETWORKS, test.key(name));
-const until = (look: () => unknown, timeout = 20_000) => expect.poll(look, { timeout });
+const until = (probe: () => unknown, timeout = 20_000) => expect.poll(probe, { timeout });
 const bridgesOn = (n: number) => [...provider.host(`192.0.2.${n}`).bridges.values()];
 const addressesOn = (n: number) => bridgesOn(n).flatMap(({ addresses }) => addresses);
 

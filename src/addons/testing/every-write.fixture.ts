@@ -155,7 +155,7 @@ export function beginLife({
 
 /** Result of a scenario; `told`: the faults found in it. */
 export interface Lived extends Pick<Life, 'writes' | 'isMet'> {
-  told: readonly string[];
+  reported: readonly string[];
 }
 
 /**
@@ -167,21 +167,23 @@ export async function livesThat(
   live: (name: string, fate?: Fate) => Promise<Lived>,
 ): Promise<{ met: number; wrong: string[] }> {
   // The names of objects are short, so only a part fits.
-  const word = kind.split(' ')[kind.startsWith('dies') ? 1 : 0];
-  const plain = await live(`${word}-none`);
+  const operation = kind.split(' ')[kind.startsWith('dies') ? 1 : 0];
+  const plain = await live(`${operation}-none`);
   const lives = await pMap(
     plain.writes,
     async (write, nth) => {
-      const { isMet, told } = await live(`${word}-${nth}`, { kind, nth }).catch((error: unknown) => ({
-        isMet: true,
-        told: [messageOf(error)],
-      }));
-      return { isMet, wrong: told.map((one) => `${kind} write ${nth} (${write}): ${one}`) };
+      const { isMet, reported } = await live(`${operation}-${nth}`, { kind, nth }).catch(
+        (error: unknown) => ({
+          isMet: true,
+          reported: [messageOf(error)],
+        }),
+      );
+      return { isMet, wrong: reported.map((one) => `${kind} write ${nth} (${write}): ${one}`) };
     },
     { concurrency: AT_ONCE },
   );
   return {
     met: lives.filter(({ isMet }) => isMet).length,
-    wrong: [...plain.told, ...lives.flatMap(({ wrong }) => wrong)],
+    wrong: [...plain.reported, ...lives.flatMap(({ wrong }) => wrong)],
   };
 }

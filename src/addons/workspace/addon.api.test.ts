@@ -45,7 +45,7 @@ const change = (name: string, spec: Partial<WorkspaceSpec>) =>
 const get = (name: string) => test.client.get<Workspace>(WORKSPACES, test.key(name));
 const find = (name: string) => test.client.find<Workspace>(WORKSPACES, test.key(name));
 const podOf = (name: string) => test.client.find<Pod>(PODS, test.key(name));
-const until = (look: () => Promise<unknown>, timeout = 15_000) => expect.poll(look, { timeout });
+const until = (probe: () => Promise<unknown>, timeout = 15_000) => expect.poll(probe, { timeout });
 const phase = async (name: string) => (await find(name))?.status?.phase;
 const ready = async (name: string) => findCondition((await find(name))?.status?.conditions, 'Ready');
 const remove = (name: string) => test.client.delete(WORKSPACES, test.key(name));
@@ -225,7 +225,7 @@ describe('a Workspace', () => {
     await test.client.patch(
       WORKSPACES,
       test.key('waits'),
-      { metadata: { labels: { look: 'again' } } },
+      { metadata: { labels: { probe: 'again' } } },
       { type: 'merge' },
     );
     await until(async () => (await ready('waits'))?.message).toContain('FailedMount: the disk is elsewhere');

@@ -18,7 +18,7 @@ export const WORKSPACES: Resource = {
 /** Label of pods and volumes of Workspaces, whatever their names are. */
 export const CLOUD_IDE = { kind: 'cloud-ide' } as const;
 
-export const marks = {
+export const workspaceAnnotations = {
   /**
    * RFC 3339. Until then a call waits for the Workspace that it created. The controller removes the Workspace after that.
    */

@@ -27,7 +27,7 @@ export function createManualClock(start: Date = new Date('2026-01-01T00:00:00Z')
     },
     async advance(byMs) {
       const until = ms + byMs;
-      await settle();
+      await microtasksRun();
       for (;;) {
         const due = [...timers].filter(([, timer]) => timer.atMs <= until);
         due.sort(([a, one], [b, other]) => one.atMs - other.atMs || a - b);
@@ -37,10 +37,10 @@ export function createManualClock(start: Date = new Date('2026-01-01T00:00:00Z')
         timers.delete(id);
         ms = Math.max(ms, atMs);
         run();
-        await settle();
+        await microtasksRun();
       }
       ms = Math.max(ms, until);
-      await settle();
+      await microtasksRun();
     },
     step(byMs) {
       wall += byMs;
@@ -55,6 +55,6 @@ export function createManualClock(start: Date = new Date('2026-01-01T00:00:00Z')
 }
 
 /** Waits long enough for chains of promises without I/O. */
-function settle(): Promise<void> {
+function microtasksRun(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

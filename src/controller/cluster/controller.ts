@@ -4,15 +4,15 @@
 
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
-import { annotations, marks } from '#api/names.ts';
-import { askedWord } from '#api/words.ts';
+import { annotations, internalAnnotations } from '#api/names.ts';
+import { requestedValue } from '#api/operation-values.ts';
 import { type Controller, createController } from '#runtime/controller/controller.ts';
 import { watching } from '#runtime/controller/sources.ts';
 import { type ClusterControllerDeps, reconciler } from './reconcile.ts';
 
 /** Returns the cluster that an object in the operator's namespace belongs to. */
 function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
-  const [namespace, name] = metadata.annotations?.[marks.cluster]?.split('/') ?? [];
+  const [namespace, name] = metadata.annotations?.[internalAnnotations.cluster]?.split('/') ?? [];
   return namespace && name ? [{ namespace, name }] : [];
 }
 
@@ -41,4 +41,4 @@ const isWaitedFor = ({ metadata, status }: KubernetesCluster): boolean =>
   metadata.deletionTimestamp !== undefined ||
   status?.observedGeneration !== metadata.generation ||
   (status?.operation !== undefined && status.operation.result === undefined) ||
-  askedWord(metadata.annotations?.[annotations.operation]) !== undefined;
+  requestedValue(metadata.annotations?.[annotations.operation]) !== undefined;

@@ -2,7 +2,7 @@ import { SECRETS, type Secret } from '#api/core.ts';
 import { HOSTS, type HostRecord } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
-import { labels, marks } from '#api/names.ts';
+import { internalAnnotations, labels } from '#api/names.ts';
 import type { InstallerHost, InstallerModule } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';
 import type { ControllerModule } from '#runtime/process/controller-host.ts';
@@ -46,10 +46,10 @@ const byId = ({ metadata }: KubeObject): string[] => {
   return id === undefined ? [] : [id];
 };
 
-const BY_MARK = 'cluster';
+const BY_ANNOTATION = 'cluster';
 /** Returns the `namespace/name` of the cluster in the object's annotation. */
-const byMark = ({ metadata }: KubeObject): string[] => {
-  const cluster = metadata.annotations?.[marks.cluster];
+const byClusterAnnotation = ({ metadata }: KubeObject): string[] => {
+  const cluster = metadata.annotations?.[internalAnnotations.cluster];
   return cluster === undefined ? [] : [cluster];
 };
 
@@ -75,7 +75,7 @@ export const clusterModule =
     const clusterStates = host.informer<Secret>(SECRETS, {
       selection: { namespace, labelSelector: `${labels.purpose} in (anchor,tombstone)` },
       transform: withoutSecrets,
-      indexers: { [BY_ID]: byId, [BY_MARK]: byMark },
+      indexers: { [BY_ID]: byId, [BY_ANNOTATION]: byClusterAnnotation },
     });
     const observer =
       health &&
@@ -99,7 +99,7 @@ export const clusterModule =
         clusterStates
           .byIndex(BY_ID, clusterId)
           .find(({ metadata }) => metadata.labels?.[labels.purpose] === 'anchor'),
-      clusterStatesMarked: (cluster) => clusterStates.byIndex(BY_MARK, cluster),
+      clusterStatesOf: (cluster) => clusterStates.byIndex(BY_ANNOTATION, cluster),
       others: [clusterStates],
       observe: metrics?.controller('kubernetescluster', workers),
       event: (cluster, type, reason, message) => recorder.event(cluster, type, reason, message),

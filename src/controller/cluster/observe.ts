@@ -1,4 +1,5 @@
 import { keyOf, operationUnderWay, pathText, presentSpec, textOf } from '#api/cluster-facts.ts';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import { canonicalIp } from '#api/host.ts';
 import { type HostRecord, isOf, remainsAt } from '#api/host-record.ts';
 import {
@@ -7,9 +8,8 @@ import {
   type Spec,
   specSchema,
 } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
-import { askedWord, operationAsked } from '#api/words.ts';
+import { operationAsked, requestedValue } from '#api/operation-values.ts';
 import { shortHash } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Problem } from '#base/errors.ts';
@@ -133,10 +133,10 @@ export async function observe(given: KubernetesCluster, deps: Observers): Promis
     remains:
       underWay || deletionTimestamp
         ? NONE
-        : remainsAt([...membersOf(cluster.spec.cluster).keys()].map(deps.recordAt), clusterId),
+        : remainsAt([...clusterHostsOf(cluster.spec.cluster).keys()].map(deps.recordAt), clusterId),
     takenAway: (plan?.hosts ?? [])
       .filter(joins)
-      .map(({ member }) => member.ip)
+      .map(({ member: host }) => host.ip)
       .filter((ip) => (deps.recordAt(ip)?.spec.clusterId ?? clusterId) !== clusterId),
     offer,
     problems: malformed ? shape : problemsOf(cluster)(offer),
@@ -170,7 +170,7 @@ const newest = (refs: readonly AttemptRef[]): AttemptRef | undefined =>
 
 function requestOf(cluster: KubernetesCluster): Request | undefined {
   const marked = cluster.metadata.annotations ?? {};
-  const word = askedWord(marked[annotations.operation]);
+  const word = requestedValue(marked[annotations.operation]);
   if (word === undefined) return undefined;
   const requestId = marked[annotations.requestId] ?? '';
   return { word, requestId, specHash: specHashOf(cluster.spec), operation: operationAsked(word) };

@@ -32,7 +32,7 @@ import { clusterStatesIn } from './state/cluster-state.ts';
 import { hostsIn } from './state/hosts.ts';
 import { createKubeconfigs } from './state/kubeconfigs.ts';
 import { writeStatus } from './status.ts';
-import { settleVanished } from './vanished.ts';
+import { finishVanished } from './vanished.ts';
 
 export const BY_CLUSTER = 'clusterId';
 
@@ -59,7 +59,7 @@ export interface ClusterControllerDeps {
   /** Returns the cluster state Secret from the cache. */
   clusterStateOf(clusterId: string): Secret | undefined;
   /** Returns the cluster state Secrets and tombstones of an object, by its `namespace/name`, from the cache. */
-  clusterStatesMarked(cluster: string): readonly KubeObject[];
+  clusterStatesOf(cluster: string): readonly KubeObject[];
   /** Further objects marked with a cluster (logs, cluster state Secrets) whose changes concern it. */
   others: readonly Informer<KubeObject>[];
   workers: number;
@@ -92,8 +92,15 @@ export function reconciler(
     const cluster = clusters.get(key);
     if (!cluster) {
       kubeconfigs.forget(key);
-      const { clusterStatesMarked } = deps;
-      return settleVanished(key, { client, clusterStates, hosts, installer, clusterStatesMarked, log });
+      const { clusterStatesOf } = deps;
+      return finishVanished(key, {
+        client,
+        clusterStates,
+        hosts,
+        installer,
+        clusterStatesOf,
+        log,
+      });
     }
     const snapshot = await observe(cluster, {
       client,

@@ -23,7 +23,7 @@ export async function writeStatus(
 }
 
 /** Marks the record of an operation that did not succeed as complete. Throws if the API server drops the field. */
-export async function markRecorded(
+export async function setRecorded(
   client: Client,
   cluster: KubernetesCluster,
   operation: OperationStatus | undefined,

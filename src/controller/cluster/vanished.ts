@@ -3,7 +3,7 @@ import { isFree } from '#api/host-record.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
 import { annotations, finalizerOf, labels } from '#api/names.ts';
-import { WORDS } from '#api/words.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { Installer } from '#installer/installer.ts';
@@ -18,12 +18,12 @@ interface Vanished {
   clusterStates: ClusterStates;
   hosts: Hosts;
   installer: Installer;
-  clusterStatesMarked(cluster: string): readonly KubeObject[];
+  clusterStatesOf(cluster: string): readonly KubeObject[];
   log: Logger;
 }
 
 /** The pause until cache and API server must agree whether an object exists. */
-const LOOK_AGAIN_MS = 5_000;
+const RECHECK_MS = 5_000;
 /** The pause until recreating a cluster is tried again. */
 const RETRY_MS = 600_000;
 
@@ -32,14 +32,14 @@ const RETRY_MS = 600_000;
  * hosts; a tombstone without hosts is no longer needed. If a cluster state Secret has hosts, a user removed the finalizer:
  * the object is recreated, annotated for deletion, so that its hosts are reset.
  */
-export async function settleVanished(
+export async function finishVanished(
   key: ObjectKey,
-  { client, clusterStates, hosts, installer, clusterStatesMarked, log }: Vanished,
+  { client, clusterStates, hosts, installer, clusterStatesOf, log }: Vanished,
 ): Promise<ReconcileResult> {
   // The next steps delete, and the cache may be behind, so the API server is asked. If both disagree, try again later.
-  if (await client.find(KUBERNETES_CLUSTERS, key)) return { requeueAfterMs: LOOK_AGAIN_MS };
+  if (await client.find(KUBERNETES_CLUSTERS, key)) return { requeueAfterMs: RECHECK_MS };
   // The cache may list the cluster state Secrets: one that it shows later triggers this again.
-  for (const secret of clusterStatesMarked(textOf(key))) {
+  for (const secret of clusterStatesOf(textOf(key))) {
     const clusterId = secret.metadata.labels?.[labels.clusterId] ?? '';
     const held = await hosts.ofCluster(clusterId);
     const live = secret.metadata.labels?.[labels.purpose] === 'anchor';
@@ -78,7 +78,7 @@ async function bringBack(client: Client, key: ObjectKey, clusterId: string): Pro
       finalizers: [finalizerOf(key.name)],
       annotations: {
         [annotations.clusterId]: clusterId,
-        [annotations.operation]: WORDS.delete.asked,
+        [annotations.operation]: OPERATION_VALUES.delete.asked,
         [annotations.requestedBy]: 'finalizer-removed',
       },
     },

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { Job, Pod } from '#api/core.ts';
-import { marks } from '#api/names.ts';
+import { internalAnnotations } from '#api/names.ts';
 import { blockedBy } from './blocked.ts';
 
 const jobOf = (image: string): Job => ({
-  metadata: { annotations: { [marks.image]: image } },
+  metadata: { annotations: { [internalAnnotations.image]: image } },
   // A policy may have changed the image.
   spec: { template: { spec: { containers: [{ name: 'ansibleinit', image: `mirror/${image}` }] } } },
 });

@@ -1,5 +1,5 @@
 import type { Job, Pod } from '#api/core.ts';
-import { marks } from '#api/names.ts';
+import { internalAnnotations } from '#api/names.ts';
 import type { Blocked } from '../installer.ts';
 
 /** Waiting reasons of a container that need a user (the kubelet's state.waiting), and the remediation of each. */
@@ -16,7 +16,7 @@ const MEND = {
 
 /** Whether the Job has an older image than new Jobs get, so that a changed setting cannot reach it. */
 function isOutdated({ metadata }: Job, image: string): boolean {
-  const made = metadata.annotations?.[marks.image];
+  const made = metadata.annotations?.[internalAnnotations.image];
   return made !== undefined && made !== image;
 }
 

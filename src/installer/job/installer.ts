@@ -12,7 +12,7 @@ import {
   secretText,
 } from '#api/core.ts';
 import type { ObjectKey } from '#api/meta.ts';
-import { attemptSecretName, labels, logHeadName, marks, reportSecretName } from '#api/names.ts';
+import { attemptSecretName, internalAnnotations, labels, logHeadName, reportSecretName } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import { HOOK } from '#protocol/hook.ts';
 import { type Report, reportFrom } from '#protocol/report.ts';
@@ -102,7 +102,7 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
 
   async function stateOf(job: Job, { job: name }: AttemptRef): Promise<AttemptState> {
     const pod = caches.pods.byIndex(BY_JOB, name)[0];
-    const step = caches.logs.get(logKeyOf(name))?.metadata.annotations?.[marks.step];
+    const step = caches.logs.get(logKeyOf(name))?.metadata.annotations?.[internalAnnotations.step];
     if (!hasEnded(job) && !endedWell(pod)) {
       const state = judge(job, pod, undefined, step);
       if (state.kind !== 'running') return state;
@@ -112,8 +112,8 @@ export function jobInstaller(client: Client, settings: JobSettings, caches: JobC
     const report = reports.get(job) ?? (await keptReport(name));
     if (report) reports.set(job, report);
     // The pod's termination message may reach the cache after the Job's end. For a success the report alone is enough.
-    const words = pod ?? (report && isComplete(job) ? undefined : await lastPod(name));
-    return judge(job, words, report, step);
+    const message = pod ?? (report && isComplete(job) ? undefined : await lastPod(name));
+    return judge(job, message, report, step);
   }
 
   /** Returns the report that the server stored, under the key `report`. */

@@ -11,13 +11,13 @@ export const isComplete = (job: Job): boolean => conditionOf(job, 'Complete') !=
 /** Whether the Job has ended, with success or failure. */
 export const hasEnded = (job: Job): boolean => isComplete(job) || conditionOf(job, 'Failed') !== undefined;
 
-const lastWordsOf = (pod: Pod | undefined) =>
+const lastMessageOf = (pod: Pod | undefined) =>
   pod?.status?.containerStatuses?.find(({ name }) => name === 'ansibleinit')?.state?.terminated;
 
 /**
  * Whether the pod ended with code 0: its Job is then complete, but its controller reports so two seconds later, in a batch.
  */
-export const endedWell = (pod: Pod | undefined): boolean => lastWordsOf(pod)?.exitCode === EXIT.done;
+export const endedWell = (pod: Pod | undefined): boolean => lastMessageOf(pod)?.exitCode === EXIT.done;
 
 /**
  * Returns the state of an attempt, from its Job and pod, and at its end from the report. The Job decides, or the exit code
@@ -30,7 +30,7 @@ export function judge(
   report: Report | undefined,
   step?: string,
 ): AttemptState {
-  const terminated = lastWordsOf(pod);
+  const terminated = lastMessageOf(pod);
   const verdict = report ?? reportFrom(terminated?.message);
   const reported = report ? { report } : verdict ? { report: verdict } : {};
   if (isComplete(job)) {

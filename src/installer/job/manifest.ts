@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
 import { textOf } from '#api/cluster-facts.ts';
+import type { ClusterHost } from '#api/cluster-host.ts';
 import { type Secret, secretData } from '#api/core.ts';
-import type { Member } from '#api/member.ts';
 import type { KubeObject } from '#api/meta.ts';
-import { attemptSecretName, CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
+import { attemptSecretName, CALLBACK_AUDIENCE, internalAnnotations, labels } from '#api/names.ts';
 import { HOOK_ARGUMENT, HOOK_FILE } from '#protocol/hook.ts';
 import { inventoryOf } from '#protocol/inventory.ts';
 import { RUN_SPEC_FILE } from '#protocol/run-spec.ts';
@@ -62,7 +62,7 @@ const metadataOf = (attempt: Attempt, namespace: string, name: string, purpose: 
     [labels.attempt]: String(attempt.attempt),
     ...(attempt.auxiliary === undefined ? {} : { [labels.auxiliary]: attempt.auxiliary }),
   },
-  annotations: { [marks.cluster]: textOf(attempt.runSpec.cluster) },
+  annotations: { [internalAnnotations.cluster]: textOf(attempt.runSpec.cluster) },
 });
 
 /** Builds the Secret of an attempt: its run spec and SSH credentials, as they were when the attempt began. */
@@ -94,8 +94,8 @@ function environmentOf(
   settings: JobSettings,
 ): { name: string; value?: string; valueFrom?: unknown }[] {
   const { cluster, run, hosts, endpoint } = runSpec;
-  const changed = hosts.filter(({ action }) => action !== 'stay').map(({ member }) => member);
-  const ips = (duty: Member['duties'][number]) =>
+  const changed = hosts.filter(({ action }) => action !== 'stay').map(({ member: host }) => host);
+  const ips = (duty: ClusterHost['duties'][number]) =>
     changed
       .filter(({ duties }) => duties.includes(duty))
       .map(({ ip }) => ip)
@@ -153,7 +153,7 @@ export function jobOf(attempt: Attempt, settings: JobSettings): KubeObject & { s
   const isHook = attempt.hook !== undefined;
   const given = isHook ? [] : servedVolumes(settings);
   const common = metadataOf(attempt, namespace, attempt.job, 'attempt');
-  const metadata = { ...common, annotations: { ...common.annotations, [marks.image]: image } };
+  const metadata = { ...common, annotations: { ...common.annotations, [internalAnnotations.image]: image } };
   const memory = (name: string) => ({ name, emptyDir: { medium: 'Memory', sizeLimit: '256Mi' } });
   return {
     metadata,

@@ -9,7 +9,7 @@ import {
   type Secret,
 } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
-import { labels, marks } from '#api/names.ts';
+import { internalAnnotations, labels } from '#api/names.ts';
 import type { InstallerHost, InstallerModule } from '../installer.ts';
 import { BY_CLUSTER, BY_JOB, JOB_NAME, jobInstaller } from './installer.ts';
 import type { JobSettings } from './manifest.ts';
@@ -28,8 +28,8 @@ const byLabel =
   };
 
 /** Indexes a log by its cluster annotation. */
-const byMark = ({ metadata }: KubeObject): string[] => {
-  const cluster = metadata.annotations?.[marks.cluster];
+const byClusterAnnotation = ({ metadata }: KubeObject): string[] => {
+  const cluster = metadata.annotations?.[internalAnnotations.cluster];
   return cluster === undefined ? [] : [cluster];
 };
 
@@ -52,7 +52,7 @@ export function jobInstallerModule(
   const logs = informer<ConfigMap>(CONFIG_MAPS, {
     selection: { ...ours('log'), namespace: reportsNamespace },
     transform: withoutData,
-    indexers: { [BY_CLUSTER]: byMark },
+    indexers: { [BY_CLUSTER]: byClusterAnnotation },
   });
   const secrets = informer<Secret>(SECRETS, {
     selection: ours('attempt-secret'),

@@ -1,6 +1,6 @@
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import type { Operation } from '../operation.ts';
 import { planFor } from '../plan-for.ts';
 import { resolveSpec } from '../resolve.ts';
@@ -22,9 +22,9 @@ export const externalEtcd = (masters: number[], etcd: number[], nodes: number[] 
   spec(masters, nodes, { etcdList: entries(etcd) });
 
 export const records = (of: Spec): HostRecord[] =>
-  [...membersOf(of.cluster).values()].map((member) => ({
-    metadata: { name: member.ip },
-    spec: { clusterId: 'c1', cluster: 'a/demo', ...member },
+  [...clusterHostsOf(of.cluster).values()].map((host) => ({
+    metadata: { name: host.ip },
+    spec: { clusterId: 'c1', cluster: 'a/demo', ...host },
     status: { state: 'Joined', touched: true },
   }));
 
@@ -32,7 +32,7 @@ export function plan(operation: Operation, from: Spec, to: Spec) {
   const situation = { spec: to, applied: from, hosts: records(from), offer: { versions: ['v1.34.4'] } };
   const made = planFor(operation, situation);
   return {
-    does: Object.fromEntries(made.hosts.map(({ member, action }) => [member.ip, action])),
+    does: Object.fromEntries(made.hosts.map(({ member: host, action }) => [host.ip, action])),
     steps: made.steps.map(({ name }) => name),
     /** Returns the last parts of the addresses on which a step works. */
     at: (step: string) =>

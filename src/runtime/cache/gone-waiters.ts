@@ -5,7 +5,7 @@ import { keyText } from './object-key.ts';
 export interface GoneWaiters {
   add(key: ObjectKey, uid: string, then: () => void): () => void;
   /** Checks the waiting callers after a change of the cache; `get` reads the cache. */
-  look(get: (key: ObjectKey) => KubeObject | undefined): void;
+  check(get: (key: ObjectKey) => KubeObject | undefined): void;
 }
 
 export function createGoneWaiters(): GoneWaiters {
@@ -21,7 +21,7 @@ export function createGoneWaiters(): GoneWaiters {
         if (waiters.size === 0 && waiting.get(text) === waiters) waiting.delete(text);
       };
     },
-    look(get) {
+    check(get) {
       for (const [text, waiters] of waiting) {
         for (const waiter of waiters) {
           if (get(waiter.key)?.metadata.uid === waiter.uid) continue;

@@ -115,7 +115,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   const publish = (change: Change<T>, initial: boolean) => {
     options.observe?.('event');
     for (const handler of handlers) tell(handler, change, initial);
-    if (change.type !== 'add') goneWaiters.look(store.get);
+    if (change.type !== 'add') goneWaiters.check(store.get);
   };
   // The order is cache, handlers, waiting callers: the effects of handlers come before those of callers.
   const sink = {

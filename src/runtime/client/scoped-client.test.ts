@@ -72,9 +72,10 @@ it('tells of what a delete left nothing of, and of what is on its way out as wri
 });
 
 it('tells of what the server says is gone, by the uid that a cache showed before', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const scope = {
-    deleted: (_resource: Resource, key: ObjectKey, uid: string) => told.push(`deleted ${key.name} ${uid}`),
+    deleted: (_resource: Resource, key: ObjectKey, uid: string) =>
+      reported.push(`deleted ${key.name} ${uid}`),
     shown: (_resource: Resource, { name }: ObjectKey) => (name === 'late' ? 'u' : undefined),
   };
   const call = () => Promise.reject(new ApiError('NotFound', 'things "late" not found', { status: 404 }));
@@ -82,5 +83,5 @@ it('tells of what the server says is gone, by the uid that a cache showed before
   const scoped = scopedClient(clientOver(caller), scope);
   for (const name of ['late', 'unknown'])
     await expect(scoped.delete(THINGS, { namespace: 'n', name })).rejects.toThrow('not found');
-  expect(told).toEqual(['deleted late u']);
+  expect(reported).toEqual(['deleted late u']);
 });

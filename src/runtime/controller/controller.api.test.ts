@@ -22,7 +22,7 @@ it('keeps an owned object beside each of its own, reads its writes, and stops in
   const staleReads: string[] = [];
   const written = new Map<string, string>();
   const healed = Promise.withResolvers<void>();
-  const settled = Promise.withResolvers<void>();
+  const isDone = Promise.withResolvers<void>();
   let secretsMade = 0;
 
   async function reconcile(
@@ -47,7 +47,7 @@ it('keeps an owned object beside each of its own, reads its writes, and stops in
     }
     const all = maps.list();
     if (all.length === 20 && all.every(({ data }) => data?.['seen'] === 'yes') && secrets.size === 20)
-      settled.resolve();
+      isDone.resolve();
   }
 
   const controller = createController({
@@ -66,7 +66,7 @@ it('keeps an owned object beside each of its own, reads its writes, and stops in
   for (let at = 0; at < 20; at += 1) {
     await client.create(CONFIG_MAPS, { metadata: { namespace, name: `m${at}`, labels: { sample: 'yes' } } });
   }
-  await settled.promise;
+  await isDone.promise;
   expect(secretsMade).toBe(20);
   expect(election.isLeading()).toBe(true);
   await client.delete(SECRETS, { namespace, name: 'm3' });

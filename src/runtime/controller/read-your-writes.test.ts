@@ -19,7 +19,7 @@ function setUp() {
   let version = '1';
   const reach = (to: string) => {
     version = to;
-    gone.look(store.get);
+    gone.check(store.get);
     versions.reach(to);
   };
   const informer = {

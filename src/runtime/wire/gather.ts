@@ -23,7 +23,7 @@ export function gather(pool: Dispatcher, options: Options, signal: AbortSignal):
       running?.abort(reasonOf(signal));
       reject(reasonOf(signal));
     };
-    const settle = () => signal.removeEventListener('abort', onAbort);
+    const cleanUp = () => signal.removeEventListener('abort', onAbort);
     if (signal.aborted) return void reject(reasonOf(signal));
     signal.addEventListener('abort', onAbort, { once: true });
     pool.dispatch(options, {
@@ -40,13 +40,13 @@ export function gather(pool: Dispatcher, options: Options, signal: AbortSignal):
         chunks.push(chunk);
       },
       onResponseEnd() {
-        settle();
+        cleanUp();
         const [first] = chunks;
         const body = chunks.length === 1 && first ? first : Buffer.concat(chunks);
         resolve({ status, retryAfter, text: body.toString('utf8') });
       },
       onResponseError(_controller, error) {
-        settle();
+        cleanUp();
         reject(error);
       },
     });

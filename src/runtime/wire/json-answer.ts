@@ -42,16 +42,16 @@ export async function parseListAnswer(
   let text = '';
   let tryAt = PIECE;
   /** Beginning of the list, once enough of it arrived; without a border it is parsed whole. */
-  let look: { listStart: string; border: string | undefined } | undefined;
+  let shape: { listStart: string; border: string | undefined } | undefined;
   for await (const chunk of body) {
     text += decoder.write(chunk);
     if (text.length < tryAt) continue;
-    if (!look) {
+    if (!shape) {
       const [, listStart = '', itemStart] = HEAD.exec(text) ?? [];
-      look = { listStart, border: itemStart && `},${itemStart}` };
+      shape = { listStart, border: itemStart && `},${itemStart}` };
       text = text.slice(listStart.length);
     }
-    const end = look.border ? text.lastIndexOf(look.border) + 1 : 0;
+    const end = shape.border ? text.lastIndexOf(shape.border) + 1 : 0;
     const piece = end > 0 ? arrayOf(text.slice(0, end)) : undefined;
     if (!piece) {
       tryAt = text.length * 2;
@@ -63,7 +63,7 @@ export async function parseListAnswer(
     await setImmediate();
   }
   const where = items.length > 0 ? `${what}, after ${items.length} items` : what;
-  const rest = parseAnswer((look?.listStart ?? '') + text + decoder.end(), status, where);
+  const rest = parseAnswer((shape?.listStart ?? '') + text + decoder.end(), status, where);
   if (!isList(rest)) return rest;
   for (const item of rest.items) items.push(item);
   return { ...rest, items };

@@ -4,7 +4,7 @@ import { operationIdOf } from '#api/cluster-facts.ts';
 import { JOBS, type Job, PODS, type Pod } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
-import { CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
+import { CALLBACK_AUDIENCE, internalAnnotations, labels } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import { ttlCache } from '#base/ttl-cache.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -86,7 +86,7 @@ export function jobCallersBy({
     if (user.username !== runner || podName === undefined || podUid === undefined) throw nobody;
     const job = await jobOf(podName, podUid);
     const marked = job?.metadata.labels ?? {};
-    const [of, name] = job?.metadata.annotations?.[marks.cluster]?.split('/') ?? [];
+    const [of, name] = job?.metadata.annotations?.[internalAnnotations.cluster]?.split('/') ?? [];
     const clusterId = marked[labels.clusterId];
     if (!job || marked[labels.purpose] !== 'attempt' || !of || !name || !clusterId) throw nobody;
     return {

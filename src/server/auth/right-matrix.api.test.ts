@@ -128,11 +128,11 @@ describe('nobody gets what his rights do not give', () => {
     // A user who may update clusters may learn whether one exists; other users may not.
     const mayKnow = rights === own;
     expect(missing.status).toBe(mayKnow ? 404 : 403);
-    const inSameWords = there.text
+    const sameMessage = there.text
       .replaceAll('"there\\"', '"missing\\"')
       .replaceAll('\\"there', '\\"missing');
     if (!mayKnow && one.body && 'credentialsSecret' in one.body) expect(missing.text).toBe(there.text);
-    else if (!mayKnow) expect(missing.text).toBe(inSameWords);
+    else if (!mayKnow) expect(missing.text).toBe(sameMessage);
     expect(await world.written()).toEqual(before);
   });
 

@@ -76,7 +76,7 @@ describe('what is asked of a caller', () => {
   it('rights that are missing, in the same words whether the cluster exists', async () => {
     await create('secret');
     const { mallory, bob } = world.tokens;
-    const words = async (name: string) => {
+    const message = async (name: string) => {
       const answers = [
         await world.call(mallory, 'GET', path(name)),
         await world.call(mallory, 'GET', path(name, '/logs')),
@@ -88,7 +88,7 @@ describe('what is asked of a caller', () => {
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 403));
       return answers.map(({ text }) => text.replaceAll(name, '<name>'));
     };
-    expect(await words('secret')).toEqual(await words('nosuch'));
+    expect(await message('secret')).toEqual(await message('nosuch'));
     expect((await world.call(mallory, 'GET', '/clusters')).status).toBe(403);
     expect((await world.call(alice(), 'GET', '/clusters')).status).toBe(403);
     const withKey = await world.call(bob, 'POST', path('bobs'), body());

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { onClusters } from '#access/permissions.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { clusterObject } from '#rest/answers.ts';
-import { getCluster, listClusters } from '#rest/looking.ts';
+import { getCluster, listClusters } from '#rest/read-routes.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { entityTagOf } from '../http/if-match.ts';
 import { serve } from '../http/serve.ts';

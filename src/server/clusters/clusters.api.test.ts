@@ -264,8 +264,8 @@ describe('looking and deleting', () => {
     await world.admin.patch(KUBERNETES_CLUSTERS, where, held, { type: 'merge' });
     expect((await world.call(alice(), 'DELETE', path('gone'))).status).toBe(200);
     expect((await world.cluster('gone'))?.metadata.deletionTimestamp).toBeDefined();
-    const marks = (await world.cluster('gone'))?.metadata.annotations;
-    expect(marks?.[annotations.deletedBy]).toMatch(/^20\S+Z system:serviceaccount:\S+:alice$/);
+    const found = (await world.cluster('gone'))?.metadata.annotations;
+    expect(found?.[annotations.deletedBy]).toMatch(/^20\S+Z system:serviceaccount:\S+:alice$/);
     expect((await create('gone')).status).toBe(409);
     const before = (await world.cluster('gone'))?.metadata.annotations?.[annotations.requestId];
     expect((await world.call(alice(), 'DELETE', path('gone'), { retry: true })).status).toBe(200);

@@ -13,7 +13,7 @@ import { appliedOperation } from '#api/cluster-facts.ts';
 import { LISTS } from '#api/host.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { WORDS } from '#api/words.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { create as createOperation } from '#operations/create.ts';
 import { laidOver } from '#operations/merge-host-lists.ts';
 import { planFor } from '#operations/plan-for.ts';
@@ -134,7 +134,7 @@ async function make(deps: PeopleDeps, person: User, wanted: Conditional): Promis
   }
   try {
     if (privateKey !== undefined) await keepCredentials(deps, made, credentialsFor(made, privateKey));
-    await ask(client, made, { word: WORDS.create.asked, person, plan });
+    await ask(client, made, { word: OPERATION_VALUES.create.asked, person, plan });
   } catch (error) {
     const { uid } = made.metadata;
     await client.delete(KUBERNETES_CLUSTERS, keyOf(made), { preconditions: { uid } });
@@ -165,7 +165,7 @@ function again(deps: PeopleDeps, person: User, wanted: Conditional): Promise<voi
       privateKey === undefined
         ? undefined
         : () => keepCredentials(deps, cluster, credentialsFor({ ...cluster, spec }, privateKey));
-    return { word: WORDS.create.asked, person, change: spec.cluster, plan, prepare };
+    return { word: OPERATION_VALUES.create.asked, person, change: spec.cluster, plan, prepare };
   };
   return judgeAndAsk(client, () => clusterIn(client, region, wanted), judge);
 }

@@ -2,7 +2,7 @@ import { SECRETS, type Secret, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey, OwnerReference } from '#api/meta.ts';
 import { credentialsSecretName } from '#api/names.ts';
-import { markOf, ownershipOf } from '#api/own-secret.ts';
+import { ownershipOf, purposeLabel } from '#api/own-secret.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -63,7 +63,7 @@ export async function keepCredentials(
     metadata: {
       namespace,
       name,
-      labels: markOf('credentials'),
+      labels: purposeLabel('credentials'),
       ownerReferences: [owner],
     },
     type: 'Opaque',

@@ -4,7 +4,7 @@ import { operationUnderWay, presentSpec } from '#api/cluster-facts.ts';
 import { deletedByOf } from '#api/deleter.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { WORDS } from '#api/words.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { messageOf, type Problem } from '#base/errors.ts';
 import { remove } from '#operations/delete.ts';
 import { planFor } from '#operations/plan-for.ts';
@@ -95,7 +95,7 @@ export const deleteRoutes: PeopleRoutes = (app, { client, clock, log, auth, name
           refuseOtherVersion(headers, found);
           const running = operationUnderWay(found);
           if (running) throw conflict(`cluster "${key.name}" is busy: ${running.word}`);
-          return { word: WORDS.delete.asked, person };
+          return { word: OPERATION_VALUES.delete.asked, person };
         },
       );
     }

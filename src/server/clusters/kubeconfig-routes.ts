@@ -4,7 +4,7 @@ import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { kubeconfigSecretName } from '#api/names.ts';
 import { ownershipOf } from '#api/own-secret.ts';
 import { ok } from '#rest/answers.ts';
-import { getKubeconfig } from '#rest/looking.ts';
+import { getKubeconfig } from '#rest/read-routes.ts';
 import type { PeopleRoutes } from '../auth/route-deps.ts';
 import { conflict } from '../http/errors.ts';
 import { serve } from '../http/serve.ts';

@@ -36,7 +36,7 @@ const commonBody = z.object({
 async function judged(
   operation: Operation,
   cluster: KubernetesCluster,
-  { given, isPlanTold: isPlanReported }: { given: object; isPlanTold: boolean },
+  { given, isPlanReported }: { given: object; isPlanReported: boolean },
   deps: PeopleDeps,
 ) {
   const { client, namespace, offer } = deps;
@@ -72,8 +72,8 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         refuseOtherVersion(headers, cluster);
         await auth.allowSecret(person, secretUseOf(cluster, key.namespace));
         for (const permission of onHooks(cluster.spec, key)) await auth.allow(person, permission);
-        const isPlanTold = query.dryRun !== undefined || body.plan !== undefined;
-        return judged(operation, cluster, { given, isPlanTold }, deps);
+        const isPlanReported = query.dryRun !== undefined || body.plan !== undefined;
+        return judged(operation, cluster, { given, isPlanReported: isPlanReported }, deps);
       };
       if (query.dryRun) {
         const cluster = await clusterIn(client, region, key);
@@ -97,7 +97,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
           if (plan.refusals.length > 0) throw unprocessable(plan.refusals.map(spelled));
           await refuseBeyondLimits(deps, { ...key, old: cluster, next }, spelled);
           refuseOtherPlan(body.plan, operation, plan, cluster);
-          return { word: operation.words.asked, person, change, plan: body.plan };
+          return { word: operation.values.asked, person, change, plan: body.plan };
         },
       );
       reply.header('location', locationOf(region, key));

@@ -19,10 +19,10 @@ export const planAnswer = (
 ): PlanAnswer => ({
   operation: name,
   hash: planHash(name, { hosts, release, steps, hooks, target }, after),
-  hosts: hosts.map(({ member, action, reclaim }) => ({
-    ip: member.ip,
-    name: member.name,
-    duties: member.duties,
+  hosts: hosts.map(({ member: host, action, reclaim }) => ({
+    ip: host.ip,
+    name: host.name,
+    duties: host.duties,
     action,
     ...(reclaim === undefined ? {} : { reclaim }),
   })),
@@ -42,7 +42,7 @@ export async function heldByOthers(
   { hosts }: Plan,
   clusterId: string | undefined,
 ): Promise<Problem[]> {
-  const joining = new Set(hosts.filter(({ action }) => action === 'join').map(({ member }) => member.ip));
+  const joining = new Set(hosts.filter(({ action }) => action === 'join').map(({ member: host }) => host.ip));
   return (await recordsAt(client, namespace, joining))
     .filter((record) => record.spec.clusterId !== clusterId && !isFree(record))
     .map(({ spec }) => ({

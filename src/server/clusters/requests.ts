@@ -4,7 +4,7 @@ import { isDryRun } from '#api/cluster-facts.ts';
 import { type ClusterSpec, KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
-import { operationAsked } from '#api/words.ts';
+import { operationAsked } from '#api/operation-values.ts';
 import type { Problem } from '#base/errors.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isConflict, isUncertain } from '#runtime/wire/api-error.ts';

@@ -31,23 +31,23 @@ async function given(operation?: Partial<OperationStatus>): Promise<string> {
     await world.admin.patch(KUBERNETES_CLUSTERS, key, { status }, { type: 'merge', subresource: 'status' });
   return name;
 }
-const marksOf = async (name: string) => (await world.cluster(name))?.metadata.annotations ?? {};
+const annotationsOf = async (name: string) => (await world.cluster(name))?.metadata.annotations ?? {};
 
 describe('POST …/cancel', () => {
   it('names the operation under way and who cancels it, once', async () => {
     const name = await given({});
-    const before = await marksOf(name);
+    const before = await annotationsOf(name);
     const answer = await post(name, '/cancel');
     expect(answer).toMatchObject({
       status: 202,
       body: { code: 'OK', message: 'success', operation: { id: ID, name: 'create', step: 'masters' } },
     });
     expect(answer.headers['location']).toBe(`/api/v1${path(name, '')}`);
-    const marks = await marksOf(name);
-    expect(marks[annotations.cancel]).toBe(ID);
-    expect(marks[annotations.cancelledBy]).toBe(`system:serviceaccount:${world.namespace}:alice`);
+    const found = await annotationsOf(name);
+    expect(found[annotations.cancel]).toBe(ID);
+    expect(found[annotations.cancelledBy]).toBe(`system:serviceaccount:${world.namespace}:alice`);
     // The request-id of the operation itself does not change.
-    expect(marks[annotations.requestId]).toBe(before[annotations.requestId]);
+    expect(found[annotations.requestId]).toBe(before[annotations.requestId]);
     const { resourceVersion } = (await world.cluster(name))?.metadata ?? {};
     expect((await post(name, '/cancel', { id: ID })).status).toBe(202);
     expect((await world.cluster(name))?.metadata.resourceVersion).toBe(resourceVersion);

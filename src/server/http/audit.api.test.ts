@@ -78,11 +78,11 @@ it('refuses invented tokens of an address that sends too many, and still answers
 });
 
 it('answers 64 requests of one user at once, and all of them one after another', async () => {
-  const look = () => world.call(alice(), 'GET', path('told'));
-  const statuses = (await Promise.all(Array.from({ length: 100 }, look))).map(({ status }) => status);
+  const probe = () => world.call(alice(), 'GET', path('told'));
+  const statuses = (await Promise.all(Array.from({ length: 100 }, probe))).map(({ status }) => status);
   expect(statuses.filter((status) => status === 200)).toHaveLength(64);
   expect(statuses.filter((status) => status === 429)).toHaveLength(36);
-  for (let asked = 0; asked < 70; asked += 1) expect((await look()).status).toBe(200);
+  for (let asked = 0; asked < 70; asked += 1) expect((await probe()).status).toBe(200);
 });
 
 it('takes back the requests of clients that leave while their token is reviewed', async () => {
@@ -99,7 +99,7 @@ it('takes back the requests of clients that leave while their token is reviewed'
   }
   await eventually(async () => lines.length >= before + 64 || undefined);
   world.app.server.off('request', leave);
-  const look = () => world.call(alice(), 'GET', path('told'));
-  const statuses = (await Promise.all(Array.from({ length: 64 }, look))).map(({ status }) => status);
+  const probe = () => world.call(alice(), 'GET', path('told'));
+  const statuses = (await Promise.all(Array.from({ length: 64 }, probe))).map(({ status }) => status);
   expect(new Set(statuses)).toEqual(new Set([200]));
 });

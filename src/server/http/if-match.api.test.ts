@@ -97,7 +97,10 @@ it.each([
     expect(left?.metadata.labels).toMatchObject({ edited: 'true' });
     expect(left?.metadata.deletionTimestamp).toBeUndefined();
     expect(left?.spec.paused ?? false).toBe(false);
-    const marks = left?.metadata.annotations ?? {};
-    expect([marks[annotations.cancel], marks[annotations.deletedBy]]).toEqual([undefined, undefined]);
+    const annotationsLeft = left?.metadata.annotations ?? {};
+    expect([annotationsLeft[annotations.cancel], annotationsLeft[annotations.deletedBy]]).toEqual([
+      undefined,
+      undefined,
+    ]);
   },
 );

@@ -14,17 +14,17 @@ import {
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import {
   annotations,
+  internalAnnotations,
   labels,
   logHeadName,
   logPackName,
   logPartName,
-  marks,
   reportSecretName,
 } from '#api/names.ts';
 import { runningOperation } from '#api/testing/running-operation.ts';
 import { eventually } from '#base/testing/eventually.ts';
 import { LOG_BYTES } from '#protocol/log.ts';
-import { BROKEN_OFF } from '#rest/looking.ts';
+import { BROKEN_OFF } from '#rest/read-routes.ts';
 import type { Attempt } from '../testing/attempt.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
 
@@ -86,7 +86,7 @@ describe('callbacks', () => {
     expect(secret).toMatchObject({
       metadata: {
         labels: { [labels.purpose]: 'report', [labels.clusterId]: 'c1' },
-        annotations: { [marks.cluster]: `${world.namespace}/demo` },
+        annotations: { [internalAnnotations.cluster]: `${world.namespace}/demo` },
       },
       immutable: true,
     });
@@ -194,7 +194,7 @@ describe('the log of a Job', () => {
     const [first, second] = [event('eins'), event('zwei: äöü')];
     const end = Buffer.byteLength(first + second);
     expect(await log(0, '', 'precheck')).toEqual({ status: 200, next: 0 });
-    expect((await head())?.metadata.annotations?.[marks.step]).toBe('precheck');
+    expect((await head())?.metadata.annotations?.[internalAnnotations.step]).toBe('precheck');
     expect(await log(0, first, 'precheck')).toEqual({ status: 200, next: first.length });
     expect(await log(0, first, 'precheck')).toEqual({ status: 409, next: first.length });
     expect(await log(9999, second)).toEqual({ status: 409, next: first.length });
@@ -204,7 +204,10 @@ describe('the log of a Job', () => {
     expect(await head()).toMatchObject({
       metadata: {
         labels: { [labels.purpose]: 'log', [labels.clusterId]: 'c1', [labels.job]: attempt.job },
-        annotations: { [marks.cluster]: `${world.namespace}/demo`, [marks.step]: 'Masters' },
+        annotations: {
+          [internalAnnotations.cluster]: `${world.namespace}/demo`,
+          [internalAnnotations.step]: 'Masters',
+        },
       },
     });
     const uid = (await head())?.metadata.uid;
@@ -215,7 +218,7 @@ describe('the log of a Job', () => {
       expect(await part(number)).toMatchObject({
         metadata: {
           labels: { [labels.purpose]: 'log-part', [labels.job]: attempt.job },
-          annotations: { [marks.offset]: String(offset) },
+          annotations: { [internalAnnotations.offset]: String(offset) },
           // The garbage collector removes the part with its head.
           ownerReferences: [{ uid }],
         },
@@ -242,14 +245,14 @@ describe('the log of a Job', () => {
       const text = data?.['events'];
       if (text === undefined) break;
       expect(text.endsWith('}\n')).toBe(true);
-      expect(metadata.annotations?.[marks.offset]).toBe(String(total));
+      expect(metadata.annotations?.[internalAnnotations.offset]).toBe(String(total));
       total += text.length;
       last = text;
     }
     expect(total).toBeLessThanOrEqual(LOG_BYTES);
     expect(last.match(/the log is full.*an attempt keeps 8 MiB/g)).toHaveLength(1);
     expect((await log(sent, '', 'Nodes')).status).toBe(200);
-    expect((await head())?.metadata.annotations?.[marks.step]).toBe('Nodes');
+    expect((await head())?.metadata.annotations?.[internalAnnotations.step]).toBe('Nodes');
   });
 
   it('is packed once its Job has reported', async () => {

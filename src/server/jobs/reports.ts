@@ -1,5 +1,5 @@
 import { CONFIG_MAPS, type ConfigMap, SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
-import { labels, logHeadName, marks, reportSecretName } from '#api/names.ts';
+import { internalAnnotations, labels, logHeadName, reportSecretName } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Report } from '#protocol/report.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -47,7 +47,7 @@ export async function keepReport(
         [labels.sequence]: String(sequence),
         [labels.attempt]: String(attempt),
       },
-      annotations: { [marks.cluster]: `${cluster.namespace}/${cluster.name}` },
+      annotations: { [internalAnnotations.cluster]: `${cluster.namespace}/${cluster.name}` },
       // A report may contain a kubeconfig: the garbage collector removes it with the log of its attempt.
       ...(head ? { ownerReferences: [ownedBy(head)] } : {}),
     },

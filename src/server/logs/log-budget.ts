@@ -1,5 +1,5 @@
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
-import { labels, marks } from '#api/names.ts';
+import { internalAnnotations, labels } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import { ttlCache } from '#base/ttl-cache.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -31,7 +31,10 @@ export function logBudgetIn(
       const bytes = await used.get(of, async () => {
         const labelSelector = `${labels.purpose}=log,${labels.clusterNamespace}=${of}`;
         const { items } = await client.list<ConfigMap>(CONFIG_MAPS, { namespace, labelSelector });
-        return items.reduce((sum, { metadata }) => sum + Number(metadata.annotations?.[marks.bytes] ?? 0), 0);
+        return items.reduce(
+          (sum, { metadata }) => sum + Number(metadata.annotations?.[internalAnnotations.bytes] ?? 0),
+          0,
+        );
       });
       return bytes < most
         ? undefined

@@ -1,5 +1,5 @@
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
-import { labels, logHeadName, logPartName, marks } from '#api/names.ts';
+import { internalAnnotations, labels, logHeadName, logPartName } from '#api/names.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
 import { ownedBy, packOf, packsIn, partOf } from './log-part.ts';
@@ -57,7 +57,10 @@ export async function packLog(client: Client, namespace: string, job: string): P
           if (!isAlreadyExists(error)) throw error;
         });
     }
-    const annotations = { [marks.packed]: starts.join(','), [marks.bytes]: String(offset) };
+    const annotations = {
+      [internalAnnotations.packed]: starts.join(','),
+      [internalAnnotations.bytes]: String(offset),
+    };
     await client.patch(CONFIG_MAPS, key, { metadata: { annotations } }, { type: 'merge' });
   }
   for (const { number } of parts)

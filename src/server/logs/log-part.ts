@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ConfigMap } from '#api/core.ts';
 import type { OwnerReference } from '#api/meta.ts';
-import { labels, logHeadName, logPackName, logPartName, marks } from '#api/names.ts';
+import { internalAnnotations, labels, logHeadName, logPackName, logPartName } from '#api/names.ts';
 import type { JobCaller } from '../auth/job-caller.ts';
 
 /**
@@ -31,9 +31,9 @@ export const endOf = ({ offset, text }: Pick<LogPart, 'offset' | 'text'>): numbe
 /** Returns the part that a ConfigMap holds. */
 export const partOf = ({ metadata, data }: ConfigMap, number: number): LogPart => ({
   number,
-  offset: Number(metadata.annotations?.[marks.offset] ?? 0),
+  offset: Number(metadata.annotations?.[internalAnnotations.offset] ?? 0),
   text: data?.[KEY] ?? '',
-  isFull: metadata.annotations?.[marks.full] !== undefined,
+  isFull: metadata.annotations?.[internalAnnotations.full] !== undefined,
 });
 
 /** Returns the head of an attempt's log. */
@@ -54,8 +54,8 @@ export const headOf = (
       [labels.clusterNamespace]: cluster.namespace,
     },
     annotations: {
-      [marks.cluster]: `${cluster.namespace}/${cluster.name}`,
-      ...(step === undefined ? {} : { [marks.step]: step }),
+      [internalAnnotations.cluster]: `${cluster.namespace}/${cluster.name}`,
+      ...(step === undefined ? {} : { [internalAnnotations.step]: step }),
     },
   },
 });
@@ -79,7 +79,10 @@ export const mapOf = (
     namespace,
     name: logPartName(job, number),
     labels: { [labels.purpose]: 'log-part', [labels.job]: job },
-    annotations: { [marks.offset]: String(offset), ...(isFull ? { [marks.full]: 'true' } : {}) },
+    annotations: {
+      [internalAnnotations.offset]: String(offset),
+      ...(isFull ? { [internalAnnotations.full]: 'true' } : {}),
+    },
     ownerReferences: [owner],
   },
   immutable: true,
@@ -109,6 +112,6 @@ export const textOfPack = ({ binaryData }: ConfigMap): string =>
 
 /** Returns where the packs of a log begin, in bytes; empty if it is not packed. */
 export const packsIn = (head: ConfigMap | undefined): number[] =>
-  (head?.metadata.annotations?.[marks.packed] ?? '')
+  (head?.metadata.annotations?.[internalAnnotations.packed] ?? '')
     .split(',')
     .flatMap((text) => (text === '' ? [] : [Number(text)]));

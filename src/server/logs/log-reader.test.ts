@@ -53,7 +53,7 @@ it('reads once for everybody who follows, and to the end when it is over', async
       all += more;
     return all;
   });
-  for (let look = 0; look < 10; look += 1) await clock.advance(500);
+  for (let probe = 0; probe < 10; probe += 1) await clock.advance(500);
   expect(reads.cluster).toBeLessThanOrEqual(11);
   expect(reads.part).toBeLessThanOrEqual(12);
   // Jobs with a followed log send more often.
@@ -100,7 +100,7 @@ it('ends within half a minute for a follower whose right is withdrawn', async ()
     for await (const text of liveLog({ clock, logs, shared, authorize }, key, '1', signal)) lines.push(text);
   })();
   const refused = expect(follower).rejects.toThrow('withdrawn');
-  for (let look = 0; look < 60; look += 1) await clock.advance(500);
+  for (let probe = 0; probe < 60; probe += 1) await clock.advance(500);
   await refused;
   expect(lines).toEqual(['--- a/demo\n']);
 });

@@ -6,7 +6,7 @@ import {
 } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
-import { operationAsked } from '#api/words.ts';
+import { operationAsked } from '#api/operation-values.ts';
 import { type Clock, sleep } from '#base/clock.ts';
 import { ttlCache } from '#base/ttl-cache.ts';
 import { findOperation } from '#operations/index.ts';
@@ -89,10 +89,10 @@ const isFormer = (cluster: KubernetesCluster): boolean =>
   isWaiting(cluster) && cluster.status?.operation?.result !== undefined;
 
 /** Returns a line about the reason to wait, while no Job has logged anything. */
-function wordsInstead(cluster: KubernetesCluster): string {
+function messageWithoutLog(cluster: KubernetesCluster): string {
   const { operation } = cluster.status ?? {};
-  const words = lastWords(cluster);
-  if (words !== undefined) return `${words}\n`;
+  const message = finalMessage(cluster);
+  if (message !== undefined) return `${message}\n`;
   if (!operation || isFormer(cluster)) return 'the request waits for the controller\n';
   const begins = findCondition(cluster.status?.conditions, 'Reconciling');
   if (begins?.reason === 'Queued') return `${operation.name} ${begins.message}\n`;
@@ -105,7 +105,7 @@ function wordsInstead(cluster: KubernetesCluster): string {
  */
 export async function endOfLog(logs: Pick<LogSource, 'tail'>, cluster: KubernetesCluster): Promise<string> {
   const { operation } = cluster.status ?? {};
-  if (!operation || isFormer(cluster)) return wordsInstead(cluster);
+  if (!operation || isFormer(cluster)) return messageWithoutLog(cluster);
   // From the last attempt backwards, so that no more is read than one answer holds.
   const texts: string[] = [];
   let left = ENVELOPE_CHARS;
@@ -122,7 +122,7 @@ export async function endOfLog(logs: Pick<LogSource, 'tail'>, cluster: Kubernete
     isCut ||= !isWhole;
   }
   const whole = texts.join('');
-  if (whole === '') return wordsInstead(cluster);
+  if (whole === '') return messageWithoutLog(cluster);
   if (whole.length <= ENVELOPE_CHARS) return isCut ? CUT + whole : whole;
   return CUT + whole.slice(whole.indexOf('\n', whole.length - ENVELOPE_CHARS) + 1);
 }
@@ -144,7 +144,7 @@ function isWaiting({ metadata, status }: KubernetesCluster): boolean {
 const OF_THE_LAST: readonly string[] = ['OperationFailed', 'Cancelled'];
 
 /** Returns the last line of a log: the result of the operation, or why none starts; undefined while more may come. */
-function lastWords(cluster: KubernetesCluster): string | undefined {
+function finalMessage(cluster: KubernetesCluster): string | undefined {
   const { operation, message, reason, conditions } = cluster.status ?? {};
   const stalled = findCondition(conditions, 'Stalled');
   if (operation && operation.result === undefined) return undefined;
@@ -202,11 +202,11 @@ export async function* liveLog(
       return;
     }
     // The result is read before the log, so that everything written before the end is included.
-    const words = lastWords(cluster);
+    const message = finalMessage(cluster);
     const { operation } = cluster.status ?? {};
-    if (operation && !isFormer(cluster)) yield* unread(operation, words === undefined);
-    if (words !== undefined) {
-      yield `${words}\n`;
+    if (operation && !isFormer(cluster)) yield* unread(operation, message === undefined);
+    if (message !== undefined) {
+      yield `${message}\n`;
       return;
     }
     await sleep(POLL_MS, signal, clock);

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { onClusters } from '#access/permissions.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { ok } from '#rest/answers.ts';
-import { BROKEN_OFF, getLogs, LOG_END_TRAILER, type LogEnd } from '#rest/looking.ts';
+import { BROKEN_OFF, getLogs, LOG_END_TRAILER, type LogEnd } from '#rest/read-routes.ts';
 import type { PeopleDeps } from '../auth/route-deps.ts';
 import { clusterIn, keyOf } from '../clusters/requests.ts';
 import { addressOf } from '../http/address.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
-import { logHeadName, logPartName, marks } from '#api/names.ts';
+import { internalAnnotations, logHeadName, logPartName } from '#api/names.ts';
 import { systemClock } from '#base/clock.ts';
 import type { JobCaller } from '../auth/job-caller.ts';
 import { type RestWorld, restWorld } from '../testing/rest-world.ts';
@@ -50,8 +50,8 @@ describe('a log that is packed', () => {
     for (const number of lines.keys()) expect(await find(logPartName(caller.job, number))).toBeUndefined();
     const head = await find(logHeadName(caller.job));
     expect(head?.metadata.annotations).toMatchObject({
-      [marks.packed]: '0',
-      [marks.bytes]: String(bytesOf(lines)),
+      [internalAnnotations.packed]: '0',
+      [internalAnnotations.bytes]: String(bytesOf(lines)),
     });
     expect(await other?.read(caller.job, START)).toEqual(whole);
     // A client that had read two of the parts continues after them.

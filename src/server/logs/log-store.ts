@@ -1,5 +1,5 @@
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
-import { logHeadName, marks } from '#api/names.ts';
+import { internalAnnotations, logHeadName } from '#api/names.ts';
 import type { Clock } from '#base/clock.ts';
 import { ttlCache } from '#base/ttl-cache.ts';
 import { LOG_BYTES, MAX_PARTS } from '#protocol/log.ts';
@@ -79,7 +79,7 @@ export function logStoreIn(
     const last = await source.last(caller.job);
     const now: Known = {
       head,
-      step: head.metadata.annotations?.[marks.step],
+      step: head.metadata.annotations?.[internalAnnotations.step],
       number: last ? last.number + 1 : 0,
       offset: last ? endOf(last) : 0,
       isFull: last?.isFull ?? false,
@@ -90,7 +90,7 @@ export function logStoreIn(
 
   /** Writes the step to the head, which the controller watches. */
   async function reportStep({ job }: JobCaller, log: Known, step: string): Promise<void> {
-    const annotations = { [marks.step]: step, [marks.bytes]: String(log.offset) };
+    const annotations = { [internalAnnotations.step]: step, [internalAnnotations.bytes]: String(log.offset) };
     try {
       await client.patch(CONFIG_MAPS, headKey(job), { metadata: { annotations } }, { type: 'merge' });
     } catch (error) {
@@ -154,7 +154,7 @@ export function logStoreIn(
     },
     follow: (job) =>
       follows.get(job, async () => {
-        const annotations = { [marks.followed]: clock.now().toISOString() };
+        const annotations = { [internalAnnotations.followed]: clock.now().toISOString() };
         try {
           await client.patch(CONFIG_MAPS, headKey(job), { metadata: { annotations } }, { type: 'merge' });
         } catch (error) {
@@ -166,7 +166,7 @@ export function logStoreIn(
     isFollowed: (job) =>
       followed.get(job, async () => {
         const head = await client.find<ConfigMap>(CONFIG_MAPS, headKey(job));
-        const at = Date.parse(head?.metadata.annotations?.[marks.followed] ?? '');
+        const at = Date.parse(head?.metadata.annotations?.[internalAnnotations.followed] ?? '');
         return clock.now().getTime() - at < 2 * FOLLOW_MS;
       }),
   };

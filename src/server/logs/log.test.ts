@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BROKEN_OFF } from '#rest/looking.ts';
+import { BROKEN_OFF } from '#rest/read-routes.ts';
 import { fitting } from './log-chunk.ts';
 import { lineFrom, textFrom } from './log-lines.ts';
 import { gathered } from './log-pack.ts';

@@ -1,7 +1,7 @@
 import { tokenOf } from '#access/testing/accounts.ts';
 import { JOBS, PODS, type Pod } from '#api/core.ts';
 import type { KubeObject } from '#api/meta.ts';
-import { CALLBACK_AUDIENCE, labels, marks } from '#api/names.ts';
+import { CALLBACK_AUDIENCE, internalAnnotations, labels } from '#api/names.ts';
 import { eventually } from '#base/testing/eventually.ts';
 import type { Client } from '#runtime/client/client.ts';
 
@@ -26,7 +26,7 @@ export async function makeAttempt(
       [labels.sequence]: String(sequence),
       [labels.attempt]: '1',
     },
-    annotations: { [marks.cluster]: cluster },
+    annotations: { [internalAnnotations.cluster]: cluster },
   };
   const object: KubeObject & { spec: unknown } = {
     metadata: { namespace, name: job, ...marked },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { bindRole, CLUSTER_ROLES, clientWith, makeRole, tokenOf } from '#access/testing/accounts.ts';
-import { keepHosts, madeMarks } from '#access/testing/made-cluster.fixture.ts';
+import { creationAnnotations, keepHosts } from '#access/testing/made-cluster.fixture.ts';
 import { newAccount } from '#access/testing/new-account.ts';
 import { shipRights } from '#access/testing/shipped-rights.ts';
 import { CONFIG_MAPS, JOBS, SECRETS } from '#api/core.ts';
@@ -179,7 +179,9 @@ export async function restWorld(log: Logger = createLogger('error')): Promise<Re
       const key = { namespace, name };
       const cluster = await admin.get<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
       const patch = {
-        metadata: { annotations: madeMarks(`id-${name}`, resolveSpec(cluster.spec, OFFER, undefined)) },
+        metadata: {
+          annotations: creationAnnotations(`id-${name}`, resolveSpec(cluster.spec, OFFER, undefined)),
+        },
       };
       await keepHosts(admin, operatorNamespace, `id-${name}`, cluster);
       return admin.patch<KubernetesCluster>(KUBERNETES_CLUSTERS, key, patch, { type: 'merge' });

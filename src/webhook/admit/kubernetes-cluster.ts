@@ -4,7 +4,7 @@ import { onClusters, onHooks, onManifests, onSettings, type Permission } from '#
 import { isDryRun } from '#api/cluster-facts.ts';
 import { type KubernetesCluster, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { WORDS } from '#api/words.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import { limitProblems } from '#operations/limits.ts';
@@ -124,7 +124,10 @@ function* permissionsOf(
   const asIs = (reason: string): string => reason;
   // The change releases a request that a dry run or a changed plan blocked.
   const isLetGo = old !== undefined && ((isDryRun(old) && !isDryRun(next)) || planIn(old) !== planIn(next));
-  if (wordOf(next) === WORDS.delete.asked && (wordOf(old) !== WORDS.delete.asked || isLetGo))
+  if (
+    operationValueOf(next) === OPERATION_VALUES.delete.asked &&
+    (operationValueOf(old) !== OPERATION_VALUES.delete.asked || isLetGo)
+  )
     yield {
       permission: onClusters('delete', key.namespace, key.name),
       field: `metadata.annotations[${annotations.operation}]`,
@@ -150,7 +153,7 @@ const forbidden = (field: string, reason: string): Judgement => ({
   problems: [{ field, reason }],
 });
 
-const wordOf = (cluster: KubernetesCluster | undefined): string | undefined =>
+const operationValueOf = (cluster: KubernetesCluster | undefined): string | undefined =>
   cluster?.metadata.annotations?.[annotations.operation];
 
 const planIn = (cluster: KubernetesCluster): string | undefined =>

@@ -9,7 +9,7 @@ const clusterSchema = z.looseObject({
 });
 type Cluster = z.infer<typeof clusterSchema>;
 
-const mark = (cluster: Cluster | undefined, name: string): string | undefined =>
+const annotationOf = (cluster: Cluster | undefined, name: string): string | undefined =>
   cluster?.metadata.annotations?.[name];
 
 const specSchema = z.looseObject({ paused: z.unknown().optional() });
@@ -25,13 +25,13 @@ const isPaused = (cluster: Cluster | undefined): boolean =>
 /** Returns everything that makes up a request: a user who changes any of it is its requester. */
 const requestIn = (cluster: Cluster): string =>
   canonicalJson([
-    mark(cluster, annotations.operation),
-    mark(cluster, annotations.requestId),
-    mark(cluster, annotations.dryRun),
-    mark(cluster, annotations.plan),
+    annotationOf(cluster, annotations.operation),
+    annotationOf(cluster, annotations.requestId),
+    annotationOf(cluster, annotations.dryRun),
+    annotationOf(cluster, annotations.plan),
     requestedSpec(cluster),
   ]);
-const cancelIn = (cluster: Cluster | undefined): string => mark(cluster, annotations.cancel) ?? '';
+const cancelIn = (cluster: Cluster | undefined): string => annotationOf(cluster, annotations.cancel) ?? '';
 
 /** Annotations that name the user of an action, and whether a write performs the action. */
 const NAMED: Readonly<Record<string, (old: Cluster | undefined, next: Cluster) => boolean>> = {
@@ -51,8 +51,8 @@ export const kubernetesClusterMutation: Mutation = ({ object, oldObject, userInf
   const old = clusterSchema.safeParse(oldObject).data;
   if (!next || userInfo.username === serverUser) return [];
   const patch = Object.entries(NAMED).flatMap(([name, isDone]): JsonPatch => {
-    const wanted = isDone(old, next) ? userInfo.username : mark(old, name);
-    return wanted === mark(next, name) ? [] : patchTo(name, wanted);
+    const wanted = isDone(old, next) ? userInfo.username : annotationOf(old, name);
+    return wanted === annotationOf(next, name) ? [] : patchTo(name, wanted);
   });
   // The patch adds annotations to an existing map.
   return patch.length === 0 || next.metadata.annotations

@@ -7,19 +7,19 @@ const file = (key: string, sum = 'a') => ({ configMap: 'hooks', key, sha256: sum
 const cluster = (
   preCreate: ReturnType<typeof file>[] | undefined,
   {
-    marks = {},
+    annotationsToSet = {},
     secret = 'keys',
     last = 1,
-  }: { marks?: Record<string, string>; secret?: string; last?: number } = {},
+  }: { annotationsToSet?: Record<string, string>; secret?: string; last?: number } = {},
 ): KubernetesCluster => ({
-  metadata: { namespace: 'a', name: 'demo', annotations: marks },
+  metadata: { namespace: 'a', name: 'demo', annotations: annotationsToSet },
   spec: {
     cluster: { masterList: [{ ip: `10.0.0.${last}` }], credentialsSecret: secret },
     ...(preCreate ? { hooks: { preCreate } } : {}),
   },
 });
 const [one, two] = [file('one'), file('two')];
-const word = (text: string) => ({ marks: { [annotations.operation]: text } });
+const word = (text: string) => ({ annotationsToSet: { [annotations.operation]: text } });
 
 it.each<[string, KubernetesCluster | undefined, KubernetesCluster, boolean]>([
   ['a new object without any', undefined, cluster(undefined), false],
@@ -29,7 +29,7 @@ it.each<[string, KubernetesCluster | undefined, KubernetesCluster, boolean]>([
   ['one that goes', cluster([one, two]), cluster([one]), false],
   ['another order', cluster([one, two]), cluster([two, one]), true],
   ['one that runs twice', cluster([one]), cluster([one, one]), true],
-  ['a label', cluster([one]), cluster([one], { marks: { team: 'a' } }), false],
+  ['a label', cluster([one]), cluster([one], { annotationsToSet: { team: 'a' } }), false],
   ['an operation that is asked', cluster([one]), cluster([one], word('creating')), true],
   ['a deletion that is asked', cluster([one]), cluster([one], word('terminating')), false],
   ['another key to the hosts', cluster([one]), cluster([one], { secret: 'other' }), true],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import type { Change } from './change.ts';
 import { validateKubernetesCluster } from './kubernetes-cluster.ts';
@@ -16,9 +16,9 @@ const record = {
 };
 /** Returns the records of a cluster's hosts after they joined. */
 const joined = (of: Spec['cluster']): HostRecord[] =>
-  [...membersOf(of).values()].map((member) => ({
-    metadata: { name: member.ip },
-    spec: { clusterId: 'x', cluster: 'a/demo', ...member },
+  [...clusterHostsOf(of).values()].map((host) => ({
+    metadata: { name: host.ip },
+    spec: { clusterId: 'x', cluster: 'a/demo', ...host },
     status: { state: 'Joined' },
   }));
 const fields = (

@@ -2,7 +2,12 @@ import { appliedOperation, comingSpec, pathText } from '#api/cluster-facts.ts';
 import { DNS_LABEL } from '#api/host.ts';
 import { IMMUTABLE, type KubernetesCluster, MAX_NAME, specSchema } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { ALL_WORDS, isResultWord, operationAsked, WORDS } from '#api/words.ts';
+import {
+  ALL_OPERATION_VALUES,
+  isResultValue,
+  OPERATION_VALUES,
+  operationAsked,
+} from '#api/operation-values.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Problem } from '#base/errors.ts';
 import { changesBetween } from '#operations/changes.ts';
@@ -15,11 +20,11 @@ import { cancelProblems } from './cancel.ts';
 import type { Change } from './change.ts';
 
 const at = (annotation: string): string => `metadata.annotations[${annotation}]`;
-const mark = (cluster: KubernetesCluster | undefined, name: string): string | undefined =>
+const annotationOf = (cluster: KubernetesCluster | undefined, name: string): string | undefined =>
   cluster?.metadata.annotations?.[name];
 const differs = (a: unknown, b: unknown): boolean => canonicalJson([a]) !== canonicalJson([b]);
 const same = ({ old, next }: Pick<Change, 'old' | 'next'>, name: string): boolean =>
-  mark(old, name) === mark(next, name);
+  annotationOf(old, name) === annotationOf(next, name);
 
 /**
  * Returns all problems of a change, with their fields. Only what changes is judged, so that an object that was admitted once
@@ -74,16 +79,16 @@ function nameProblems({ metadata: { name = '' } }: KubernetesCluster): Problem[]
 export function guarded(change: Pick<Change, 'old' | 'next'>): Problem[] {
   const { old, next } = change;
   const problems: Problem[] = [];
-  const word = mark(next, annotations.operation);
-  const restored = !old && mark(next, annotations.clusterId) !== undefined;
-  if (isResultWord(word) && !same(change, annotations.operation) && !restored) {
+  const value = annotationOf(next, annotations.operation);
+  const restored = !old && annotationOf(next, annotations.clusterId) !== undefined;
+  if (isResultValue(value) && !same(change, annotations.operation) && !restored) {
     problems.push({
       field: at(annotations.operation),
-      value: word,
+      value: value,
       reason: 'is the result of an operation; only the controller may write it',
     });
   }
-  const id = mark(next, annotations.clusterId);
+  const id = annotationOf(next, annotations.clusterId);
   if (id !== undefined && !same(change, annotations.clusterId) && !DNS_LABEL.test(id)) {
     const reason =
       'is no cluster-id, which is letters, digits and "-"; leave it out, or restore the whole object';
@@ -106,7 +111,10 @@ export function guarded(change: Pick<Change, 'old' | 'next'>): Problem[] {
 /** Refuses edits of a spec by the controller, except for the one edit that the user's policy orders. */
 function editedByItself({ old, next }: Change): Problem[] {
   if (!old || !differs(old.spec, next.spec)) return [];
-  if (mark(next, annotations.operation) === WORDS.replace.asked && isRemediation(old.spec, next.spec))
+  if (
+    annotationOf(next, annotations.operation) === OPERATION_VALUES.replace.asked &&
+    isRemediation(old.spec, next.spec)
+  )
     return [];
   const reason =
     'can be edited by the controller only to put a host of spec.policy.replaceFrom in the place of a control plane';
@@ -127,9 +135,9 @@ function immutable({ old, next }: Change): Problem[] {
 /** Refuses an edit without an operation annotation if no operation could change its fields. */
 function undeclarable({ old, next, hosts }: Change): Problem[] {
   const applied = old && comingSpec(old, hosts);
-  const word = mark(next, annotations.operation);
+  const value = annotationOf(next, annotations.operation);
   // A manifest may keep "creating" forever: once the cluster exists, the value requests nothing.
-  const asks = operationAsked(word) !== undefined && word !== WORDS.create.asked;
+  const asks = operationAsked(value) !== undefined && value !== OPERATION_VALUES.create.asked;
   if (!applied || asks) return [];
   const inference = infer(applied, next.spec);
   if (inference.kind !== 'not-offered') return [];
@@ -142,7 +150,7 @@ function undeclarable({ old, next, hosts }: Change): Problem[] {
 }
 
 function dryRun(change: Change): Problem[] {
-  const value = mark(change.next, annotations.dryRun) ?? '';
+  const value = annotationOf(change.next, annotations.dryRun) ?? '';
   if (value === '' || value === 'All' || same(change, annotations.dryRun)) return [];
   return [
     { field: at(annotations.dryRun), value, reason: 'is not "All"; write that, or remove the annotation' },
@@ -153,7 +161,7 @@ function dryRun(change: Change): Problem[] {
 const MAX_REQUEST_ID = 253;
 
 function requestId(change: Change): Problem[] {
-  const value = mark(change.next, annotations.requestId) ?? '';
+  const value = annotationOf(change.next, annotations.requestId) ?? '';
   if (value.length <= MAX_REQUEST_ID || same(change, annotations.requestId)) return [];
   const reason = `is longer than ${MAX_REQUEST_ID} characters; a UUID is enough`;
   return [{ field: at(annotations.requestId), value: value.slice(0, MAX_REQUEST_ID), reason }];
@@ -162,18 +170,18 @@ function requestId(change: Change): Problem[] {
 /** Refuses an operation annotation that cannot be carried out for this spec. */
 function requested(change: Change, specChanged: boolean): Problem[] {
   const { old, next } = change;
-  const word = mark(next, annotations.operation);
+  const value = annotationOf(next, annotations.operation);
   const asksAnew =
     !same(change, annotations.operation) || !same(change, annotations.requestId) || specChanged;
-  if (word === undefined || word === '' || isResultWord(word) || !asksAnew) return [];
+  if (value === undefined || value === '' || isResultValue(value) || !asksAnew) return [];
   const field = at(annotations.operation);
-  const name = operationAsked(word);
+  const name = operationAsked(value);
   if (!name) {
-    const known = ALL_WORDS.filter((text) => findOperation(operationAsked(text)));
-    return [{ field, value: word, reason: `is not an operation; choose one of ${known.join(', ')}` }];
+    const known = ALL_OPERATION_VALUES.filter((text) => findOperation(operationAsked(text)));
+    return [{ field, value: value, reason: `is not an operation; choose one of ${known.join(', ')}` }];
   }
   const operation = findOperation(name);
-  if (!operation) return [{ field, value: word, reason: 'NotOffered: the operation is not implemented' }];
+  if (!operation) return [{ field, value: value, reason: 'NotOffered: the operation is not implemented' }];
   // The cluster exists: fields that its manifest leaves out are an edit, which waits for its own operation annotation.
   if (name === 'create' && appliedOperation(old ?? next)) return [];
   const version = (old ?? next).status?.version;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { madeMarks } from '#access/testing/made-cluster.fixture.ts';
+import { creationAnnotations } from '#access/testing/made-cluster.fixture.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
 import { manifestsUsedAnew } from './manifest-use.ts';
@@ -14,7 +14,7 @@ const cluster = (
 });
 const failed = { [annotations.operation]: 'create-failed' };
 const asked = { [annotations.operation]: 'creating' };
-const made = madeMarks('id1', cluster([file('one')]).spec);
+const made = creationAnnotations('id1', cluster([file('one')]).spec);
 const ids = (id: string) => ({ [annotations.requestId]: id });
 
 it.each<[string, KubernetesCluster | undefined, KubernetesCluster, string[]]>([

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostEntry } from '#api/host.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import { asksAnew, usesSecretAnew } from './secret-use.ts';
 
@@ -107,9 +107,9 @@ describe('a policy', () => {
 
 it('asks for the right where a part of what failed is taken back, and the rest begins anew by that', () => {
   const applied = { [annotations.applied]: JSON.stringify({ sequence: 1, spec: { cluster: {} } }) };
-  const hosts: HostRecord[] = [...membersOf(cluster().spec.cluster).values()].map((member) => ({
-    metadata: { name: member.ip },
-    spec: { clusterId: 'x', cluster: 'a/demo', ...member },
+  const hosts: HostRecord[] = [...clusterHostsOf(cluster().spec.cluster).values()].map((host) => ({
+    metadata: { name: host.ip },
+    spec: { clusterId: 'x', cluster: 'a/demo', ...host },
     status: { state: 'Joined' },
   }));
   const failed = { ...applied, ...word('scale-up-failed') };
@@ -131,9 +131,9 @@ it('asks for the right where a part of what failed is taken back, and the rest b
 
 it('asks for the right where a spec waits that came with a deletion, or beside an operation under way', () => {
   const applied = { [annotations.applied]: JSON.stringify({ sequence: 1, spec: { cluster: {} } }) };
-  const hosts: HostRecord[] = [...membersOf(cluster([]).spec.cluster).values()].map((member) => ({
-    metadata: { name: member.ip },
-    spec: { clusterId: 'x', cluster: 'a/demo', ...member },
+  const hosts: HostRecord[] = [...clusterHostsOf(cluster([]).spec.cluster).values()].map((host) => ({
+    metadata: { name: host.ip },
+    spec: { clusterId: 'x', cluster: 'a/demo', ...host },
     status: { state: 'Joined' },
   }));
   const next = cluster(undefined, applied);

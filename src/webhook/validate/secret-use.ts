@@ -2,14 +2,14 @@ import { comingSpec, isDryRun, presentSpec } from '#api/cluster-facts.ts';
 import { canonicalIp, LISTS } from '#api/host.ts';
 import type { KubernetesCluster, Spec } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
+import { operationAsked } from '#api/operation-values.ts';
 import { POLICY_DEFAULTS } from '#api/policy.ts';
-import { operationAsked } from '#api/words.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { Change } from './change.ts';
 
-const mark = ({ metadata }: KubernetesCluster, name: string): string | undefined =>
+const annotationOf = ({ metadata }: KubernetesCluster, name: string): string | undefined =>
   metadata.annotations?.[name];
 
 /** Returns address, port, user, labels and taints of each host, one text for each. */
@@ -48,7 +48,7 @@ const letsEditsBegin = (old: Spec, next: Spec): boolean =>
  * of the operation under way. If the change removes an operation annotation, the spec that came with it is judged.
  */
 function startsByEdit(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
-  const wasAsked = operationAsked(mark(old, annotations.operation)) !== undefined;
+  const wasAsked = operationAsked(annotationOf(old, annotations.operation)) !== undefined;
   const isSame = specHashOf(old.spec) === specHashOf(next.spec) && !letsEditsBegin(old.spec, next.spec);
   if (!wasAsked && isSame) return false;
   return [presentSpec(old, hosts), comingSpec(old, hosts)].some(
@@ -58,17 +58,17 @@ function startsByEdit(old: KubernetesCluster, next: KubernetesCluster, hosts: Ch
 
 /** Whether the change requests a new operation: by the operation annotation, the request-id or the spec. */
 export function asksAnew(old: KubernetesCluster, next: KubernetesCluster, hosts: Change['hosts']): boolean {
-  const asked = operationAsked(mark(next, annotations.operation));
+  const asked = operationAsked(annotationOf(next, annotations.operation));
   // Removing dry-run starts what another user requested, and adding it checks hosts; both need the permission.
   if (isDryRun(old) !== isDryRun(next)) return true;
   // A deletion requires the permission to delete, like `kubectl delete`, and reaches hosts as before.
   if (asked === 'delete' && !isDryRun(next)) return false;
   // A request that a changed plan blocks is released by naming another plan, or none.
-  if (mark(old, annotations.plan) !== mark(next, annotations.plan)) return true;
-  if (mark(old, annotations.requestId) !== mark(next, annotations.requestId)) return true;
+  if (annotationOf(old, annotations.plan) !== annotationOf(next, annotations.plan)) return true;
+  if (annotationOf(old, annotations.requestId) !== annotationOf(next, annotations.requestId)) return true;
   if (asked === undefined) return startsByEdit(old, next, hosts);
-  const isNewWord = mark(old, annotations.operation) !== mark(next, annotations.operation);
-  return isNewWord || specHashOf(old.spec) !== specHashOf(next.spec);
+  const isNewRequest = annotationOf(old, annotations.operation) !== annotationOf(next, annotations.operation);
+  return isNewRequest || specHashOf(old.spec) !== specHashOf(next.spec);
 }
 
 /**

@@ -89,11 +89,11 @@ export async function eventually(
   ms = 15_000,
 ): Promise<void> {
   const met = Promise.withResolvers<void>();
-  const look = () => {
+  const check = () => {
     if (holds()) met.resolve();
   };
-  const leave = [informers].flat().map((one) => one.addHandler({ add: look, update: look, delete: look }));
-  look();
+  const leave = [informers].flat().map((one) => one.addHandler({ add: check, update: check, delete: check }));
+  check();
   await within(met.promise, ms, what).finally(() => {
     for (const one of leave) one();
   });

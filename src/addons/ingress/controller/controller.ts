@@ -40,7 +40,7 @@ export interface IngressDeps
 /** Writes the addresses of each Ingress, and reports problems as Events. The proxies compile their routes themselves. */
 export function ingressController(deps: IngressDeps): Controller {
   const { clock, log, ingresses, classes, services, secrets, credentials, proxy, workers } = deps;
-  const look = verdictsBy(deps);
+  const judge = verdictsBy(deps);
   const report = createReporter(deps, ingresses);
   const all = () => ingresses.list().map(keyOf);
   const inNamespace = (namespace = '') => ingresses.list(namespace).map(keyOf);
@@ -65,7 +65,7 @@ export function ingressController(deps: IngressDeps): Controller {
     observe: deps.metrics?.controller('ingress', workers),
     async reconcile(key, context) {
       const ingress = ingresses.get(key);
-      const { served, refusals, holds } = look();
+      const { served, refusals, holds } = judge();
       // A deleted Ingress takes its status with it.
       if (!ingress || ingress.metadata.deletionTimestamp) return;
       if (!served.has(uidOf(ingress))) {

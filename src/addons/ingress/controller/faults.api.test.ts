@@ -97,7 +97,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   if ((await served()).join() !== '192.0.2.66')
     reported.push('the status of another controller’s is written');
   await test.client.delete(NAMESPACES, { namespace: '', name: namespace });
-  return { writes: life.writes, isMet: life.isMet, told: reported };
+  return { writes: life.writes, isMet: life.isMet, reported };
 }
 
 it.each(FATES)(

@@ -12,8 +12,8 @@ import { useIngresses } from '../testing/ingress-world.fixture.ts';
  */
 const test = useIngresses(undefined, useApiServer());
 /** Waits for a value, also in hooks, where expect.poll is not available. */
-const becomes = (look: () => Promise<unknown>, value: unknown) =>
-  vi.waitFor(async () => expect(await look()).toEqual(value), { timeout: 20_000, interval: 50 });
+const becomes = (probe: () => Promise<unknown>, value: unknown) =>
+  vi.waitFor(async () => expect(await probe()).toEqual(value), { timeout: 20_000, interval: 50 });
 /** Returns the name of the endpoint that answered, or the status. */
 const servedBy = (host: string, path?: string, ca?: string) => async () => {
   const { status, text } = await test.ask(host, path, ca === undefined ? {} : { ca });

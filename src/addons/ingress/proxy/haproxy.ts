@@ -14,7 +14,7 @@ import type { ProxySettings } from './settings.ts';
 import { type Pair, type ProxyState, type Served, stateOf } from './state.ts';
 
 /** Shortest time between two reloads: each reload leaves a process behind while connections last. */
-const RELOAD_APART_MS = 500;
+const RELOAD_INTERVAL_MS = 500;
 const AGAIN_MS = 1_000;
 const AGAIN_MOST_MS = 30_000;
 /** Characters of HAProxy's output that a log entry gets. */
@@ -111,7 +111,7 @@ export function createHaproxy(options: HaproxyOptions): Haproxy {
   }
 
   async function reload(state: ProxyState, there: HaproxyProcess): Promise<void> {
-    await sleep(Math.max(0, lastReloadMs + RELOAD_APART_MS - clock.monotonicMs()), undefined, clock);
+    await sleep(Math.max(0, lastReloadMs + RELOAD_INTERVAL_MS - clock.monotonicMs()), undefined, clock);
     const before = paths;
     const { usable, written } = await writeGood(state);
     // If the answer is lost, HAProxy may serve either state.

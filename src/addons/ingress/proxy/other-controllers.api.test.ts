@@ -20,7 +20,7 @@ const kubeconfigPath = useApiServer();
 const test = useNamespace('ingress-controllers', kubeconfigPath);
 const home = namespaceOf(ingress);
 const ADDRESS = [{ ip: '192.0.2.7' }];
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 40_000 });
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 40_000 });
 const programs = new Map<string, { child: ChildProcess; probes: number }>();
 
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import { configFile, masterSocket, type ProxyPaths } from './locations.ts';
 import { ask, RELOAD_MS } from './runtime-api.ts';
 
 const START_MS = 30_000;
-const LOOK_AGAIN_MS = 20;
+const POLL_MS = 20;
 
 /** HAProxy in master-worker mode: the master stays, a reload replaces the worker. */
 export interface HaproxyProcess {
@@ -58,7 +58,7 @@ export async function startHaproxy(
       child.kill('SIGKILL');
       throw new Error(`haproxy does not start: ${said.join(' ') || 'it says nothing'}`);
     }
-    await sleep(LOOK_AGAIN_MS, undefined, clock);
+    await sleep(POLL_MS, undefined, clock);
   }
   return {
     ended,

@@ -99,7 +99,7 @@ async function ask(port: number, path = '/', agent: false | undefined = false) {
     connection: answer.headers.connection,
   };
 }
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 30_000 });
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 30_000 });
 const ready = () =>
   ask(probes, '/readyz').then(
     ({ status }) => status,

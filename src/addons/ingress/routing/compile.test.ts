@@ -96,16 +96,12 @@ describe('an Ingress is ours', () => {
 describe('a host', () => {
   const other = { namespace: 'b' };
   it('belongs to the namespace of the oldest Ingress that names it, with all of its paths', () => {
-    const {
-      find,
-      reported: told,
-      refusals,
-    } = compiled([
+    const { find, reported, refusals } = compiled([
       ingress('young', { rules: [rule('h.example', 'web', '/mine')] }, other),
       ingress('old', { rules: [rule('H.Example')] }, { age: 1 }),
     ]);
     expect([find('h.example'), find('h.example', '/mine')]).toEqual(['a/web:80', 'a/web:80']);
-    expect(told).toEqual(['young HostTaken']);
+    expect(reported).toEqual(['young HostTaken']);
     expect(refusals[0]?.message).not.toContain('"a"');
   });
   it('of the same age belongs to the first by name', () => {
@@ -114,12 +110,7 @@ describe('a host', () => {
     expect(compiled(both.toReversed()).reported).toEqual(['y HostTaken']);
   });
   it('that an older wildcard covers belongs to the namespace of that', () => {
-    const {
-      find,
-      reported: told,
-      refusals,
-      holders,
-    } = compiled([
+    const { find, reported, refusals, holders } = compiled([
       ingress('wild', { rules: [rule('*.example')] }, { age: 2 }),
       ingress('theirs', { rules: [rule('h.example', 'web', '/mine')] }, { ...other, age: 1 }),
       ingress('own', { rules: [rule('own.example', 'grpc')] }, { age: 1 }),
@@ -127,44 +118,44 @@ describe('a host', () => {
     ]);
     expect([find('h.example', '/mine'), find('own.example')]).toEqual(['a/web:80', 'a/grpc:80']);
     expect([find('x.h.example'), find('example')]).toEqual(['b/web:80', 'b/web:80']);
-    expect(told).toEqual(['theirs HostTaken']);
+    expect(reported).toEqual(['theirs HostTaken']);
     expect(refusals[0]?.message).toContain(
       '"h.example" belongs to an older Ingress of another namespace, whose',
     );
     expect(holders.has('h.example')).toBe(false);
   });
   it('is not taken by a younger wildcard, which has the other names', () => {
-    const { find, reported: told } = compiled([
+    const { find, reported } = compiled([
       ingress('exact', { rules: [rule('h.example')] }, { ...other, age: 1 }),
       ingress('wild', { rules: [rule('*.example')] }),
       ingress('more', { rules: [rule('h.example', 'grpc', '/more')] }, other),
     ]);
-    expect([find('h.example'), find('h.example', '/more'), find('x.example'), told]).toEqual([
+    expect([find('h.example'), find('h.example', '/more'), find('x.example'), reported]).toEqual([
       ...['b/web:80', 'b/grpc:80', 'a/web:80'],
       [],
     ]);
   });
   it('that is none is a host too: default backends and rules without one', () => {
-    const { find, reported: told } = compiled([
+    const { find, reported } = compiled([
       ingress('old', { defaultBackend: to('web') }, { age: 1 }),
       ingress('young', { defaultBackend: to('grpc'), rules: [rule('h', 'web', '/a')] }, other),
     ]);
     // The younger Ingress's default backend serves its own host only.
-    expect([find('x'), find('h', '/b'), told]).toEqual(['a/web:80', 'b/grpc:80', ['young HostTaken']]);
+    expect([find('x'), find('h', '/b'), reported]).toEqual(['a/web:80', 'b/grpc:80', ['young HostTaken']]);
   });
   it('of several Ingresses of a namespace has the paths of all; of two alike the older one’s', () => {
-    const { find, reported: told } = compiled([
+    const { find, reported } = compiled([
       ingress('old', { rules: [rule('h', 'web', '/a')] }, { age: 1 }),
       ingress('young', { rules: [rule('h', 'grpc', '/a/'), rule('h', 'grpc', '/b')] }),
     ]);
-    expect([find('h', '/a'), find('h', '/b'), told]).toEqual(['a/web:80', 'a/grpc:80', ['young PathTaken']]);
+    expect([find('h', '/a'), find('h', '/b'), reported]).toEqual([
+      'a/web:80',
+      'a/grpc:80',
+      ['young PathTaken'],
+    ]);
   });
   it('has the default backend of the oldest Ingress; of another one’s is told for each host', () => {
-    const {
-      find,
-      reported: told,
-      refusals,
-    } = compiled([
+    const { find, reported, refusals } = compiled([
       ingress('old', { defaultBackend: to('web'), rules: [rule('h', 'web', '/a')] }, { age: 2 }),
       ingress('alike', { defaultBackend: to('web'), rules: [rule('h', 'web', '/b')] }, { age: 1 }),
       ingress('young', {
@@ -173,7 +164,7 @@ describe('a host', () => {
       }),
     ]);
     expect([find('h', '/x'), find('x'), find('own')]).toEqual(['a/web:80', 'a/web:80', 'a/grpc:80']);
-    expect(told).toEqual(['young DefaultBackendTaken', 'young DefaultBackendTaken']);
+    expect(reported).toEqual(['young DefaultBackendTaken', 'young DefaultBackendTaken']);
     expect(refusals.map(({ message }) => message)).toEqual([
       'the default backend of host "h" is that of an older Ingress, which is served',
       'the default backend of hosts that no Ingress names is that of an older Ingress, which is served',
@@ -206,10 +197,14 @@ describe('a host', () => {
   it.each(['/a'.repeat(65), `/${'a'.repeat(4_096)}`])(
     'has no path that costs more than it is worth',
     (path) => {
-      const { find, reported: told } = compiled([
+      const { find, reported } = compiled([
         ingress('i', { rules: [rule('h', 'web', path), rule('h', 'web', '/b')] }),
       ]);
-      expect([find('h', path), find('h', '/b'), told]).toEqual([undefined, 'a/web:80', ['i PathTooLong']]);
+      expect([find('h', path), find('h', '/b'), reported]).toEqual([
+        undefined,
+        'a/web:80',
+        ['i PathTooLong'],
+      ]);
     },
   );
 });
@@ -253,8 +248,8 @@ describe('a backend', () => {
     ['a name outside', { defaultBackend: to('out') }, 'BackendNotServed'],
     ['a resource', { defaultBackend: { resource: { kind: 'Bucket', name: 'b' } } }, 'BackendNotServed'],
   ])('that is %s is told, and has no endpoints', (_what, spec, reason) => {
-    const { reported: told, backends } = compiled([ingress('i', spec)]);
-    expect(told).toEqual([`i ${reason}`]);
+    const { reported, backends } = compiled([ingress('i', spec)]);
+    expect(reported).toEqual([`i ${reason}`]);
     expect([...backends.values()]).toEqual([{ protocol: 'http1', endpoints: [] }]);
   });
 });
@@ -322,10 +317,8 @@ describe('a certificate', () => {
 });
 
 it('a path is as long as it is encoded', () => {
-  const { find, reported: told } = compiled([
-    ingress('i', { rules: [rule('h', 'web', `/${'ü'.repeat(1_000)}`)] }),
-  ]);
-  expect([find('h', '/'), told]).toEqual([undefined, ['i PathTooLong']]);
+  const { find, reported } = compiled([ingress('i', { rules: [rule('h', 'web', `/${'ü'.repeat(1_000)}`)] })]);
+  expect([find('h', '/'), reported]).toEqual([undefined, ['i PathTooLong']]);
 });
 
 describe('annotations of an Ingress', () => {
@@ -338,30 +331,22 @@ describe('annotations of an Ingress', () => {
   };
 
   it('hold for its own rules, also if others lead to the same Service', () => {
-    const {
-      backends,
-      find,
-      reported: told,
-    } = compiled([
+    const { backends, find, reported } = compiled([
       ingress('plain', { rules: [rule('h', 'web', '/')] }),
       annotated('limited', '/limited', 'timeout-seconds', '5'),
     ]);
     const [plain = '', limited = ''] = [find('h', '/'), find('h', '/limited')];
     expect(backends.get(plain)?.rules).toBeUndefined();
     expect(backends.get(limited)?.rules?.settings).toEqual({ 'timeout-seconds': 5 });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it('that cannot be used are named, and the rules of that Ingress lead to no endpoint', () => {
-    const {
-      backends,
-      find,
-      reported: told,
-    } = compiled([
+    const { backends, find, reported } = compiled([
       ingress('plain', { rules: [rule('h', 'web', '/')] }),
       annotated('open', '/open', 'allow-form', '10.0.0.0/8'),
     ]);
-    expect(told).toEqual(['open AnnotationInvalid']);
+    expect(reported).toEqual(['open AnnotationInvalid']);
     expect(backends.get(find('h', '/open') ?? '')?.endpoints).toEqual([]);
     expect(backends.get(find('h', '/') ?? '')?.endpoints).toEqual(['10.0.0.1:8080']);
   });
@@ -369,18 +354,14 @@ describe('annotations of an Ingress', () => {
   it('let in who has credentials, and send all others to a Service that decides', () => {
     const credentials = (namespace: string, name: string) =>
       name === 'there' ? `${namespace} hash` : undefined;
-    const {
-      backends,
-      find,
-      reported: told,
-    } = compiled(
+    const { backends, find, reported } = compiled(
       [
         annotated('basic', '/basic', 'basic-auth-secret', 'there'),
         annotated('asking', '/asking', 'auth-request', 'both:http/check'),
       ],
       { credentials },
     );
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(backends.get(find('h', '/basic') ?? '')?.rules?.basic).toBe('a hash');
     const auth = { backend: 'a/both:http', host: 'both.a', path: '/check' };
     expect(backends.get(find('h', '/asking') ?? '')?.rules?.auth).toEqual(auth);

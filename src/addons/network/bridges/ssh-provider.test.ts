@@ -48,13 +48,13 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
   afterEach(() => host[Symbol.asyncDispose]());
 
   const by = <T>(one: Provider, work: (session: Session) => Promise<T>) => visit(one, host.place, work);
-  const look = () => by(mine, async ({ seen }) => seen);
+  const probe = () => by(mine, async ({ seen }) => seen);
   const put = (bridge: Bridge) => by(mine, (session) => session.put(bridge));
   const remove = (name: string) => by(mine, (session) => session.remove(name));
 
   it('make a bridge that answers on its gateway, translates and forwards; made again it changes nothing', async () => {
     await put(BRIDGE);
-    expect((await look()).bridges).toEqual([WHOLE]);
+    expect((await probe()).bridges).toEqual([WHOLE]);
     expect(await host.sh('ip route get 10.9.0.1')).toMatch(/^local 10\.9\.0\.1/);
     expect(await host.sh(`nft list table ip ${NAME}`)).toContain('10.9.0.0/24');
     expect(await host.sh(`sysctl -n net.ipv4.ip_forward net.ipv4.conf.${NAME}.forwarding`)).toBe('0\n1');
@@ -67,7 +67,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     await put(BRIDGE);
     await put(OTHER);
     await remove(BRIDGE.name);
-    expect((await look()).bridges.map(({ name }) => name)).toEqual([OTHER.name]);
+    expect((await probe()).bridges.map(({ name }) => name)).toEqual([OTHER.name]);
     await remove(OTHER.name);
     expect(await everything()).toBe(untouched);
     expect(JSON.parse(await host.text('etc/matryoshka/owner.json'))).toMatchObject({ released: true });
@@ -88,9 +88,9 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
 
     // Docker does this, for instance.
     await host.sh('sysctl -qw net.ipv4.ip_forward=1');
-    expect((await look()).bridges).toMatchObject([{ whole: false }]);
+    expect((await probe()).bridges).toMatchObject([{ whole: false }]);
     await put(BRIDGE);
-    expect((await look()).bridges).toEqual([WHOLE]);
+    expect((await probe()).bridges).toEqual([WHOLE]);
     expect(await left.reaches('203.0.113.2')).toBe(true);
     await remove(NAME);
     expect(await right.reaches('198.51.100.2')).toBe(true);
@@ -101,7 +101,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     await put(BRIDGE);
     await host.sh(`ip link add port type veth peer name plug; ip link set port master ${NAME}`);
     await put({ ...BRIDGE, cidr: '10.11.0.0/24', address: '10.11.0.9/24' });
-    expect((await look()).bridges).toEqual([{ ...WHOLE, addresses: ['10.11.0.9/24'] }]);
+    expect((await probe()).bridges).toEqual([{ ...WHOLE, addresses: ['10.11.0.9/24'] }]);
     expect(await host.sh(`ip -o link show master ${NAME}`)).toContain('port');
     expect(await host.sh('nft list ruleset')).not.toContain('10.9.0.0');
   });
@@ -129,7 +129,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
         await again(BRIDGE);
       });
     }
-    expect((await look()).bridges).toEqual([WHOLE]);
+    expect((await probe()).bridges).toEqual([WHOLE]);
   });
 
   it.each([
@@ -159,7 +159,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
     await by(ofProcess(1, 'c-demo'), (session) => session.put(BRIDGE));
     await host.sh('rm $MATRYOSHKA_ROOT/etc/matryoshka/owner.json');
     const theirs = await everything();
-    for (const act of [look, () => put(OTHER)])
+    for (const act of [probe, () => put(OTHER)])
       await expect(act()).rejects.toMatchObject({ reason: 'HostConflict', message: /made lists .* c-demo/ });
     expect(await everything()).toBe(theirs);
     // The host still has no owner file, so its owner can come back.
@@ -196,7 +196,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
   it('tell addresses and routes of others', async () => {
     await put(BRIDGE);
     await host.sh('ip route add 10.20.0.0/16 via 192.0.2.1; ip route add blackhole 10.30.0.0/16');
-    const { foreign } = await look();
+    const { foreign } = await probe();
     expect(foreign).toEqual(
       expect.arrayContaining([
         { link: 'uplink', to: '192.0.2.10/24' },
@@ -223,7 +223,7 @@ describe.skipIf(lack !== undefined)(`bridges over SSH${lack ? ` (this machine la
       cd $MATRYOSHKA_ROOT; node -e '${program}' > up 2>&1 & until [ -s up ]; do sleep 0.05; done; echo $!`);
     try {
       expect(await host.text('up')).toBe('up\n');
-      const { foreign } = await look();
+      const { foreign } = await probe();
       expect(foreign).toContainEqual({ link: 'an SSH session', to: '10.44.0.7' });
       expect(foreign.map(({ to }) => to)).not.toContain('10.9.0.7');
     } finally {

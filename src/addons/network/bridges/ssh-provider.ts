@@ -5,7 +5,7 @@ import { connect, type SshConnection } from '#ssh/connection.ts';
 import { pinsOf } from '#ssh/known-hosts.ts';
 import { quoted } from '#ssh/quoted.ts';
 import { SshError } from '#ssh/ssh-error.ts';
-import { seenIn, troubleOf } from './host-words.ts';
+import { seenIn, troubleOf } from './host-messages.ts';
 import { HostTrouble, type Place, type Provider, type Session } from './provider.ts';
 import { createTurns } from './turns.ts';
 

@@ -14,7 +14,7 @@ import { bridgeNameOf } from '../bridges/bridge-name.ts';
 import type { Provider } from '../bridges/provider.ts';
 import { hindranceOf } from './claims.ts';
 import { createCredentialStore } from './credentials.ts';
-import { plannedHosts, reachAll, settleAll } from './round.ts';
+import { applyToHosts, plannedHosts, reachAll } from './round.ts';
 import { outcomeOf } from './status.ts';
 import { asks, goneBridges, isLetGo, isThere, letGo, taken } from './write.ts';
 
@@ -74,14 +74,14 @@ export function networkController(deps: NetworkDeps): Controller {
         context.signal.throwIfAborted();
         const address = `${seen.spec.gateway}/${seen.spec.cidr.split('/')[1]}`;
         const bridge = { name: bridgeNameOf(uid), id: uid, cidr: seen.spec.cidr, address };
-        const settled = [
+        const outcomes = [
           ...held.map(({ record }) => ({ record, notices: [] })),
-          ...(await settleAll(reached, bridge, goneBridges(client, networks))),
+          ...(await applyToHosts(reached, bridge, goneBridges(client, networks))),
         ];
-        const round = { hindrance, settled, bridge: bridge.name };
+        const round = { hindrance, outcomes: outcomes, bridge: bridge.name };
         const { status, notices } = outcomeOf(network, round, clock.now());
         const isDone = network.metadata.deletionTimestamp && status.hosts?.length === 0;
-        const reported = isDone ? settled.flatMap((one) => one.notices) : notices;
+        const reported = isDone ? outcomes.flatMap((one) => one.notices) : notices;
         for (const { type, reason, message } of reported) recorder.event(network, type, reason, message);
         if (isDone) {
           await letGo(client, network);
@@ -90,7 +90,7 @@ export function networkController(deps: NetworkDeps): Controller {
         }
         if (canonicalJson(status) !== canonicalJson(network.status))
           await client.updateStatus<Network>(NETWORKS, { ...network, status });
-        const hasTrouble = settled.some((one) => 'trouble' in one);
+        const hasTrouble = outcomes.some((one) => 'trouble' in one);
         if (!hasTrouble) failures.forget(uid);
         return { requeueAfterMs: (hasTrouble ? failures.next(uid) : resyncMs) * (0.8 + 0.4 * random()) };
       } finally {

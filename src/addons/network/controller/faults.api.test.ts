@@ -94,7 +94,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   await test.client.delete(NETWORKS, key);
   await until(async () => (await test.client.find(NETWORKS, key)) === undefined);
   if (addresses(A) + addresses(B) !== '') reported.push('something is left on a host');
-  return { writes: life.writes, isMet: life.isMet, told: reported };
+  return { writes: life.writes, isMet: life.isMet, reported };
 }
 
 it.each(FATES)(

@@ -27,7 +27,7 @@ const make = (name: string, spec: Pick<NetworkSpec, 'cidr' | 'gateway'>) => {
 };
 const find = (name: string) => test.client.find<Network>(NETWORKS, test.key(name));
 const ready = async (name: string) => findCondition((await find(name))?.status?.conditions, 'Ready');
-const until = (look: () => unknown) => expect.poll(look, { timeout: 60_000, interval: 200 });
+const until = (probe: () => unknown) => expect.poll(probe, { timeout: 60_000, interval: 200 });
 const bridges = async () => {
   const text = await host.sh(`ip -o -4 addr show | awk '$2 ~ /^mxn-/ { print $4 }'`);
   return text.split('\n').filter((line) => line !== '');

@@ -24,7 +24,7 @@ const change = (name: string, spec: object, client: Client) =>
   client.patch<Network>(NETWORKS, test.key(name), { spec }, { type: 'merge' });
 const ready = async (name: string) =>
   findCondition((await test.client.get<Network>(NETWORKS, test.key(name))).status?.conditions, 'Ready');
-const until = (look: () => unknown) => expect.poll(look, { timeout: 20_000 });
+const until = (probe: () => unknown) => expect.poll(probe, { timeout: 20_000 });
 
 /** Returns a client whose account has only these rights in the namespace. */
 async function somebody(name: string, rules: readonly object[]): Promise<Client> {
@@ -103,8 +103,8 @@ describe('the Secret of a Network', () => {
   });
 
   it('is read by the controller in namespaces that somebody let it serve alone', async () => {
-    const apart = { cidr: '10.7.0.0/24', gateway: '10.7.0.1' };
-    await make('unserved', { ...apart, credentialsSecret: 'key' });
+    const network = { cidr: '10.7.0.0/24', gateway: '10.7.0.1' };
+    await make('unserved', { ...network, credentialsSecret: 'key' });
     await until(() => ready('unserved')).toMatchObject({
       status: 'False',
       reason: 'NamespaceNotServed',

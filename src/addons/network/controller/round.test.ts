@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ABANDON, type Network } from '../api.ts';
 import { type Ground, HostTrouble, type Provider } from '../bridges/provider.ts';
-import { reachAll, settleAll } from './round.ts';
+import { applyToHosts, reachAll } from './round.ts';
 
 const credentials = { user: 'root', password: 'x', knownHosts: '' };
 const network: Network = { metadata: {}, spec: { cidr: '10.9.0.0/24', gateway: '10.9.0.1' } };
@@ -40,7 +40,7 @@ it('lets each host come to its end before it tells of a fault with another', asy
   };
   const [first, second] = hosts;
   if (!first || !second) throw new Error('two hosts are needed');
-  const settled = settleAll(
+  const outcomes = applyToHosts(
     [
       { ...first, ground: ground({ session: () => Promise.reject(new TypeError('a fault')) }) },
       { ...second, ground: ground({ session: slow }) },
@@ -49,7 +49,7 @@ it('lets each host come to its end before it tells of a fault with another', asy
     async () => false,
   );
   later.resolve();
-  await expect(settled).rejects.toThrow('a fault');
+  await expect(outcomes).rejects.toThrow('a fault');
   expect(ended).toEqual(['192.0.2.2']);
 });
 
@@ -65,7 +65,7 @@ it('does not wait for a host that somebody let go, unless the Network still name
   const annotated = { ...network, metadata: { annotations: { [ABANDON]: '192.0.2.1, 192.0.2.2' } } };
   const reached = await reachAll(provider, annotated, leaving, credentials);
   expect(tried).toEqual(['192.0.2.2']);
-  expect(await settleAll(reached, bridge, async () => false)).toMatchObject([
+  expect(await applyToHosts(reached, bridge, async () => false)).toMatchObject([
     { record: undefined, notices: [{ reason: 'Abandoned' }] },
     { record: { ip: '192.0.2.2' }, trouble: { reason: 'Unreachable' } },
   ]);

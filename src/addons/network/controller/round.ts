@@ -2,8 +2,8 @@ import pMap from 'p-map';
 import { canonicalIp } from '#api/host.ts';
 import { ABANDON, type Network, type NetworkHost } from '../api.ts';
 import { type Bridge, type Ground, HostTrouble, type Provider } from '../bridges/provider.ts';
+import { applyToHost, type HostOutcome } from './apply.ts';
 import { type Credentials, isLack, type Lack, placeOf } from './credentials.ts';
-import { type Settled, settle } from './settle.ts';
 
 /** Concurrent hosts of one Network. */
 const AT_ONCE = 16;
@@ -80,16 +80,16 @@ export async function reachAll(
 }
 
 /** Creates or removes the bridge on each host; a failure on one host does not stop the others. */
-export function settleAll(
+export function applyToHosts(
   hosts: readonly Reached[],
   bridge: Bridge,
   isGone: (name: string) => Promise<boolean>,
-): Promise<Settled[]> {
-  return each(hosts, async (host): Promise<Settled> => {
+): Promise<HostOutcome[]> {
+  return each(hosts, async (host): Promise<HostOutcome> => {
     if (!('ground' in host)) return failed(host, host.trouble);
     try {
       const wanted = { name: bridge.name, bridge: host.stays ? bridge : undefined };
-      return await settle(host.ground, host.record, wanted, isGone);
+      return await applyToHost(host.ground, host.record, wanted, isGone);
     } catch (error) {
       return failed(host, asTrouble(error));
     }
@@ -127,7 +127,7 @@ const asTrouble = (error: unknown): HostTrouble => {
 function failed(
   { record, stays }: PlannedHost,
   { reason, message }: { reason: string; message: string },
-): Settled {
+): HostOutcome {
   const kept = { ...record, message: message.slice(0, 1024) };
   if (stays) return { record: kept, notices: [], trouble: { reason, message } };
   const { ip } = record;
@@ -137,8 +137,8 @@ function failed(
     return { record: undefined, notices: [{ type: 'Warning', reason: 'LetGo', message: reported }] };
   }
   if (reason === LEFT.reason) {
-    const told = `${ip} is let go with what may be left there: ${message}`;
-    return { record: undefined, notices: [{ type: 'Warning', reason: 'Abandoned', message: told }] };
+    const reported = `${ip} is let go with what may be left there: ${message}`;
+    return { record: undefined, notices: [{ type: 'Warning', reason: 'Abandoned', message: reported }] };
   }
   const way = `; it is tried again, and annotation ${ABANDON}=${ip} lets it go as it is`;
   return { record: kept, notices: [], trouble: { reason, message: `${message}${way}` } };

@@ -1,21 +1,21 @@
 import { findCondition, type Stated, withCondition } from '#api/conditions.ts';
 import type { Network, NetworkStatus } from '../api.ts';
+import type { HostOutcome, Notice } from './apply.ts';
 import type { Hindrance } from './claims.ts';
-import type { Notice, Settled } from './settle.ts';
 
 /** Maximum number of troubles in a message; the rest is a count. */
 const NAMED = 5;
 
 function readiness(
   hindrance: Hindrance | undefined,
-  settled: readonly Settled[],
+  outcomes: readonly HostOutcome[],
   count: number,
   bridge: string,
 ): Stated {
   const no = (reason: string, message: string): Stated => ({
     ...{ type: 'Ready', status: 'False', reason, message },
   });
-  const troubles = settled.flatMap(({ trouble }) => trouble ?? []);
+  const troubles = outcomes.flatMap(({ trouble }) => trouble ?? []);
   const [first] = troubles;
   if (hindrance) return no(hindrance.reason, hindrance.message);
   if (first) {
@@ -33,13 +33,13 @@ function readiness(
 /** Returns the status after a round, with Events for its changes besides those of the hosts. */
 export function outcomeOf(
   network: Network,
-  round: { hindrance: Hindrance | undefined; settled: readonly Settled[]; bridge: string },
+  round: { hindrance: Hindrance | undefined; outcomes: readonly HostOutcome[]; bridge: string },
   now: Date,
 ): { status: NetworkStatus; notices: readonly Notice[] } {
-  const { hindrance, settled, bridge } = round;
+  const { hindrance, outcomes, bridge } = round;
   const { generation } = network.metadata;
-  const hosts = settled.flatMap(({ record }) => record ?? []);
-  const ready = readiness(hindrance, settled, hosts.length, bridge);
+  const hosts = outcomes.flatMap(({ record }) => record ?? []);
+  const ready = readiness(hindrance, outcomes, hosts.length, bridge);
   const before = findCondition(network.status?.conditions, 'Ready');
   const isNews =
     before?.reason !== ready.reason || (ready.status === 'False' && before.message !== ready.message);
@@ -52,7 +52,7 @@ export function outcomeOf(
       conditions: withCondition(network.status?.conditions ?? [], ready, now, generation),
     },
     notices: [
-      ...settled.flatMap(({ notices }) => notices),
+      ...outcomes.flatMap(({ notices }) => notices),
       ...(isNews ? [{ type, reason: ready.reason, message: ready.message }] : []),
     ],
   };

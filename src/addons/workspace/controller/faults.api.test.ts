@@ -30,7 +30,7 @@ afterAll(async () => {
   await test.client.delete(NODES, { namespace: '', name: `${test.namespace}-node` });
 });
 
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 60_000, interval: 30 });
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 60_000, interval: 30 });
 
 async function live(name: string, fate?: Fate): Promise<Lived> {
   const key = test.key(name);
@@ -90,7 +90,7 @@ async function live(name: string, fate?: Fate): Promise<Lived> {
   }
   await change({ ttlMinutes: 1 });
   await until(() => test.client.find(WORKSPACES, key)).toBeUndefined();
-  return { writes: life.writes, isMet: life.isMet, told: reported };
+  return { writes: life.writes, isMet: life.isMet, reported };
 }
 
 it.each(FATES)(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { marks, type Workspace, type WorkspaceSpec, type WorkspaceStatus } from '../api.ts';
+import { type Workspace, type WorkspaceSpec, type WorkspaceStatus, workspaceAnnotations } from '../api.ts';
 import { endsAtMs, idleAtMs, planOf } from './plan.ts';
 import type { WorkspacePod } from './pod.ts';
 
@@ -31,9 +31,13 @@ describe('the end of a workspace', () => {
   it.each<[string, Workspace, number | undefined]>([
     ['is never, by itself', workspace(), undefined],
     ['is so long after its creation', workspace({ ttlMinutes: 90 }), 90],
-    ['is when its call gave up', workspace({}, { [marks.awaitedUntil]: at(3) }), 3],
-    ['is the first of both', workspace({ ttlMinutes: 2 }, { [marks.awaitedUntil]: at(3) }), 2],
-    ['is not of a mark that is no time', workspace({}, { [marks.awaitedUntil]: 'soon' }), undefined],
+    ['is when its call gave up', workspace({}, { [workspaceAnnotations.awaitedUntil]: at(3) }), 3],
+    ['is the first of both', workspace({ ttlMinutes: 2 }, { [workspaceAnnotations.awaitedUntil]: at(3) }), 2],
+    [
+      'is not of a mark that is no time',
+      workspace({}, { [workspaceAnnotations.awaitedUntil]: 'soon' }),
+      undefined,
+    ],
   ])('%s', (_how, one, minutes) => {
     expect(endsAtMs(one)).toBe(minutes === undefined ? undefined : MADE + minutes * 60_000);
   });
@@ -47,13 +51,21 @@ describe('a workspace is stopped', () => {
     ['never while it does not run', workspace(idle), undefined],
     ['never when it is stopped', workspace({ ...idle, running: false }, {}, runsSince(5)), undefined],
     ['so long after it began to run', workspace(idle, {}, runsSince(5)), 35],
-    ['so long after it was used', workspace(idle, { [marks.activeAt]: at(50) }, runsSince(5)), 80],
+    [
+      'so long after it was used',
+      workspace(idle, { [workspaceAnnotations.activeAt]: at(50) }, runsSince(5)),
+      80,
+    ],
     [
       'as if used now, for one used in the future',
-      workspace(idle, { [marks.activeAt]: at(900) }, runsSince(5)),
+      workspace(idle, { [workspaceAnnotations.activeAt]: at(900) }, runsSince(5)),
       130,
     ],
-    ['whatever was before it ran', workspace(idle, { [marks.activeAt]: at(1) }, runsSince(5)), 35],
+    [
+      'whatever was before it ran',
+      workspace(idle, { [workspaceAnnotations.activeAt]: at(1) }, runsSince(5)),
+      35,
+    ],
   ])('%s', (_how, one, minutes) => {
     expect(idleAtMs(one, now)).toBe(minutes === undefined ? undefined : MADE + minutes * 60_000);
   });

@@ -1,5 +1,5 @@
 import type { KubeObject } from '#api/meta.ts';
-import { CLOUD_IDE, marks, WORKSPACES, type Workspace } from '../api.ts';
+import { CLOUD_IDE, WORKSPACES, type Workspace, workspaceAnnotations } from '../api.ts';
 import { claimOf, podOf, type WorkspacePod } from './pod.ts';
 import { ageMs, hasEnded } from './trouble.ts';
 
@@ -89,7 +89,7 @@ export function endsAtMs({ metadata, spec }: Workspace): number | undefined {
   const made = timeOf(metadata.creationTimestamp) ?? 0;
   const ends = [
     ...(spec.ttlMinutes === undefined ? [] : [made + spec.ttlMinutes * MINUTE_MS]),
-    timeOf(metadata.annotations?.[marks.awaitedUntil]) ?? Number.POSITIVE_INFINITY,
+    timeOf(metadata.annotations?.[workspaceAnnotations.awaitedUntil]) ?? Number.POSITIVE_INFINITY,
   ];
   const first = Math.min(...ends);
   return Number.isFinite(first) ? first : undefined;
@@ -100,7 +100,7 @@ export function idleAtMs({ metadata, spec, status }: Workspace, now: Date): numb
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   if (spec.idleStopMinutes === undefined || !isWanted({ metadata, spec }) || ready?.status !== 'True')
     return undefined;
-  const used = timeOf(metadata.annotations?.[marks.activeAt]) ?? 0;
+  const used = timeOf(metadata.annotations?.[workspaceAnnotations.activeAt]) ?? 0;
   const since = Math.max(timeOf(ready.lastTransitionTime) ?? 0, Math.min(used, now.getTime()));
   return since + spec.idleStopMinutes * MINUTE_MS;
 }

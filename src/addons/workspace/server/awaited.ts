@@ -4,7 +4,7 @@ import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isConflict, isInvalid, isNotFound, isUncertain } from '#runtime/wire/api-error.ts';
-import { marks, WORKSPACES, type Workspace } from '../api.ts';
+import { WORKSPACES, type Workspace, workspaceAnnotations } from '../api.ts';
 import type { Call } from './call.ts';
 import type { Waiting } from './waiting.ts';
 
@@ -18,14 +18,17 @@ export interface AwaitedDeps {
 const UNDO_TRIES = 5;
 const UNDO_PAUSE_MS = 1_000;
 const UNDO_MS = 10_000;
-const SETTLE_MS = 5_000;
+const CLEAN_UP_MS = 5_000;
 /** Pause before reading a Workspace again that another client wrote meanwhile. */
 export const AGAIN_MS = 100;
 
 /** Merge patch that removes the call's annotations: the Workspace then stays when the call ends. */
-export const NOT_AWAITED = { [marks.awaitedUntil]: null, [marks.askedBy]: null };
+export const NOT_AWAITED = {
+  [workspaceAnnotations.awaitedUntil]: null,
+  [workspaceAnnotations.askedBy]: null,
+};
 export const isAwaited = ({ metadata: { annotations = {} } }: Workspace): boolean =>
-  Object.keys(NOT_AWAITED).some((mark) => annotations[mark] !== undefined);
+  Object.keys(NOT_AWAITED).some((key) => annotations[key] !== undefined);
 
 /**
  * Marks the Workspaces that a call created or started. The mark is removed when a caller learns that the Workspace runs,
@@ -51,9 +54,9 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
    * Removes the marks by an update of the read object, which costs the API server less than a patch; patches after a
    * conflict.
    */
-  async function unmark(running: Workspace, signal: AbortSignal): Promise<void> {
+  async function removeAnnotations(running: Workspace, signal: AbortSignal): Promise<void> {
     const { uid, namespace = '', name = '', annotations = {} } = running.metadata;
-    const others = Object.fromEntries(Object.entries(annotations).filter(([mark]) => !(mark in NOT_AWAITED)));
+    const others = Object.fromEntries(Object.entries(annotations).filter(([key]) => !(key in NOT_AWAITED)));
     try {
       await client.update<Workspace>(
         WORKSPACES,
@@ -75,7 +78,7 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
       undo(key, async (signal) => {
         for (;;) {
           const found = await client.find<Workspace>(WORKSPACES, key, { signal });
-          if (found?.metadata.annotations?.[marks.askedBy] !== id) return;
+          if (found?.metadata.annotations?.[workspaceAnnotations.askedBy] !== id) return;
           const { uid, resourceVersion } = found.metadata;
           try {
             await client.delete(WORKSPACES, key, { preconditions: { uid, resourceVersion }, signal });
@@ -89,19 +92,19 @@ export function awaited({ client, clock, log, waiting }: AwaitedDeps) {
       }),
 
     /** Waits until the Workspace runs, and removes the marks of any call, because this caller now gets the answer. */
-    async settled(written: Workspace, { signal }: Pick<Call, 'signal'>): Promise<Workspace> {
+    async isDone(written: Workspace, { signal }: Pick<Call, 'signal'>): Promise<Workspace> {
       const running = await waiting.untilRunning(written, signal);
       if (!isAwaited(running)) return running;
       const { uid, namespace = '', name = '' } = running.metadata;
       const key = { namespace, name };
       // The call's own signal would interrupt the write, and leave open whether the mark is still there.
-      const within = AbortSignal.timeout(SETTLE_MS);
+      const within = AbortSignal.timeout(CLEAN_UP_MS);
       try {
-        await unmark(running, within);
+        await removeAnnotations(running, within);
       } catch (error) {
         if (!within.aborted && !isUncertain(error)) throw error;
         const found = await client.find<Workspace>(WORKSPACES, key, {
-          signal: AbortSignal.timeout(SETTLE_MS),
+          signal: AbortSignal.timeout(CLEAN_UP_MS),
         });
         if (!found || found.metadata.uid !== uid || isAwaited(found)) throw error;
       }

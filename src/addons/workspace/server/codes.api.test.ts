@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PODS, VOLUME_CLAIMS } from '#api/core.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { marks, WORKSPACES, type Workspace } from '../api.ts';
+import { WORKSPACES, type Workspace, workspaceAnnotations } from '../api.ts';
 import { lateClock } from '../testing/workspace-kubelet.fixture.ts';
 import { useWorkspaces } from '../testing/workspace-world.fixture.ts';
 
@@ -23,7 +23,7 @@ const info = (name: string, more: object = {}) => ({
 });
 const query = (name: string) => ({ name, namespace: test.namespace });
 const find = (name: string) => test.client.find<Workspace>(WORKSPACES, test.key(name));
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 15_000 });
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 15_000 });
 const CREATE = 'createSpaceAndWaitForRunning';
 const START = 'startSpaceAndWaitForRunning';
 const stopped = (name: string, image = 'silent') =>
@@ -170,7 +170,9 @@ describe('a workspace that cannot run ends its call, and is gone', () => {
   });
 
   it('though its server died meanwhile', async () => {
-    const annotations = { [marks.awaitedUntil]: new Date(lateClock.now().getTime() + 1_500).toISOString() };
+    const annotations = {
+      [workspaceAnnotations.awaitedUntil]: new Date(lateClock.now().getTime() + 1_500).toISOString(),
+    };
     await test.client.create<Workspace>(WORKSPACES, {
       metadata: { ...test.key('orphan'), annotations },
       spec: { image: 'silent', port: 1 },
@@ -180,7 +182,7 @@ describe('a workspace that cannot run ends its call, and is gone', () => {
 });
 
 describe('what somebody only waits for', () => {
-  const marksOf = async (name: string) => (await find(name))?.metadata.annotations ?? {};
+  const annotationsOf = async (name: string) => (await find(name))?.metadata.annotations ?? {};
 
   it.each([
     ['started', START],
@@ -188,13 +190,16 @@ describe('what somebody only waits for', () => {
     ['used', 'keepSpace'],
   ])('stays once it was %s by somebody else, though its server died', async (name, method) => {
     const awaitedUntil = new Date(lateClock.now().getTime() + 600_000).toISOString();
-    const annotations = { [marks.awaitedUntil]: awaitedUntil, [marks.askedBy]: 'one that died' };
+    const annotations = {
+      [workspaceAnnotations.awaitedUntil]: awaitedUntil,
+      [workspaceAnnotations.askedBy]: 'one that died',
+    };
     await test.client.create<Workspace>(WORKSPACES, {
       metadata: { ...test.key(name), annotations },
       spec: { image: 'editor', port: 1 },
     });
     expect((await test.call(method, query(name))).code).toBe('OK');
-    const { [marks.activeAt]: _used, ...rest } = await marksOf(name);
+    const { [workspaceAnnotations.activeAt]: _used, ...rest } = await annotationsOf(name);
     expect(rest).toEqual({});
   });
 

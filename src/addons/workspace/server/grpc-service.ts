@@ -29,7 +29,7 @@ function certificatesOf(certDir: string, log: Logger, checkMs: number) {
   const listeners = new Set<Listener>();
   let present = readPair(certDir);
   const given = () => ({ certificate: Buffer.from(present.cert), privateKey: Buffer.from(present.key) });
-  const look = () => {
+  const check = () => {
     try {
       const found = readPair(certDir);
       if (found.cert === present.cert && found.key === present.key) return;
@@ -41,7 +41,7 @@ function certificatesOf(certDir: string, log: Logger, checkMs: number) {
       log.warn({ error: messageOf(error) }, 'the certificate cannot be read; the last one stays');
     }
   };
-  const timer = setInterval(look, checkMs);
+  const timer = setInterval(check, checkMs);
   timer.unref();
   return {
     stop: () => clearInterval(timer),

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Client } from '#runtime/client/client.ts';
 import { ApiError } from '#runtime/wire/api-error.ts';
-import { marks, WORKSPACES, type Workspace } from '../api.ts';
+import { WORKSPACES, type Workspace, workspaceAnnotations } from '../api.ts';
 import { useWorkspaces } from '../testing/workspace-world.fixture.ts';
 
 /** Tests writes of the gRPC server that fail, or whose answers are lost, and the cleanup after them. */
@@ -106,7 +106,7 @@ describe.each([
   ['was not done', false],
   ['was done though its answer was lost', true],
 ])('a write that %s', (_how, isDone) => {
-  const called = (word: string): string => `${word}-${isDone}`;
+  const called = (state: string): string => `${state}-${isDone}`;
   const reported = { code: 'UNAVAILABLE', details: expect.stringContaining('connection was reset') };
   const stateOf = async (name: string) => {
     const found = await find(name);
@@ -164,10 +164,10 @@ describe.each([
     await make(name, true);
     lost.push({ write: 'patch', isDone });
     expect(await test.call('keepSpace', query(name))).toMatchObject(reported);
-    const first = (await find(name))?.metadata.annotations?.[marks.activeAt];
+    const first = (await find(name))?.metadata.annotations?.[workspaceAnnotations.activeAt];
     expect(first === undefined).toBe(!isDone);
     expect((await test.call('keepSpace', query(name))).code).toBe('OK');
-    const second = (await find(name))?.metadata.annotations?.[marks.activeAt];
+    const second = (await find(name))?.metadata.annotations?.[workspaceAnnotations.activeAt];
     expect(second).toEqual(first ?? expect.any(String));
   });
 

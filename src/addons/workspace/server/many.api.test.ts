@@ -27,7 +27,7 @@ const make = (name: string, running: boolean) =>
     metadata: test.key(name),
     spec: { image: 'silent', port: 1, running },
   });
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 20_000 });
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 20_000 });
 
 it('a thousand who wait cost one watch', async () => {
   await make('many', true);

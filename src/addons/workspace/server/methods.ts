@@ -1,7 +1,7 @@
 import type { ObjectKey } from '#api/meta.ts';
 import { sleep } from '#base/clock.ts';
 import { isAlreadyExists, isConflict, isUncertain } from '#runtime/wire/api-error.ts';
-import { marks, WORKSPACES, type Workspace } from '../api.ts';
+import { WORKSPACES, type Workspace, workspaceAnnotations } from '../api.ts';
 import { AGAIN_MS, type AwaitedDeps, awaited, isAwaited, NOT_AWAITED } from './awaited.ts';
 import type { Call } from './call.ts';
 import { CallError } from './call-error.ts';
@@ -18,7 +18,7 @@ const MERGE = { type: 'merge' } as const;
 /** Returns the methods of CloudIdeService, by name. They reject with CallErrors, or errors of the API server. */
 export function cloudIdeMethods(deps: AwaitedDeps): Methods {
   const { client, clock } = deps;
-  const { settled, undo, unmake } = awaited(deps);
+  const { isDone, undo, unmake } = awaited(deps);
   const get = async (key: ObjectKey, signal: AbortSignal): Promise<Workspace> => {
     const found = await client.find<Workspace>(WORKSPACES, key, { signal });
     if (found) return found;
@@ -32,7 +32,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
       if (!signal.aborted && !isAlreadyExists(error) && !isUncertain(error)) throw error;
       // This call may have created it despite the error.
       const found = await client.find<Workspace>(WORKSPACES, key).catch(() => undefined);
-      if (found?.metadata.annotations?.[marks.askedBy] === id) return found;
+      if (found?.metadata.annotations?.[workspaceAnnotations.askedBy] === id) return found;
       throw isAlreadyExists(error)
         ? new CallError('ALREADY_EXISTS', `workspace "${key.name}" exists in namespace "${key.namespace}"`)
         : error;
@@ -45,7 +45,11 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
    */
   async function start({ metadata }: Workspace, { id, signal }: Call): Promise<Workspace | undefined> {
     const { uid, resourceVersion, namespace = '', name = '' } = metadata;
-    const marked = { uid, resourceVersion, annotations: { ...NOT_AWAITED, [marks.askedBy]: id } };
+    const marked = {
+      uid,
+      resourceVersion,
+      annotations: { ...NOT_AWAITED, [workspaceAnnotations.askedBy]: id },
+    };
     try {
       return await client.patch<Workspace>(
         WORKSPACES,
@@ -65,10 +69,13 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
       const { key, spec } = workspaceFrom(call.message);
       await call.allow('create', key);
       const until = new Date(call.endsAtMs + REMOVED_LATE_MS).toISOString();
-      const annotations = { [marks.awaitedUntil]: until, [marks.askedBy]: call.id };
+      const annotations = {
+        [workspaceAnnotations.awaitedUntil]: until,
+        [workspaceAnnotations.askedBy]: call.id,
+      };
       const made = await create(key, { metadata: { ...key, annotations }, spec }, call);
       try {
-        return infoOf(await settled(made, call));
+        return infoOf(await isDone(made, call));
       } catch (error) {
         await unmake(key, call);
         throw error;
@@ -78,7 +85,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
     async startSpaceAndWaitForRunning(call) {
       const key = keyFrom(call.message);
       await call.allow('update', key);
-      const path = `/metadata/annotations/${marks.askedBy.replace('/', '~1')}`;
+      const path = `/metadata/annotations/${workspaceAnnotations.askedBy.replace('/', '~1')}`;
       // The test checks the mark alone, which exists even if the answer to the write was lost.
       const stop = [
         { op: 'test', path, value: call.id },
@@ -89,7 +96,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
       try {
         while (found.spec.running === false) {
           const started = await start(found, call);
-          if (started) return infoOf(await settled(started, call));
+          if (started) return infoOf(await isDone(started, call));
           found = await get(key, call.signal);
         }
       } catch (error) {
@@ -97,7 +104,7 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
         throw error;
       }
       // If another call started it, this call waits too, but must not stop it.
-      return infoOf(await settled(found, call));
+      return infoOf(await isDone(found, call));
     },
 
     async stopSpace({ message, signal, allow }) {
@@ -119,9 +126,10 @@ export function cloudIdeMethods(deps: AwaitedDeps): Methods {
       const found = await get(key, signal);
       const { uid, annotations: there = {} } = found.metadata;
       const now = clock.now();
-      const isReported = Math.abs(now.getTime() - Date.parse(there[marks.activeAt] ?? '')) < KEPT_MS;
+      const isReported =
+        Math.abs(now.getTime() - Date.parse(there[workspaceAnnotations.activeAt] ?? '')) < KEPT_MS;
       if (isReported && !isAwaited(found)) return SUCCESS;
-      const annotations = { ...NOT_AWAITED, [marks.activeAt]: now.toISOString() };
+      const annotations = { ...NOT_AWAITED, [workspaceAnnotations.activeAt]: now.toISOString() };
       await client.patch(WORKSPACES, key, { metadata: { uid, annotations } }, { ...MERGE, signal });
       return SUCCESS;
     },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findCondition } from '#api/conditions.ts';
 import { PODS, type Pod, VOLUME_CLAIMS } from '#api/core.ts';
-import { marks, WORKSPACES, type Workspace } from '../api.ts';
+import { WORKSPACES, type Workspace, workspaceAnnotations } from '../api.ts';
 import { useWorkspaces } from '../testing/workspace-world.fixture.ts';
 
 const test = useWorkspaces();
@@ -14,7 +14,7 @@ const info = (name: string, more: object = {}) => ({
 });
 const query = (name: string) => ({ name, namespace: test.namespace });
 const find = (name: string) => test.client.find<Workspace>(WORKSPACES, test.key(name));
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 15_000 });
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 15_000 });
 const create = (name: string, more: object = {}, asked = {}) =>
   test.call('createSpaceAndWaitForRunning', info(name, more), asked);
 const RUNS = { ip: '10.20.30.40', port: 9999 };
@@ -98,7 +98,7 @@ describe('a workspace over gRPC', () => {
     );
     for (const _time of [1, 2, 3])
       expect(await test.call('keepSpace', query('kept'))).toMatchObject({ value: { status: 200 } });
-    const used = (await find('kept'))?.metadata.annotations?.[marks.activeAt] ?? '';
+    const used = (await find('kept'))?.metadata.annotations?.[workspaceAnnotations.activeAt] ?? '';
     expect(Date.now() - Date.parse(used)).toBeLessThan(20_000);
     // Changes its status, so that it seems to have run for long.
     const conditions = ((await find('kept'))?.status?.conditions ?? []).map((one) => ({
@@ -107,7 +107,9 @@ describe('a workspace over gRPC', () => {
     }));
     const by = { type: 'merge', subresource: 'status' } as const;
     await test.client.patch(WORKSPACES, test.key('kept'), { status: { conditions } }, by);
-    const longAgo = { metadata: { annotations: { [marks.activeAt]: '2026-01-01T01:00:00Z' } } };
+    const longAgo = {
+      metadata: { annotations: { [workspaceAnnotations.activeAt]: '2026-01-01T01:00:00Z' } },
+    };
     expect((await find('kept'))?.spec.running).toBe(true);
     await test.client.patch(WORKSPACES, test.key('kept'), longAgo, { type: 'merge' });
     await until(async () => (await find('kept'))?.spec.running).toBe(false);

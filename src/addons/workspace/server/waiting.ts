@@ -34,10 +34,10 @@ export interface Waiting {
 /** Lets any number of callers wait on one informer. */
 export function waitingOn(workspaces: Informer<Workspace>): Waiting {
   const waiting = new Map<string, Set<() => void>>();
-  const look = (workspace: Workspace) => {
+  const judge = (workspace: Workspace) => {
     for (const one of waiting.get(keyText(keyOf(workspace))) ?? []) one();
   };
-  workspaces.addHandler({ add: look, update: (_before, after) => look(after), delete: look });
+  workspaces.addHandler({ add: judge, update: (_before, after) => judge(after), delete: judge });
   let count = 0;
 
   /** Returns the result for a Workspace; undefined while the caller must wait. */
@@ -56,11 +56,11 @@ export function waitingOn(workspaces: Informer<Workspace>): Waiting {
     return new CallError(codeOf(stalled.reason), `${what}: ${stalled.reason}: ${stalled.message}`);
   }
 
-  function withLastWord(why: unknown, key: ObjectKey): unknown {
+  function withLastState(why: unknown, key: ObjectKey): unknown {
     if (!(why instanceof CallError) || why.code !== 'DEADLINE_EXCEEDED') return why;
     const ready = findCondition(workspaces.get(key)?.status?.conditions, 'Ready');
-    const word = ready ? `${ready.reason}: ${ready.message}` : 'its controller has not looked at it';
-    return new CallError(why.code, `${why.message}; ${word}`);
+    const state = ready ? `${ready.reason}: ${ready.message}` : 'its controller has not looked at it';
+    return new CallError(why.code, `${why.message}; ${state}`);
   }
 
   return {
@@ -76,7 +76,7 @@ export function waitingOn(workspaces: Informer<Workspace>): Waiting {
         if (found instanceof CallError) reject(found);
         else if (found) resolve(found);
       };
-      const onAbort = () => reject(withLastWord(signal.reason, keyOf(written)));
+      const onAbort = () => reject(withLastState(signal.reason, keyOf(written)));
       const others = waiting.get(key) ?? new Set();
       waiting.set(key, others.add(reported));
       count += 1;

@@ -50,12 +50,12 @@ export function runKubelet(client: Client, namespace: string, node: string): () 
   });
   const seen = new Set<string>();
   const once = (pod: Pod, what: string, act: () => Promise<unknown>): void => {
-    const mark = `${pod.metadata.uid} ${what}`;
-    if (seen.has(mark)) return;
-    seen.add(mark);
-    act().catch(() => seen.delete(mark));
+    const label = `${pod.metadata.uid} ${what}`;
+    if (seen.has(label)) return;
+    seen.add(label);
+    act().catch(() => seen.delete(label));
   };
-  const look = (pod: Pod): void => {
+  const update = (pod: Pod): void => {
     const key = keyOf(pod);
     if (pod.metadata.deletionTimestamp) {
       const { uid } = pod.metadata;
@@ -75,7 +75,7 @@ export function runKubelet(client: Client, namespace: string, node: string): () 
       await client.patch(PODS, key, { status }, { type: 'strategic', subresource: 'status' });
     });
   };
-  pods.addHandler({ add: look, update: (_before, after) => look(after) });
+  pods.addHandler({ add: update, update: (_before, after) => update(after) });
   const ended = pods.run(ending.signal);
   return async () => {
     ending.abort(new Error('stop'));

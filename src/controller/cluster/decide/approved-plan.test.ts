@@ -18,19 +18,19 @@ const other = { cluster: { ...spec.cluster, nodeList: [{ ip: '10.0.0.2' }, { ip:
 
 describe('a request that names its plan', () => {
   it('is accepted while the plan is that one', () => {
-    expect(signal({ word: 'creating', marks: agreed(planned().hash) })).toBe('requested');
-    expect(signal({ word: 'creating', marks: agreed('0'.repeat(64)) })).toBe('plan-changed');
+    expect(signal({ word: 'creating', extraAnnotations: agreed(planned().hash) })).toBe('requested');
+    expect(signal({ word: 'creating', extraAnnotations: agreed('0'.repeat(64)) })).toBe('plan-changed');
   });
 
   it('waits where it is another, and says the difference as long as it is known', () => {
     const plan = planned();
     const given = {
       word: 'creating',
-      marks: agreed(plan.hash),
+      extraAnnotations: agreed(plan.hash),
       cluster: { spec: other, status: { phase: '' as const, plan } },
     };
-    const told = outcome(given);
-    expect(told).toMatchObject({
+    const reported = outcome(given);
+    expect(reported).toMatchObject({
       kind: 'rest',
       plan,
       stall: {
@@ -40,7 +40,7 @@ describe('a request that names its plan', () => {
         ),
       },
     });
-    const status = statusAfter(snapshot(given), told);
+    const status = statusAfter(snapshot(given), reported);
     expect([status.plan, status.summary]).toEqual([plan, 'PlanChanged: plan it anew, then agree to that']);
     const unknown = outcome({ ...given, cluster: { spec: other, status: { phase: '' as const } } });
     expect(unknown).toMatchObject({
@@ -55,7 +55,7 @@ describe('a request that names its plan', () => {
     const hash = planHash(create.name, withSeen(presentPlan(snapshot({}), create), seen), 0);
     const given = (plan: object) => ({
       word: 'creating',
-      marks: agreed(hash),
+      extraAnnotations: agreed(hash),
       cluster: { status: { phase: '' as const, plan: { ...known, hash, ...plan } } },
     });
     expect(signal(given({ seen }))).toBe('requested');
@@ -74,7 +74,7 @@ describe('a request that names its plan', () => {
     const given = (hash: string) =>
       snapshot({
         word: 'creating',
-        marks: agreed(hash),
+        extraAnnotations: agreed(hash),
         cluster: { status: { phase: '' as const, plan } },
       });
     const held = { kind: 'rest', stall: { reason: 'Paused', message: 'it is paused' } } as const;
@@ -87,7 +87,7 @@ describe('a request that names its plan', () => {
     const ended = { ...operation, result: 'failed' as const, recorded: true, requestId: 'r0', plan: hash };
     const given = {
       word: 'creating',
-      marks: agreed(hash),
+      extraAnnotations: agreed(hash),
       cluster: { status: { phase: 'Failed' as const } },
     };
     expect(signal({ ...given, operation: ended })).toBe('requested');
@@ -95,7 +95,7 @@ describe('a request that names its plan', () => {
   });
 
   it('may be a deletion', () => {
-    expect(signal({ word: 'terminating', marks: agreed('0'.repeat(64)) })).toBe('plan-changed');
+    expect(signal({ word: 'terminating', extraAnnotations: agreed('0'.repeat(64)) })).toBe('plan-changed');
     expect(signal({ word: 'terminating' })).toBe('requested');
   });
 });

@@ -61,7 +61,7 @@ export function isAgreed(snapshot: Snapshot): boolean {
  * so. The other cluster released the host after the approval.
  */
 export function refuseUnagreed({ operation, plan }: Snapshot, ip: string, remains: string): void {
-  const planned = plan?.hosts.find(({ member }) => member.ip === ip)?.reclaim;
+  const planned = plan?.hosts.find(({ member: host }) => host.ip === ip)?.reclaim;
   if (operation?.plan === undefined || planned !== undefined) return;
   const message = `the approved plan does not wipe what cluster ${remains} has left on ${ip}; plan it anew`;
   throw new Refusal('PlanChanged', message);

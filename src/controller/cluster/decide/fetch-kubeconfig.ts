@@ -1,5 +1,5 @@
+import { isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
-import { isMaster } from '#api/member.ts';
 import { kubeconfigSecretName } from '#api/names.ts';
 import { shortHash } from '#base/canonical.ts';
 import type { Report } from '#protocol/report.ts';
@@ -46,8 +46,8 @@ export function obtainKubeconfig(snapshot: Snapshot, report?: Report): Outcome {
   if (!operation || masters.length === 0) return { kind: 'wait', ms: RETRY_MS, stall };
   const next = fetch.kind === 'absent' ? 1 : tries + 1;
   const stay = masters.map(
-    ({ spec: { clusterId: _id, cluster: _of, ...member } }): PlannedHost => ({
-      member,
+    ({ spec: { clusterId: _id, cluster: _of, ...host } }): PlannedHost => ({
+      member: host,
       action: 'stay',
     }),
   );

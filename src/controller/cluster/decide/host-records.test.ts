@@ -14,8 +14,8 @@ describe('a host whose record somebody deleted meanwhile', () => {
   const [first, ...others] = held;
   const ip = first?.spec.ip ?? '';
   const given = { ...creating, operation: { ...operation, step: 'nodes' }, hosts: others };
-  const settled = { ...given, hosts: joined.slice(1) };
-  const again = { effects: [{ kind: 'hold-again', members: [{ ip }] }] };
+  const written = { ...given, hosts: joined.slice(1) };
+  const again = { effects: [{ kind: 'hold-again', hosts: [{ ip }] }] };
   const report = { success: true, message: '', hosts: [], kubeconfig: 'k' };
   const failed = (did: 'joined'[]) => ({
     kind: 'failed' as const,
@@ -27,13 +27,13 @@ describe('a host whose record somebody deleted meanwhile', () => {
   it('is taken again where a run made it, once everything is written down of the others', () => {
     const attempt = { kind: 'succeeded' as const, report };
     expect(outcome({ ...given, attempt })).toMatchObject({ effects: [{ kind: 'note', hosts: [{}, {}] }] });
-    expect(outcome({ ...settled, attempt })).toMatchObject(again);
+    expect(outcome({ ...written, attempt })).toMatchObject(again);
     expect(outcome({ ...given, attempt: failed(['joined']) })).toMatchObject(again);
     expect(outcome({ ...given, attempt: failed([]) })).toMatchObject({ kind: 'end', result: 'failed' });
   });
 
   it('is left to the cluster that has it now, and the operation ends as its run did', () => {
-    const taken = { ...settled, takenAway: [ip] };
+    const taken = { ...written, takenAway: [ip] };
     // The outcome continues with the kubeconfig, which comes last.
     expect(outcome({ ...taken, attempt: { kind: 'succeeded', report } })).toMatchObject({
       stall: { reason: 'KubeconfigMissing' },
@@ -149,7 +149,7 @@ it('gives back hosts that nobody got in to, whose addresses are then free for ot
   const noted = outcome({ ...given, hosts: records, attempt });
   expect(noted).toMatchObject({ effects: [{ kind: 'note', hosts: [{ ip: first }, { ip: third }] }] });
   const lastRun = { operation: 'create', sequence: 1, attempt: 1, did: [], ok: false, message: no.message };
-  const settled = records.map((record, index) =>
+  const written = records.map((record, index) =>
     index === 1
       ? record
       : {
@@ -161,10 +161,10 @@ it('gives back hosts that nobody got in to, whose addresses are then free for ot
           },
         },
   );
-  expect(outcome({ ...given, hosts: settled, attempt })).toMatchObject({
+  expect(outcome({ ...given, hosts: written, attempt })).toMatchObject({
     effects: [{ kind: 'release', hosts: [second] }],
   });
-  const rest = settled.filter((record) => record.spec.ip !== second);
+  const rest = written.filter((record) => record.spec.ip !== second);
   expect(outcome({ ...given, hosts: rest, attempt })).toMatchObject({ kind: 'end', result: 'failed' });
 });
 
@@ -232,8 +232,8 @@ it('does not keep, over and over, what was fetched and is no kubeconfig', () => 
 it('writes down new labels first, then what the run said of the host', () => {
   const [, , worker] = joined;
   if (!worker) throw new Error('there is no worker');
-  const member = { ip: worker.spec.ip, name: worker.spec.name, duties: worker.spec.duties };
-  const wanted = { ...member, labels: { rack: 'r1' } };
+  const host = { ip: worker.spec.ip, name: worker.spec.name, duties: worker.spec.duties };
+  const wanted = { ...host, labels: { rack: 'r1' } };
   const plan = {
     sequence: 2,
     hosts: [{ member: wanted, action: 'change' as const }],
@@ -242,7 +242,7 @@ it('writes down new labels first, then what the run said of the host', () => {
     hooks: [],
     refusals: [],
   };
-  const said = [{ ip: member.ip, ok: true, did: ['changed' as const] }];
+  const said = [{ ip: host.ip, ok: true, did: ['changed' as const] }];
   const report = { success: true, message: '', hosts: said, kubeconfig: 'k' };
   const given = {
     ...creating,
@@ -251,7 +251,7 @@ it('writes down new labels first, then what the run said of the host', () => {
     attempt: { kind: 'succeeded' as const, report },
   };
   expect(outcome({ ...given, hosts: joined })).toMatchObject({
-    effects: [{ kind: 'rewrite', members: [wanted] }],
+    effects: [{ kind: 'rewrite', hosts: [wanted] }],
   });
   const rewritten = joined.map((one) =>
     one === worker ? { ...one, spec: { ...one.spec, ...wanted } } : one,
@@ -260,7 +260,7 @@ it('writes down new labels first, then what the run said of the host', () => {
     effects: [
       {
         kind: 'note',
-        hosts: [{ ip: member.ip, status: { state: 'Joined', lastRun: { did: ['changed'], ok: true } } }],
+        hosts: [{ ip: host.ip, status: { state: 'Joined', lastRun: { did: ['changed'], ok: true } } }],
       },
     ],
   });
@@ -288,10 +288,10 @@ describe('a host that missed something by an earlier run', () => {
     kubeconfig: 'k',
   };
   const noted = (at: readonly string[]) => {
-    const members = hosts.map(({ spec: { clusterId: _id, cluster: _cluster, ...member } }) => member);
+    const clusterHosts = hosts.map(({ spec: { clusterId: _id, cluster: _cluster, ...host } }) => host);
     const plan = {
       sequence: 1,
-      hosts: members.map((member) => ({ member, action: 'change' as const })),
+      hosts: clusterHosts.map((host) => ({ member: host, action: 'change' as const })),
       release: [],
       steps: [{ name: 'Label nodes', hosts: [...at], pace: 'one' as const, cut: 'between' as const }],
       hooks: [],

@@ -52,17 +52,17 @@ function heldAgain(
   wasMade: (ip: string) => boolean = () => true,
 ): Effect | undefined {
   const known = new Set([...hosts.map(({ spec }) => spec.ip), ...takenAway]);
-  const members = (plan?.hosts ?? [])
+  const clusterHosts = (plan?.hosts ?? [])
     .filter((host) => joins(host) && !known.has(host.member.ip) && wasMade(host.member.ip))
-    .map(({ member }) => member);
-  return members.length > 0 ? { kind: 'hold-again', members } : undefined;
+    .map(({ member: host }) => host);
+  return clusterHosts.length > 0 ? { kind: 'hold-again', hosts: clusterHosts } : undefined;
 }
 
 /** Marks each host that the run could reach as touched. A run without a report may have changed any of them. */
 export function touchedBy(snapshot: Snapshot): Effect[] {
   const { hosts, plan } = snapshot;
   const again = heldAgain(snapshot);
-  const reachable = hosts.filter(({ spec }) => plan?.hosts.some(({ member }) => member.ip === spec.ip));
+  const reachable = hosts.filter(({ spec }) => plan?.hosts.some(({ member: host }) => host.ip === spec.ip));
   return [...touched(reachable), ...(again ? [again] : [])];
 }
 
@@ -90,7 +90,7 @@ function touched(hosts: Snapshot['hosts']): Effect[] {
 }
 
 /** Returns the writes to Host records that must precede a success; undefined if all are done. */
-export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | undefined {
+export function hostRecordWrites(snapshot: Snapshot, task: Operation): Outcome | undefined {
   const { attempt, hosts, plan } = snapshot;
   const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
   const said = new Map(report?.hosts.map((host) => [host.ip, host]));
@@ -116,10 +116,10 @@ export function settleHosts(snapshot: Snapshot, task: Operation): Outcome | unde
     else released.push(planned.member.ip);
   }
   const fresh = notes.filter(({ ip, status }) => differs(need(records, ip), status));
-  const toRewrite = rewritten.filter(({ member }) => hasOtherSpec(need(records, member.ip), member));
+  const toRewrite = rewritten.filter(({ member: host }) => hasOtherSpec(need(records, host.ip), host));
   // A record has one writer at a time: the run's result follows once the new labels are seen.
   if (toRewrite.length > 0)
-    return { kind: 'act', effects: [{ kind: 'rewrite', members: toRewrite.map(({ member }) => member) }] };
+    return { kind: 'act', effects: [{ kind: 'rewrite', hosts: toRewrite.map(({ member: host }) => host) }] };
   const effects: Effect[] = [];
   // A deletion does not need them: their Secret goes with the cluster, and a terminating namespace accepts no Secret.
   const keys = task.name === 'delete' || fresh.length === 0 ? [] : keysIn(report);
@@ -141,8 +141,8 @@ function need(records: ReadonlyMap<string, HostRecord>, ip: string): HostRecord 
 
 const comparable = ({ labels = {}, taints = [], duties }: PlannedHost['member']) =>
   canonicalJson([labels, taints, duties]);
-const hasOtherSpec = ({ spec }: HostRecord, member: PlannedHost['member']): boolean =>
-  comparable(spec) !== comparable(member);
+const hasOtherSpec = ({ spec }: HostRecord, host: PlannedHost['member']): boolean =>
+  comparable(spec) !== comparable(host);
 
 const keysIn = (report: Report | undefined) =>
   (report?.hosts ?? []).flatMap(({ ip, hostKeys = [] }) =>

@@ -44,7 +44,7 @@ export const hasExpired = (kubeconfig: Kubeconfig, now: Date): boolean =>
   kubeconfig.kind === 'present' && kubeconfig.expires !== undefined && kubeconfig.expires <= now;
 
 /** Whether the kubeconfig's server is one of these addresses. */
-export function leadsTo(kubeconfig: Kubeconfig, addresses: readonly string[]): boolean {
+export function pointsTo(kubeconfig: Kubeconfig, addresses: readonly string[]): boolean {
   if (kubeconfig.kind !== 'present' || !kubeconfig.server || !URL.canParse(kubeconfig.server)) return false;
   return addresses.includes(new URL(kubeconfig.server).hostname.replace(/^\[|\]$/g, ''));
 }

@@ -1,8 +1,8 @@
+import type { ClusterHost } from '#api/cluster-host.ts';
 import type { HostRecordStatus } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
-import type { Member } from '#api/member.ts';
+import type { OperationName, Phase, Result } from '#api/operation-values.ts';
 import type { PlanStatus } from '#api/plan-status.ts';
-import type { OperationName, Phase, Result } from '#api/words.ts';
 import { type Problem, sentenceOf } from '#base/errors.ts';
 import type { Attempt, AttemptRef, Blocked } from '#installer/installer.ts';
 import type { PlannedHook } from '#operations/hooks.ts';
@@ -18,15 +18,15 @@ export type AttemptToStart = Omit<Attempt, 'access' | 'runSpec'> & {
 export type Effect =
   | { kind: 'bind' }
   | { kind: 'adopt' }
-  | { kind: 'hold'; members: readonly Member[] }
+  | { kind: 'hold'; hosts: readonly ClusterHost[] }
   /**
    * Holds hosts again, as touched, whose records are gone and that a run may have changed. Skips hosts of other clusters.
    */
-  | { kind: 'hold-again'; members: readonly Member[] }
+  | { kind: 'hold-again'; hosts: readonly ClusterHost[] }
   /** Starts a run that only checks hosts, with the present credentials. Refused if a host belongs to another cluster. */
   | {
       kind: 'check-hosts';
-      members: readonly Member[];
+      hosts: readonly ClusterHost[];
       hooks: readonly PlannedHook[];
       attempt: AttemptToStart;
     }
@@ -43,7 +43,7 @@ export type Effect =
   /** Stores host keys as the last run saw them, for users and for the next run. */
   | { kind: 'keep-host-keys'; hosts: readonly { ip: string; keys: readonly string[] }[] }
   | { kind: 'note'; hosts: readonly { ip: string; status: HostRecordStatus; warning?: Stall }[] }
-  | { kind: 'rewrite'; members: readonly Member[] }
+  | { kind: 'rewrite'; hosts: readonly ClusterHost[] }
   | { kind: 'release'; hosts: readonly string[] }
   /** Removes records of old operations, under each name that they may have, and logs up to a sequence. */
   | {

@@ -1,6 +1,6 @@
 import { appliedOperation } from '#api/cluster-facts.ts';
 import { annotations } from '#api/names.ts';
-import { WORDS } from '#api/words.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import type { Request, Snapshot } from './snapshot.ts';
 
@@ -26,7 +26,8 @@ export function isAnswered({
   }
   return (
     onRecord &&
-    cluster.metadata.annotations?.[annotations.operation] === WORDS[operation.name][operation.result]
+    cluster.metadata.annotations?.[annotations.operation] ===
+      OPERATION_VALUES[operation.name][operation.result]
   );
 }
 
@@ -49,7 +50,8 @@ export const deletionRequestId = (cluster: Snapshot['cluster']): string =>
 
 export const isNewDeletion = ({ cluster }: Snapshot): boolean =>
   !cluster.status?.requests?.some(
-    ({ word, requestId }) => word === WORDS.delete.asked && requestId === deletionRequestId(cluster),
+    ({ word, requestId }) =>
+      word === OPERATION_VALUES.delete.asked && requestId === deletionRequestId(cluster),
   );
 
 /** Returns the latest record of the same request, if it was accepted before. */

@@ -1,7 +1,7 @@
 import { keyOf } from '#api/cluster-facts.ts';
+import { isMaster } from '#api/cluster-host.ts';
 import { canonicalIp } from '#api/host.ts';
 import { DEFAULTS, type OperationStatus } from '#api/kubernetes-cluster.ts';
-import { isMaster } from '#api/member.ts';
 import { drainVars } from '#protocol/drain-vars.ts';
 import { kubeadmVars } from '#protocol/kubeadm-vars.ts';
 import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
@@ -28,7 +28,7 @@ function endpointOf(
   hosts: readonly PlannedHost[],
 ): RunSpec['endpoint'] {
   const balancer = cluster.externalLoadBalancer;
-  const master = hosts.find(({ member, action }) => isMaster(member) && action !== 'leave');
+  const master = hosts.find(({ member: host, action }) => isMaster(host) && action !== 'leave');
   if (balancer === undefined)
     return { name: `api.${clusterId}.matryoshka.internal`, address: master?.member.ip ?? '' };
   // The site's own name resolves without /etc/hosts; an entry there would pin the first control plane.

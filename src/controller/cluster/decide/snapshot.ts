@@ -2,7 +2,7 @@ import { operationUnderWay } from '#api/cluster-facts.ts';
 import type { Stated } from '#api/conditions.ts';
 import type { HostRecord } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
-import type { OperationName } from '#api/words.ts';
+import type { OperationName } from '#api/operation-values.ts';
 import type { Problem } from '#base/errors.ts';
 import type { AttemptRef, AttemptState } from '#installer/installer.ts';
 import type { Offer } from '#operations/resolve.ts';

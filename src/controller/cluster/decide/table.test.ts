@@ -19,7 +19,7 @@ describe('the life of a cluster', () => {
     const accepted = { ...creating, operation };
     expect(outcome(accepted)).toMatchObject({
       kind: 'act',
-      effects: [{ kind: 'hold', members: [{}, {}, {}] }, { kind: 'record' }, { kind: 'start' }],
+      effects: [{ kind: 'hold', hosts: [{}, {}, {}] }, { kind: 'record' }, { kind: 'start' }],
     });
     expect(outcome(accepted)).toMatchObject({
       effects: [{}, {}, { kind: 'start', attempt: { job: 'create-abc-1', attempt: 1 } }],

@@ -4,7 +4,7 @@
  */
 
 import { operationUnderWay } from '#api/cluster-facts.ts';
-import type { Phase } from '#api/words.ts';
+import type { Phase } from '#api/operation-values.ts';
 import { findOperation } from '#operations/index.ts';
 import { notAgreed } from './approved-plan.ts';
 import * as cancel from './cancel/rules.ts';

@@ -4,7 +4,7 @@ import { keyOf } from '#api/cluster-facts.ts';
 import { KUBERNETES_CLUSTERS } from '#api/kubernetes-cluster.ts';
 import type { Effect } from '../decide/outcome.ts';
 import type { Snapshot } from '../decide/snapshot.ts';
-import { markRecorded } from '../status.ts';
+import { setRecorded } from '../status.ts';
 import { adopt } from './adopt.ts';
 import type { EffectDeps, Learned, Perform } from './effect.ts';
 import { holdAgain, holdHosts } from './hold-hosts.ts';
@@ -28,7 +28,7 @@ const effects: { [K in Effect['kind']]: Perform<K> } = {
     for (const attempt of attempts) await installer.remove(attempt);
   },
   record: recordOperation,
-  recorded: (_effect, { cluster, operation }, { client }) => markRecorded(client, cluster, operation),
+  recorded: (_effect, { cluster, operation }, { client }) => setRecorded(client, cluster, operation),
   'keep-kubeconfig': ({ kubeconfig }, { cluster }, { client, kubeconfigs }) =>
     kubeconfigs.keep(client, cluster, kubeconfig),
   'point-kubeconfig': ({ to }, { cluster }, { client, kubeconfigs }) =>

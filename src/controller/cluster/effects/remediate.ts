@@ -1,7 +1,7 @@
 import { keyOf } from '#api/cluster-facts.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { WORDS } from '#api/words.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
 import type { Perform } from './effect.ts';
 
 /** Replaces a control plane in the spec by a spare host and requests the operation, in one write. */
@@ -13,7 +13,7 @@ export const remediate: Perform<'remediate'> = async (
   const { cluster, now } = snapshot;
   const { resourceVersion } = cluster.metadata;
   const marked = {
-    [annotations.operation]: WORDS.replace.asked,
+    [annotations.operation]: OPERATION_VALUES.replace.asked,
     [annotations.requestId]: requestId,
     [annotations.requestedBy]: 'remediation',
     // In the same write as the edit, so that the time of the last remediation is never lost.

@@ -8,12 +8,12 @@ import type { Perform } from './effect.ts';
 
 /** Starts the Job that only checks hosts, with the present credentials. */
 export const startHostCheck: Perform<'check-hosts'> = async (
-  { members, hooks, attempt },
+  { hosts: clusterHosts, hooks, attempt },
   snapshot,
   { client, clusterStates, hosts, installer, records },
 ) => {
   const { cluster } = snapshot;
-  await hosts.refuseOthers(snapshot.clusterId, textOf(keyOf(cluster)), members);
+  await hosts.refuseOthers(snapshot.clusterId, textOf(keyOf(cluster)), clusterHosts);
   const files = await manifestVars(client, cluster, cluster.spec, attempt.runSpec.steps);
   await readHooks(client, cluster, hooks);
   const access = await clusterStates.presentAccess(cluster);

@@ -9,6 +9,6 @@ export const noteHosts: Perform<'note'> = async ({ hosts: noted }, { clusterId }
 };
 
 /** Writes roles and labels of the spec into the records. */
-export const rewriteHosts: Perform<'rewrite'> = async ({ members }, { clusterId }, { hosts }) => {
-  for (const member of members) await hosts.rewrite(clusterId, member);
+export const rewriteHosts: Perform<'rewrite'> = async ({ hosts: clusterHosts }, { clusterId }, { hosts }) => {
+  for (const host of clusterHosts) await hosts.rewrite(clusterId, host);
 };

@@ -5,9 +5,9 @@ import type { Expected } from './judge/seen.ts';
 
 /** Returns the hosts that a cluster should have; a host that has left (`Unclean` or `Lost`) is not missed. */
 export function expectedOf(cluster: KubernetesCluster, records: readonly HostRecord[]): Expected[] {
-  const mark = textOf(keyOf(cluster));
+  const annotation = textOf(keyOf(cluster));
   return records
-    .filter((record) => isOf(record, mark) && !isFree(record))
+    .filter((record) => isOf(record, annotation) && !isFree(record))
     .map((record) => {
       const { ip, name, duties } = record.spec;
       const state = stateOf(record);

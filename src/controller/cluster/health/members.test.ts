@@ -26,7 +26,7 @@ it('takes which of them leads', () => {
     undefined,
     '10.0.0.6',
   );
-  expect(membersIn(text, now)?.map(({ leads }) => leads)).toEqual([undefined, true]);
+  expect(membersIn(text, now)?.map(({ isLeader: leader }) => leader)).toEqual([undefined, true]);
 });
 
 it.each<[string, unknown]>([

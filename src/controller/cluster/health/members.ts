@@ -27,6 +27,8 @@ export function membersIn(annotation: unknown, now: Date | undefined): MemberSee
   return reported?.members.flatMap(([address, says]) => {
     const ip = canonicalIp(address);
     if (ip === undefined) return [];
-    return [{ ip, healthy: says === HEALTHY, says, ...(address === reported.leader ? { leads: true } : {}) }];
+    return [
+      { ip, healthy: says === HEALTHY, says, ...(address === reported.leader ? { isLeader: true } : {}) },
+    ];
   });
 }

@@ -21,10 +21,10 @@ import type { Health, Verdict } from '../decide/snapshot.ts';
 import { HEALTH_CONDITIONS, isObserved } from '../decide/status/health.ts';
 import { expectedOf } from './expected.ts';
 import { type Absence, absenceAfter } from './judge/absence.ts';
+import { debounce } from './judge/debounce.ts';
 import { judge } from './judge/judge.ts';
 import { MAX_PAUSE_MS, pauseMs } from './judge/pace.ts';
 import type { Seen } from './judge/seen.ts';
-import { settle } from './judge/settle.ts';
 import { probe } from './probe.ts';
 import { readAccess } from './secret.ts';
 
@@ -158,7 +158,7 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
   const controller = createController<KubernetesCluster>({
     name: 'kubernetescluster-health',
     for: clusters,
-    predicates: [({ before, after }) => !before || !after || marksOf(before) !== marksOf(after)],
+    predicates: [({ before, after }) => !before || !after || annotationsOf(before) !== annotationsOf(after)],
     workers,
     deadlineMs: deadlineMs + READ_MS + 5_000,
     observe: deps.observe,
@@ -181,9 +181,9 @@ export function healthObserver(deps: HealthDeps): HealthObserver {
       if (!present || present.metadata.uid !== memory.uid || !isObserved(present))
         return void memories.delete(textOf(key));
       const waitMs = pauseMs(seen.silent, { intervalMs, random });
-      const told = seen.last ? settle(memory.reported, memory.last, seen.last) : memory.reported;
-      memories.set(textOf(key), { ...seen, reported: told, dueMs: clock.monotonicMs() + waitMs });
-      const isNews = canonicalJson(told) !== canonicalJson(memory.reported);
+      const reported = seen.last ? debounce(memory.reported, memory.last, seen.last) : memory.reported;
+      memories.set(textOf(key), { ...seen, reported, dueMs: clock.monotonicMs() + waitMs });
+      const isNews = canonicalJson(reported) !== canonicalJson(memory.reported);
       // A replacement becomes due by time alone, and only a probe measures that time.
       if (isNews || seen.away) deps.wake(key);
       return { requeueAfterMs: waitMs };
@@ -222,5 +222,5 @@ function endedOf({ status }: KubernetesCluster): number {
 }
 
 /** Returns the metadata that starts or ends observation, or triggers a probe at once. */
-const marksOf = (cluster: KubernetesCluster): string =>
+const annotationsOf = (cluster: KubernetesCluster): string =>
   canonicalJson([isObserved(cluster), idOf(cluster), endedOf(cluster), appliedOperation(cluster)?.sequence]);

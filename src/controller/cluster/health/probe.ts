@@ -53,13 +53,13 @@ async function firstOf(
   ask: (connection: Connection) => Promise<Reported>,
 ): Promise<Reported> {
   const awaited = new Map(coming.map((one, at) => [at, one.then((connection) => ({ at, connection }))]));
-  let told: Reported = {};
-  while (awaited.size > 0 && !told.nodes) {
+  let reported: Reported = {};
+  while (awaited.size > 0 && !reported.nodes) {
     const { at, connection } = await Promise.race(awaited.values());
     awaited.delete(at);
-    if (connection) told = { ...told, ...(await ask(connection)) };
+    if (connection) reported = { ...reported, ...(await ask(connection)) };
   }
-  return told;
+  return reported;
 }
 
 async function askAll(connection: Connection, signal: AbortSignal, withSize: boolean): Promise<Reported> {

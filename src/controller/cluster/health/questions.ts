@@ -95,7 +95,7 @@ export async function askNodes(connection: Connection, signal: AbortSignal): Pro
   });
   const at = (name: string) => value.columnDefinitions.findIndex((column) => column.name === name);
   const [name, status] = [at('Name'), at('Status')];
-  const { stale, told: reported } = await askLeases(connection, signal);
+  const { stale, reported } = await askLeases(connection, signal);
   const names = new Set<string>();
   return value.rows.flatMap(({ cells }) => {
     const node = cells[name];
@@ -114,7 +114,7 @@ interface Leases {
   /** Nodes whose kubelet does not renew its lease. */
   stale: ReadonlySet<string>;
   /** The report of each host, by node name. */
-  told: ReadonlyMap<string, Pick<NodeSeen, 'drift' | 'driftOfEtcd' | 'etcd'>>;
+  reported: ReadonlyMap<string, Pick<NodeSeen, 'drift' | 'driftOfEtcd' | 'etcd'>>;
 }
 
 /** Reads the leases of all nodes. A kubelet may write only its own lease, so the report there comes from its host. */
@@ -127,7 +127,7 @@ async function askLeases(connection: Connection, signal: AbortSignal): Promise<L
       Math.max(STALE_MS, STALE_LEASES * 1_000 * (spec?.leaseDurationSeconds ?? 0));
   return {
     stale: new Set(value.items.filter(stale).map(({ metadata }) => metadata.name)),
-    told: new Map(
+    reported: new Map(
       value.items.map(({ metadata: { name, annotations } }) => [
         name,
         {

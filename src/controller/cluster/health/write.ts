@@ -28,5 +28,5 @@ export async function tryWrite(
     await connection.send(`${LEASES}/${NAME}`, { method: 'DELETE' }, options);
     return undefined;
   }
-  return REFUSALS.find(([, words]) => words.test(made.body))?.[0];
+  return REFUSALS.find(([, pattern]) => pattern.test(made.body))?.[0];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
-import type { OperationName } from '#api/words.ts';
+import type { OperationName } from '#api/operation-values.ts';
 import { createManualClock } from '#base/testing/manual-clock.ts';
 import { randomFrom } from '#base/testing/random.ts';
 import type { Handler } from '#runtime/cache/informer.ts';

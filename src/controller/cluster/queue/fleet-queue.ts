@@ -195,14 +195,14 @@ export function fleetQueue({ clusters, clock, most, mostOfOne, wake }: FleetQueu
   function follow(): void {
     follows = true;
     let isWhole = false;
-    const look = (cluster: KubernetesCluster) => {
+    const probe = (cluster: KubernetesCluster) => {
       see(cluster);
       if (isWhole) dispatch();
     };
     clusters.addHandler({
-      add: look,
+      add: probe,
       update: (_before, cluster, { resync }) => {
-        if (!resync) look(cluster);
+        if (!resync) probe(cluster);
       },
       delete: (cluster) => {
         put(textOf(keyOf(cluster)), undefined);

@@ -2,7 +2,7 @@ import { keyOf as keyOfCluster, otherCluster, textOf } from '#api/cluster-facts.
 import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject, ObjectKey } from '#api/meta.ts';
-import { clusterStateName, labels, marks } from '#api/names.ts';
+import { clusterStateName, internalAnnotations, labels } from '#api/names.ts';
 import type { Access } from '#installer/installer.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isConflict } from '#runtime/wire/api-error.ts';
@@ -88,7 +88,7 @@ export function clusterStatesIn(
         metadata: {
           ...keyOf(clusterId),
           labels: { [labels.purpose]: 'anchor', [labels.clusterId]: clusterId },
-          annotations: { [marks.cluster]: textOf(cluster) },
+          annotations: { [internalAnnotations.cluster]: textOf(cluster) },
         },
         data: secretData({ sequence: '0' }),
       };
@@ -175,6 +175,7 @@ export function clusterStatesIn(
   };
 }
 
-const clusterOf = ({ metadata }: KubeObject): string | undefined => metadata.annotations?.[marks.cluster];
+const clusterOf = ({ metadata }: KubeObject): string | undefined =>
+  metadata.annotations?.[internalAnnotations.cluster];
 /** Whether the Secret belongs to a cluster; a tombstone does not. */
 const isLive = ({ metadata }: KubeObject): boolean => metadata.labels?.[labels.purpose] === 'anchor';

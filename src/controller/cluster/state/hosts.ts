@@ -1,4 +1,5 @@
 import { otherCluster } from '#api/cluster-facts.ts';
+import type { ClusterHost } from '#api/cluster-host.ts';
 import { canonicalIp } from '#api/host.ts';
 import {
   HOSTS,
@@ -10,9 +11,8 @@ import {
   remainsAt,
   stateOf,
 } from '#api/host-record.ts';
-import type { Member } from '#api/member.ts';
 import type { ObjectKey } from '#api/meta.ts';
-import { labels, marks } from '#api/names.ts';
+import { internalAnnotations, labels } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
@@ -24,15 +24,15 @@ export interface Hosts {
    * Holds the hosts. Updates the records of hosts that the cluster already holds and that have not joined. Returns all
    * records. Throws Refusal `HostConflict` that names every host of another cluster.
    */
-  hold(clusterId: string, cluster: string, members: readonly Member[]): Promise<HostRecord[]>;
+  hold(clusterId: string, cluster: string, hosts: readonly ClusterHost[]): Promise<HostRecord[]>;
   /** Holds a host whose record is gone, as touched; a host of another cluster stays with that cluster. */
-  holdAgain(clusterId: string, cluster: string, member: Member): Promise<void>;
+  holdAgain(clusterId: string, cluster: string, host: ClusterHost): Promise<void>;
   /** Throws Refusal `HostConflict` that names every host of another cluster; holds none. */
-  refuseOthers(clusterId: string, cluster: string, members: readonly Member[]): Promise<void>;
+  refuseOthers(clusterId: string, cluster: string, hosts: readonly ClusterHost[]): Promise<void>;
   /** Writes what a run reported of a host that the cluster holds; fields that are left out stay. */
   note(clusterId: string, ip: string, status: HostRecordStatus): Promise<void>;
   /** Writes the present name, labels and roles of a joined host. */
-  rewrite(clusterId: string, member: Member): Promise<void>;
+  rewrite(clusterId: string, host: ClusterHost): Promise<void>;
   release(clusterId: string, ips: readonly string[]): Promise<void>;
   /** Whether the cluster holds any host, read from the API server: the next step cannot be undone. */
   holdsAny(clusterId: string): Promise<boolean>;
@@ -55,7 +55,10 @@ export function hostsIn(
     metadata: {
       ...keyOf(spec.ip),
       labels: { [labels.purpose]: 'host', [labels.clusterId]: spec.clusterId },
-      annotations: { [marks.cluster]: spec.cluster, [marks.duties]: spec.duties.join(',') },
+      annotations: {
+        [internalAnnotations.cluster]: spec.cluster,
+        [internalAnnotations.duties]: spec.duties.join(','),
+      },
     },
     spec,
   });
@@ -112,14 +115,14 @@ export function hostsIn(
   }
 
   return {
-    async hold(clusterId, cluster, members) {
+    async hold(clusterId, cluster, hosts) {
       const records: HostRecord[] = [];
       const conflicts: string[] = [];
       // In order of address, one after the other: two clusters that want the same hosts cannot hold half of them each.
-      for (const member of [...members].sort((a, b) => (a.ip < b.ip ? -1 : 1))) {
-        const record = await holdOne(recordOf({ clusterId, cluster, ...member }));
+      for (const host of [...hosts].sort((a, b) => (a.ip < b.ip ? -1 : 1))) {
+        const record = await holdOne(recordOf({ clusterId, cluster, ...host }));
         if (record) records.push(record);
-        else conflicts.push(member.ip);
+        else conflicts.push(host.ip);
       }
       if (conflicts.length > 0) {
         const holders = await Promise.all(conflicts.map(find));
@@ -128,17 +131,17 @@ export function hostsIn(
       }
       return records;
     },
-    async holdAgain(clusterId, cluster, member) {
-      const record = await createOrGet(recordOf({ clusterId, cluster, ...member }));
+    async holdAgain(clusterId, cluster, host) {
+      const record = await createOrGet(recordOf({ clusterId, cluster, ...host }));
       if (record.spec.clusterId !== clusterId || record.status?.touched === true) return;
       await client.updateStatus<HostRecord>(HOSTS, {
         ...record,
         status: { state: 'Held', ...record.status, touched: true },
       });
     },
-    async refuseOthers(clusterId, cluster, members) {
+    async refuseOthers(clusterId, cluster, hosts) {
       const said: string[] = [];
-      for (const { ip } of members) {
+      for (const { ip } of hosts) {
         const found = await find(ip);
         if (found && found.spec.clusterId !== clusterId && !isFree(found))
           said.push(heldBy(ip, found, cluster));
@@ -152,11 +155,11 @@ export function hostsIn(
       if (canonicalJson(next) === canonicalJson(found.status ?? {})) return;
       await client.updateStatus<HostRecord>(HOSTS, { ...found, status: next });
     },
-    async rewrite(clusterId, member) {
-      const found = await find(member.ip);
+    async rewrite(clusterId, host) {
+      const found = await find(host.ip);
       if (found?.spec.clusterId !== clusterId) return;
       const { cluster } = found.spec;
-      await save(found, recordOf({ clusterId, cluster, ...member }));
+      await save(found, recordOf({ clusterId, cluster, ...host }));
     },
     async release(clusterId, ips) {
       for (const ip of ips) {
@@ -181,7 +184,7 @@ export function hostsIn(
 }
 
 /** Returns the known_hosts line of a host key (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). */
-const lineOf = ({ ip, port = 22 }: Pick<Member, 'ip' | 'port'>, key: string): string =>
+const lineOf = ({ ip, port = 22 }: Pick<ClusterHost, 'ip' | 'port'>, key: string): string =>
   `${port === 22 ? ip : `[${ip}]:${port}`} ${key}\n`;
 
 /** Returns the host keys of the records as known_hosts lines. */

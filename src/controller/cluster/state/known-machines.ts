@@ -10,7 +10,7 @@ export function knownMachines(
   { hosts, cluster }: Pick<RunSpec, 'hosts'> & { cluster: ObjectKey & { id: string } },
   records: readonly HostRecord[],
 ): Readonly<Record<string, string>> {
-  const joining = new Set(hosts.filter(joins).map(({ member }) => member.ip));
+  const joining = new Set(hosts.filter(joins).map(({ member: host }) => host.ip));
   if (joining.size === 0) return {};
   return Object.fromEntries(
     records.flatMap((record): [string, string][] => {

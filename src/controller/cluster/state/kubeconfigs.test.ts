@@ -25,66 +25,66 @@ const secretOwnedBy = (...uids: string[]) => ({
   },
   data: secretData({ value: text }),
 });
-let looks: number;
+let checks: number;
 let clock: ManualClock;
 let kubeconfigs: Kubeconfigs;
 const client = clientOver({
   async call({ method }) {
     if (method !== 'GET') return { metadata: { resourceVersion: '1' } };
-    looks += 1;
+    checks += 1;
     if (kept instanceof ApiError) throw kept;
     return kept;
   },
   stream: () => Promise.reject(new Error('not here')),
   close: async () => {},
 });
-const look = async (marked?: object) => (await kubeconfigs.of(client, cluster(marked), clock.now())).kind;
+const probe = async (marked?: object) => (await kubeconfigs.of(client, cluster(marked), clock.now())).kind;
 
 beforeEach(() => {
   kept = secretOwnedBy('u1');
-  looks = 0;
+  checks = 0;
   clock = createManualClock();
   kubeconfigs = createKubeconfigs(clock);
 });
 
 it('looks once at what is there, again when somebody touches the object, and after five minutes', async () => {
-  expect([await look(), await look(), looks]).toEqual(['present', 'present', 1]);
-  await look({
+  expect([await probe(), await probe(), checks]).toEqual(['present', 'present', 1]);
+  await probe({
     annotations: { [annotations.operation]: 'create-finished', [annotations.appliedSpec]: '{}' },
   });
-  expect(looks).toBe(1);
-  await look({ labels: { a: 'b' } });
-  await look({ labels: { a: 'b' } });
-  expect(looks).toBe(2);
+  expect(checks).toBe(1);
+  await probe({ labels: { a: 'b' } });
+  await probe({ labels: { a: 'b' } });
+  expect(checks).toBe(2);
   await clock.advance(300_000);
-  await look({ labels: { a: 'b' } });
-  expect(looks).toBe(3);
+  await probe({ labels: { a: 'b' } });
+  expect(checks).toBe(3);
 });
 
 it('knows what it wrote, until an operation begins', async () => {
   await kubeconfigs.keep(client, cluster(), text);
-  expect([await look(), looks]).toEqual(['present', 0]);
+  expect([await probe(), checks]).toEqual(['present', 0]);
   kubeconfigs.forget(key);
-  expect([await look(), looks]).toEqual(['present', 1]);
+  expect([await probe(), checks]).toEqual(['present', 1]);
 });
 
 it('takes for known neither what is missing nor what is none', async () => {
   await kubeconfigs.keep(client, cluster(), text);
   await kubeconfigs.keep(client, cluster(), '<html>');
   kept = new ApiError('NotFound', 'not there', { status: 404 });
-  expect([await look(), await look(), looks]).toEqual(['missing', 'missing', 2]);
+  expect([await probe(), await probe(), checks]).toEqual(['missing', 'missing', 2]);
 });
 
 it('says that it may not look, and looks again', async () => {
   kept = new ApiError('Forbidden', 'no', { status: 403 });
-  expect([await look(), await look(), looks]).toEqual(['hidden', 'hidden', 2]);
+  expect([await probe(), await probe(), checks]).toEqual(['hidden', 'hidden', 2]);
 });
 
 it('reads nothing that was kept for another object of that name, nor what has no owner', async () => {
   kept = secretOwnedBy('u0');
-  expect(await look()).toBe('missing');
+  expect(await probe()).toBe('missing');
   kept = secretOwnedBy();
-  expect(await look()).toBe('foreign');
+  expect(await probe()).toBe('foreign');
 });
 
 it('writes one that names another address, and knows it then', async () => {

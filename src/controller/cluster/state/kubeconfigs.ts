@@ -3,7 +3,7 @@ import { SECRETS, type Secret, secretData, secretText } from '#api/core.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { ObjectKey } from '#api/meta.ts';
 import { annotations, knownHostsSecretName, kubeconfigSecretName } from '#api/names.ts';
-import { markOf, ownershipOf } from '#api/own-secret.ts';
+import { ownershipOf, purposeLabel } from '#api/own-secret.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Client } from '#runtime/client/client.ts';
@@ -71,7 +71,7 @@ export function createKubeconfigs(clock: Clock): Kubeconfigs {
  */
 function touchOf({ metadata: { generation, labels: marked, annotations: noted = {} } }: KubernetesCluster) {
   const {
-    [annotations.operation]: _word,
+    [annotations.operation]: _value,
     [annotations.appliedSpec]: _spec,
     [annotations.applied]: _applied,
     ...others
@@ -121,7 +121,7 @@ async function keep(
       metadata: {
         namespace,
         name,
-        labels: markOf(ACCESS),
+        labels: purposeLabel(ACCESS),
         ownerReferences: [ownerReferenceTo(cluster)],
       },
       data: secretData(texts(present)),

@@ -1,7 +1,7 @@
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import type { PinnedFile } from '#api/pinned-file.ts';
 import { sha256 as sha256Of } from '#base/canonical.ts';
-import { fileInWords } from '#protocol/manifests.ts';
+import { describeFile } from '#protocol/manifests.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isForbidden } from '#runtime/wire/api-error.ts';
 import { Refusal } from '../decide/refusal.ts';
@@ -37,7 +37,7 @@ export function pinnedFilesIn(client: Client, namespace: string, kind: 'Manifest
     if (sum !== sha256)
       throw new Refusal(
         `${kind}Changed`,
-        `${field}: ${fileInWords(`${configMap}/${key}`)} has SHA-256 ${sum}, and ${sha256} was asked for; ` +
+        `${field}: ${describeFile(`${configMap}/${key}`)} has SHA-256 ${sum}, and ${sha256} was asked for; ` +
           'put the file back, or write the sum of the one that you want into the spec',
       );
     return text;

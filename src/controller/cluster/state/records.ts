@@ -2,7 +2,7 @@ import { ownerReferenceTo } from '#api/cluster-facts.ts';
 import { CONFIG_MAPS, type ConfigMap } from '#api/core.ts';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations, labels } from '#api/names.ts';
-import type { OperationName } from '#api/words.ts';
+import type { OperationName } from '#api/operation-values.ts';
 import { messageOf } from '#base/errors.ts';
 import type { Logger } from '#base/log.ts';
 import { findOperation } from '#operations/index.ts';

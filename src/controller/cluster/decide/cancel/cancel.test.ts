@@ -16,7 +16,7 @@ import {
   spec,
 } from '../testing/given.fixture.ts';
 
-const marks = { [annotations.cancel]: operation.id, [annotations.cancelledBy]: 'alice' };
+const extraAnnotations = { [annotations.cancel]: operation.id, [annotations.cancelledBy]: 'alice' };
 const running: AttemptState = { kind: 'running', step: 'Join hosts' };
 const [at, before, past] = [
   '2026-01-01T00:00:30.000Z',
@@ -39,47 +39,91 @@ const stopped: AttemptState = { kind: 'failed', reason: 'Cancelled', message: re
 
 describe('a cancelled operation', () => {
   it.each([
-    ['that has not begun ends at once', { operation, marks }, 'cancelled-before-run'],
-    ['that is paused ends as well', { operation, marks, paused: true }, 'cancelled-before-run'],
-    ['whose run is not told yet', { operation: works, marks, attempt: running }, 'cancelled'],
-    ['whose run was not seen yet', { operation, marks, attempt: running }, 'cancelled'],
-    ['whose run is gone', { operation: works, marks }, 'cancelled'],
-    ['whose run was told', { operation: reported, marks, attempt: running }, 'stopping'],
+    [
+      'that has not begun ends at once',
+      { operation, extraAnnotations: extraAnnotations },
+      'cancelled-before-run',
+    ],
+    [
+      'that is paused ends as well',
+      { operation, extraAnnotations: extraAnnotations, paused: true },
+      'cancelled-before-run',
+    ],
+    [
+      'whose run is not told yet',
+      { operation: works, extraAnnotations: extraAnnotations, attempt: running },
+      'cancelled',
+    ],
+    [
+      'whose run was not seen yet',
+      { operation, extraAnnotations: extraAnnotations, attempt: running },
+      'cancelled',
+    ],
+    ['whose run is gone', { operation: works, extraAnnotations: extraAnnotations }, 'cancelled'],
+    [
+      'whose run was told',
+      { operation: reported, extraAnnotations: extraAnnotations, attempt: running },
+      'stopping',
+    ],
     ['stays cancelled without its annotation', { operation: reported, attempt: running }, 'stopping'],
     [
       'whose run does not report',
-      { operation: reported, marks, attempt: running, now: past },
+      { operation: reported, extraAnnotations: extraAnnotations, attempt: running, now: past },
       'stop-overdue',
     ],
     [
       'whose run resets hosts, which is finished first',
       {
         operation: { ...reported, name: 'scale-down', step: 'Reset hosts' },
-        marks,
+        extraAnnotations: extraAnnotations,
         attempt: running,
         now: past,
       },
       'stopping',
     ],
-    ['whose run is lost', { operation: reported, marks, attempt: { kind: 'lost', why: '' } }, 'stop-overdue'],
+    [
+      'whose run is lost',
+      { operation: reported, extraAnnotations: extraAnnotations, attempt: { kind: 'lost', why: '' } },
+      'stop-overdue',
+    ],
     [
       'whose run ended just now, and whose report may come',
-      { operation: reported, marks, attempt: { kind: 'lost', why: '', endedAt: '2026-01-01T00:00:58Z' } },
+      {
+        operation: reported,
+        extraAnnotations: extraAnnotations,
+        attempt: { kind: 'lost', why: '', endedAt: '2026-01-01T00:00:58Z' },
+      },
       'stopping',
     ],
     [
       'whose pod cannot start',
-      { operation: reported, marks, attempt: { ...running, blocked: { reason: '', message: '' } } },
+      {
+        operation: reported,
+        extraAnnotations: extraAnnotations,
+        attempt: { ...running, blocked: { reason: '', message: '' } },
+      },
       'stop-overdue',
     ],
-    ['whose run was done first', { operation: reported, marks, attempt: { kind: 'succeeded' } }, 'succeeded'],
-    ['whose run reported', { operation: reported, marks, attempt: stopped }, 'failed'],
+    [
+      'whose run was done first',
+      { operation: reported, extraAnnotations: extraAnnotations, attempt: { kind: 'succeeded' } },
+      'succeeded',
+    ],
+    [
+      'whose run reported',
+      { operation: reported, extraAnnotations: extraAnnotations, attempt: stopped },
+      'failed',
+    ],
     [
       'is another',
-      { operation: works, marks: { [annotations.cancel]: 'other' }, attempt: running },
+      { operation: works, extraAnnotations: { [annotations.cancel]: 'other' }, attempt: running },
       'running',
     ],
-    ['is a deletion', { operation: { ...works, name: 'delete' }, marks, attempt: running }, 'running'],
+    [
+      'is a deletion',
+      { operation: { ...works, name: 'delete' }, extraAnnotations: extraAnnotations, attempt: running },
+      'running',
+    ],
   ] as const)(
     '%s',
     (_what, { paused, ...given }: Parameters<typeof signal>[0] & { paused?: boolean }, expected) => {
@@ -90,7 +134,14 @@ describe('a cancelled operation', () => {
 
   it('has its run told, by whom and when', () => {
     expect(
-      outcome({ ...creating, hosts: held, marks, operation: works, attempt: running, now: before }),
+      outcome({
+        ...creating,
+        hosts: held,
+        extraAnnotations: extraAnnotations,
+        operation: works,
+        attempt: running,
+        now: before,
+      }),
     ).toEqual({
       kind: 'move',
       to: 'Creating',
@@ -100,7 +151,13 @@ describe('a cancelled operation', () => {
   });
 
   it('writes down how far each host came, then ends, saying so', () => {
-    const given = { ...creating, hosts: held, marks, operation: reported, attempt: stopped };
+    const given = {
+      ...creating,
+      hosts: held,
+      extraAnnotations: extraAnnotations,
+      operation: reported,
+      attempt: stopped,
+    };
     const noted = outcome(given);
     expect(noted).toMatchObject({
       effects: [
@@ -134,7 +191,15 @@ describe('a cancelled operation', () => {
   it('has failed where its run failed for another reason first', () => {
     const report = { success: false, message: 'away', hosts: [] };
     const failed: AttemptState = { kind: 'failed', reason: 'HostUnreachable', message: 'away', report };
-    expect(outcome({ ...creating, hosts: held, marks, operation: reported, attempt: failed })).toMatchObject({
+    expect(
+      outcome({
+        ...creating,
+        hosts: held,
+        extraAnnotations: extraAnnotations,
+        operation: reported,
+        attempt: failed,
+      }),
+    ).toMatchObject({
       result: 'failed',
       reason: 'HostUnreachable',
     });
@@ -142,7 +207,14 @@ describe('a cancelled operation', () => {
 
   it('is ended where its run does not report: hosts count as touched first, then it is removed', () => {
     const ref = { clusterId: 'id1', sequence: 1, attempt: 1, job: 'create-abc-1' };
-    const given = { ...creating, marks, operation: reported, attempt: running, attempts: [ref], now: past };
+    const given = {
+      ...creating,
+      extraAnnotations: extraAnnotations,
+      operation: reported,
+      attempt: running,
+      attempts: [ref],
+      now: past,
+    };
     const touched = held.map(({ spec: { ip } }) => ({ ip, status: { touched: true } }));
     expect(outcome({ ...given, hosts: held })).toEqual({
       kind: 'act',
@@ -160,7 +232,7 @@ describe('a cancelled operation', () => {
   });
 
   it('leaves a cluster stalled that says how to go on', () => {
-    const given = { ...creating, marks, operation, hosts: held };
+    const given = { ...creating, extraAnnotations: extraAnnotations, operation, hosts: held };
     const {
       phase,
       reason,

@@ -46,7 +46,7 @@ function given(
     hook: due && { ...due, state },
   };
 }
-const cancelledMark = { marks: { [annotations.cancel]: operation.id } };
+const cancelledAnnotation = { extraAnnotations: { [annotations.cancel]: operation.id } };
 const late = { now: new Date('2026-01-01T02:00:00Z') };
 
 describe('the hook that comes next', () => {
@@ -100,12 +100,12 @@ describe('a hook', () => {
     ],
     [
       'is cut by a cancellation',
-      { ...given('Hook preCreate[0]', running), ...cancelledMark },
+      { ...given('Hook preCreate[0]', running), ...cancelledAnnotation },
       'hook-cancelled',
     ],
     [
       'that is done first is done',
-      { ...given('Hook preCreate[0]', { kind: 'succeeded' }), ...cancelledMark },
+      { ...given('Hook preCreate[0]', { kind: 'succeeded' }), ...cancelledAnnotation },
       'hook-done',
     ],
     ['is ended by a deletion', { ...given('Hook preCreate[0]', running), deleted: true }, 'deleted'],
@@ -189,9 +189,9 @@ describe('a hook', () => {
 
   it('tells what its pod said as plain text of some length', () => {
     const message = `bad${String.fromCharCode(27)}[31m ${'x'.repeat(5_000)}`;
-    const told = outcome(given('Hook preCreate[0]', { kind: 'failed', reason: 'Forged', message }));
-    expect(told).toMatchObject({ kind: 'end', reason: 'HookFailed' });
-    expect(told.kind === 'end' && told.message.length).toBeLessThan(1_200);
-    expect(told.kind === 'end' && /\p{Cc}/u.test(told.message)).toBe(false);
+    const reported = outcome(given('Hook preCreate[0]', { kind: 'failed', reason: 'Forged', message }));
+    expect(reported).toMatchObject({ kind: 'end', reason: 'HookFailed' });
+    expect(reported.kind === 'end' && reported.message.length).toBeLessThan(1_200);
+    expect(reported.kind === 'end' && /\p{Cc}/u.test(reported.message)).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { hookField, hookStep } from '#operations/hooks.ts';
 import { HOOK, HOOK_FAILED } from '#protocol/hook.ts';
-import { fileInWords } from '#protocol/manifests.ts';
+import { describeFile } from '#protocol/manifests.ts';
 import { cancelled } from '../cancelled.ts';
 import { FINISHING, hooksHaveBegun, type SeenHook } from '../due-hook.ts';
 import { touchedBy } from '../host-records.ts';
@@ -19,8 +19,8 @@ const ofHook =
     snapshot.hook ? rule(snapshot, snapshot.hook, work) : { kind: 'rest' };
 
 /** Returns the hook as messages name it: its place, ConfigMap and key. */
-const inWords = ({ hook }: SeenHook): string =>
-  `${hookField(hook)} (${fileInWords(`${hook.configMap}/${hook.key}`)})`;
+const describeHook = ({ hook }: SeenHook): string =>
+  `${hookField(hook)} (${describeFile(`${hook.configMap}/${hook.key}`)})`;
 
 /** Returns the phase at a hook: `Prechecking` until the run itself begins. */
 const phaseAt = ({ hook }: SeenHook, { operation }: Work) =>
@@ -34,7 +34,7 @@ export const startHook = ofHook((snapshot, seen, { status }) => {
   const held = heldBack(snapshot, status, others);
   if (held || !plan) return held ?? { kind: 'rest' };
   if (offer.hooks !== true) {
-    const message = `${inWords(seen)} is not run: the operator was started without --allow-hooks`;
+    const message = `${describeHook(seen)} is not run: the operator was started without --allow-hooks`;
     return { kind: 'end', result: 'failed', reason: 'HooksOff', message };
   }
   const attempt = runOf(
@@ -53,10 +53,10 @@ export const startHook = ofHook((snapshot, seen, { status }) => {
   );
   const run: Effect = { kind: 'hook', hook, attempt };
   if (hook.time === 'post') return { kind: 'act', effects: [run] };
-  const joining = plan.hosts.filter(({ action }) => action === 'join').map(({ member }) => member);
+  const joining = plan.hosts.filter(({ action }) => action === 'join').map(({ member: host }) => host);
   const record: Effect = { kind: 'record', result: 'running' };
   return joining.length > 0
-    ? { kind: 'act', effects: [{ kind: 'hold', members: joining }, record, run] }
+    ? { kind: 'act', effects: [{ kind: 'hold', hosts: joining }, record, run] }
     : { kind: 'act', effects: [record, run] };
 });
 
@@ -64,7 +64,7 @@ export const startHook = ofHook((snapshot, seen, { status }) => {
 export const beginHook = ofHook(({ now }, seen, work) => ({
   kind: 'move',
   to: phaseAt(seen, work),
-  because: `${inWords(seen)} was started`,
+  because: `${describeHook(seen)} was started`,
   operation: {
     step: hookStep(seen.hook),
     startedAt: isFirstToBegin(work.status) ? now.toISOString() : work.status.startedAt,
@@ -82,7 +82,7 @@ export const finishHook = ofHook(({ plan, now }, seen, work) => {
   return {
     kind: 'move',
     to: phaseAt(seen, work),
-    because: `${inWords(seen)} is done`,
+    because: `${describeHook(seen)} is done`,
     operation: {
       hooksDone,
       step: seen.hook.time === 'pre' ? 'starting' : FINISHING,
@@ -94,8 +94,8 @@ export const finishHook = ofHook(({ plan, now }, seen, work) => {
 
 const HOOK_LOST = 'HookLost';
 /** The message of the pod comes from a user's playbook: control characters are removed and its length is bounded. */
-const MAX_WORDS = 1_000;
-const plain = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_WORDS);
+const MAX_MESSAGE = 1_000;
+const plain = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_MESSAGE);
 
 /** Ends the operation. A hook is not retried: how far it came is unknown, and no fence stops what it left running. */
 export const failHook = ofHook((snapshot, seen) => {
@@ -106,10 +106,10 @@ export const failHook = ofHook((snapshot, seen) => {
       kind: 'end',
       result: 'failed',
       reason: HOOK_FAILED,
-      message: `${inWords(seen)}: ${plain(state.message)}`,
+      message: `${describeHook(seen)}: ${plain(state.message)}`,
     };
   if (state.kind === 'running' && state.blocked) {
-    const message = `${inWords(seen)} could not start (${state.blocked.reason}), and Jobs are made with another image now`;
+    const message = `${describeHook(seen)} could not start (${state.blocked.reason}), and Jobs are made with another image now`;
     return { kind: 'end', result: 'failed', reason: HOOK_LOST, message };
   }
   const [touched, ...more] = touchedBy(snapshot);
@@ -122,7 +122,7 @@ export const failHook = ofHook((snapshot, seen) => {
         : state.kind === 'running'
           ? 'its node does not answer'
           : 'its Job is gone';
-  const message = `${inWords(seen)} did not say how it ended: ${plain(why)}; each host counts as changed`;
+  const message = `${describeHook(seen)} did not say how it ended: ${plain(why)}; each host counts as changed`;
   return { kind: 'end', result: 'failed', reason: HOOK_LOST, message };
 });
 
@@ -136,5 +136,5 @@ export const cancelHook = ofHook((snapshot, seen, { status }) => {
   ];
   if (first) return { kind: 'act', effects: [first, ...others] };
   const before = seen.hook.time === 'pre' ? 'no run of it was begun' : 'its run was done';
-  return cancelled(snapshot, status, `${before}; ${inWords(seen)} did not end`);
+  return cancelled(snapshot, status, `${before}; ${describeHook(seen)} did not end`);
 });

@@ -19,9 +19,9 @@ const begun = (given: Given = creating): Given => ({
 });
 const jobIn = (given: Given): string => {
   const it = outcome(given);
-  const look = it.kind === 'act' ? it.effects.find(({ kind }) => kind === 'check-hosts') : undefined;
-  if (look?.kind !== 'check-hosts') throw new Error(`no run is started: ${JSON.stringify(it)}`);
-  return look.attempt.job;
+  const probe = it.kind === 'act' ? it.effects.find(({ kind }) => kind === 'check-hosts') : undefined;
+  if (probe?.kind !== 'check-hosts') throw new Error(`no run is started: ${JSON.stringify(it)}`);
+  return probe.attempt.job;
 };
 const checked = (state: AttemptState, given: Given = creating): Given => {
   const job = jobIn(begun(given));
@@ -42,7 +42,7 @@ describe('what is only to be planned', () => {
       effects: [
         {
           kind: 'check-hosts',
-          members: [{}, {}, {}],
+          hosts: [{}, {}, {}],
           attempt: { auxiliary: 'precheck', runSpec: { precheck: 'all', brings: [] } },
         },
       ],
@@ -125,7 +125,7 @@ describe('what is only to be planned', () => {
     const given = { word: 'terminating', dryRun: true, hosts, appliedBy: 1 };
     expect(outcome(begun(given))).toMatchObject({
       kind: 'act',
-      effects: [{ kind: 'check-hosts', members: [], attempt: { auxiliary: 'precheck' } }],
+      effects: [{ kind: 'check-hosts', hosts: [], attempt: { auxiliary: 'precheck' } }],
     });
     expect(outcome({ ...given, dryRun: false })).toMatchObject({ effects: [{ kind: 'delete-object' }] });
     const report = {

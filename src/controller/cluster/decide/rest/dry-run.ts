@@ -89,7 +89,7 @@ export function rehearse(snapshot: Snapshot, request: Request): Outcome {
 
 /** Returns the machine at the address of each joining host that was reached. */
 function seenOf({ hosts }: Plan, reports: readonly HostReport[]): NonNullable<PlanStatus['seen']> {
-  const joining = new Set(hosts.filter(joins).map(({ member }) => member.ip));
+  const joining = new Set(hosts.filter(joins).map(({ member: host }) => host.ip));
   const machines = reports.flatMap(({ ip, machineId = '' }) =>
     joining.has(ip) && machineId !== '' ? [[ip, machineSeen(machineId)] as const] : [],
   );
@@ -125,7 +125,7 @@ const outlined = ({ cluster }: Snapshot, { name }: Operation, plan: Plan) => {
 };
 
 function begin(snapshot: Snapshot, { hosts, steps, hooks }: Plan, job: string): Outcome {
-  const joining = hosts.filter(joins).map(({ member }) => member);
+  const joining = hosts.filter(joins).map(({ member: host }) => host);
   const attempt = runOf(
     snapshot,
     { hosts: [...hosts], steps: [...steps] },
@@ -141,10 +141,10 @@ function begin(snapshot: Snapshot, { hosts, steps, hooks }: Plan, job: string): 
     },
   );
   const before = snapshot.attempts.filter((one) => one.auxiliary === PRECHECK && one.job !== job);
-  const look: Effect = { kind: 'check-hosts', members: joining, hooks, attempt };
+  const probe: Effect = { kind: 'check-hosts', hosts: joining, hooks, attempt };
   return before.length > 0
-    ? { kind: 'act', effects: [{ kind: 'discard', attempts: before }, look] }
-    : { kind: 'act', effects: [look] };
+    ? { kind: 'act', effects: [{ kind: 'discard', attempts: before }, probe] }
+    : { kind: 'act', effects: [probe] };
 }
 
 function verdictOf(check: AttemptState): [PlanStatus['result'], message: string] {

@@ -1,5 +1,5 @@
 import { DEFAULTS, MAX_HISTORY, type OperationStatus, type RequestRecord } from '#api/kubernetes-cluster.ts';
-import { OPERATION_NAMES, operationAsked } from '#api/words.ts';
+import { OPERATION_NAMES, operationAsked } from '#api/operation-values.ts';
 import type { Effect } from '../outcome.ts';
 
 /** Returns how many operations keep their records and logs, by the spec that the ended operation was accepted with. */

@@ -1,6 +1,6 @@
+import { isMaster } from '#api/cluster-host.ts';
 import { stateOf } from '#api/host-record.ts';
-import { isMaster } from '#api/member.ts';
-import { leadsTo } from '../kubeconfig.ts';
+import { pointsTo } from '../kubeconfig.ts';
 import type { Effect } from '../outcome.ts';
 import type { Snapshot } from '../snapshot.ts';
 
@@ -17,7 +17,7 @@ export function duePointing({
   hosts,
 }: Snapshot): Extract<Effect, { kind: 'point-kubeconfig' }> | undefined {
   const away = health.kind === 'seen' ? health.away : undefined;
-  if (!away || away.forMs < AWAY_MS || !leadsTo(kubeconfig, [away.ip])) return undefined;
+  if (!away || away.forMs < AWAY_MS || !pointsTo(kubeconfig, [away.ip])) return undefined;
   const other = hosts.find(
     (record) => stateOf(record) === 'Joined' && isMaster(record.spec) && record.spec.ip !== away.ip,
   );

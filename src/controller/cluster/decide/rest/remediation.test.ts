@@ -36,7 +36,7 @@ const reported = (status: 'True' | 'False' | 'Unknown', reason: string, message 
 interface Given {
   spec?: Spec;
   health?: Health;
-  marks?: Record<string, string>;
+  extraAnnotations?: Record<string, string>;
   dryRun?: boolean;
   word?: string;
   result?: 'finished' | 'failed';
@@ -48,7 +48,7 @@ interface Given {
 function at({
   spec = three,
   health = away(),
-  marks = {},
+  extraAnnotations = {},
   dryRun = false,
   word = 'create-finished',
   result = 'finished',
@@ -67,7 +67,7 @@ function at({
   return snapshot({
     word,
     dryRun,
-    marks,
+    extraAnnotations: extraAnnotations,
     appliedBy: 1,
     cluster: { spec, status: { phase: result === 'finished' ? 'Running' : 'Failed', operation: ended } },
     hosts: [
@@ -146,20 +146,20 @@ describe('a remediation', () => {
     ['does not come while things are only planned', { dryRun: true }, 'idle'],
     [
       'does not come beside a plan that somebody agreed to',
-      { marks: { [annotations.plan]: 'a'.repeat(64) } },
+      { extraAnnotations: { [annotations.plan]: 'a'.repeat(64) } },
       'idle',
     ],
-    ['comes a day after the last one', { marks: ago(24) }, 'remediation-due'],
-    ['does not come twice a day', { marks: ago(23.9) }, 'idle'],
-    ['does not come after one that is yet to come', { marks: ago(-1) }, 'idle'],
+    ['comes a day after the last one', { extraAnnotations: ago(24) }, 'remediation-due'],
+    ['does not come twice a day', { extraAnnotations: ago(23.9) }, 'idle'],
+    ['does not come after one that is yet to come', { extraAnnotations: ago(-1) }, 'idle'],
     [
       'does not come after one of which nobody knows when',
-      { marks: { [annotations.remediedAt]: 'x' } },
+      { extraAnnotations: { [annotations.remediedAt]: 'x' } },
       'idle',
     ],
     [
       'comes more often where the policy says so',
-      { spec: under({ ...three.policy, replaceAtMostEveryHours: 1 }), marks: ago(1) },
+      { spec: under({ ...three.policy, replaceAtMostEveryHours: 1 }), extraAnnotations: ago(1) },
       'remediation-due',
     ],
     ['waits for what a person asks', { word: 'relabeling' }, 'requested'],
@@ -210,7 +210,7 @@ describe('the condition', () => {
     ],
     [
       'tells that it was done lately',
-      { marks: { [annotations.remediedAt]: '2026-01-01T00:00:00Z' } },
+      { extraAnnotations: { [annotations.remediedAt]: '2026-01-01T00:00:00Z' } },
       'False TooSoon: control plane 10.0.0.3 is away; the last replacement was less than 24 h ago',
     ],
     [

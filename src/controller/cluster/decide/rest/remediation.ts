@@ -1,9 +1,9 @@
 import { isDryRun } from '#api/cluster-facts.ts';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import { type Condition, findCondition, type Stated } from '#api/conditions.ts';
 import { canonicalIp, type HostEntry } from '#api/host.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { KubernetesCluster } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
 import { POLICY_DEFAULTS } from '#api/policy.ts';
 import { editFor, type Remediation, remedied } from '#operations/remediation.ts';
@@ -51,11 +51,11 @@ function freeSpares({ cluster, sparesOnRecord }: Snapshot): HostEntry[] {
 }
 
 /** Returns what remediation would do, or why it does nothing; undefined while no probe has reported on control planes. */
-function remediationOf(snapshot: Snapshot, settled: boolean): Found | undefined {
+function remediationOf(snapshot: Snapshot, isDone: boolean): Found | undefined {
   const { health } = snapshot;
   const [spare] = freeSpares(snapshot);
   if (!spare) return noSpare(snapshot);
-  const held = heldUp(snapshot, settled);
+  const held = heldUp(snapshot, isDone);
   if (held) return held;
   const reported = health.kind === 'seen' && health.verdict.conditions.find(({ type }) => type === PRESENCE);
   if (!reported) return undefined;
@@ -83,7 +83,7 @@ function noSpare({ cluster: { spec } }: Snapshot): Found {
 }
 
 /** Returns what prevents remediation whichever control plane is away. */
-function heldUp(snapshot: Snapshot, settled: boolean): Found | undefined {
+function heldUp(snapshot: Snapshot, isDone: boolean): Found | undefined {
   const { cluster, health } = snapshot;
   if ((cluster.spec.cluster.masterList ?? []).length < 2)
     return isNot(
@@ -96,7 +96,7 @@ function heldUp(snapshot: Snapshot, settled: boolean): Found | undefined {
     return isNot('DryRun', `annotation ${annotations.dryRun} is there; nothing is replaced`);
   if (agreedHash(snapshot) !== undefined)
     return isNot('PlanNamed', `annotation ${annotations.plan} names a plan; nothing else is begun`);
-  return settled
+  return isDone
     ? undefined
     : isNot('NotUpToDate', 'nothing is replaced until the cluster is what its spec says (UpToDate)');
 }
@@ -105,7 +105,7 @@ function ofOneAway(snapshot: Snapshot, ip: string): Found {
   const { cluster, now } = snapshot;
   const hours = cluster.spec.policy?.replaceAtMostEveryHours ?? POLICY_DEFAULTS.replaceAtMostEveryHours;
   // The control plane was replaced since the last probe.
-  if (!membersOf(cluster.spec.cluster).get(ip)?.duties.includes('control-plane'))
+  if (!clusterHostsOf(cluster.spec.cluster).get(ip)?.duties.includes('control-plane'))
     return isNot('NotJudged', 'no probe since the last operation shows whether a control plane is away');
   const last = cluster.metadata.annotations?.[annotations.remediedAt];
   // An unreadable time, or one in the future, does not permit a replacement.
@@ -159,17 +159,17 @@ export function applyRemediation(snapshot: Snapshot): Outcome {
  * Returns the condition; `settled` says that the spec is applied. Returns none before the first probe, so that the present
  * condition stays.
  */
-export function remediationConditions(snapshot: Snapshot, settled: boolean): [string, Stated | undefined][] {
+export function remediationConditions(snapshot: Snapshot, isDone: boolean): [string, Stated | undefined][] {
   const { cluster } = snapshot;
   if (!wantsRemediation(cluster) || !isObserved(cluster)) return [[TYPE, undefined]];
-  const found = remediationOf(snapshot, settled);
+  const found = remediationOf(snapshot, isDone);
   if (!found) return [];
   const { message } = found.stated;
   return [[TYPE, { ...found.stated, message: message.slice(0, MAX_TEXT) }]];
 }
 
 /** Reasons that a user should see: a control plane is away, or could not be replaced because no spare is free. */
-const TOLD = ['ControlPlaneAway', 'SeveralAway', 'TooSoon', 'NoSpareFits', 'NoSpareHost'];
+const REPORTED = ['ControlPlaneAway', 'SeveralAway', 'TooSoon', 'NoSpareFits', 'NoSpareHost'];
 
 /** Returns the Event of a change between two statuses. */
 export function remediationEvents(
@@ -177,6 +177,6 @@ export function remediationEvents(
   after: readonly Condition[] | undefined,
 ): Stall[] {
   const [old, now] = [findCondition(before, TYPE), findCondition(after, TYPE)];
-  if (!now || !TOLD.includes(now.reason) || old?.message === now.message) return [];
+  if (!now || !REPORTED.includes(now.reason) || old?.message === now.message) return [];
   return [{ reason: now.reason, message: now.message }];
 }

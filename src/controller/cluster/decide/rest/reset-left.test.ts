@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { Duty } from '#api/cluster-host.ts';
 import { findCondition } from '#api/conditions.ts';
 import type { HostRecordStatus } from '#api/host-record.ts';
 import type { OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
-import type { Duty } from '#api/member.ts';
 import { annotations } from '#api/names.ts';
-import type { Phase } from '#api/words.ts';
+import type { Phase } from '#api/operation-values.ts';
 import type { Health, Snapshot } from '../snapshot.ts';
 import { statusAfter } from '../status/status.ts';
 import { decide } from '../table.ts';
@@ -30,7 +30,7 @@ interface Given {
   minutes?: number;
   status?: HostRecordStatus;
   spec?: Partial<Spec>;
-  marks?: Record<string, string>;
+  extraAnnotations?: Record<string, string>;
   phase?: Phase;
   health?: Health;
   duties?: Duty[];
@@ -44,7 +44,7 @@ function left({
   minutes = 10,
   status = {},
   spec = {},
-  marks = {},
+  extraAnnotations = {},
   ...more
 }: Given = {}): Snapshot {
   const { phase = 'Running', health = healthy(), duties, asked = {}, isRunning = false } = more;
@@ -67,7 +67,7 @@ function left({
     now: new Date(Date.parse(LEFT_AT) + minutes * MINUTE),
     word: 'scale-down-finished',
     appliedBy: 2,
-    marks,
+    extraAnnotations: extraAnnotations,
     hosts: [one, two, record],
     operation: { ...last, ...asked, ...(isRunning ? {} : { result: 'finished' }) },
     kubeconfig: { kind: 'present' },
@@ -109,8 +109,8 @@ describe('a host that left without a reset', () => {
     ['the last operation failed', { phase: 'Failed' }],
     ['its cluster uses it again', { status: { taken: true } }],
     ['another machine has its address', { status: { state: 'Lost' } }],
-    ['a plan is named', { marks: { [annotations.plan]: 'abc' } }],
-    ['a dry run is asked', { marks: { [annotations.dryRun]: 'All' } }],
+    ['a plan is named', { extraAnnotations: { [annotations.plan]: 'abc' } }],
+    ['a dry run is asked', { extraAnnotations: { [annotations.dryRun]: 'All' } }],
     ['a control plane is away', { health: healthy('False') }],
     ['nobody looks at the cluster', { health: { kind: 'off' } }],
     [

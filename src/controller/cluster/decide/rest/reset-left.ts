@@ -1,7 +1,7 @@
 import { isDryRun } from '#api/cluster-facts.ts';
+import { isMaster } from '#api/cluster-host.ts';
 import { type HostRecord, isFree, stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
-import { isMaster } from '#api/member.ts';
 import { scaleDown } from '#operations/scale-down.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { agreedHash, lastSequence, presentPlan } from '../approved-plan.ts';
@@ -57,7 +57,7 @@ export function dueReset(snapshot: Snapshot): string[] | undefined {
   if (at === undefined || snapshot.now.getTime() < at) return undefined;
   if (!isWell(snapshot) || agreedHash(snapshot) !== undefined) return undefined;
   const { hosts, hooks, refusals } = presentPlan(snapshot, scaleDown);
-  const leaving = hosts.filter(({ action }) => action === 'leave').map(({ member }) => member.ip);
+  const leaving = hosts.filter(({ action }) => action === 'leave').map(({ member: host }) => host.ip);
   return refusals.length > 0 || hooks.length > 0 || leaving.length === 0 ? undefined : leaving;
 }
 
@@ -69,7 +69,7 @@ export function acceptReset(snapshot: Snapshot): Outcome {
   const { cluster } = snapshot;
   const requestId = `${ID}${lastSequence(cluster) + 1}`;
   const specHash = specHashOf(cluster.spec);
-  const request = { word: scaleDown.words.asked, requestId, specHash, operation: scaleDown.name };
+  const request = { word: scaleDown.values.asked, requestId, specHash, operation: scaleDown.name };
   return { kind: 'accept', operation: scaleDown.name, request, requestedBy: BY };
 }
 

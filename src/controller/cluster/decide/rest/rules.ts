@@ -1,6 +1,6 @@
 import { keyOf, otherCluster } from '#api/cluster-facts.ts';
 import { annotations } from '#api/names.ts';
-import { WORDS } from '#api/words.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
 import { obtainKubeconfig } from '../fetch-kubeconfig.ts';
@@ -40,7 +40,7 @@ export const unconfirmed = stall('NeedsConfirmation', ({ applied, cluster }) => 
     const id = cluster.metadata.annotations?.[annotations.requestId] ?? '';
     // Otherwise the annotation would get the answer of the earlier request.
     const was = acceptedAs(cluster, {
-      word: inference.operation.words.asked,
+      word: inference.operation.values.asked,
       requestId: id,
       specHash: specHashOf(cluster.spec),
     });
@@ -83,7 +83,7 @@ export const acceptDeletion: Rule = (snapshot) => {
   const [touched, ...more] = touchedBefore(snapshot);
   if (touched) return { kind: 'act', effects: [touched, ...more] };
   const request: Request = {
-    word: WORDS.delete.asked,
+    word: OPERATION_VALUES.delete.asked,
     requestId: deletionRequestId(cluster),
     specHash: specHashOf(cluster.spec),
     operation: 'delete',
@@ -103,7 +103,7 @@ function declaredRequest({ applied, cluster }: Snapshot): Request | undefined {
   const specHash = specHashOf(cluster.spec);
   const { name } = inference.operation;
   // The hash names the request: the same spec is never inferred twice.
-  return { word: WORDS[name].asked, requestId: `declared-${specHash}`, specHash, operation: name };
+  return { word: OPERATION_VALUES[name].asked, requestId: `declared-${specHash}`, specHash, operation: name };
 }
 
 export const dryRun: Rule = (snapshot) => {
@@ -117,11 +117,11 @@ export const dryRun: Rule = (snapshot) => {
 
 /** Writes the result of an earlier request back to the annotation. A cluster that exists counts as created. */
 export const answerAgain: Rule = ({ request, cluster, applied }) => {
-  const words = request?.operation ? WORDS[request.operation] : undefined;
-  if (!request || !words) return { kind: 'rest' };
+  const values = request?.operation ? OPERATION_VALUES[request.operation] : undefined;
+  if (!request || !values) return { kind: 'rest' };
   const record = acceptedAs(cluster, request);
   const result = applied && request.operation === 'create' ? 'finished' : (record?.result ?? 'finished');
-  return { kind: 'act', effects: [{ kind: 'answer', word: words[result], applied: false }] };
+  return { kind: 'act', effects: [{ kind: 'answer', word: values[result], applied: false }] };
 };
 
 /** Performs the second write of an operation's end; after a deletion, removes all that remains. */
@@ -135,7 +135,11 @@ export const recordResult: Rule = ({ operation, attempts, cluster }) => {
     ...pruning(operation, cluster.status?.requests ?? []),
   ] as const;
   const applied = operation.result === 'finished';
-  const answer = { kind: 'answer' as const, word: WORDS[operation.name][operation.result], applied };
+  const answer = {
+    kind: 'answer' as const,
+    word: OPERATION_VALUES[operation.name][operation.result],
+    applied,
+  };
   if (applied) return { kind: 'act', effects: [...record, answer] };
   // The answer shows what was applied. Another end sets `recorded`, because the annotation may already be the next request.
   return { kind: 'act', effects: operation.recorded ? [answer] : [...record, { kind: 'recorded' }] };

@@ -1,6 +1,6 @@
 import { isDryRun } from '#api/cluster-facts.ts';
 import { finalizerOf } from '#api/names.ts';
-import { type Phase, WORDS } from '#api/words.ts';
+import { OPERATION_VALUES, type Phase } from '#api/operation-values.ts';
 import type { AttemptRef } from '#installer/installer.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
@@ -118,7 +118,7 @@ function askedSignal(snapshot: Snapshot): RestSignal {
 
 function requestSignal(snapshot: Snapshot): RestSignal {
   const { request, cluster, applied, binding } = snapshot;
-  if (!isNew(snapshot) || (request?.word === WORDS.create.asked && applied)) return 'already-done';
+  if (!isNew(snapshot) || (request?.word === OPERATION_VALUES.create.asked && applied)) return 'already-done';
   if (!findOperation(request?.operation)) return 'not-offered';
   if (isHeld(cluster)) return 'paused';
   return binding.kind === 'unbound' || !snapshot.adopted ? 'unbound' : 'requested';

@@ -1,5 +1,5 @@
 import type { OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
-import type { Phase } from '#api/words.ts';
+import type { Phase } from '#api/operation-values.ts';
 
 /** Phase and operation after an outcome; conditions follow from these. */
 export interface Next {

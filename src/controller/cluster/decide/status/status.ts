@@ -5,7 +5,7 @@ import { findCondition, type Stated, withCondition, withoutCondition } from '#ap
 import { stateOf } from '#api/host-record.ts';
 import type { ClusterStatus, OperationStatus, RequestRecord } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { type Phase, WORDS } from '#api/words.ts';
+import { OPERATION_VALUES, type Phase } from '#api/operation-values.ts';
 import { findOperation } from '#operations/index.ts';
 import { infer } from '#operations/infer.ts';
 import { specHashOf } from '#operations/spec-hash.ts';
@@ -228,6 +228,6 @@ function upToDate(snapshot: Snapshot, next: Next, running: boolean, stalled: Sta
   if (applied && !request && infer(applied, cluster.spec).kind === 'nothing') return done;
   const why = request
     ? `${request.word} is asked and has not begun`
-    : `nothing was asked for yet; set annotation ${annotations.operation} to "${WORDS.create.asked}"`;
+    : `nothing was asked for yet; set annotation ${annotations.operation} to "${OPERATION_VALUES.create.asked}"`;
   return condition('UpToDate', 'False', request ? 'Asked' : 'NotRequested', why);
 }

@@ -1,7 +1,7 @@
 import { type HostRecord, stateOf } from '#api/host-record.ts';
 import type { ClusterStatus, OperationStatus } from '#api/kubernetes-cluster.ts';
 import { annotations } from '#api/names.ts';
-import { WORDS } from '#api/words.ts';
+import { OPERATION_VALUES } from '#api/operation-values.ts';
 import type { Stall } from '../outcome.ts';
 import type { Next } from './next.ts';
 
@@ -60,7 +60,7 @@ export function summaryOf(
   const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;
   if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;
   return phase === '' && !created
-    ? `not asked for yet: annotate ${annotations.operation}=${WORDS.create.asked}`
+    ? `not asked for yet: annotate ${annotations.operation}=${OPERATION_VALUES.create.asked}`
     : phase;
 }
 

@@ -1,9 +1,9 @@
 import { presentSpec } from '#api/cluster-facts.ts';
+import { clusterHostsOf } from '#api/cluster-host.ts';
 import type { HostRecord, HostState } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus, Spec } from '#api/kubernetes-cluster.ts';
-import { membersOf } from '#api/member.ts';
 import { annotations, finalizerOf } from '#api/names.ts';
-import { askedWord, type OperationName, operationAsked } from '#api/words.ts';
+import { type OperationName, operationAsked, requestedValue } from '#api/operation-values.ts';
 import { findOperation } from '#operations/index.ts';
 import { planFor } from '#operations/plan-for.ts';
 import { resolveSpec } from '#operations/resolve.ts';
@@ -34,9 +34,9 @@ export const operation: OperationStatus = {
 
 /** Returns records of every host of a spec. */
 export const recordsOf = (wanted: Spec, state: HostState, status: HostRecord['status'] = {}): HostRecord[] =>
-  [...membersOf(wanted.cluster).values()].map((member) => ({
-    metadata: { name: member.ip, namespace: 'operator' },
-    spec: { clusterId: 'id1', cluster: 'default/demo', ...member },
+  [...clusterHostsOf(wanted.cluster).values()].map((host) => ({
+    metadata: { name: host.ip, namespace: 'operator' },
+    spec: { clusterId: 'id1', cluster: 'default/demo', ...host },
     status: { state, ...status },
   }));
 export const held = recordsOf(spec, 'Held');
@@ -64,7 +64,7 @@ interface Given extends Partial<Omit<Snapshot, 'cluster' | 'request' | 'applied'
   requestId?: string;
   dryRun?: boolean;
   /** Further annotations. */
-  marks?: Record<string, string>;
+  extraAnnotations?: Record<string, string>;
   cluster?: Partial<KubernetesCluster>;
   deleted?: boolean;
   /** The sequence of the operation that was applied last. */
@@ -90,7 +90,7 @@ export function snapshot({
   word = '',
   requestId = 'r1',
   dryRun = false,
-  marks = {},
+  extraAnnotations = {},
   cluster,
   deleted,
   appliedBy,
@@ -105,7 +105,7 @@ export function snapshot({
       [annotations.operation]: word,
       [annotations.requestId]: requestId,
       ...(appliedBy === undefined ? {} : applied(appliedBy)),
-      ...marks,
+      ...extraAnnotations,
       ...(dryRun ? { [annotations.dryRun]: 'All' } : {}),
     },
     ...(deleted ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
@@ -118,7 +118,7 @@ export function snapshot({
     ...cluster,
     ...(cluster?.status || running ? { status } : {}),
   };
-  const asked = askedWord(word);
+  const asked = requestedValue(word);
   const hosts = rest.hosts ?? [];
   return {
     now: new Date('2026-01-01T00:01:00.000Z'),

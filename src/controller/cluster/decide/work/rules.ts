@@ -1,15 +1,15 @@
 import { operationUnderWay } from '#api/cluster-facts.ts';
 import { stateOf } from '#api/host-record.ts';
 import type { OperationStatus } from '#api/kubernetes-cluster.ts';
-import type { Phase } from '#api/words.ts';
+import type { Phase } from '#api/operation-values.ts';
 import type { AttemptRef, AttemptState } from '#installer/installer.ts';
 import type { Operation } from '#operations/operation.ts';
 import { CANCELLED } from '#protocol/report.ts';
 import { cancelled } from '../cancelled.ts';
 import { FINISHING, hooksHaveBegun } from '../due-hook.ts';
 import { obtainKubeconfig } from '../fetch-kubeconfig.ts';
-import { afterFailure, hasBegun, settleHosts, touchedBy } from '../host-records.ts';
-import { isOutdated, leadsTo } from '../kubeconfig.ts';
+import { afterFailure, hasBegun, hostRecordWrites, touchedBy } from '../host-records.ts';
+import { isOutdated, pointsTo } from '../kubeconfig.ts';
 import { leavingBy } from '../leaving.ts';
 import { type Effect, type Outcome, textOfBlock, textOfProblems } from '../outcome.ts';
 import { runOf } from '../run-spec.ts';
@@ -95,11 +95,11 @@ export const start: WorkRule = (snapshot, { operation, status }) => {
   const held = new Map(hosts.map((record) => [record.spec.ip, record]));
   const given = plan.release.filter((ip) => held.has(ip));
   if (given.length > 0) effects.push({ kind: 'release', hosts: given });
-  const joining = plan.hosts.filter(({ action }) => action === 'join').map(({ member }) => member);
-  if (joining.length > 0) effects.push({ kind: 'hold', members: joining });
-  const leaving = plan.hosts.flatMap(({ action, member }) => {
-    const record = action === 'leave' ? held.get(member.ip) : undefined;
-    return record && stateOf(record) === 'Joined' ? [{ ip: member.ip, status: leavingBy(status) }] : [];
+  const joining = plan.hosts.filter(({ action }) => action === 'join').map(({ member: host }) => host);
+  if (joining.length > 0) effects.push({ kind: 'hold', hosts: joining });
+  const leaving = plan.hosts.flatMap(({ action, member: host }) => {
+    const record = action === 'leave' ? held.get(host.ip) : undefined;
+    return record && stateOf(record) === 'Joined' ? [{ ip: host.ip, status: leavingBy(status) }] : [];
   });
   if (leaving.length > 0) effects.push({ kind: 'note', hosts: leaving });
   const attempt = runOf(snapshot, plan, {
@@ -187,14 +187,16 @@ export const succeed: WorkRule = (snapshot, { operation, status }) => {
   const { attempt, kubeconfig, now } = snapshot;
   if (!snapshot.plan) return withoutPlan(snapshot, status);
   const report = attempt.kind === 'succeeded' ? attempt.report : undefined;
-  const hosts = settleHosts(snapshot, operation);
+  const hosts = hostRecordWrites(snapshot, operation);
   if (hosts) return hosts;
   // The cluster is not reachable through a control plane that has left.
-  const left = snapshot.plan.hosts.flatMap(({ action, member }) => (action === 'leave' ? [member.ip] : []));
+  const left = snapshot.plan.hosts.flatMap(({ action, member: host }) =>
+    action === 'leave' ? [host.ip] : [],
+  );
   const open =
     operation.brings.includes('kubeconfig') &&
     (kubeconfig.kind !== 'present' ||
-      leadsTo(kubeconfig, left) ||
+      pointsTo(kubeconfig, left) ||
       isOutdated(kubeconfig, report?.kubeconfig, now))
       ? obtainKubeconfig(snapshot, report)
       : undefined;

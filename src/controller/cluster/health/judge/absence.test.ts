@@ -78,8 +78,8 @@ describe('a control plane', () => {
   });
 
   it('may be away where etcd has hosts of its own, whose API servers vouch for it', () => {
-    const apart = [1, 2, 3].map((last) => host(last, { etcd: false }));
-    expect(said({ etcdPods: [] }, apart)).toBe('False OneAway: 10.0.0.3');
+    const external = [1, 2, 3].map((last) => host(last, { etcd: false }));
+    expect(said({ etcdPods: [] }, external)).toBe('False OneAway: 10.0.0.3');
   });
 });
 

@@ -3,7 +3,7 @@ import { PRESENCE } from '../../decide/rest/remediation.ts';
 import type { Verdict } from '../../decide/snapshot.ts';
 import { sickMembers } from './etcd.ts';
 import type { Expected, Seen } from './seen.ts';
-import { named, stated } from './words.ts';
+import { named, stated } from './wording.ts';
 
 /**
  * Decides which control plane is away: its API server is silent, and the cluster reports its node as not Ready. A host that

@@ -1,6 +1,6 @@
 import type { Stated } from '#api/conditions.ts';
 import type { Seen } from './seen.ts';
-import { named, stated } from './words.ts';
+import { named, stated } from './wording.ts';
 
 const TYPE = 'CertificatesValid';
 const WARN_DAYS = 30;

@@ -27,7 +27,7 @@ const many: DriftSeen = {
 };
 const hosts = [host(1), host(2)];
 /** The second host has external etcd only. */
-const apart = [host(1), host(2, { hasNode: false, etcd: true }), host(3, { controlPlane: true })];
+const external = [host(1), host(2, { hasNode: false, etcd: true }), host(3, { controlPlane: true })];
 
 it.each<[string, ReturnType<typeof node>[] | undefined, Expected[], RegExp]>([
   ['none differs', [node(1, well), node(2, well)], hosts, /^True AsMade: every host matches/],
@@ -47,24 +47,29 @@ it.each<[string, ReturnType<typeof node>[] | undefined, Expected[], RegExp]>([
   ['one is silent', [node(1, well), node(2)], hosts, /^Unknown NotTold: .*: n2$/],
   ['a node is nobody’s host', [node(1, well), node(2, well), node(9, edited)], hosts, /^True /],
   ['a host joins', [node(1, well), node(2)], [host(1), host(2, { joined: false })], /^True /],
-  ['a host of etcd alone is passed on', [node(1, well, { n2: well }), node(3, well)], apart, /^True /],
+  ['a host of etcd alone is passed on', [node(1, well, { n2: well }), node(3, well)], external, /^True /],
   [
     'it differs',
     [node(1, well, { n2: edited }), node(3, well)],
-    apart,
+    external,
     /^False Drifted: 1 host .*: n2 \(10\.0\.0\.2\): \/etc\/a changed; /,
   ],
   [
     'it differed before, by a control plane that is behind',
     [node(1, well, { n2: edited }), node(3, well, { n2: well })],
-    apart,
+    external,
     /^True /,
   ],
-  ['nobody passes it on', [node(1, well), node(3, well, { n9: well })], apart, /^Unknown NotTold: .*: n2$/],
+  [
+    'nobody passes it on',
+    [node(1, well), node(3, well, { n9: well })],
+    external,
+    /^Unknown NotTold: .*: n2$/,
+  ],
   [
     'a worker speaks for it',
     [node(1, well), node(3, well, { n2: well })],
-    [...apart.slice(0, 2), host(3)],
+    [...external.slice(0, 2), host(3)],
     /^Unknown NotTold: .*: n2$/,
   ],
   ['a host has no node, which another condition tells', [node(1, well)], hosts, /^True /],

@@ -1,6 +1,6 @@
 import type { Stated } from '#api/conditions.ts';
 import type { DriftSeen, Expected, NodeSeen, Seen } from './seen.ts';
-import { named, stated } from './words.ts';
+import { named, stated } from './wording.ts';
 
 const TYPE = 'HostsAsMade';
 /** Most differences that a message lists for a host. */
@@ -57,9 +57,9 @@ function passedOn(nodes: readonly NodeSeen[], hosts: readonly Expected[]): Map<s
 
 function reportOf({ name, ip }: Expected, drift: DriftSeen | undefined): string[] {
   if (!drift || drift.count === 0) return [];
-  const told = drift.things.slice(0, MAX_THINGS);
-  const more = drift.count - told.length;
+  const reported = drift.things.slice(0, MAX_THINGS);
+  const more = drift.count - reported.length;
   return [
-    `${name} (${ip}): ${told.join(', ')}${more > 0 ? `${told.length > 0 ? ' and ' : ''}${more} more` : ''}`,
+    `${name} (${ip}): ${reported.join(', ')}${more > 0 ? `${reported.length > 0 ? ' and ' : ''}${more} more` : ''}`,
   ];
 }

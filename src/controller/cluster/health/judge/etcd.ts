@@ -1,6 +1,6 @@
 import type { Stated } from '#api/conditions.ts';
 import type { Expected, Seen, WritesRefused } from './seen.ts';
-import { isAre, named, stated } from './words.ts';
+import { isAre, named, stated } from './wording.ts';
 
 /** kubeadm keeps etcd's default quota, 2 GiB; beyond it etcd accepts no writes (etcd.io, Space quota). */
 const QUOTA_BYTES = 2 * 1024 ** 3;
@@ -23,31 +23,34 @@ export function judgeEtcd(seen: Seen, hosts: readonly Expected[]): Stated {
     return stated(TYPE, 'False', 'QuorumLost', `etcd does not answer ${named(failing.map(({ ip }) => ip))}`);
   }
   if (seen.writesRefused) return stated(TYPE, 'False', seen.writesRefused, REFUSES[seen.writesRefused]);
-  const { told, leader } = reportedOfMembers(seen, hosts);
+  const { reported, leader } = reportedOfMembers(seen, hosts);
   // Host records are updated at an operation's end. Until then a member that shows up nowhere may have been moved.
   const isSeen = ({ name, ip, controlPlane }: Expected) =>
-    (!controlPlane && told.has(ip)) || (etcdPods?.some(({ node }) => node === name) ?? false);
+    (!controlPlane && reported.has(ip)) || (etcdPods?.some(({ node }) => node === name) ?? false);
   const isMember = (host: Expected) =>
     host.etcd && ((host.joined && !changing) || ((host.joined || host.leaving) && isSeen(host)));
   const members = hosts.filter(isMember);
-  const apart = members.filter(({ controlPlane }) => !controlPlane);
+  const external = members.filter(({ controlPlane }) => !controlPlane);
   const beside = members.filter(({ controlPlane }) => controlPlane);
   if (beside.length > 0 && !etcdPods)
     return stated(TYPE, 'Unknown', 'NotObserved', 'no API server reports the pods of etcd');
   const unwell = new Set(sickMembers(seen, beside, etcdPods ?? []).map(({ name }) => name));
   const sick = members.flatMap(({ ip, name }): Sick[] => {
-    const how = told.get(ip) ?? '';
+    const how = reported.get(ip) ?? '';
     if (how !== '') return [{ name, how }];
     return unwell.has(name) ? [{ name }] : [];
   });
-  const unreported = apart.filter(({ ip }) => !told.has(ip)).map(({ name }) => name);
+  const unreported = external.filter(({ ip }) => !reported.has(ip)).map(({ name }) => name);
   if (members.length === 0 || (unreported.length > 0 && sick.length === 0)) {
     const which = unreported.length > 0 ? `: ${named(unreported)}` : '';
     const message = `etcd answers the API servers; no control plane has reported external members lately${which}`;
     return stated(TYPE, 'Unknown', 'MembersNotObserved', message);
   }
-  const leads = members.find(({ ip }) => ip === leader)?.name;
-  return judgeMembers(members.length, sick, unreported.length, { leads, databaseBytes: seen.databaseBytes });
+  const leaderName = members.find(({ ip }) => ip === leader)?.name;
+  return judgeMembers(members.length, sick, unreported.length, {
+    leader: leaderName,
+    databaseBytes: seen.databaseBytes,
+  });
 }
 
 const REFUSES: Readonly<Record<WritesRefused, string>> = {
@@ -65,7 +68,7 @@ interface Sick {
 
 interface ReportedOfMembers {
   /** The failure of each member by its address; '' if it is healthy. */
-  told: ReadonlyMap<string, string>;
+  reported: ReadonlyMap<string, string>;
   /** Address of the leader, if exactly one member claims to lead. */
   leader: string | undefined;
 }
@@ -76,20 +79,20 @@ function reportedOfMembers({ nodes = [] }: Seen, hosts: readonly Expected[]): Re
     hosts.filter(({ controlPlane, joined }) => controlPlane && joined).map(({ name }) => name),
   );
   const nameAt = new Map(hosts.map(({ ip, name }) => [ip, name]));
-  const words = new Map<string, string[]>();
+  const findings = new Map<string, string[]>();
   const leaders = new Set<string>();
   for (const { name, ready, etcd = [] } of nodes) {
     if (!ready || !reporters.has(name)) continue;
-    for (const { ip, healthy, says, leads } of etcd) {
-      const said = words.get(ip) ?? [];
-      words.set(ip, said);
-      if (leads) leaders.add(ip);
+    for (const { ip, healthy, says, isLeader: leaderName } of etcd) {
+      const said = findings.get(ip) ?? [];
+      findings.set(ip, said);
+      if (leaderName) leaders.add(ip);
       if (!healthy) said.push(nameAt.get(ip) === name ? says : `to ${name}: ${says}`);
     }
   }
   const [leader, another] = leaders;
   return {
-    told: new Map([...words].map(([ip, said]) => [ip, named(said)])),
+    reported: new Map([...findings].map(([ip, said]) => [ip, named(said)])),
     leader: another === undefined ? leader : undefined,
   };
 }
@@ -104,17 +107,17 @@ export function sickMembers(
   const isAway = (name: string) => nodes?.some((node) => node.name === name && !node.ready) ?? false;
   const isHealthy = ({ name }: Expected) =>
     !isAway(name) && pods.some(({ node, ready }) => node === name && ready);
-  return members.filter((member) => !isHealthy(member));
+  return members.filter((host) => !isHealthy(host));
 }
 
 function judgeMembers(
   count: number,
   sick: readonly Sick[],
-  untold: number,
-  { leads, databaseBytes }: { leads: string | undefined; databaseBytes: number | undefined },
+  unreported: number,
+  { leader: leaderName, databaseBytes }: { leader: string | undefined; databaseBytes: number | undefined },
 ): Stated {
   const quorum = Math.floor(count / 2) + 1;
-  const healthy = count - sick.length - untold;
+  const healthy = count - sick.length - unreported;
   const borne = Math.max(0, healthy - quorum);
   const arithmetic = `quorum is ${quorum}, ${borne === 0 ? 'no' : borne} further ${borne === 1 || borne === 0 ? 'loss is' : 'losses are'} borne`;
   if (sick.length > 0) {
@@ -126,6 +129,11 @@ function judgeMembers(
     const message = `the database has used over ${NEARLY_FULL * 100}% of 2 GiB, beyond which etcd takes no writes by default; defragment it, or remove objects`;
     return stated(TYPE, 'True', 'DatabaseNearlyFull', message);
   }
-  const led = leads === undefined ? '' : `, ${leads} leads`;
-  return stated(TYPE, 'True', 'AllHealthy', `every member is healthy: ${healthy}${led}, ${arithmetic}`);
+  const leaderText = leaderName === undefined ? '' : `, ${leaderName} leads`;
+  return stated(
+    TYPE,
+    'True',
+    'AllHealthy',
+    `every member is healthy: ${healthy}${leaderText}, ${arithmetic}`,
+  );
 }

@@ -30,7 +30,7 @@ const well: Seen = {
   clientCertificateEnds: inDays(300),
 };
 /** Etcd members on hosts 5, 6 and 7, and the report of a node about them. */
-const apart = [1, 2, 4, 5, 6, 7].map((last) => host(last, { etcd: last > 4, hasNode: last <= 4 }));
+const external = [1, 2, 4, 5, 6, 7].map((last) => host(last, { etcd: last > 4, hasNode: last <= 4 }));
 const reporter = (last: number, healthy: number[], silent: number[] = []): NodeSeen => ({
   ...node(last),
   etcd: [
@@ -38,9 +38,9 @@ const reporter = (last: number, healthy: number[], silent: number[] = []): NodeS
     ...silent.map((one) => ({ ip: `10.0.0.${one}`, healthy: false, says: 'does not answer' })),
   ],
 });
-const leadBy = (last: number, reported: NodeSeen): NodeSeen => ({
+const withLeader = (last: number, reported: NodeSeen): NodeSeen => ({
   ...reported,
-  etcd: (reported.etcd ?? []).map((one) => (one.ip === `10.0.0.${last}` ? { ...one, leads: true } : one)),
+  etcd: (reported.etcd ?? []).map((one) => (one.ip === `10.0.0.${last}` ? { ...one, isLeader: true } : one)),
 });
 const silent = [1, 2, 3].map((last) => server(last, { state: 'silent', certificateEnds: undefined }));
 const noEtcd = [1, 2, 3].map((last) =>
@@ -225,32 +225,32 @@ describe('EtcdHealthy', () => {
     [
       'they answer every control plane',
       { nodes: [reporter(1, [5, 6, 7]), reporter(2, [5, 6, 7])], etcdPods: [] },
-      apart,
+      external,
       'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
     ],
     [
       'one does not answer one of two control planes',
       { nodes: [reporter(1, [5, 6, 7]), reporter(2, [5, 6], [7])], etcdPods: [] },
-      apart,
+      external,
       'False Degraded: 2 of 3 members are healthy, quorum is 2, no further loss is borne; not healthy: n7 (to n2: does not answer)',
     ],
     [
       'one of them leads',
-      { nodes: [leadBy(6, reporter(1, [5, 6, 7])), leadBy(6, reporter(2, [5, 6, 7]))], etcdPods: [] },
-      apart,
+      { nodes: [withLeader(6, reporter(1, [5, 6, 7])), withLeader(6, reporter(2, [5, 6, 7]))], etcdPods: [] },
+      external,
       'True AllHealthy: every member is healthy: 3, n6 leads, quorum is 2, 1 further loss is borne',
     ],
     [
       'two say that they lead',
-      { nodes: [leadBy(6, reporter(1, [5, 6, 7])), leadBy(5, reporter(2, [5, 6, 7]))], etcdPods: [] },
-      apart,
+      { nodes: [withLeader(6, reporter(1, [5, 6, 7])), withLeader(5, reporter(2, [5, 6, 7]))], etcdPods: [] },
+      external,
       'True AllHealthy: every member is healthy: 3, quorum is 2, 1 further loss is borne',
     ],
     [
       'one beside its control plane raises an alarm, though its pod is well',
       {
         nodes: [
-          leadBy(1, reporter(1, [1])),
+          withLeader(1, reporter(1, [1])),
           reporter(2, [2]),
           { ...node(3), etcd: [{ ip: '10.0.0.3', healthy: false, says: 'ALARM NOSPACE' }] },
         ],
@@ -273,19 +273,19 @@ describe('EtcdHealthy', () => {
     [
       'a control plane tells of all but one',
       { nodes: [reporter(1, [5, 6])], etcdPods: [] },
-      apart,
+      external,
       'Unknown MembersNotObserved: etcd answers the API servers; no control plane has reported external members lately: n7',
     ],
     [
       'only a worker, and a control plane that is away, tell of them',
       { nodes: [reporter(4, [5, 6, 7]), { ...reporter(1, [5, 6, 7]), ready: false }], etcdPods: [] },
-      apart,
+      external,
       'Unknown MembersNotObserved: etcd answers the API servers; no control plane has reported external members lately: n5, n6, n7',
     ],
     [
       'an operation moves them to hosts of their own',
       { nodes: [reporter(1, [5, 6])], etcdPods: [], changing: true },
-      apart,
+      external,
       'True AllHealthy: every member is healthy: 2, quorum is 2, no further loss is borne',
     ],
     [

@@ -7,7 +7,7 @@ import { judgeCertificates } from './certificates.ts';
 import { judgeDrift } from './drift.ts';
 import { judgeEtcd } from './etcd.ts';
 import type { Expected, Seen, ServerSeen } from './seen.ts';
-import { isAre, named, stated } from './words.ts';
+import { isAre, named, stated } from './wording.ts';
 
 /**
  * Decides all conditions of a cluster with these hosts. Messages contain no times, and no figures that change by themselves.

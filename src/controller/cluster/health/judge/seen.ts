@@ -69,7 +69,7 @@ export interface MemberSeen {
   /** Description of the failure; 'healthy' if there is none. */
   says: string;
   /** Whether the member claims to be the leader. */
-  leads?: boolean;
+  isLeader?: boolean;
 }
 
 /** The differences of a host from its baseline. */

@@ -8,7 +8,7 @@ import type { Verdict } from '../../decide/snapshot.ts';
  * before it reports, so drift is reported at once. `told` is the report before, `last` is the finding of the probe before
  * this one.
  */
-export function settle(reported: Verdict, last: Verdict | undefined, now: Verdict): Verdict {
+export function debounce(reported: Verdict, last: Verdict | undefined, now: Verdict): Verdict {
   const conditions = new Map(reported.conditions.map((one) => [one.type, one]));
   let nodes = reported.nodes;
   for (const next of now.conditions) {
@@ -23,8 +23,8 @@ export function settle(reported: Verdict, last: Verdict | undefined, now: Verdic
 const find = (verdict: Verdict | undefined, type: string): Stated | undefined =>
   verdict?.conditions.find((one) => one.type === type);
 
-function isFact(told: Stated | undefined, last: Stated | undefined, next: Stated): boolean {
+function isFact(reported: Stated | undefined, last: Stated | undefined, next: Stated): boolean {
   if (next.status === 'True' || next.reason === 'Drifted') return true;
   if (!last || last.status === 'True') return false;
-  return told === undefined || told.status === 'True' || canonicalJson(last) === canonicalJson(next);
+  return reported === undefined || reported.status === 'True' || canonicalJson(last) === canonicalJson(next);
 }

@@ -9,7 +9,7 @@ export interface Notice {
 }
 
 /** Host after a round. */
-export interface Settled {
+export interface HostOutcome {
   /** Undefined: the record is removed. */
   record: NetworkHost | undefined;
   notices: readonly Notice[];
@@ -61,12 +61,12 @@ async function sweep(
 }
 
 /** Creates, corrects or removes the bridge on a host that was reached and is recorded. Throws HostTrouble. */
-export async function settle(
+export async function applyToHost(
   ground: Ground,
   record: NetworkHost,
   wanted: { name: string; bridge: Bridge | undefined },
   isGone: (name: string) => Promise<boolean>,
-): Promise<Settled> {
+): Promise<HostOutcome> {
   const { message: _past, ...rest } = record;
   return ground.session(async (session) => {
     const swept = await sweep(session, isGone);

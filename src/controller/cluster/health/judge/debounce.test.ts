@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Verdict } from '../../decide/snapshot.ts';
+import { debounce } from './debounce.ts';
 import { pauseMs } from './pace.ts';
-import { settle } from './settle.ts';
 
 const of = (status: 'True' | 'False' | 'Unknown', message = '', ready = 1): Verdict => ({
   conditions: [{ type: 'HostsReachable', status, reason: status, message }],
@@ -13,7 +13,7 @@ const nothing: Verdict = { conditions: [] };
 function reported(probes: readonly Verdict[], before = nothing): string[] {
   let [present, last]: [Verdict, Verdict | undefined] = [before, undefined];
   return probes.map((probe) => {
-    present = settle(present, last, probe);
+    present = debounce(present, last, probe);
     last = probe;
     const [one] = present.conditions;
     return one ? `${one.status}${one.message} ${present.nodes?.ready ?? '-'}` : 'nothing';

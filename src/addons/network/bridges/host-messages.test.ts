@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { seenIn, troubleOf } from './host-words.ts';
+import { seenIn, troubleOf } from './host-messages.ts';
 
 it.each([
   [81, 'HostConflict: this host belongs to cluster c, not networks-a', 'HostConflict'],

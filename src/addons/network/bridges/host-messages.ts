@@ -12,14 +12,14 @@ const REFUSALS: Readonly<Record<number, Trouble>> = {
   86: 'ToolMissing',
   87: 'NameTaken',
 };
-const MAX_WORD = 300;
+const MAX_MESSAGE = 300;
 
 /** Cleans a message of a host for users: short, without control characters. */
-const wordOf = (text: string): string => text.replaceAll(/\p{C}/gu, ' ').trim().slice(0, MAX_WORD);
+const plainMessage = (text: string): string => text.replaceAll(/\p{C}/gu, ' ').trim().slice(0, MAX_MESSAGE);
 
 /** Returns the trouble behind an exit code that is not 0. */
 export function troubleOf(where: string, { code, stderr }: { code: number; stderr: string }): HostTrouble {
-  const last = wordOf(stderr.trim().split('\n').at(-1) ?? '');
+  const last = plainMessage(stderr.trim().split('\n').at(-1) ?? '');
   return new HostTrouble(REFUSALS[code] ?? 'HostFailed', `${where}: ${last || `exit code ${code}`}`);
 }
 
@@ -33,7 +33,7 @@ export function seenIn(where: string, stdout: string): Seen {
       const addresses = text.split(',').filter((address) => address !== '');
       bridges.push({ name, addresses, whole: whole === 'yes' });
     } else if (kind === 'foreign' && name && text) foreign.push({ link: name, to: text });
-    else throw new HostTrouble('HostFailed', `${where} sends an unexpected line: ${wordOf(line)}`);
+    else throw new HostTrouble('HostFailed', `${where} sends an unexpected line: ${plainMessage(line)}`);
   }
   return { bridges, foreign };
 }
