@@ -103,14 +103,13 @@ function askedSignal(snapshot: Snapshot): RestSignal {
   if (!applied) return 'idle';
   if (snapshot.problems.length > 0) return 'invalid';
   const inference = infer(applied, cluster.spec);
-  if (inference.kind === 'needs-confirmation') return 'needs-confirmation';
   if (inference.kind === 'not-offered') return 'not-offered';
-  if (inference.kind === 'operation') {
-    // Status shows how a tried operation failed; a stall would say less.
-    if (wasTried(snapshot))
-      return (snapshot.operation?.result ?? 'finished') === 'finished' ? 'needs-confirmation' : 'idle';
-    return isHeld(cluster) ? 'paused' : 'spec-edited';
-  }
+  // Status shows how a tried operation failed; a stall would say less.
+  const hasFailed = wasTried(snapshot) && (snapshot.operation?.result ?? 'finished') !== 'finished';
+  if (hasFailed && inference.kind !== 'nothing') return 'idle';
+  if (inference.kind === 'needs-confirmation' || (inference.kind === 'operation' && wasTried(snapshot)))
+    return 'needs-confirmation';
+  if (inference.kind === 'operation') return isHeld(cluster) ? 'paused' : 'spec-edited';
   if (kubeconfig.kind !== 'present' || duePointing(snapshot)) return 'kubeconfig-missing';
   if (dueRemediation(snapshot)) return 'remediation-due';
   return dueReset(snapshot) ? 'reset-due' : 'idle';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { withoutHosts } from '#api/cluster-facts.ts';
+import { specHashOf } from '#operations/spec-hash.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { decide } from '../table.ts';
 import {
@@ -100,6 +101,36 @@ describe('status', () => {
         status: 'False',
         message: expect.stringMatching(/"scaling-down".*10\.0\.0\.3.*app\.kubernetes\.io\/operation/),
       }),
+    );
+  });
+
+  it('says of a scale-down that failed how it failed, and how to ask again', () => {
+    const wanted = { cluster: { masterList: [{ ip: '10.0.0.1' }], nodeList: [{ ip: '10.0.0.2' }] } };
+    const failed = {
+      ...operation,
+      name: 'scale-down' as const,
+      word: 'scaling-down',
+      specHash: specHashOf(wanted),
+      sequence: 2,
+      result: 'failed' as const,
+    };
+    const status = {
+      phase: 'Failed' as const,
+      reason: 'DrainBlocked',
+      message: 'two budgets',
+      operation: failed,
+      requests: [failed],
+    };
+    const given = snapshot({
+      word: 'scale-down-failed',
+      appliedBy: 1,
+      operation: failed,
+      hosts: joined,
+      kubeconfig: { kind: 'present' },
+      cluster: { spec: wanted, status },
+    });
+    expect(statusAfter(given, decide(given).outcome).summary).toBe(
+      'scale-down failed: DrainBlocked: read the message, then set "scaling-down" and a new request-id',
     );
   });
 

@@ -58,6 +58,11 @@ export function summaryOf(
   if (doing !== undefined) return doing.slice(0, LONGEST);
   if (ailment !== undefined && created) return `${phase}; ${ailment}`.slice(0, LONGEST);
   const unclean = hosts.filter((host) => ['Unclean', 'Lost'].includes(stateOf(host))).length;
+  if (operation?.result === 'failed' && phase === 'Failed')
+    return `${operation.name} failed: ${reason}: read the message, then ${again(operation)}`.slice(
+      0,
+      LONGEST,
+    );
   if (unclean > 0) return `${unclean} ${unclean === 1 ? 'host needs' : 'hosts need'} cleaning`;
   return phase === '' && !created
     ? `not asked for yet: annotate ${annotations.operation}=${OPERATION_VALUES.create.asked}`
