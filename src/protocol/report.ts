@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { plainLines } from '#base/plain-text.ts';
 import { HOST_RESULTS } from './event.ts';
 
-/** Cuts long texts instead of refusing them: a refused report would help no user. */
-const cut = (length: number) => z.string().transform((text) => text.slice(0, length));
+/** Cuts long texts instead of refusing them: a refused report would help no user. A terminal shows the text as it is. */
+const cut = (length: number) => z.string().transform((text) => plainLines(text).slice(0, length));
 
 /** Most components whose versions a host reports. */
 const MAX_VERSIONS = 50;
