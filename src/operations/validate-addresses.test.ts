@@ -14,6 +14,7 @@ it.each([
   ['169.254.169.254', 'link-local'],
   ['224.0.0.1', 'multicast'],
   ['255.255.255.255', 'broadcast'],
+  ['240.0.0.1', 'reserved network'],
   ['::1', 'loopback'],
   ['fe80::1', 'link-local'],
   ['ff02::1', 'multicast'],
@@ -34,4 +35,10 @@ it('takes addresses of hosts, and what the schema refuses leaves to it', () => {
 it('refuses spares alike', () => {
   const spec = { cluster: {}, policy: { replaceFrom: [{ ip: '127.0.0.1' }], controlPlaneAwayMinutes: 5 } };
   expect(addressProblems(spec, offer)).toMatchObject([{ field: 'spec.policy.replaceFrom[0].ip' }]);
+});
+
+it.each(['127.0.0.1', '10.245.0.8'])('refuses %s as the load balancer, and takes names', (balancer) => {
+  const problem = { field: 'spec.cluster.externalLoadBalancer', value: balancer };
+  expect(addressProblems({ cluster: { externalLoadBalancer: balancer } }, offer)).toMatchObject([problem]);
+  expect(addressProblems({ cluster: { externalLoadBalancer: 'api.example' } }, offer)).toEqual([]);
 });

@@ -12,6 +12,7 @@ export const NO_HOSTS: readonly ReservedNetwork[] = [
   { cidr: '169.254.0.0/16', why: 'is a link-local address, which only neighbours on its link reach' },
   { cidr: '224.0.0.0/4', why: 'is a multicast address' },
   { cidr: '255.255.255.255/32', why: 'is a broadcast address' },
+  { cidr: '240.0.0.0/4', why: 'is in a reserved network' },
   { cidr: '::/128', why: 'stands for no host' },
   { cidr: '::1/128', why: 'is a loopback address, which every machine has' },
   { cidr: 'fe80::/10', why: 'is a link-local address, which only neighbours on its link reach' },
@@ -22,12 +23,15 @@ export const NO_HOSTS: readonly ReservedNetwork[] = [
 export const ownNetworks = (cidrs: readonly string[]): ReservedNetwork[] =>
   cidrs.map((cidr) => ({ cidr, why: `lies in ${cidr}, which the meta cluster itself uses` }));
 
-/** Returns the problems of host and spare addresses that lie in reserved networks. */
+/** Returns the problems of addresses of hosts, spares and the load balancer that lie in reserved networks. */
 export function addressProblems({ cluster, policy }: Spec, { reservedNetworks = [] }: Offer): Problem[] {
   const entries = [
     ...LISTS.flatMap((list) =>
       (cluster[list] ?? []).map(({ ip }, index) => ({ ip, field: `spec.cluster.${list}[${index}].ip` })),
     ),
+    ...(cluster.externalLoadBalancer === undefined
+      ? []
+      : [{ ip: cluster.externalLoadBalancer, field: 'spec.cluster.externalLoadBalancer' }]),
     ...(policy?.replaceFrom ?? []).map(({ ip }, index) => ({
       ip,
       field: `spec.policy.replaceFrom[${index}].ip`,
@@ -42,6 +46,6 @@ export function addressProblems({ cluster, policy }: Spec, { reservedNetworks = 
       const parsed = parseCidr(cidr);
       return parsed !== undefined && contains(parsed, address);
     });
-    return network ? [{ field, value: ip, reason: `${network.why}; name the address of a host` }] : [];
+    return network ? [{ field, value: ip, reason: `${network.why}; name another address` }] : [];
   });
 }
