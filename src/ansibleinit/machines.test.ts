@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { said } from '#precheck/said.ts';
-import { type Action, machineSeen, type PlannedHost } from '#protocol/run-spec.ts';
+import { type Action, META_NODE, machineSeen, type PlannedHost } from '#protocol/run-spec.ts';
 import { leftAlone } from './left-alone.ts';
 import { machineProblems } from './machines.ts';
 
@@ -36,6 +36,7 @@ describe('a machine that is on record at another address', () => {
   it.each([
     ['10.0.0.2', 'is host 10.0.0.2 of this cluster already'],
     ['a/other', 'is on record as a host of cluster a/other'],
+    [META_NODE, 'is a node of the meta cluster'],
     ['', 'is on record as a host of a cluster of another namespace'],
   ])('does not join: %s', (owner, says) => {
     const message = expect.stringContaining(says);

@@ -1,5 +1,5 @@
 import type { PrecheckProblem, PrecheckResult } from '#precheck/run.ts';
-import { machineSeen, type RunSpec } from '#protocol/run-spec.ts';
+import { META_NODE, machineSeen, type RunSpec } from '#protocol/run-spec.ts';
 
 type HostsOfRun = Pick<RunSpec, 'hosts' | 'knownMachines'>;
 export type Found = Pick<PrecheckResult, 'said' | 'problems'>;
@@ -57,6 +57,7 @@ function machinesOnRecord({ hosts, knownMachines = {} }: HostsOfRun, { said }: F
 }
 
 const describeOwner = (owner: string): string => {
+  if (owner === META_NODE) return 'a node of the meta cluster, which the operator itself needs';
   if (owner === '') return 'on record as a host of a cluster of another namespace';
   return owner.includes('/')
     ? `on record as a host of cluster ${owner}`

@@ -40,6 +40,9 @@ export type PlannedHost = z.infer<typeof plannedHostSchema>;
 /** Returns a hash of /etc/machine-id, which itself must not be shown to every reader of a plan (machine-id(5)). */
 export const machineSeen = (machineId: string): string => shortHash(machineId, 16);
 
+/** Owner of a machine that is a node of the meta cluster; no address and no cluster has this name. */
+export const META_NODE = 'meta-cluster';
+
 type Planned = Pick<PlannedHost, 'action'>;
 export const joins = ({ action }: Planned): boolean => action === 'join';
 export const leaves = ({ action }: Planned): boolean => action === 'leave';
@@ -77,7 +80,7 @@ export const runSpecSchema = z.object({
   hosts: z.array(plannedHostSchema),
   /**
    * Machines on record at other addresses, by `machineSeen`: the address of a host of this cluster, the name of another
-   * cluster in the namespace, or '' for one in another namespace. None of them may join as another host.
+   * cluster in the namespace, '' for one in another namespace, or `META_NODE`. None of them may join as another host.
    */
   knownMachines: z.record(z.string(), z.string()).optional(),
   /** Ids of the clusters on record in its namespace. Messages name no other ids. */

@@ -2,7 +2,7 @@ import { keyOf, textOf } from '#api/cluster-facts.ts';
 import { readHooks } from '../state/hooks.ts';
 import { pinnedKeysOf } from '../state/hosts.ts';
 import { mergeKnownHosts } from '../state/known-hosts.ts';
-import { knownMachines, ownClusters } from '../state/known-machines.ts';
+import { knownMachines, metaNodesOf, ownClusters } from '../state/known-machines.ts';
 import { manifestVars } from '../state/manifests.ts';
 import type { Perform } from './effect.ts';
 
@@ -24,7 +24,7 @@ export const startHostCheck: Perform<'check-hosts'> = async (
     ...attempt.runSpec,
     vars,
     username,
-    knownMachines: knownMachines(attempt.runSpec, records()),
+    knownMachines: knownMachines(attempt.runSpec, records(), await metaNodesOf(client)),
     ownClusters: ownClusters(attempt.runSpec, records()),
   };
   await installer.start({ ...attempt, runSpec, access: { ...access, knownHosts } });
@@ -52,7 +52,7 @@ export const startRun: Perform<'start'> = async (
       vars: { ...runSpec.vars, ...files },
       hosts,
       username: access.username,
-      knownMachines: knownMachines(runSpec, records()),
+      knownMachines: knownMachines(runSpec, records(), await metaNodesOf(client)),
       ownClusters: ownClusters(runSpec, records()),
     },
     access: { ...access, knownHosts: mergeKnownHosts(access.knownHosts, pinnedKeysOf(snapshot.hosts)) },
@@ -68,6 +68,10 @@ export const startHook: Perform<'hook'> = async (
   const access = await clusterStates.accessOf(clusterId, attempt.sequence);
   const knownHosts = mergeKnownHosts(access.knownHosts, pinnedKeysOf(hosts));
   const { username } = access;
-  const runSpec = { ...attempt.runSpec, username, knownMachines: knownMachines(attempt.runSpec, records()) };
+  const runSpec = {
+    ...attempt.runSpec,
+    username,
+    knownMachines: knownMachines(attempt.runSpec, records(), await metaNodesOf(client)),
+  };
   await installer.start({ ...attempt, runSpec, hook: text, access: { ...access, knownHosts } });
 };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { HostRecord, HostRecordStatus } from '#api/host-record.ts';
-import { type Action, machineSeen, type PlannedHost } from '#protocol/run-spec.ts';
+import { type Action, META_NODE, machineSeen, type PlannedHost } from '#protocol/run-spec.ts';
 import { knownMachines, ownClusters } from './known-machines.ts';
 
 const planned = (ip: string, action: Action): PlannedHost => ({
@@ -13,7 +13,10 @@ const record = (ip: string, cluster: string, status: HostRecordStatus): HostReco
   status,
 });
 const machines = (hosts: PlannedHost[], ...records: HostRecord[]) =>
-  knownMachines({ hosts, cluster: { id: 'id-a/demo', namespace: 'a', name: 'demo' } }, records);
+  knownMachines({ hosts, cluster: { id: 'id-a/demo', namespace: 'a', name: 'demo' } }, records, [
+    { metadata: { name: 'meta-1' }, status: { nodeInfo: { machineID: 'meta' } } },
+    { metadata: { name: 'meta-2' }, status: {} },
+  ]);
 
 it('names machines of this cluster by address, of others in the namespace by cluster, and of no other', () => {
   const joined = { state: 'Joined', machineId: 'm1' } as const;
@@ -27,6 +30,7 @@ it('names machines of this cluster by address, of others in the namespace by clu
     [machineSeen('m1')]: '10.0.0.2',
     [machineSeen('m2')]: 'a/other',
     [machineSeen('m3')]: '',
+    [machineSeen('meta')]: META_NODE,
   });
 });
 
@@ -37,7 +41,7 @@ it('leaves out what joins at its own address, what was given up, and what was ne
     record('10.0.0.3', 'a/other', { state: 'Unclean', machineId: 'm2' }),
     record('10.0.0.4', 'a/other', { state: 'Joined' }),
   );
-  expect(found).toEqual({});
+  expect(found).toEqual({ [machineSeen('meta')]: META_NODE });
 });
 
 it('is empty where nothing joins', () => {

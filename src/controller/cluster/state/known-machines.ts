@@ -1,25 +1,41 @@
+import { NODES } from '#api/core.ts';
 import { type HostRecord, isFree } from '#api/host-record.ts';
-import type { ObjectKey } from '#api/meta.ts';
-import { joins, machineSeen, type RunSpec } from '#protocol/run-spec.ts';
+import type { KubeObject, ObjectKey } from '#api/meta.ts';
+import { joins, META_NODE, machineSeen, type RunSpec } from '#protocol/run-spec.ts';
+import type { Client } from '#runtime/client/client.ts';
 
 /**
  * Returns the machines that the run must not accept under another address (`knownMachines` of a run spec). They come from
- * the Host records of all clusters, except records of joining addresses and of hosts that their cluster gave up.
+ * the Host records of all clusters, except records of joining addresses and of hosts that their cluster gave up, and from the
+ * nodes of the meta cluster.
  */
 export function knownMachines(
   { hosts, cluster }: Pick<RunSpec, 'hosts'> & { cluster: ObjectKey & { id: string } },
   records: readonly HostRecord[],
+  metaNodes: readonly MetaNode[],
 ): Readonly<Record<string, string>> {
   const joining = new Set(hosts.filter(joins).map(({ member: host }) => host.ip));
   if (joining.size === 0) return {};
-  return Object.fromEntries(
-    records.flatMap((record): [string, string][] => {
-      const { spec, status } = record;
-      if (status?.machineId === undefined || joining.has(spec.ip) || isFree(record)) return [];
-      return [[machineSeen(status.machineId), ownerFor(cluster, spec)]];
-    }),
-  );
+  const hostMachines = records.flatMap((record): [string, string][] => {
+    const { spec, status } = record;
+    if (status?.machineId === undefined || joining.has(spec.ip) || isFree(record)) return [];
+    return [[machineSeen(status.machineId), ownerFor(cluster, spec)]];
+  });
+  const metaMachines = metaNodes.flatMap(({ status }): [string, string][] => {
+    const id = status?.nodeInfo?.machineID ?? '';
+    return id === '' ? [] : [[machineSeen(id), META_NODE]];
+  });
+  return Object.fromEntries([...hostMachines, ...metaMachines]);
 }
+
+/** A node of the meta cluster. Its kubelet reports /etc/machine-id (Kubernetes API, NodeSystemInfo). */
+export interface MetaNode extends KubeObject {
+  status?: { nodeInfo?: { machineID?: string } };
+}
+
+/** Returns the nodes of the meta cluster. */
+export const metaNodesOf = async (client: Client): Promise<MetaNode[]> =>
+  (await client.list<MetaNode>(NODES, {})).items;
 
 /** Returns the cluster of a record; empty for a cluster in another namespace, which the user may not see. */
 const ownerFor = (
