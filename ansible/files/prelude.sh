@@ -157,7 +157,7 @@ remove_tree() { # PATH ARGUMENT-OF-FIND…
   # What a link leads to was never seen to be empty, or was put there by somebody: it may hold more than ours.
   if [ -L "$path" ]; then
     is_empty "$path" && return
-    echo "not removed, because $1 is a link to $(readlink "$path"): remove what is not needed there, then the link, and retry" >&2
+    echo "not removed, because $1 is a link to $(readlink "$path"): remove what is not needed there, then the link; retry, or let another cluster take the host, which resets it first" >&2
     return 1
   fi
   [ -e "$path" ] || return 0

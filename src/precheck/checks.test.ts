@@ -221,7 +221,7 @@ describe('a host that carries something', () => {
     [
       'of the namespace by its id',
       { ownClusters: ['old'] },
-      /belongs to cluster old; to wipe that, set "reclaim: old"/,
+      /belongs to cluster old; name another host, or, if that cluster is gone, set "reclaim: old"/,
     ],
     [
       'of the namespace, with another id',

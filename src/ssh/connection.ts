@@ -174,7 +174,10 @@ function readPins({ knownHosts, host, port }: SshTarget): Pins {
 function describe(error: Error & { level?: string }, where: string, changed: string | undefined): SshError {
   if (changed !== undefined) return new SshError('HostKeyChanged', changed);
   if (error.level === 'client-authentication') {
-    return new SshError('AuthenticationFailed', `${where} refuses the key or password`);
+    return new SshError(
+      'AuthenticationFailed',
+      `${where} refuses the key or password; correct the user and the key of the credentials, or add the public key to ~/.ssh/authorized_keys there`,
+    );
   }
   // The message is the same for a closed port, a silent port and another service, so that users cannot scan networks with
   // it.

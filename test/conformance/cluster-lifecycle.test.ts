@@ -271,6 +271,27 @@ describe('a cluster, by annotation', () => {
     expect(operator.started).toHaveLength(1);
   });
 
+  it('waits for a host that another cluster prechecks, and takes it when that precheck fails', async () => {
+    const { promise, resolve } = Promise.withResolvers<Ending>();
+    script = (job) => (job.startsWith('create') && operator.started.length === 1 ? promise : success);
+    await operator.apply('demo', spec(2), 'creating');
+    await operator.until('demo', (now) => now?.status?.operation?.step === 'precheck');
+    await operator.apply('second', { cluster: { masterList: [host(9)], nodeList: [host(2)] } }, 'creating');
+    const waiting = await operator.until('second', (now) =>
+      (now?.status?.conditions ?? []).some(({ message }) => message?.startsWith('waits for hosts')),
+    );
+    expect(waiting?.status?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'Reconciling',
+        reason: 'Queued',
+        message: `waits for hosts that another cluster prechecks: ${host(2).ip} belongs to ${operator.namespace}/demo`,
+      }),
+    );
+    resolve({ kind: 'report', success: false, reason: 'HostAuthenticationFailed', isShutOut: true });
+    await operator.until('demo', (now) => phase(now) === 'Failed');
+    await operator.until('second', (now) => word(now) === 'create-finished');
+  });
+
   it.each([
     ['does nothing in the name of a copy', []],
     ['does nothing in the name of a copy, though it has the finalizer too', [finalizerOf('copy')]],

@@ -261,8 +261,8 @@ export const ofTheController: readonly Mutant[] = [
   {
     name: 'a dry run overlooks the hosts of other clusters',
     file: `${CLUSTER}/state/hosts.ts`,
-    from: 'if (found && found.spec.clusterId !== clusterId && !isFree(found))',
-    to: 'if (found && found.spec.clusterId === clusterId && !isFree(found))',
+    from: 'record && record.spec.clusterId !== clusterId && !isFree(record) ? [record] : []',
+    to: 'record && record.spec.clusterId === clusterId && !isFree(record) ? [record] : []',
     witness: {
       project: 'api',
       file: 'test/conformance/dry-run.test.ts',

@@ -17,6 +17,8 @@ export type Ending =
       message?: string;
       kubeconfig?: string;
       failedHosts?: string[];
+      /** No host let the run in. */
+      isShutOut?: true;
       /** The latest sequence that hosts know. */
       hostsAt?: number;
       /** Hosts whose work was not done; without it all those of a failure. */
@@ -108,7 +110,7 @@ function reportedBy(
     const done = hosts.map(({ ip, action }) => ({ ip, ok: true, did: DID[action] }));
     return { success: true, message: 'done', hosts: done, steps: names };
   }
-  const { success, kubeconfig, failedHosts = [], reason, lastStep, hostsAt } = ending;
+  const { success, kubeconfig, failedHosts = [], reason, lastStep, hostsAt, isShutOut } = ending;
   const { message = success ? 'done' : 'scripted', undone = success ? [] : hosts.map(({ ip }) => ip) } =
     ending;
   return {
@@ -120,6 +122,7 @@ function reportedBy(
     steps: names?.slice(0, lastStep === undefined ? undefined : names.indexOf(lastStep) + 1),
     hosts: hosts.map(({ ip, action }) => {
       const failed = failedHosts.includes(ip);
+      if (isShutOut) return { ip, ok: false, message: 'refuses the key' };
       const ok = !failed && !undone.includes(ip);
       const did = ok ? DID[action] : ['taken' as const];
       return { ip, ok, did, hostKeys: ['ssh-ed25519 AAAA'], message: failed ? 'away' : undefined };

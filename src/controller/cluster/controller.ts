@@ -19,12 +19,14 @@ function clusterKeyOf({ metadata }: KubeObject): ObjectKey[] {
 /** Returns the controller of KubernetesClusters. */
 export function clusterController(deps: ClusterControllerDeps): Controller {
   const { clock, clusters } = deps;
+  /** Clusters that wait for hosts, by `namespace/name`: each is woken when a Host record changes. */
+  const waitingForHosts = new Map<string, ObjectKey>();
   return createController({
     name: 'kubernetescluster',
     for: clusters,
     urgent: isWaitedFor,
     watches: [
-      watching(deps.hosts, clusterKeyOf),
+      watching(deps.hosts, (record) => [...clusterKeyOf(record), ...waitingForHosts.values()]),
       ...deps.installer.caches.map((informer) => watching(informer, clusterKeyOf)),
       ...deps.others.map((informer) => watching(informer, clusterKeyOf)),
     ],
@@ -32,7 +34,7 @@ export function clusterController(deps: ClusterControllerDeps): Controller {
     observe: deps.observe,
     log: deps.log,
     clock,
-    reconcile: reconciler(deps),
+    reconcile: reconciler(deps, waitingForHosts),
   });
 }
 

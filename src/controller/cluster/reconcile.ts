@@ -1,3 +1,4 @@
+import { textOf } from '#api/cluster-facts.ts';
 import type { Secret } from '#api/core.ts';
 import { type HostRecord, hostRecordName } from '#api/host-record.ts';
 import type { KubernetesCluster, OperationStatus } from '#api/kubernetes-cluster.ts';
@@ -18,7 +19,7 @@ import type {
 import { isApiError, isConflict, isNotFound } from '#runtime/wire/api-error.ts';
 import { acceptedOperation } from './accept.ts';
 import type { Outcome, Stall } from './decide/outcome.ts';
-import { Refusal } from './decide/refusal.ts';
+import { Refusal, Undecided } from './decide/refusal.ts';
 import { rehearsalRefused } from './decide/rest/dry-run.ts';
 import { REFUSED_RESET_MS } from './decide/rest/reset-left.ts';
 import { type Health, inFlight, type Snapshot } from './decide/snapshot.ts';
@@ -71,12 +72,15 @@ export interface ClusterControllerDeps {
 /** The pause after a refusal or a denial, which a user must fix. */
 const REFUSAL_RETRY_MS = 30_000;
 const AFTER_EFFECTS_MS = 100;
+/** Interval of attempts to hold hosts that another cluster checks. */
+const HOSTS_RETRY_MS = 3_000;
 /** Time that an operation whose start fails keeps its place: its Job may exist unseen. */
 const GIVEN_BACK_MS = 60_000;
 
 /** Returns the reconcile function: observe, decide, perform, write status. */
 export function reconciler(
   deps: ClusterControllerDeps,
+  waitingForHosts: Map<string, ObjectKey>,
 ): (key: ObjectKey, context: ReconcileContext) => Promise<ReconcileResult> {
   const { namespace, clock, clusters } = deps;
   const kubeconfigs = createKubeconfigs(clock);
@@ -86,6 +90,7 @@ export function reconciler(
     // Each reconcile has its own client: no call outlives it, and the caches must show all its writes before the next.
     const client = scopedClient(deps.client, context);
     const { log } = context;
+    waitingForHosts.delete(textOf(key));
     const clusterStates = clusterStatesIn(client, namespace, deps.clusterStateOf);
     const hosts = hostsIn(client, namespace, deps.hosts.get);
     const installer = deps.installer.over(client);
@@ -165,6 +170,12 @@ export function reconciler(
         snapshot,
         isOurs ? { kind: 'wait', ms: REFUSED_RESET_MS } : refused(snapshot, error),
       );
+    }
+    if (error instanceof Undecided) {
+      deps.queue.release(cluster, GIVEN_BACK_MS);
+      waitingForHosts.set(textOf(keyOf(cluster)), keyOf(cluster));
+      const waitsFor = `waits for hosts that another cluster prechecks: ${error.message}`;
+      return finish(client, snapshot, { kind: 'wait', ms: HOSTS_RETRY_MS, waitsFor });
     }
     // Another client wrote meanwhile. Its change starts a reconcile, and this decision is void.
     if (isConflict(error) || (isNotFound(error) && !clusters.get(keyOf(cluster))))

@@ -53,7 +53,7 @@ function refusalOf({ host }: CheckContext, clusterId: string): string {
   if (!host.ownClusters?.includes(clusterId))
     return `${says} another cluster${named}; that cluster is not of this namespace: choose another host, or have the administrator of that cluster release it`;
   return named === ''
-    ? `${says} cluster ${clusterId}; to wipe that, set "reclaim: ${clusterId}" in the host's entry`
+    ? `${says} cluster ${clusterId}; name another host, or, if that cluster is gone, set "reclaim: ${clusterId}" in the host's entry to wipe the host`
     : `${says} cluster ${clusterId}${named}`;
 }
 

@@ -78,9 +78,9 @@ export type Outcome =
   | { kind: 'rest'; stall?: Stall; plan?: PlanStatus; turn?: Extract<Turn, { kind: 'waits' }> }
   /**
    * Reconcile again after `ms`, with a stall if the user should know why. `keepsPlace`: what runs is ending, so the
-   * operation keeps its place in the queue.
+   * operation keeps its place in the queue. `waitsFor`: the operation begins by itself after that.
    */
-  | { kind: 'wait'; ms: number; stall?: Stall; plan?: PlanStatus; keepsPlace?: true }
+  | { kind: 'wait'; ms: number; stall?: Stall; plan?: PlanStatus; keepsPlace?: true; waitsFor?: string }
   /** Take the next sequence and record the operation in status; the work starts at the next reconcile. */
   | { kind: 'accept'; operation: OperationName; request: Request; requestedBy?: string }
   /** Write status and reconcile again. */

@@ -12,3 +12,8 @@ export class Refusal extends Error {
     this.reason = reason;
   }
 }
+
+/** An error that ends by itself: the effect is tried again, and the operation shows the message meanwhile. */
+export class Undecided extends Error {
+  override name = 'Undecided';
+}

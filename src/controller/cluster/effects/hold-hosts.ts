@@ -1,11 +1,45 @@
 import { keyOf, textOf } from '#api/cluster-facts.ts';
+import { type HostRecord, stateOf } from '#api/host-record.ts';
+import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
+import type { Client } from '#runtime/client/client.ts';
 import { refuseUnagreed } from '../decide/approved-plan.ts';
 import type { Perform } from './effect.ts';
 
-/** Writes a Host record for each host that joins. Throws Refusal if another cluster holds one. */
-export const holdHosts: Perform<'hold'> = async ({ hosts: clusterHosts }, snapshot, { hosts }, learned) => {
+/** Steps of an operation whose run has logged in to no host yet. */
+const BEFORE_LOGIN: readonly string[] = ['starting', 'precheck'];
+
+/** Time within which a failed operation releases hosts that it could not log in to. */
+const RELEASE_MS = 60_000;
+
+/**
+ * Returns whether a host may become free soon: its cluster has not logged in to it yet, and releases it if the precheck
+ * fails. A key that opens nothing must not make other clusters fail.
+ */
+const isUndecided =
+  (client: Client, now: Date) =>
+  async (record: HostRecord): Promise<boolean> => {
+    if (stateOf(record) !== 'Held' || record.status?.touched === true) return false;
+    const [namespace = '', holderName = ''] = record.spec.cluster.split('/');
+    const key = { namespace, name: holderName };
+    const holder = await client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
+    const operation = holder?.status?.operation;
+
+    if (operation?.result === undefined) return BEFORE_LOGIN.includes(operation?.step ?? '');
+    // The run ended a moment ago, and its hosts are about to be released.
+    const agoMs = now.getTime() - Date.parse(operation.endedAt ?? '');
+    return record.status?.machineId === undefined && operation.result !== 'finished' && agoMs < RELEASE_MS;
+  };
+
+/** Writes a Host record for each host that joins. Throws Refusal or Undecided if another cluster holds one. */
+export const holdHosts: Perform<'hold'> = async (
+  { hosts: clusterHosts },
+  snapshot,
+  { client, hosts },
+  learned,
+) => {
   const { clusterId, cluster } = snapshot;
-  for (const { spec } of await hosts.hold(clusterId, textOf(keyOf(cluster)), clusterHosts)) {
+  const name = textOf(keyOf(cluster));
+  for (const { spec } of await hosts.hold(clusterId, name, clusterHosts, isUndecided(client, snapshot.now))) {
     if (spec.reclaim === undefined) continue;
     refuseUnagreed(snapshot, spec.ip, spec.reclaim);
     learned.reclaims.set(spec.ip, spec.reclaim);

@@ -16,15 +16,21 @@ import { internalAnnotations, labels } from '#api/names.ts';
 import { canonicalJson } from '#base/canonical.ts';
 import type { Client } from '#runtime/client/client.ts';
 import { isAlreadyExists, isNotFound } from '#runtime/wire/api-error.ts';
-import { Refusal } from '../decide/refusal.ts';
+import { Refusal, Undecided } from '../decide/refusal.ts';
 
 /** Assigns hosts to clusters: one Host record for each address in the operator's namespace, so the API server arbitrates. */
 export interface Hosts {
   /**
    * Holds the hosts. Updates the records of hosts that the cluster already holds and that have not joined. Returns all
-   * records. Throws Refusal `HostConflict` that names every host of another cluster.
+   * records. Throws Refusal `HostConflict` that names every host of another cluster; throws Undecided if `isUndecided` is true
+   * for each of their records. Holds no host after the first of another cluster.
    */
-  hold(clusterId: string, cluster: string, hosts: readonly ClusterHost[]): Promise<HostRecord[]>;
+  hold(
+    clusterId: string,
+    cluster: string,
+    hosts: readonly ClusterHost[],
+    isUndecided?: (record: HostRecord) => Promise<boolean>,
+  ): Promise<HostRecord[]>;
   /** Holds a host whose record is gone, as touched; a host of another cluster stays with that cluster. */
   holdAgain(clusterId: string, cluster: string, host: ClusterHost): Promise<void>;
   /** Throws Refusal `HostConflict` that names every host of another cluster; holds none. */
@@ -96,11 +102,17 @@ export function hostsIn(
     return client.updateStatus<HostRecord>(HOSTS, { ...record, status: { ...record.status, taken: true } });
   }
 
-  /** Returns which cluster has a host, for a message; `nobody` if its record was deleted meanwhile. */
-  const heldBy = (ip: string, holder: HostRecord | undefined, asker: string): string => {
-    const [namespace = ''] = asker.split('/');
-    return `${ip} belongs to ${holder ? otherCluster(holder.spec.cluster, namespace) : 'nobody'}`;
-  };
+  /** Returns which cluster has a host, for a message. */
+  const heldBy = ({ spec }: HostRecord, asker: string): string =>
+    `${spec.ip} belongs to ${otherCluster(spec.cluster, asker.split('/')[0] ?? '')}`;
+
+  /** Returns the records of those hosts that other clusters hold. */
+  async function recordsOfOthers(clusterId: string, hosts: readonly ClusterHost[]): Promise<HostRecord[]> {
+    const found = await Promise.all(hosts.map(({ ip }) => find(ip)));
+    return found.flatMap((record) =>
+      record && record.spec.clusterId !== clusterId && !isFree(record) ? [record] : [],
+    );
+  }
 
   async function save(found: HostRecord, wanted: HostRecord): Promise<HostRecord> {
     const same =
@@ -115,21 +127,21 @@ export function hostsIn(
   }
 
   return {
-    async hold(clusterId, cluster, hosts) {
+    async hold(clusterId, cluster, hosts, isUndecided = async () => false) {
       const records: HostRecord[] = [];
-      const conflicts: string[] = [];
       // In order of address, one after the other: two clusters that want the same hosts cannot hold half of them each.
-      for (const host of [...hosts].sort((a, b) => (a.ip < b.ip ? -1 : 1))) {
+      const sorted = [...hosts].sort((a, b) => (a.ip < b.ip ? -1 : 1));
+      for (const host of sorted) {
         const record = await holdOne(recordOf({ clusterId, cluster, ...host }));
-        if (record) records.push(record);
-        else conflicts.push(host.ip);
+        if (!record) break;
+        records.push(record);
       }
-      if (conflicts.length > 0) {
-        const holders = await Promise.all(conflicts.map(find));
-        const said = conflicts.map((ip, index) => heldBy(ip, holders[index], cluster));
-        throw new Refusal('HostConflict', said.join('; '));
-      }
-      return records;
+      if (records.length === sorted.length) return records;
+      const others = await recordsOfOthers(clusterId, sorted.slice(records.length));
+      const message = others.map((record) => heldBy(record, cluster)).join('; ');
+      const undecided = await Promise.all(others.map(isUndecided));
+      if (undecided.every(Boolean)) throw new Undecided(message);
+      throw new Refusal('HostConflict', message);
     },
     async holdAgain(clusterId, cluster, host) {
       const record = await createOrGet(recordOf({ clusterId, cluster, ...host }));
@@ -140,13 +152,9 @@ export function hostsIn(
       });
     },
     async refuseOthers(clusterId, cluster, hosts) {
-      const said: string[] = [];
-      for (const { ip } of hosts) {
-        const found = await find(ip);
-        if (found && found.spec.clusterId !== clusterId && !isFree(found))
-          said.push(heldBy(ip, found, cluster));
-      }
-      if (said.length > 0) throw new Refusal('HostConflict', said.join('; '));
+      const others = await recordsOfOthers(clusterId, hosts);
+      if (others.length > 0)
+        throw new Refusal('HostConflict', others.map((record) => heldBy(record, cluster)).join('; '));
     },
     async note(clusterId, ip, status) {
       const found = await find(ip);

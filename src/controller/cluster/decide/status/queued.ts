@@ -20,8 +20,10 @@ const queuedIn = (conditions: readonly Condition[] | undefined): Condition | und
   return found?.reason === QUEUED ? found : undefined;
 };
 
-/** Returns `Reconciling` of an operation that waits for its turn; undefined if it does not wait. */
+/** Returns `Reconciling` of an operation that waits for its turn or its hosts; undefined if it does not wait. */
 export function queued(outcome: Outcome, conditions: readonly Condition[] | undefined): Stated | undefined {
+  if (outcome.kind === 'wait' && outcome.waitsFor !== undefined)
+    return { type: 'Reconciling', status: 'True', reason: QUEUED, message: outcome.waitsFor };
   if (outcome.kind !== 'rest' || !outcome.turn) return undefined;
   const { turn } = outcome;
   // A place that is not known yet does not replace the one that status already shows.
