@@ -34,7 +34,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'lab/**/*.test.ts', 'test/house/*.test.ts'],
+          include: ['src/**/*.test.ts', 'lab/**/*.test.ts', 'test/{roles,house}/*.test.ts'],
           exclude: ['**/*.api.test.ts', '**/node_modules/**'],
           // Milliseconds here; bounds for a machine that does much else at once.
           testTimeout: 30_000,

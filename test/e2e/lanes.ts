@@ -14,7 +14,8 @@ export function secondNode(): LabHost {
 }
 
 /** An address at which nobody answers, and that no other lane names: a record of a host is of one cluster. */
-export const absentHost = (): string => network.gateway.replace(/\d+$/, String(250 - lane()));
+export const absentHost = (which = 0): string =>
+  network.gateway.replace(/\d+$/, String(250 - 10 * which - lane()));
 
 /** The meta cluster with the hosts of this lane, as they are. */
 export const enterLane = (): Promise<Meta> => openMeta({ ...inject('place'), hosts: laneHosts() });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { docker } from '#lab/hosts/docker.ts';
 import type { LabHost } from '#lab/hosts/places.ts';
 import type { Meta } from '#lab/meta/meta.ts';
@@ -27,6 +28,24 @@ it('a cluster that never touched a host goes within 5 seconds, though its Secret
   await shell.apply({ masters, word: 'creating', secret: 'nobody-made-it' });
   await shell.untilStalled('CredentialsMissing', 30_000);
   await gone(5_000);
+});
+
+it('a node of the meta cluster is no host, by an address that no one knows and with its own id', async () => {
+  const ip = absentHost(1);
+  const owner = await on(meta.host, 'cat /etc/matryoshka/owner.json');
+  const { clusterId } = z.object({ clusterId: z.string() }).parse(JSON.parse(owner));
+  await on(meta.host, `ip addr add ${ip}/32 dev eth0`);
+  try {
+    // The control plane cannot be reached, so nothing is changed even if the worker were taken.
+    const workers = [{ ip, reclaim: clusterId }];
+    await shell.apply({ masters: [{ ip: absentHost() }], workers, word: 'creating', requestId: 'meta' });
+    const failed = await shell.untilStalled('OperationFailed', 90_000);
+    expect(failed?.status?.message).toContain(`the machine at ${ip} is a node of the meta cluster`);
+    expect(await on(meta.host, 'cat /etc/matryoshka/owner.json')).toBe(owner);
+  } finally {
+    await on(meta.host, `ip addr del ${ip}/32 dev eth0`);
+    await gone(30_000);
+  }
 });
 
 /** What a host says of its owner, what it carries, and what an entry may do about it. */

@@ -4,7 +4,7 @@ const unit = (file: string, test: string): Witness => ({ project: 'unit', file, 
 const decided = (file: string, test: string): Witness =>
   unit(`src/controller/cluster/decide/${file}.test.ts`, test);
 const FENCE = 'ansible/files/fence';
-const fenced = (test: string): Witness => unit('lab/fence.test.ts', test);
+const fenced = (test: string): Witness => unit('test/roles/fence.test.ts', test);
 
 /** What cancelling must not do, and what a plan that is agreed to holds. */
 export const ofCancelAndPlans: readonly Mutant[] = [

@@ -1,7 +1,7 @@
 import type { Mutant, Witness } from './mutant.ts';
 
 const planned = (test: string): Witness => ({ project: 'unit', file: 'src/operations/etcd.test.ts', test });
-const onHost = (test: string): Witness => ({ project: 'unit', file: 'lab/let-go.test.ts', test });
+const onHost = (test: string): Witness => ({ project: 'unit', file: 'test/roles/let-go.test.ts', test });
 const settled = (test: string): Witness => ({
   project: 'unit',
   file: 'src/controller/cluster/decide/leaving.test.ts',

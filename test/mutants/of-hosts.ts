@@ -8,7 +8,11 @@ export const ofHosts: readonly Mutant[] = [
     from: `said=$({ rm -f "$new" && printf %s "$3" | tee "$new" > /dev/null && chmod "$2" "$new" && sync "$new"; } 2>&1) &&
       { [ "$(cat "$new" && echo .)" = "$3." ] || { said='it reads other than it was written'; false; }; } &&`,
     to: 'printf %s "$3" > "$new" 2> /dev/null; chmod "$2" "$new";',
-    witness: { project: 'unit', file: 'lab/full-disk.test.ts', test: 'the fence keeps whose host it is' },
+    witness: {
+      project: 'unit',
+      file: 'test/roles/full-disk.test.ts',
+      test: 'the fence keeps whose host it is',
+    },
   },
   {
     name: 'half of a path is undone',
@@ -17,21 +21,25 @@ export const ofHosts: readonly Mutant[] = [
   true`,
     to: `  cat "$manifest" 2>/dev/null
   true`,
-    witness: { project: 'unit', file: 'lab/manifest.test.ts', test: 'does not act on half of a line' },
+    witness: { project: 'unit', file: 'test/roles/manifest.test.ts', test: 'does not act on half of a line' },
   },
   {
     name: 'a reset takes what is behind a link',
     file: 'ansible/files/prelude.sh',
     from: '    is_empty "$path" && return\n',
     to: '    rm -rf "$path"/*; return\n',
-    witness: { project: 'unit', file: 'lab/manifest.test.ts', test: 'never takes what is behind a link' },
+    witness: {
+      project: 'unit',
+      file: 'test/roles/manifest.test.ts',
+      test: 'never takes what is behind a link',
+    },
   },
   {
     name: 'lines of /etc/hosts that are no text are lost',
     file: 'ansible/roles/host/files/endpoint.sh',
     from: 'grep -av \'# matryoshka \' "$1"',
     to: 'grep -v \'# matryoshka \' "$1"',
-    witness: { project: 'unit', file: 'lab/hosts-file.test.ts', test: 'of /etc/hosts every byte' },
+    witness: { project: 'unit', file: 'test/roles/hosts-file.test.ts', test: 'of /etc/hosts every byte' },
   },
   {
     name: 'what the shell of a host says is part of the answer',
@@ -49,7 +57,11 @@ export const ofHosts: readonly Mutant[] = [
     file: 'ansible/plugins/action/host_script.py',
     from: 'file.write(stdout)',
     to: "file.write(answer['stdout'])",
-    witness: { project: 'unit', file: 'lab/host-script.test.ts', test: 'a file that is read back as it is' },
+    witness: {
+      project: 'unit',
+      file: 'test/roles/host-script.test.ts',
+      test: 'a file that is read back as it is',
+    },
   },
   {
     name: 'commands find the proxies of a host',

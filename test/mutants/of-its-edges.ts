@@ -2,7 +2,7 @@ import type { Mutant, Witness } from './mutant.ts';
 
 const unit = (file: string, test: string): Witness => ({ project: 'unit', file, test });
 const FENCE = 'ansible/files/fence';
-const fenced = (test: string): Witness => unit('lab/fence.test.ts', test);
+const fenced = (test: string): Witness => unit('test/roles/fence.test.ts', test);
 
 /** Decisions that clients rely on and that hosts, the runtime, the installer and the server keep. */
 export const ofItsEdges: readonly Mutant[] = [
@@ -11,28 +11,28 @@ export const ofItsEdges: readonly Mutant[] = [
     file: 'ansible/roles/repair/files/compare.sh',
     from: 'none) beyond=yes ;;',
     to: 'none) ;;',
-    witness: unit('lab/repair.test.ts', 'leaves the host as it is, and is named'),
+    witness: unit('test/roles/repair.test.ts', 'leaves the host as it is, and is named'),
   },
   {
     name: 'secrets are copied',
     file: 'ansible/files/watch',
     from: '&& ! is_secret "$thing" || continue',
     to: '|| continue',
-    witness: unit('lab/repair.test.ts', 'is a copy of each small file, for root alone'),
+    witness: unit('test/roles/repair.test.ts', 'is a copy of each small file, for root alone'),
   },
   {
     name: 'a copy counts though its sum is another',
     file: 'ansible/roles/repair/files/seal.sh',
     from: `[ "$(sha256sum < "$kept/$sum" | cut -d' ' -f1)" = "$sum" ] &&`,
     to: '[ -e "$kept/$sum" ] &&',
-    witness: unit('lab/repair.test.ts', 'is not what a copy holds that somebody has edited as well'),
+    witness: unit('test/roles/repair.test.ts', 'is not what a copy holds that somebody has edited as well'),
   },
   {
     name: 'a static pod is restarted though the others do not answer',
     file: 'ansible/roles/repair/files/start.sh',
     from: '! healthy || others_answer "$pod" || continue',
     to: 'true',
-    witness: unit('lab/repair-start.test.ts', 'where the API server of another does not answer'),
+    witness: unit('test/roles/repair-start.test.ts', 'where the API server of another does not answer'),
   },
   {
     name: 'fence checked once a play',
@@ -188,14 +188,14 @@ export const ofItsEdges: readonly Mutant[] = [
     file: 'ansible/roles/network/files/undo.sh',
     from: '|--comment \\"($ours)-ROUTER rule ',
     to: '',
-    witness: unit('lab/packet-rules.test.ts', 'rules of kube-router'),
+    witness: unit('test/roles/packet-rules.test.ts', 'rules of kube-router'),
   },
   {
     name: 'a reset takes sets of addresses of others',
     file: 'ansible/roles/network/files/undo.sh',
     from: '^(inet6:)?($sets)-[A-Z2-7]{16}',
     to: '',
-    witness: unit('lab/manifest.test.ts', 'go with the network, those of others stay'),
+    witness: unit('test/roles/manifest.test.ts', 'go with the network, those of others stay'),
   },
   {
     name: 'what sudo refuses taken for what the host says',

@@ -26,7 +26,7 @@ export const ofMachines: readonly Mutant[] = [
     file: 'ansible/roles/fence/files/take.sh',
     from: '[ "$joined_name $joined_ip" != "$NAME $IP" ]',
     to: 'false',
-    witness: unit('lab/joined-as.test.ts', 'does not take a machine that joined under'),
+    witness: unit('test/roles/joined-as.test.ts', 'does not take a machine that joined under'),
   },
   {
     name: 'the host of the meta cluster may be named',

@@ -11,7 +11,7 @@ const drained = (test: string): Witness => ({
   test,
 });
 
-const ready = (test: string): Witness => ({ project: 'unit', file: 'lab/ready.test.ts', test });
+const ready = (test: string): Witness => ({ project: 'unit', file: 'test/roles/ready.test.ts', test });
 
 /** How operations must not end. */
 export const ofOperations: readonly Mutant[] = [
@@ -57,7 +57,7 @@ export const ofOperations: readonly Mutant[] = [
     to: 'Before=matryoshka-balancer.service',
     witness: {
       project: 'unit',
-      file: 'lab/keep-endpoint.test.ts',
+      file: 'test/roles/keep-endpoint.test.ts',
       test: 'are put back before the kubelet starts',
     },
   },
@@ -68,7 +68,7 @@ export const ofOperations: readonly Mutant[] = [
     to: 'true ||',
     witness: {
       project: 'unit',
-      file: 'lab/repair-version.test.ts',
+      file: 'test/roles/repair-version.test.ts',
       test: 'leaves a cluster that somebody upgraded by hand',
     },
   },

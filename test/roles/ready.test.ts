@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 /** When a run says that the system runs, by what a list of pods tells. */
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 
 let root: string;

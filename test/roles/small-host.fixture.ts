@@ -5,7 +5,7 @@ import { execa } from 'execa';
 
 /** A host whose disk has any number of free pages: a small tmpfs, in a mount namespace that ends with the test. */
 
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 export const read = (path: string) => readFile(join(ansible, path), 'utf8');
 
 /** Programs of a host in /usr/local/sbin, as shell; a script that needs another answer has its own. */

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 /** What people read of a task that failed and whose answer holds secrets. */
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 const TOKEN = 'abcdef.0123456789abcdef';
 const BLOB = 'TUlJRXBBSUJBQUtDQVFFQXJmRmZzTm1wQ0hkR2dQMmtsL0o0';
 const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIB\n-----END RSA PRIVATE KEY-----';

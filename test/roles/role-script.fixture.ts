@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 
 /** A directory that stands for a host of cluster `mine`; whoever makes it removes it. */
 export async function hostFolder(): Promise<string> {

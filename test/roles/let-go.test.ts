@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 /** A control plane whose join was cut short, among members of an etcd that a list stands for. */
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 const [own, other] = ['10.0.0.2', '10.0.0.1'];
 

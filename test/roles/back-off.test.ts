@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 /** What a host does for its controller manager and scheduler, by what containerd tells of their containers. */
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 
 let root: string;

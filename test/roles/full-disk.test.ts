@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Row, rows } from './full-disk-rows.fixture.ts';
 import { onSmallDisk, type Ran, read } from './small-host.fixture.ts';
 
-const roles = join(import.meta.dirname, '..', 'ansible', 'roles');
+const roles = join(import.meta.dirname, '../..', 'ansible', 'roles');
 const scripts = (await readdir(roles, { recursive: true })).filter((name) => /\/files\/.*\.sh$/.test(name));
 /** Functions of others, run by the scripts of the rows. */
 const LIBRARIES =

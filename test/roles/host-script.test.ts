@@ -7,7 +7,7 @@ import { CLEAN } from '#ssh/framed.ts';
 import { noisyShell, POLLUTED } from '#ssh/testing/noisy-shell.ts';
 
 /** The action plugin, with as much of Ansible as runs a command line by a login shell. */
-const plugin = join(import.meta.dirname, '../ansible/plugins/action/host_script.py');
+const plugin = join(import.meta.dirname, '../../ansible/plugins/action/host_script.py');
 const STUB = `
 import json, os, shlex, subprocess, sys, types
 def module(name, **parts):

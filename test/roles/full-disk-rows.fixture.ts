@@ -31,7 +31,7 @@ const watch = await read('files/watch');
 const fence = await read('files/fence');
 const prelude = await read('files/prelude.sh');
 const bridges = (name: string) =>
-  readFile(join(import.meta.dirname, '../src/addons/network/bridges/host', name), 'utf8');
+  readFile(join(import.meta.dirname, '../../src/addons/network/bridges/host', name), 'utf8');
 
 const JOINED =
   'mkdir -p /etc/kubernetes; echo mine > /etc/matryoshka/joined; echo config > /etc/kubernetes/admin.conf\n';

@@ -6,7 +6,7 @@ import { APISERVER, MADE, watchedHost } from './watched-host.fixture.ts';
 
 const { at, text, put, bash, run } = watchedHost();
 
-const read = (path: string) => readFileSync(join(import.meta.dirname, '..', 'ansible', path), 'utf8');
+const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', 'ansible', path), 'utf8');
 const MANIFESTS = '/etc/kubernetes/manifests';
 const ETCD = `${MANIFESTS}/etcd.yaml`;
 const SCHEDULER = `${MANIFESTS}/kube-scheduler.yaml`;

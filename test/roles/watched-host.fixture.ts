@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 /** A directory stands for a host that has joined and is watched; systemd and the API server are scripts. */
 
-const watch = join(import.meta.dirname, '..', 'ansible/files/watch');
+const watch = join(import.meta.dirname, '../..', 'ansible/files/watch');
 const UNITS = ['containerd.service', 'kubelet.service', 'matryoshka-watch.service'];
 export const CONFIG = '/etc/containerd/config.toml';
 export const KUBELET = '/usr/local/bin/kubelet';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 /** Whether nodes are reached through the pod network; addresses of the loopback stand for their ends of it. */
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 
 let root: string;

@@ -6,7 +6,7 @@ import { execa } from 'execa';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 /** When the data of a member beside a control plane goes, by what containerd tells of its pod; a directory stands for the host. */
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 
 let root = '';

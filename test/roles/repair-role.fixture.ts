@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { watchedHost } from './watched-host.fixture.ts';
 
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 export const read = (path: string) => readFileSync(join(ansible, path), 'utf8');
 const role = (name: string) => read(`roles/repair/files/${name}`);
 const Tasks = z.array(

@@ -6,11 +6,11 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 /** The join of a control plane with a kubeadm that a script stands for. */
 const text = readFileSync(
-  join(import.meta.dirname, '../ansible/roles/control-plane/files/join.sh'),
+  join(import.meta.dirname, '../../ansible/roles/control-plane/files/join.sh'),
   'utf8',
 ).replaceAll('/usr/local/sbin/matryoshka-fence', 'fence');
 /** What it takes of the prelude. */
-const prelude = readFileSync(join(import.meta.dirname, '../ansible/files/prelude.sh'), 'utf8');
+const prelude = readFileSync(join(import.meta.dirname, '../../ansible/files/prelude.sh'), 'utf8');
 const writing = prelude.slice(prelude.indexOf('unwritten()'), prelude.indexOf('# --- end of writing'));
 /** As kubeadm says that its phase of etcd has ended; the last thing that it says is about the stack. */
 const ended = (why: string): string =>

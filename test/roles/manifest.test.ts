@@ -7,7 +7,7 @@ import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FOLDERS } from '#precheck/checks/links.ts';
 
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 const prelude = readFileSync(join(ansible, 'files/prelude.sh'), 'utf8');
 
 /** A directory stands for a host. */

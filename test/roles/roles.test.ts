@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { bySudo, WITH_PASSWORD } from '#ssh/sudo.ts';
 
-const ansible = join(import.meta.dirname, '..', 'ansible');
+const ansible = join(import.meta.dirname, '../..', 'ansible');
 const Variables = z.record(z.string(), z.unknown());
 const Spec = z.object({ argument_specs: z.object({ inventory: z.object({ options: Variables }) }) });
 const read = async (path: string) => parse(await readFile(path, 'utf8'));
@@ -31,7 +31,9 @@ describe('the roles', () => {
   });
 
   it('declare every variable that the lab sets', async () => {
-    const set = Object.keys(Variables.parse(await read(join(import.meta.dirname, 'inventory-vars.yaml'))));
+    const set = Object.keys(
+      Variables.parse(await read(join(import.meta.dirname, '../../lab/inventory-vars.yaml'))),
+    );
     expect(set.filter((name) => !declared.includes(name))).toEqual([]);
   });
 

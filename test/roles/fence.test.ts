@@ -5,7 +5,7 @@ import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sleep } from '#base/clock.ts';
 
-const fence = join(import.meta.dirname, '..', 'ansible', 'files', 'fence');
+const fence = join(import.meta.dirname, '../..', 'ansible', 'files', 'fence');
 const REFUSED = {
   hostConflict: 81,
   staleRun: 82,
