@@ -1,9 +1,9 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { LEASES, SECRETS, type Secret, secretData } from '#api/core.ts';
 import { KUBERNETES_CLUSTERS, type KubernetesCluster } from '#api/kubernetes-cluster.ts';
 import type { KubeObject } from '#api/meta.ts';
 import { annotations } from '#api/names.ts';
 import { createLogger } from '#base/log.ts';
+import { keyPair } from '#base/testing/key-pair.ts';
 import { installCrds } from '#lab/apiserver/crds.ts';
 import { NAMESPACES } from '#lab/apiserver/kinds.ts';
 import { startApiServer } from '#lab/apiserver/start.ts';
@@ -23,10 +23,9 @@ export async function startWorld(say: Say) {
   });
   await client.create(NAMESPACES, { metadata: { name: OPERATOR_NAMESPACE } });
   await installCrds(client);
-  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const keys: Secret = {
     metadata: { namespace: 'default', name: 'keys' },
-    data: secretData({ username: 'root', 'ssh-privatekey': pem }),
+    data: secretData({ username: 'root', 'ssh-privatekey': keyPair().private }),
   };
   await client.create(SECRETS, keys);
   const clusters = await watched(client);
