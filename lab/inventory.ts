@@ -4,6 +4,7 @@ import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { catalogue, playbookVariables, SUMS_FILE } from '#artifacts/catalogue.ts';
 import { releases } from '#artifacts/releases.ts';
+import { withRoleVars } from '#protocol/role-vars/role-vars.ts';
 import { artifactsDir } from './artifacts/places.ts';
 import { labHosts } from './hosts/places.ts';
 
@@ -45,7 +46,7 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
   const { masters, workers, leaving, creates } = cluster;
   const first = hosts.find(({ name }) => name === cluster.masters[0]);
   return stringify({
-    all: {
+    all: withRoleVars({
       hosts: Object.fromEntries(
         hosts.map(({ name, ip }) => [
           ip,
@@ -75,7 +76,7 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
         pod_cidr: cluster.podCidr ?? '10.244.0.0/16',
         service_cidr: cluster.serviceCidr ?? '10.96.0.0/16',
         artifacts_base_url: cluster.artifactsUrl,
-        ...playbookVariables(artifacts),
+        ...playbookVariables(release, artifacts),
         operation_sequence: cluster.sequence,
         operation_attempt: cluster.attempt,
         pod_uid: `by-hand-${cluster.attempt}`,
@@ -85,6 +86,6 @@ export async function labInventory(cluster: LabCluster): Promise<string> {
         ...deviations,
         ...cluster.vars,
       },
-    },
+    }),
   });
 }

@@ -1,6 +1,9 @@
 import { hasEtcd, isEtcdOnly, isMaster } from '#api/cluster-host.ts';
 import type { HostRole } from '#precheck/check.ts';
 import { ANSWER_TIMEOUT_MS, type PrecheckHost } from '#precheck/run.ts';
+import { inventoryOf } from '#protocol/inventory.ts';
+import { inputsOf } from '#protocol/role-vars/inputs.ts';
+import { topologyOf } from '#protocol/role-vars/topology.ts';
 import type { PlannedHost, RunSpec } from '#protocol/run-spec.ts';
 import type { Settings } from './settings.ts';
 
@@ -23,11 +26,7 @@ function workedOn({ hosts, steps }: RunSpec): readonly PlannedHost[] {
 
 /** Lists the hosts to check, each with its role in the operation and its SSH target. */
 export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'access'>): PrecheckHost[] {
-  const stacked = runSpec.hosts.every(({ member: host }) => !hasEtcd(host) || isMaster(host));
-  // `own_endpoint` in ansible/roles/settings has the same rule.
-  const own = runSpec.hosts.some(
-    ({ member: host }) => isMaster(host) && host.ip === runSpec.endpoint.address,
-  );
+  const { ownEndpoint, externalEtcd } = topologyOf(inputsOf(inventoryOf(runSpec).all));
   return workedOn(runSpec).map((host) => {
     const { ip, name, port = 22, user = runSpec.username } = host.member;
     return {
@@ -35,10 +34,10 @@ export function checkedHosts({ runSpec, access }: Pick<Settings, 'runSpec' | 'ac
       ip,
       role: roleOf(host),
       isMaster: isMaster(host.member),
-      behindBalancer: !own,
+      behindBalancer: !ownEndpoint,
       withEtcd: hasEtcd(host.member),
-      // `external_etcd` in ansible/roles/settings has the same rule; otherwise our roles run etcd as a systemd unit.
-      kubeadmMakesEtcd: stacked && hasEtcd(host.member),
+      // Members of external etcd are systemd units of the roles.
+      kubeadmMakesEtcd: !externalEtcd && hasEtcd(host.member),
       clusterId: runSpec.cluster.id,
       ownClusters: runSpec.ownClusters,
       reclaim: host.reclaim,

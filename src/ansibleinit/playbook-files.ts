@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inventoryOf } from '#protocol/inventory.ts';
+import { withRoleVars } from '#protocol/role-vars/role-vars.ts';
 import { TEMPLATE } from '#protocol/template.ts';
 import type { RunAccess, Settings } from './settings.ts';
 
@@ -85,7 +86,7 @@ export function completeInventory(
   if (!release && installs) throw new Error(`there are no artifacts of Kubernetes ${version}`);
   const { all } = inventoryOf(runSpec, untouched, sudoAsks);
   return {
-    all: {
+    all: withRoleVars({
       ...all,
       vars: {
         ...siteVars,
@@ -99,6 +100,6 @@ export function completeInventory(
           ? {}
           : { registry_login: Buffer.from(access.registryLogin).toString('base64') }),
       },
-    },
+    }),
   };
 }

@@ -45,7 +45,7 @@ describe('catalogue', () => {
     );
   });
   it('becomes variables with files by name and images in a list', () => {
-    const variables = playbookVariables(catalogue(release, formatSums(all)));
+    const variables = playbookVariables(release, catalogue(release, formatSums(all)));
     expect(variables.artifact_files['kubelet']).toEqual({
       path: 'dl.k8s.io/release/v1.34.4/bin/linux/amd64/kubelet',
       sha256: sum,

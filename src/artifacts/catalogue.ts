@@ -52,12 +52,20 @@ export function catalogue(release: Release, sumsText: string): Artifact[] {
   return artifacts;
 }
 
-/** Returns the catalogue as variables of the playbooks. */
-export function playbookVariables(artifacts: readonly Artifact[]): {
+/** Returns the catalogue of a release as variables of the playbooks. */
+export function playbookVariables(
+  release: Release,
+  artifacts: readonly Artifact[],
+): {
+  /** The image of each component, whether or not its file is among the artifacts. */
+  component_images: Record<string, string>;
   artifact_files: Record<string, { path: string; sha256: string }>;
   artifact_images: { image: string; path: string; sha256: string; hosts: Entry['hosts'] }[];
 } {
   return {
+    component_images: Object.fromEntries(
+      layout(release).flatMap(({ name, image }) => (image === undefined ? [] : [[name, image]])),
+    ),
     artifact_files: Object.fromEntries(
       artifacts
         .filter(({ image }) => image === undefined)

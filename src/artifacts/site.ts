@@ -19,7 +19,7 @@ export function siteArtifacts(baseUrl: string, sums: string): SiteArtifacts {
   return {
     baseUrl,
     releases: Object.fromEntries(
-      releases.map((release) => [release.kubernetes, playbookVariables(catalogue(release, sums))]),
+      releases.map((release) => [release.kubernetes, playbookVariables(release, catalogue(release, sums))]),
     ),
   };
 }

@@ -15,7 +15,14 @@ const LIMITS = 'precheck_limits';
 const NOT_OF_THE_SITE = [
   ...['cluster_name', 'cluster_id', 'kube_version', 'pod_cidr', 'service_cidr', 'network', 'made_with'],
   ...['control_plane_endpoint_name', 'control_plane_endpoint_address', 'fence_adopt', 'kubeconfig_file'],
-  ...['artifacts_base_url', 'artifact_files', 'artifact_images', 'registry_login', 'manifests'],
+  ...[
+    'artifacts_base_url',
+    'artifact_files',
+    'artifact_images',
+    'component_images',
+    'registry_login',
+    'manifests',
+  ],
   ...['operation_sequence', 'operation_attempt', 'pod_uid', 'ip', 'access_ip', 'node_name', 'reclaim'],
   ...['node_labels_before', 'node_taints_before'],
 ];
