@@ -22,7 +22,7 @@ import { heldByOthers, planAnswer } from './plan-answer.ts';
 import { busyRefusals, clusterIn, judgeAndAsk, locationOf, refuseBusy } from './requests.ts';
 import { spelledFor } from './spelling.ts';
 
-/** Fields that the bodies of all operations may have; each operation parses the rest itself. */
+/** Type of the fields that the bodies of all operations may have. The route has validated them and those of the operation. */
 const commonBody = z.object({
   ...addressed,
   ...agreedPlan,
@@ -32,17 +32,19 @@ const commonBody = z.object({
   retry: z.boolean().optional(),
 });
 
+type CommonBody = z.infer<typeof commonBody>;
+
 /** Returns the cluster as a body wants it, and the plan for it. Throws HttpError 422 with all problems of the body. */
 async function judged(
   operation: Operation,
   cluster: KubernetesCluster,
-  { given, isPlanReported }: { given: object; isPlanReported: boolean },
+  { given, body, isPlanReported }: { given: object; body: CommonBody; isPlanReported: boolean },
   deps: PeopleDeps,
 ) {
   const { client, namespace, offer } = deps;
   const { request } = operation;
   if (!request) throw new Error(`operation ${operation.name} is asked for by no route of its own`);
-  const { lists, problems: merging, placed } = mergeLists(commonBody.parse(given));
+  const { lists, problems: merging, placed } = mergeLists(body);
   if (merging.length > 0) throw unprocessable(merging);
   const hosts = await hostRecordsOf(client, namespace, cluster);
   const applied = presentSpec(cluster, hosts);
@@ -73,7 +75,7 @@ export const operationRoutes: PeopleRoutes = (app, deps) => {
         await auth.allowSecret(person, secretUseOf(cluster, key.namespace));
         for (const permission of onHooks(cluster.spec, key)) await auth.allow(person, permission);
         const isPlanReported = query.dryRun !== undefined || body.plan !== undefined;
-        return judged(operation, cluster, { given, isPlanReported: isPlanReported }, deps);
+        return judged(operation, cluster, { given, body, isPlanReported }, deps);
       };
       if (query.dryRun) {
         const cluster = await clusterIn(client, region, key);
