@@ -117,6 +117,10 @@ it('serves once it is ready, and tells of it in log and metrics', async () => {
   await until(async () => (await ask(probes, '/metrics')).text).toMatch(
     /haproxy_backend_http_responses_total\{proxy="[^"]*_web_80",code="2xx"\} 1\n/,
   );
+  // Both name the backend alike.
+  expect((await ask(probes, '/metrics')).text).toMatch(
+    /matryoshka_ingress_backend_info\{ingress_namespace="[^"]+",ingress="[^"]+",proxy="[^"]*_web_80"\} 1\n/,
+  );
 });
 
 it('keeps its files to itself, and nothing of a process before it', async () => {

@@ -47,6 +47,8 @@ export interface RouteKeeper {
   start(signal?: AbortSignal): Promise<void>;
   /** Number of served hosts. */
   readonly hosts: number;
+  /** The Ingresses (`namespace/name`) that use each backend. */
+  readonly users: Compiled['users'];
 }
 
 export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDeps): RouteKeeper {
@@ -76,6 +78,7 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
   /** Keyed by object, because a changed Secret is a new object. */
   const checked = new WeakMap<Secret, Pair | undefined>();
   let hosts = 0;
+  let users: Compiled['users'] = new Map();
   let isPending = false;
 
   function pairNamed(name: string): Pair | undefined {
@@ -109,6 +112,7 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
       slices: (namespace, service) => slices.byIndex(BY_SERVICE, sliceKey(namespace, service)),
     });
     hosts = compiled.hosts.size;
+    users = compiled.users;
     publish({ routes: compiled, certificates: certificatesFor(compiled) });
   }
 
@@ -127,6 +131,9 @@ export function createRouteKeeper({ client, clock, log, publish }: RouteKeeperDe
     },
     get hosts() {
       return hosts;
+    },
+    get users() {
+      return users;
     },
   };
 }

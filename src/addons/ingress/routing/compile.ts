@@ -39,6 +39,8 @@ export interface Compiled extends Routes {
   served: Ingress[];
   /** Holder of each host. */
   holders: ReadonlyMap<string, Holder>;
+  /** The Ingresses (`namespace/name`) that use each backend. */
+  users: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**
@@ -62,6 +64,7 @@ interface Growth {
   hosts: Map<string, Growing>;
   backends: Map<string, Backend>;
   certificates: Map<string, string>;
+  users: Map<string, Set<string>>;
 }
 /** State while one Ingress is added. */
 interface Added extends Growth {
@@ -80,7 +83,7 @@ export function compileRoutes(world: RoutingWorld): Compiled {
   const { holders, refusals } = claimHosts(served);
   const growth: Growth = {
     ...{ world, holders, refusals },
-    ...{ hosts: new Map(), backends: new Map(), certificates: new Map() },
+    ...{ hosts: new Map(), backends: new Map(), certificates: new Map(), users: new Map() },
   };
   for (const ingress of served) {
     const added = addedTo(growth, ingress);
@@ -88,16 +91,16 @@ export function compileRoutes(world: RoutingWorld): Compiled {
     addDefaultBackend(added);
     addCertificates(added);
   }
-  const { hosts, backends, certificates } = growth;
+  const { hosts, backends, certificates, users } = growth;
   return {
     hosts: new Map([...hosts].map(([host, one]) => [host, grown(one)])),
-    ...{ backends, certificates, refusals, served, holders },
+    ...{ backends, certificates, refusals, served, holders, users },
   };
 }
 
 function addedTo(growth: Growth, ingress: Ingress): Added {
-  const { namespace = '' } = ingress.metadata;
-  const { world, holders, refusals, hosts, backends } = growth;
+  const { namespace = '', name = '' } = ingress.metadata;
+  const { world, holders, refusals, hosts, backends, users } = growth;
   const refuse: Added['refuse'] = (reason, message) => void refusals.push({ ingress, reason, message });
   const { settings, problems: unreadable } = settingsOf(ingress);
   const access = accessOf(settings, namespace, world);
@@ -114,6 +117,7 @@ function addedTo(growth: Growth, ingress: Ingress): Added {
       if (isMissing) refuse(found.reason, found.message);
       const rules = rulesOf(settings, rule, access.rules);
       const id = problems.length > 0 ? `${namespace}/:invalid` : idOf(namespace, asked, rules);
+      users.set(id, (users.get(id) ?? new Set()).add(`${namespace}/${name}`));
       if (backends.has(id)) return id;
       const isServed = !isMissing && problems.length === 0;
       backends.set(
