@@ -29,6 +29,34 @@ export const ofMachines: readonly Mutant[] = [
     witness: unit('test/roles/joined-as.test.ts', 'does not take a machine that joined under'),
   },
   {
+    name: 'a node of the meta cluster may become a host by an unknown address',
+    file: 'src/controller/cluster/state/known-machines.ts',
+    from: 'Object.fromEntries([...hostMachines, ...metaMachines])',
+    to: 'Object.fromEntries([...hostMachines])',
+    witness: unit(
+      'src/controller/cluster/state/known-machines.test.ts',
+      'of others in the namespace by cluster',
+    ),
+  },
+  {
+    name: 'a key that opens nothing makes other clusters fail',
+    file: 'src/controller/cluster/state/hosts.ts',
+    from: 'if (undecided.every(Boolean)) throw',
+    to: 'if (undecided.every((one) => !one)) throw',
+    witness: {
+      project: 'api',
+      file: 'test/conformance/cluster-lifecycle.test.ts',
+      test: 'waits for a host that another cluster prechecks',
+    },
+  },
+  {
+    name: 'hosts behind a load balancer ask a control plane',
+    file: 'src/protocol/role-vars/topology.ts',
+    from: "if (!ownEndpoint) return ['', name].includes(address) ? [] : [address];",
+    to: "if (!ownEndpoint && address === '') return [];",
+    witness: unit('src/protocol/role-vars/role-vars.test.ts', 'behind a load balancer'),
+  },
+  {
     name: 'the host of the meta cluster may be named',
     file: 'src/operations/validate-addresses.ts',
     from: 'return network ? [',
