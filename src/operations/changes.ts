@@ -101,7 +101,25 @@ const notCreatedYet: Problem = {
   reason: 'the cluster was not created yet; ask for "creating" first',
 };
 
-/** Refuses changes that an operation does not carry out; `but` gives the reason by kind of change. */
+/** For a change of the kind `other` on a host. */
+const OTHER_HOST =
+  'changes its name or duties, which no operation does; set that back, or remove the host and add it again';
+const added = (where: string) => `is added; ask for "${where}" to add it, or take it out of the list`;
+const removed = 'is not in the list; ask for "scaling-down" to remove it, or put it back';
+/** Why an operation refuses a change that another one carries out. */
+const BUT: Readonly<Record<ChangeKind, string>> = {
+  'workers added': added('scaling-up'),
+  'control planes added': added('scaling-up'),
+  'etcd members added': added('scaling-up'),
+  'workers removed': removed,
+  'control planes removed': removed,
+  'etcd members removed': removed,
+  'etcd moved': 'gets or loses its etcd member; ask for "moving-etcd" to have that, or set the list back',
+  labels: 'has other labels or taints; ask for "relabeling" to change those',
+  other: 'cannot be changed by an operation that is offered; set it back',
+};
+
+/** Refuses changes that an operation does not carry out; `but` gives reasons of its own by kind of change. */
 export function onlyChanges(
   kinds: readonly ChangeKind[],
   { applied, spec }: { applied: Spec | undefined; spec: Spec },
@@ -113,6 +131,6 @@ export function onlyChanges(
     .map(({ kind, field, ip }) => ({
       field,
       ...(ip === undefined ? {} : { value: ip }),
-      reason: `${ip === undefined ? '' : `host ${ip} `}${but[kind] ?? 'cannot be changed by this operation'}`,
+      reason: `${ip === undefined ? '' : `host ${ip} `}${but[kind] ?? (kind === 'other' && ip !== undefined ? OTHER_HOST : BUT[kind])}`,
     }));
 }

@@ -183,8 +183,8 @@ describe('a move of etcd', () => {
 
   it.each([
     ['nothing moves', externalEtcd([1], [4]), externalEtcd([1], [4, 5, 6]), 'leaves etcd where it is'],
-    ['a worker is to be a member', spec([1], [7]), externalEtcd([1], [7], [7]), 'cannot be changed'],
-    ['a worker comes as well', spec([1], []), externalEtcd([1], [4], [7]), 'cannot be changed'],
+    ['a worker is to be a member', spec([1], [7]), externalEtcd([1], [7], [7]), 'changes its name or duties'],
+    ['a worker comes as well', spec([1], []), externalEtcd([1], [4], [7]), 'ask for "scaling-up"'],
   ])('is refused where %s', (_why, from, to, reason) => {
     expect(plan(moveEtcd, from, to).refused.join()).toContain(reason);
   });

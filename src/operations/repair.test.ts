@@ -67,7 +67,7 @@ it('is for hosts that have joined', () => {
 
 it('changes nothing of the cluster: an edit is refused, and none asks for it', () => {
   expect(plan(repair, three, spec([1, 2, 3], [7, 8, 9])).refused).toEqual([
-    'spec.cluster.nodeList: host 10.0.0.9 cannot be changed by this operation',
+    'spec.cluster.nodeList: host 10.0.0.9 is added; ask for "scaling-up" to add it, or take it out of the list',
   ]);
   expect(infer(three, three)).toEqual({ kind: 'nothing' });
   expect(repair.request.edit({ spec: three, applied: three }, {})).toEqual({ change: {}, problems: [] });

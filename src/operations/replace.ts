@@ -151,10 +151,5 @@ export const replace = {
       forgetNodes,
     ],
   },
-  check: (situation) => [
-    ...onlyChanges(KINDS, situation, {
-      labels: 'has other labels or taints; ask for "relabeling" to change those',
-    }),
-    ...pairProblems(situation),
-  ],
+  check: (situation) => [...onlyChanges(KINDS, situation), ...pairProblems(situation)],
 } satisfies Operation;

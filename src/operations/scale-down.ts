@@ -95,7 +95,6 @@ export const scaleDown = {
       'workers added': 'is not a host of the cluster; a scale-down only removes hosts',
       'control planes added': 'is not a host of the cluster; a scale-down only removes hosts',
       'etcd members added': 'is not a host of the cluster; a scale-down only removes hosts',
-      labels: 'has other labels or taints; ask for "relabeling" to change those',
     }),
   ],
 } satisfies Operation;

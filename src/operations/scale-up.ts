@@ -62,6 +62,5 @@ export const scaleUp = {
       'workers removed': 'is not in the list; a scale-up keeps every present host',
       'control planes removed': 'is not in the list; a scale-up keeps every present host',
       'etcd members removed': 'is not in the list; a scale-up keeps every present host',
-      labels: 'has other labels or taints; ask for "relabeling" to change those',
     }),
 } satisfies Operation;

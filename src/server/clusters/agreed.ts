@@ -18,8 +18,9 @@ function otherPlan(
 ): string | undefined {
   const after = lastSequence(cluster);
   const known = cluster?.status?.plan?.hash === agreed ? cluster?.status?.plan : undefined;
-  if (agreed === undefined || planHash(name, withSeen(plan, known?.seen), after) === agreed) return undefined;
-  return planChanged(known, outlineOf(plan, after));
+  const now = planHash(name, withSeen(plan, known?.seen), after);
+  if (agreed === undefined || now === agreed) return undefined;
+  return `${planChanged(known, outlineOf(plan, after))}; dryRun=All answers the plan of now, with the hash ${now}`;
 }
 
 /** Throws HttpError 409 with the difference of the plans. */
