@@ -38,8 +38,10 @@ export const planSchema = z
         z.object({
           name: stepSchema.shape.name.meta({ description: 'As the log and status tell it.' }),
           hosts: stepSchema.shape.hosts.meta({ description: 'Addresses of the hosts that it works on.' }),
-          pace: stepSchema.shape.pace.meta({ description: 'Hosts at once.' }),
-          cut: stepSchema.shape.cut.meta({ description: 'Places where a run may be cut off.' }),
+          pace: stepSchema.shape.pace.meta({ description: 'Number of hosts at once.' }),
+          cut: stepSchema.shape.cut.meta({
+            description: 'Where a cancellation may stop the run: between two tasks, or never before the end.',
+          }),
         }),
       )
       .meta({ description: 'In order.' }),
