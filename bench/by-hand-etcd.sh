@@ -1,5 +1,5 @@
-# What by-hand.sh runs on a host that has a member of etcd and nothing else, with base, files, name, ip, initial and the
-# member's certificates set: etcd's own program, out of its image, as a unit (etcd.io, Clustering Guide, Static).
+# Runs on an external etcd host, called by by-hand.sh with base, files, name, ip, initial and the member's certificates set.
+# It runs etcd's own program from its image as a unit (etcd.io, Clustering Guide, Static).
 set -eu
 umask 077
 mkdir -p /var/lib/by-hand /etc/etcd /var/lib/etcd
@@ -29,5 +29,5 @@ ExecStart=/usr/local/bin/etcd --name=$name --data-dir=/var/lib/etcd --initial-cl
 WantedBy=multi-user.target
 U
 systemctl daemon-reload
-# Answers once the members have found each other.
+# Returns once the members have connected.
 systemctl enable -q --now etcd

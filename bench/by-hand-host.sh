@@ -1,4 +1,4 @@
-# What by-hand.sh runs on each host, with role, base and files set: all that comes before kubeadm.
+# Runs on each host, called by by-hand.sh with role, base and files set. It does all that precedes kubeadm.
 set -eu
 work=/var/lib/by-hand
 mkdir -p "$work" /opt/cni/bin /etc/containerd /etc/kubernetes/manifests

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Control planes and workers by hand, as somebody who knows kubeadm types it: everything that can go side by
-# side does. What `make bench-create` holds the operator against, so it gets no slower way than we could think of.
+# Creates control planes and workers by hand, as an expert types kubeadm, with all possible steps in parallel.
+# `make bench-create` compares the operator with it, so that the comparison is with the fastest known way.
 #
 #   by-hand.sh FILES KUBECONFIG_OUT MASTER=IP… WORKER=IP… ETCD=IP…
 #
-# FILES has a line a file: name, path, SHA-256, `all` or `masters`, image or `-`. ARTIFACTS_URL, SSH_KEY, KNOWN_HOSTS:
-# where files come from and how hosts are reached. MASTERS: how many of the hosts are control planes (1).
-# MEMBERS: how many, the last ones, have a member of etcd and nothing else (0: etcd is beside the control planes).
-# `mark SECONDS WHAT` lines on standard output tell how far it is.
+# FILES has a line for each file: name, path, SHA-256, `all` or `masters`, image or `-`.
+# ARTIFACTS_URL, SSH_KEY, KNOWN_HOSTS: the source of files, and how SSH reaches the hosts.
+# MASTERS: the number of control planes (1).
+# MEMBERS: the number of external etcd hosts, the last ones (0: etcd is beside the control planes).
+# `mark SECONDS WHAT` lines on standard output report progress.
 set -euo pipefail
 files=$(cat "$1") out=$2; shift 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +29,7 @@ close() {
   for ip in "${ips[@]}"; do ssh -o ControlPath="$control/%h" -O exit "root@$ip" 2> /dev/null || true; done
   rm -rf "$control"
 }
-# Sends the text of standard input to a host's shell, whole before it runs, so that no command of it eats the rest.
+# Sends standard input to a host's shell, which reads all of it before it runs any, so that no command consumes the rest.
 script() { # IP VARIABLE=VALUE…
   local ip=$1; shift
   { for pair in "$@"; do printf '%s=%q\n' "${pair%%=*}" "${pair#*=}"; done; echo 'main() {'; cat; echo '}'; echo 'main < /dev/null'; } |
@@ -37,7 +38,7 @@ script() { # IP VARIABLE=VALUE…
 mark() { echo "mark $EPOCHREALTIME $*"; }
 trap close EXIT
 
-# An authority for etcd, a certificate for each member and one for the API servers, all made here.
+# Creates a CA for etcd, a certificate for each member and one for the API servers.
 pki=$control/etcd external= initial=
 issue() { # NAME EXTENSIONS
   openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" -keyout "$pki/$1.key" -out "$pki/$1.csr" 2> /dev/null
@@ -156,7 +157,7 @@ done
 for pid in "${joining[@]}"; do wait "$pid"; done
 mark 'all joined'
 wait "$network"
-# The end is the product's own: the same scripts wait until nodes are Ready, pods of the system run and the pod network carries packets.
+# The product's own scripts wait at the end: until nodes are Ready, system pods run and the pod network carries packets.
 cat "$here"/../ansible/{files/prelude.sh,roles/readiness/files/{ready,reach}.sh} |
   script "$master" ROLE=readiness NETWORK=flannel NODES="${names[*]}" CHANGED= WAIT_SECONDS=300 LABELS= UNTAINT=
 mark 'nodes Ready, system pods running'

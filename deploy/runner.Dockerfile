@@ -1,6 +1,5 @@
-# What a Job's pod runs: ansibleinit as PID 1, ansible-core, OpenSSH, the playbooks.
-# Context: deploy/, ansible/, dist/ of the checkout and, where the way to the package registry has its own
-# authority, ca.crt.
+# The image of a Job's pod: ansibleinit as PID 1, ansible-core, OpenSSH, the playbooks.
+# Context: deploy/, ansible/, dist/ of the checkout, and ca.crt if the package registry has a private CA.
 
 FROM debian:trixie-slim AS ansible
 RUN apt-get update && apt-get install -y --no-install-recommends python3-venv ca-certificates
@@ -9,18 +8,18 @@ RUN python3 -m venv --without-pip /opt/ansible && python3 -m venv /tmp/pip \
     && if [ -f /tmp/ca.crt ]; then export PIP_CERT=/tmp/ca.crt; fi \
     && /tmp/pip/bin/pip --python /opt/ansible/bin/python install --no-cache-dir \
        -r /tmp/runner-requirements.txt \
-    # Its own tests are a third of it, and a Job runs none.
+    # Ansible's own tests are a third of it, and a Job runs none.
     && rm -rf /opt/ansible/lib/python3*/site-packages/ansible_test
 
 FROM debian:trixie-slim
 RUN apt-get update && apt-get install -y --no-install-recommends python3 openssh-client ca-certificates \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY --from=ansible /opt/ansible /opt/ansible
-# OpenSSH wants a name for the user that it runs as.
+# OpenSSH needs a name for its user.
 RUN printf 'runner:x:10001:10001::/run/matryoshka:/usr/sbin/nologin\n' >>/etc/passwd && printf 'runner:x:10001:\n' >>/etc/group
 COPY dist/node /usr/local/bin/node
 COPY dist/node_modules /opt/matryoshka/node_modules
-# What changes most often comes last.
+# Layers that change most often come last.
 COPY ansible /opt/matryoshka/ansible
 COPY dist/ansibleinit.js /opt/matryoshka/ansibleinit.js
 ENV PATH=/opt/ansible/bin:/usr/local/bin:/usr/bin:/bin \

@@ -8,9 +8,11 @@ const copied = (path: string, change: string): [string, string] => [
   `cp -a --remove-destination /root/kept-${basename(path)} ${path} && rm /root/kept-${basename(path)}`,
 ];
 
-/** 0 for a control plane, 1 for a worker; what is done there and what takes it back; words that must be told. */
+/**
+ * 0 for a control plane, 1 for a worker; the commands that change the host and undo that; text that the report must have.
+ */
 export type Kind = [number, [string, string], string];
-/** Ways in which somebody changes hosts of a cluster by hand. */
+/** Ways in which a user changes hosts of a cluster by hand. */
 export const KINDS: readonly Kind[] = [
   [1, copied(CONFIG, `echo '# x' >> ${CONFIG}`), `${CONFIG} changed`],
   [1, copied(CONFIG, `rm ${CONFIG}`), `${CONFIG} missing`],

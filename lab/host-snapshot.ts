@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { docker } from './hosts/docker.ts';
 
-/** What a host looks like from within, in lines that can be compared: files, mounts, links, packet rules, units. */
+/** State of a host in comparable lines: files, mounts, links, packet rules, units. */
 export const HostSnapshot = z.record(
   z.enum(['files', 'mounts', 'links', 'routes', 'rules', 'units', 'processes', 'sysctls']),
   z.array(z.string()),
@@ -9,8 +9,8 @@ export const HostSnapshot = z.record(
 export type HostSnapshot = z.infer<typeof HostSnapshot>;
 
 /**
- * What may differ after a cluster came and went, and why; one pattern a line of the snapshot. Everything else that
- * differs is a rest of ours.
+ * Lines that may differ after a cluster is removed, with the reason: one pattern for a line of the snapshot. Any other
+ * difference is left by Matryoshka.
  */
 const allowed: readonly { readonly pattern: RegExp; readonly because: string }[] = [
   {
@@ -31,9 +31,9 @@ const allowed: readonly { readonly pattern: RegExp; readonly because: string }[]
 ];
 
 /**
- * Run on the host. Hashes are of content, by what hashes fastest there; times and sizes of folders say nothing. Content is
- * read again only of files that are not as they were at the snapshot before (as git's index has it: inode, size, times, and
- * none that was written within two seconds before).
+ * Script that runs on the host. It hashes content with the hash that is fastest there; times and sizes of folders have no
+ * meaning. It reads a file again only if it has changed since the snapshot before. Like git's index, it compares inode, size
+ * and times, and distrusts files that were written within two seconds before.
  */
 const SCRIPT = String.raw`
 # Without it no file would be listed, and none be missed.
@@ -72,12 +72,12 @@ export async function snapshotHost(name: string): Promise<HostSnapshot> {
     if (line.startsWith('#')) sections[line.slice(1)] = present = [];
     else if (line !== '') present.push(line);
   }
-  // Two that list nothing would be alike.
+  // Two snapshots without files would be equal.
   if (!sections['files']?.length) throw new Error(`no file is seen on ${name}`);
   return HostSnapshot.parse(sections);
 }
 
-/** Lines that are there in only one of the two and that the list does not allow: `- gone`, `+ new`. */
+/** Lists lines that only one snapshot has and that the list above does not allow: `- gone`, `+ new`. */
 export function differences(before: HostSnapshot, after: HostSnapshot): string[] {
   const lines = HostSnapshot.keyType.options.flatMap((section) => {
     const was = new Set(before[section]);

@@ -8,21 +8,21 @@ import { withRoleVars } from '#protocol/role-vars/role-vars.ts';
 import { artifactsDir } from './artifacts/places.ts';
 import { labHosts } from './hosts/places.ts';
 
-/** A cluster of lab hosts, by their names, for playbooks run by hand. */
+/** A cluster of lab hosts, by name, for playbooks that are run by hand. */
 export interface LabCluster {
   readonly name: string;
   /** Default: `lab-<name>`. */
   readonly id?: string;
   readonly podCidr?: string;
   readonly serviceCidr?: string;
-  /** Whether the masters are made by this run, or there already. */
+  /** Whether this run creates the masters. If not, they exist already. */
   readonly creates: boolean;
   readonly masters: readonly string[];
-  /** On a scale-up: only those that come. */
+  /** At a scale-up, only the new workers. */
   readonly workers: readonly string[];
-  /** On a scale-down or termination: those that leave. */
+  /** At a scale-down or termination, the hosts that leave. */
   readonly leaving: readonly string[];
-  /** Names of nodes that differ from the name of their host, by the latter. */
+  /** Host name → node name, if they differ. */
   readonly nodeNames?: Readonly<Record<string, string>>;
   readonly sequence: number;
   readonly attempt: number;
@@ -31,7 +31,7 @@ export interface LabCluster {
   readonly vars?: Readonly<Record<string, unknown>>;
 }
 
-/** The inventory as the Job's would be, with what only lab hosts need. */
+/** Writes an inventory like a Job's, with the variables that only lab hosts need. */
 export async function labInventory(cluster: LabCluster): Promise<string> {
   const [release] = releases;
   const artifacts = catalogue(release, await readFile(join(artifactsDir, SUMS_FILE), 'utf8'));

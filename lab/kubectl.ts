@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { artifactsDir } from './artifacts/places.ts';
 
-/** As the artifacts have it, for the Kubernetes that the lab installs. */
+/** Path of kubectl in the artifacts, for the Kubernetes that the lab installs. */
 export const kubectlPath = join(artifactsDir, 'dl.k8s.io/release/v1.34.4/bin/linux/amd64/kubectl');
 
-/** Runs kubectl as a person would, and answers its standard output. Throws with its message otherwise. */
+/** Runs kubectl like a user, and returns its standard output. Throws with its message if it fails. */
 export async function kubectl(
   kubeconfig: string,
   args: readonly string[],

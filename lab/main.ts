@@ -59,7 +59,7 @@ program
   .option('--attempt <n>', 'which try of it', number, 1)
   .action(async (playbook, options) => {
     const { failed } = await play(playbook, options, say);
-    // Those that failed on their own did not keep the run from its end.
+    // Hosts that failed by themselves did not stop the run.
     for (const [host, message] of failed) say(`${host} failed: ${message}`);
   });
 
@@ -107,6 +107,6 @@ try {
   process.stderr.write(
     `lab: ${error instanceof UsageError ? error.message : (error instanceof Error && error.stack) || messageOf(error)}\n`,
   );
-  // Other parts of a build may be at work still; they end with us.
+  // Other parts of a build may still run. They end with this process.
   process.exit(1);
 }

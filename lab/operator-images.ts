@@ -9,9 +9,9 @@ import { runnerImage } from './runner-image.ts';
 const root = join(import.meta.dirname, '..');
 const BUNDLE_TIMEOUT_MS = 120_000;
 
-/** Builds both images of ours from the checkout; answers their tags. Unchanged sources build nothing. */
+/** Builds both of our images from the checkout, and returns their tags. Unchanged sources build nothing. */
 export async function operatorImages(say: Say): Promise<{ operator: string; runner: string }> {
-  // Each call has a folder of its own: tests that run beside each other build the same.
+  // Each call has a separate folder, because concurrent tests build the same images.
   const folder = await mkdtemp(join(tmpdir(), 'matryoshka-operator-'));
   const [dist, context] = [join(folder, 'dist'), join(folder, 'context')];
   try {

@@ -12,17 +12,17 @@ import { operatorImages } from './operator-images.ts';
 const PLAY_TIMEOUT_MS = 30 * 60_000;
 const ansibleDir = join(import.meta.dirname, '..', 'ansible');
 
-/** How a run ended that reached its last play. */
+/** Result of a run that reached its last play. */
 export interface Played {
-  /** Addresses of hosts that failed or did not answer, with the last word about each. */
+  /** Addresses of hosts that failed or did not answer, each with its last message. */
   failed: Map<string, string>;
-  /** What was achieved for a host, by its address. */
+  /** Results for each host, by address. */
   did: Map<string, string[]>;
 }
 
 /**
- * Runs a playbook of the checkout in the runner image against lab hosts, and serves the artifacts meanwhile. Rejects
- * when the run did not reach its last play.
+ * Runs a playbook of the checkout in the runner image against lab hosts, and serves the artifacts meanwhile. Rejects if the
+ * run did not reach its last play.
  */
 export async function play(
   playbook: string,
@@ -44,7 +44,7 @@ export async function play(
         '--rm',
         '--init',
         '--network=host',
-        // By hand it is root's key that is used, and the playbook that is run, not the Job's program.
+        // A run by hand uses root's key and starts the playbook, not the Job's program.
         '--user=0',
         '--entrypoint=/opt/ansible/bin/ansible-playbook',
         '--workdir=/opt/matryoshka/ansible',

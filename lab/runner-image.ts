@@ -7,7 +7,7 @@ import { buildImage } from './hosts/image.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Builds the runner image from the checkout and what was bundled of it; answers its tag. */
+/** Builds the runner image from the checkout and its bundle, and returns its tag. */
 export async function runnerImage(dist: string, say: Say): Promise<string> {
   const context = await mkdtemp(join(tmpdir(), 'matryoshka-runner-'));
   try {

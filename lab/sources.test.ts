@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const ansible = join(import.meta.dirname, '..', 'ansible');
 
-/** A directory stands for a host. */
+/** Directory that represents a host. */
 let root = '';
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'sources-'));

@@ -1,10 +1,10 @@
-# Stands before every script that host_script sends. MATRYOSHKA_ROOT: a directory that stands for a host, in tests.
+# Precedes every script that host_script sends. MATRYOSHKA_ROOT: a directory that represents a host, in tests.
 set -u
 R=${MATRYOSHKA_ROOT:-}
 state=$R/run/matryoshka installed=$R/etc/matryoshka/installed work=$R/var/lib/matryoshka manifest=$R/etc/matryoshka/made
-# What sudo makes of PATH is the host's choice: without /usr/local it finds nothing of ours, without /usr/sbin not iptables.
+# The host decides which PATH sudo sets. Our programs are in /usr/local, and iptables is in /usr/sbin.
 export PATH=/usr/local/sbin:/usr/local/bin:$PATH:/usr/sbin:/usr/bin:/sbin:/bin
-# Bytes, and not letters of some language: a line of /etc/hosts need not be UTF-8.
+# Text is bytes: a line of /etc/hosts need not be UTF-8.
 export LC_ALL=C
 export KUBECONFIG=/etc/kubernetes/admin.conf KUBECACHEDIR=/run/matryoshka/kube
 
@@ -13,27 +13,27 @@ did() { echo "did: $*"; }
 result() { echo "result: $1=$2"; }
 version() { echo "version: $1=$2"; }
 fail() { echo "$*" >&2; exit 1; }
-# Of several scripts, also those that would go on after a failure: none follows, because of an error, or for want of work.
+# End all scripts of the task, also those that continue after a failure: `abort` on an error, `enough` if no work is left.
 abort() { echo "$*" >&2; exit 3; }
 enough() { exit 4; }
-# An IPv6 address stands in brackets there (RFC 3986).
+# An IPv6 address has brackets in a URL (RFC 3986).
 in_url() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
 
-# --- writing files: the same lines in fence, prelude.sh and watch, each of which comes to a host by itself
+# --- writing files: the same lines are in fence, prelude.sh and watch, because each reaches a host by itself
 
-# Reports that a file cannot be written, by what a program said last: "tee: /etc/x: No space left on device".
+# Reports that a file cannot be written, with the last message of a program: "tee: /etc/x: No space left on device".
 unwritten() { # PATH SAID
   printf '%s cannot be written: %s\n' "$1" "${2##*: }" >&2
   return 1
 }
-# Makes TEXT the content of a file, whole or not at all: written beside it, read again, synced, renamed. After a failure,
-# which it reports, the file is as it was.
+# Writes TEXT to a file, completely or not at all: it writes beside the file, reads that again, syncs and renames it. If a
+# step fails, it reports the reason, and the file is unchanged.
 write_file() { # PATH MODE TEXT
   (
     new=${1%/*}/.${1##*/}.matryoshka-new
     said=$(mkdir -p "${1%/*}" 2>&1) || { unwritten "$1" "$said"; exit 1; }
     umask 077
-    # tee alone names the reason in every shell.
+    # Only tee reports the reason in every shell.
     said=$({ rm -f "$new" && printf %s "$3" | tee "$new" > /dev/null && chmod "$2" "$new" && sync "$new"; } 2>&1) &&
       { [ "$(cat "$new" && echo .)" = "$3." ] || { said='it reads other than it was written'; false; }; } &&
       said=$({ mv -fT "$new" "$1" && sync "${1%/*}"; } 2>&1) && exit 0
@@ -43,12 +43,12 @@ write_file() { # PATH MODE TEXT
 }
 
 # --- end of writing files
-# mark NAME TEXT: what of NAME is installed.
+# mark NAME TEXT: records TEXT as the installed version of NAME.
 mark() { write_file "$installed/$1" 644 "$2"$'\n' || exit 1; }
 is_installed() { [ "$(cat "$installed/$1" 2>/dev/null)" = "$2" ]; }
 
-# overwrite FILE NEW: as write_file, for a file that may be a mount and so cannot be exchanged. NEW goes. Its blocks stay its own
-# meanwhile, so that what it had fits into it again when NEW does not.
+# overwrite FILE NEW: writes like write_file, to a file that may be a mount and so cannot be replaced. Deletes NEW. The file
+# keeps its blocks meanwhile, so that its old text still fits if NEW does not.
 overwrite() {
   local old=$work/${1##*/}.old said undone=
   said=$(cp "$1" "$old" 2>&1 && cmp "$1" "$old" 2>&1) || { rm -f "$old" "$2"; fail "$1 cannot be written, since no copy of it can be kept in $work: ${said##*: }"; }
@@ -62,11 +62,12 @@ into() { # FILE NEW: prints what is wrong
   { dd "if=$2" "of=$1" bs=64K conv=notrunc,fsync status=none && truncate -s "$(wc -c < "$2")" "$1" && cmp "$1" "$2"; } 2>&1
 }
 
-# --- the manifest: what we made on this host, a line each, `ROLE KIND THING`, written before the thing is made
+# --- the manifest: a line `ROLE KIND THING` for each thing that we made on this host, written before the thing is made
 
-# /etc/matryoshka/joined: `CLUSTER NODE ADDRESS`; hosts that joined earlier have the cluster alone.
+# Prints the cluster of /etc/matryoshka/joined, `CLUSTER NODE ADDRESS`. Hosts that joined with an earlier version have only
+# the cluster.
 joined_cluster() { sed -n '1s/ .*//; 1p' "$R/etc/matryoshka/joined" 2>/dev/null; }
-# Whole lines alone: one without its end may be half of a path.
+# Prints complete lines only: a line without its end may be half of a path.
 made_lines() {
   local line
   while IFS= read -r line; do printf '%s\n' "$line"; done 2>/dev/null < "$manifest"
@@ -74,7 +75,7 @@ made_lines() {
 }
 made_by() { made_lines | sed -n '1s/^cluster //p'; }
 made_of() { made_lines | sed -n "s/^$ROLE $1 //p"; } # KIND
-# Without a program: some scripts ask for dozens of things.
+# Starts no program, because some scripts check dozens of things.
 is_made() {
   local kind= thing=
   while IFS=' ' read -r _ kind thing; do [ "$kind $thing" != "$1 $2" ] || return 0; done 2>/dev/null < "$manifest"
@@ -90,12 +91,12 @@ about_cut_line() {
   [ -z "$line" ] || printf '; the last line of %s, "%s", has no end and is ignored: if it is whole, end it (echo >> %s), else delete it' \
     "$manifest" "$line" "$manifest"
 }
-# add_made LINES: under a lock, since scripts run side by side.
+# add_made LINES: adds lines under a lock, because scripts run in parallel.
 add_made() {
   local made; mkdir -p "$state"
   { flock 7 && made=$(made_lines) && write_file "$manifest" 644 "$made${made:+$'\n'}${1%$'\n'}"$'\n'; } 7> "$state/made.lock" || exit 1
 }
-# Never undone, whatever the manifest says: somebody may have edited it.
+# Whether a reset must keep this path, whatever the manifest says. A user may have edited the manifest.
 is_system_path() { # PATH
   case $1 in
     [!/]* | */ | *//* | */. | */.. | */./* | */../* | '') ;;
@@ -108,12 +109,13 @@ is_system_path() { # PATH
     *) return 1 ;;
   esac
 }
-# Of a link, what it leads to counts.
+# Whether a folder is empty. A link counts by its target.
 is_empty() { [ -z "$(find -H "$1" -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .matryoshka-removed 2>/dev/null | head -1)" ]; }
 
-# own KIND THING… [KIND THING…]…: lists what is going to be made, all by one write that reaches the disk. While images
-# come that takes long, so a role says at once what it makes. What is there already and not listed is not ours: a folder of many
-# users (dir), a value (sysctl, table) is left out and so never undone; a file or a tree of somebody's ends the script.
+# own KIND THING… [KIND THING…]…: lists things before a script makes them, in one write that reaches the disk. That write is
+# slow while images arrive, so a role lists all its things at once. A thing that exists and is not listed is not ours. A
+# shared folder (dir) is left out, so a reset never removes it. A foreign file or tree ends the script. Callers check
+# the other kinds.
 own() {
   local kind= thing lines=
   for thing; do
@@ -125,12 +127,12 @@ own() {
       file) [ ! -e "$R$thing" ] && [ ! -L "$R$thing" ] || fail "$thing is there, and was not made by Matryoshka; remove it if it is not needed$(about_cut_line)" ;;
       dir) [ ! -e "$R$thing" ] || continue ;;
       tree)
-        # kubelet and containerd look for their mounts by the path that the kernel has, and find none through a link.
+        # kubelet and containerd find their mounts by the kernel's path, so they find none through a link.
         [ ! -L "$R$thing" ] || fail "$thing is a link to $(readlink "$R$thing"); put a folder there, and mount or bind the other disk on it"
         ! is_made content "$thing" || continue
         if [ -e "$R$thing" ]; then
           is_empty "$R$thing" || fail "$thing is not empty, and was not made by Matryoshka; empty it if its content is not needed$(about_cut_line)"
-          # The folder itself is somebody's, perhaps a disk of its own.
+          # The folder itself is not ours. It may be a separate disk.
           lines="$lines$ROLE content $thing"$'\n'; continue
         fi ;;
     esac
@@ -142,7 +144,7 @@ own() {
 mounts_under() { awk -v p="$1" 'index($5, p "/") == 1 { print $5 }' /proc/self/mountinfo; }
 is_mount() { awk -v p="$1" '$5 == p { y = 1 } END { exit !y }' /proc/self/mountinfo; }
 
-# release_mounts PATTERN: unmounts what a runtime or a kubelet of ours has mounted, deepest first.
+# release_mounts PATTERN: unmounts what our runtime or kubelet has mounted, deepest first.
 release_mounts() {
   local mount
   awk '{ print $5 }' /proc/self/mountinfo | grep -E "$1" | sort -ru | while read -r mount; do
@@ -150,11 +152,11 @@ release_mounts() {
   done
 }
 
-# A tree of ours goes, but nothing that somebody has mounted in it.
+# Removes a tree of ours, unless something foreign is mounted in it.
 remove_tree() { # PATH ARGUMENT-OF-FIND…
   local path=$R$1 named=$1 mounts left
   ! is_system_path "$1" || { echo "not removed, because it is a folder of the system: $1" >&2; return 1; }
-  # What a link leads to was never seen to be empty, or was put there by somebody: it may hold more than ours.
+  # No script has checked that the target of a link is empty, or a user has made the link. It may hold more than our files.
   if [ -L "$path" ]; then
     is_empty "$path" && return
     echo "not removed, because $1 is a link to $(readlink "$path"): remove what is not needed there, then the link; retry, or let another cluster take the host, which resets it first" >&2
@@ -169,16 +171,17 @@ remove_tree() { # PATH ARGUMENT-OF-FIND…
   [ -z "$left" ] || { echo "not removed: ${left//$'\n'/, }; of $named" >&2; return 1; }
 }
 
-# Image stores and volumes may take longer than a reset has: they go under another name in the same file system, and are deleted
-# from there, behind a reset if need be. Names of these are the same on every host, since a power cut leaves them, and no list.
+# Deleting image stores and volumes may take longer than a reset has. So they are renamed in the same file system and deleted
+# there, after the reset if necessary. The names are the same on every host, because a power cut leaves these folders but no
+# list of them.
 asides=(/var/lib/.containerd.matryoshka-removed /var/lib/.kubelet.matryoshka-removed /var/lib/containerd/.matryoshka-removed /var/lib/kubelet/.matryoshka-removed)
 remove_large() { # tree | content PATH
   local path=$R$2 aside=$R$2/.matryoshka-removed to
   [ "$1" = content ] || aside=$R${2%/*}/.${2##*/}.matryoshka-removed
   if [ -d "$path" ] && [ ! -L "$path" ] && ! is_system_path "$2" && [ -z "$(mounts_under "$path")" ]; then
-    # Keys of the node at once.
+    # The node's keys are deleted at once.
     rm -rf --one-file-system "${path:?}/pki"
-    # Without room for a folder it is removed where it is.
+    # Without space for a folder, the tree is removed in place.
     if mkdir -p "$aside" 2>/dev/null && chmod 700 "$aside" && to=$(mktemp -d "$aside/XXXXXX" 2>/dev/null); then
       if [ "$1" = tree ]; then mv -T "$path" "$to/removed"
       else find "$path" -xdev -mindepth 1 -maxdepth 1 ! -name lost+found ! -name .matryoshka-removed -exec mv -t "$to" {} +; fi
@@ -186,7 +189,7 @@ remove_large() { # tree | content PATH
   fi
   delete_asides
 }
-# Answers 1 where one stays and nothing deletes it.
+# Deletes renamed trees. Returns 1 if one remains and nothing will delete it.
 delete_asides() {
   local aside there=()
   for aside in "${asides[@]}"; do [ ! -d "$R$aside" ] || there+=("$R$aside"); done
@@ -202,8 +205,8 @@ delete_asides() {
   echo "changed: what was in ${there[*]} is deleted in the background"
 }
 
-# Units of ours are wanted by multi-user.target alone. These do what `systemctl enable` and `disable --now` would do of them,
-# for which the manager reads every unit file that there is, a sixth of a second each time (systemd.unit, WantedBy=).
+# Only multi-user.target wants our units. These functions do what `systemctl enable` and `disable --now` would do. For these
+# commands the manager reads every unit file, a sixth of a second each time (systemd.unit, WantedBy=).
 enable_unit() { # UNIT, whose file may have changed
   local wanted=/etc/systemd/system/multi-user.target.wants/$1
   local said
@@ -217,13 +220,13 @@ disable_unit() { # UNIT; its end as well
 
 restore_sysctl() { # NAME=VALUE, as it was before us
   case $1 in net/ipv4/conf/*/forwarding=0)
-    # Others made a router of the host since, or the link is gone.
+    # Another program has made the host a router since, or the interface is gone.
     [ "$(cat /proc/sys/net/ipv4/ip_forward)" = 0 ] && [ -e "/proc/sys/${1%=*}" ] || return 0 ;;
   esac
   sysctl -q -w "$1"
 }
 
-# unmake: undoes the lines of this role, the last first. Answers 1 when something stayed.
+# unmake: undoes this role's lines of the manifest, the last first. Returns 1 if something remains.
 unmake() {
   local kind thing stayed=0
   [ -e "$manifest" ] || return 0
@@ -256,8 +259,8 @@ unmake() {
 
 # --- files
 
-# put PATH MODE TEXT: the file, which is ours, has that text and an end of line. Answers 1 when it had it, and nothing else:
-# whatever fails ends the script. No here-document: one that finds no room in /tmp would look like that.
+# put PATH MODE TEXT: writes TEXT and a line end to a file of ours. Returns 1 only if the file has this text already; every
+# failure ends the script. It uses no here-document: without space in /tmp, that would look like status 1.
 put() {
   own file "$1"
   [ "$(cat "$R$1" 2>/dev/null; echo .)" != "$3"$'\n.' ] || return 1
@@ -266,7 +269,8 @@ put() {
   changed "$1"
 }
 
-# untar_into FOLDER BASE64: files of a .tar.gz, which is no bigger than certificates are; whole or none of them.
+# untar_into FOLDER BASE64: extracts a small .tar.gz, such as one of certificates. If extraction fails, the folder is
+# unchanged.
 untar_into() {
   local new=$1/.matryoshka-new said file
   said=$({ rm -rf "$new" && mkdir -p "$new" && printf %s "$2" | base64 -d | tar -xzf - --no-same-owner -C "$new" && sync -f "$new"; } 2>&1) ||
@@ -277,16 +281,17 @@ untar_into() {
   rm -rf "$new"
 }
 
-# Name servers for pods instead of the host's, where there are any; kubeadm's reset removes the file.
+# Writes the name servers for pods, if the cluster has its own. kubeadm's reset removes the file.
 write_resolv_conf() {
   # shellcheck disable=SC2086
   [ -z "$RESOLV_NAMESERVERS" ] || write_file "$R/etc/kubernetes/resolv.conf" 644 "$(printf 'nameserver %s\n' $RESOLV_NAMESERVERS)"$'\n' || exit 1
 }
 
-# The sum of standard input. By openssl, where it is, in a sixth of the time: it uses what processors have for it.
+# Prints the SHA-256 of standard input. openssl, if present, takes a sixth of the time, because it uses instructions for it.
 sha256_of() { if command -v openssl > /dev/null; then openssl dgst -sha256 -r; else sha256sum; fi; }
 
-# fetch NAME PATH SHA256 [FILE] → that file, or $work/NAME. Not summed on its way: pipes cost as much as curl itself.
+# fetch NAME PATH SHA256 [FILE]: downloads to FILE, or to $work/NAME. The sum is computed afterwards, because a pipe costs as
+# much as curl itself.
 fetch() {
   local sum said file=${4:-$work/$1}
   said=$(curl -fsS --retry 5 --retry-delay 1 --retry-all-errors --connect-timeout 10 --max-time 900 -o "$file" \
@@ -298,10 +303,10 @@ fetch() {
   sum=$(sha256_of < "$file")
   [ "${sum%% *}" = "$3" ] || { rm -f "$file"; fail "$2 does not have the sum $3"; }
 }
-# unfinished PATH SAID GARBAGE…: ends the script after a write that failed.
+# unfinished PATH SAID GARBAGE…: ends the script after a failed write, and removes GARBAGE.
 unfinished() { [ $# -lt 3 ] || rm -rf "${@:3}"; unwritten "$1" "$2"; exit 1; }
 
-# unpack NAME IMAGE: the files of an image of containerd, in $work/NAME. Answers 1 when they were there.
+# unpack NAME IMAGE: copies the files of a containerd image to $work/NAME. Returns 1 if they are there already.
 unpack() {
   local root=$work/$1 mount=$work/$1.image out copied
   ! is_installed "$1" "$2" || [ ! -d "$root" ] || return 1
@@ -313,13 +318,13 @@ unpack() {
   ctr -n k8s.io images unmount --rm "$mount" > /dev/null 2>&1
   rmdir "$mount"
   [ "$copied" = 0 ] || unfinished "$root" "$out" "$root.new"
-  # What is there is taken for the image as long as this says so.
+  # As long as this mark exists, the folder counts as the unpacked image.
   rm -f "$installed/$1"
   out=$({ rm -rf "$root" && mv -T "$root.new" "$root"; } 2>&1) || unfinished "$root" "$out"
   mark "$1" "$2"; changed "$2"
 }
 
-# Programs come into their folder under another name first: /var may be another disk, and moving would be copying.
+# Installs a program. The download goes beside the target: /var may be another disk, where moving is copying.
 binary() { # NAME PATH SHA256 TARGET
   local new=${4%/*}/.${4##*/}.matryoshka said
   own file "$4" "$new"
@@ -329,7 +334,7 @@ binary() { # NAME PATH SHA256 TARGET
   mark "$1" "$3"; changed "$1"
 }
 
-# archive NAME PATH SHA256 FOLDER [MEMBER…]: files of a .tar.gz, all of them or the ones that are named, go to a folder.
+# archive NAME PATH SHA256 FOLDER [MEMBER…]: extracts files of a .tar.gz to a folder: all of them, or the named ones.
 archive() {
   local unpacked=$4/.$1.matryoshka files said
   own tree "$unpacked"

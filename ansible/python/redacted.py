@@ -3,14 +3,14 @@
 import re
 
 PATTERNS = (
-    # What is cut off at its end counts as well.
+    # A block without its end, because the message was cut, counts as well.
     re.compile(r'-----BEGIN [A-Z0-9 ]*-----.*?(-----END [A-Z0-9 ]*-----|\Z)', re.DOTALL),
-    # A bootstrap token: id and secret.
+    # A bootstrap token has an id and a secret.
     re.compile(r'\b[a-z0-9]{6}\.[a-z0-9]{16}\b'),
-    # Base64 of some length, which a path is not.
+    # Long base64 that is not a path.
     re.compile(r'(?<![A-Za-z0-9+/])(?=[a-z0-9+/]*[A-Z])(?=[A-Za-z+/]*[0-9])[A-Za-z0-9+/]{40,}={0,2}'),
 )
-# What is shorter may be a word of the message.
+# A shorter text may be an ordinary word of the message.
 SHORTEST = 8
 
 

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { generateKeyPairSync } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
-/** What a bare API server needs: it serves with `cert` and `key`; clients trust `ca`; tokens are signed with `signingKey`. */
+/** Certificates of a bare API server. It serves with `cert` and `key`, clients trust `ca`, `signingKey` signs tokens. */
 export interface ServerCertificates {
   readonly ca: string;
   readonly cert: string;
@@ -14,16 +14,18 @@ export interface ServerCertificates {
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 24 * 60 * 60_000;
 
-/** What a server shows, as PEM. */
+/** The certificate and key of a server, as PEM. */
 export interface ServerCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** An authority whose certificate is `pem`, and which issues certificates for loopback. */
+/** A CA with certificate `pem`, which issues certificates for loopback. */
 export interface Authority {
   readonly pem: string;
-  /** Default: valid from yesterday for a month, as long as a test run can last, and for 127.0.0.1. */
+  /**
+   * Issues a certificate. By default it is for 127.0.0.1, and valid from yesterday for a month, longer than any test run.
+   */
   issue(validity?: { notBefore: Date; notAfter: Date }, ips?: readonly string[]): Promise<ServerCertificate>;
 }
 
@@ -70,7 +72,7 @@ export async function createAuthority(): Promise<Authority> {
   };
 }
 
-/** A fresh authority, a certificate of it for loopback, and keys to sign tokens with. */
+/** Creates a CA, a certificate for loopback, and keys that sign tokens. */
 export async function createServerCertificates(): Promise<ServerCertificates> {
   const authority = await createAuthority();
   const signing = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -10,7 +10,7 @@ import { CUSTOM_RESOURCE_DEFINITIONS } from './kinds.ts';
 const TRIES = 200;
 const POLL_MS = 25;
 
-/** Installs our kinds, or finds them installed; resolves when the API server serves each. */
+/** Installs our kinds if they are missing, and waits until the API server serves each. */
 export async function installCrds(client: Client): Promise<void> {
   for (const text of Object.values(crdFiles)) {
     try {
@@ -19,7 +19,7 @@ export async function installCrds(client: Client): Promise<void> {
       if (!isAlreadyExists(error)) throw error;
     }
   }
-  // A kind is served a moment after its definition was taken, and nothing tells when.
+  // The API server serves a kind a moment after it accepts the definition, and does not report when.
   for (const resource of [KUBERNETES_CLUSTERS, HOSTS]) {
     for (let tries = 1; ; tries += 1) {
       try {

@@ -3,12 +3,12 @@ import { startApiServer } from './start.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Cluster admin on the run's API server; tests share it and each takes its own namespaces. */
+    /** Kubeconfig of a cluster admin on the run's API server. Tests share the server, and each has its own namespaces. */
     kubeconfigPath: string;
   }
 }
 
-/** One API server with controllers for a whole run of the `api` project. */
+/** Starts one API server with controllers for a whole run of the `api` project. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startApiServer({ controllerManager: true });
   project.provide('kubeconfigPath', server.kubeconfigPath);

@@ -1,6 +1,6 @@
 import type { Resource } from '#api/meta.ts';
 
-/** Kinds that tests and benches make on a bare API server, and the product itself never names. */
+/** Kinds that tests and benchmarks create on a bare API server, and that the product never names. */
 export const NAMESPACES: Resource = {
   group: '',
   version: 'v1',

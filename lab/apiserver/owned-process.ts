@@ -1,7 +1,7 @@
 import { open, readFile } from 'node:fs/promises';
 import { execa } from 'execa';
 
-/** A server process of ours: its output goes to a file, and it dies with us, however we die. */
+/** A server process that ends with this one, however this one ends. Its output goes to a file. */
 export interface OwnedProcess {
   /** Rejects with the end of the log as soon as the process ends by itself. */
   readonly ended: Promise<never>;
@@ -10,10 +10,10 @@ export interface OwnedProcess {
 }
 
 const STOP_TIMEOUT_MS = 5_000;
-/** These live for minutes on machines with gigabytes to spare: a quarter of their time would go into collections. */
+/** Garbage collection would take a quarter of these processes' time. They live for minutes, and memory is plentiful. */
 const GO_ENVIRONMENT = { GOGC: '400' };
 
-/** Starts `file`; `setpriv` asks the kernel to kill it when this process goes, which no handler of ours could promise. */
+/** Starts `file`. `setpriv` makes the kernel kill it when this process ends, which no handler could guarantee. */
 export async function startOwned(
   file: string,
   args: readonly string[],

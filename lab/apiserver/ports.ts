@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** `count` loopback ports that are free now. Held open together, so that they differ. */
+/** Returns `count` free loopback ports. All are open at the same time, so that they differ. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

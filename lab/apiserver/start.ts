@@ -13,22 +13,22 @@ import { createStateDir } from './state-dir.ts';
 
 /** A real kube-apiserver with its etcd and nothing else, on loopback. */
 export interface ApiServer {
-  /** YAML; the user is cluster admin. */
+  /** YAML. Its user is a cluster admin. */
   readonly kubeconfig: string;
   readonly kubeconfigPath: string;
   readonly url: string;
-  /** Of its etcd, without authentication; `/metrics` is there too. */
+  /** URL of its etcd, without authentication. `/metrics` is there too. */
   readonly etcdUrl: string;
-  /** Admin's bearer token, and the authority that the server's certificate is checked with. */
+  /** The admin's bearer token, and the CA of the server's certificate. */
   readonly token: string;
   readonly ca: string;
   stop(): Promise<void>;
 }
 
 export interface ApiServerOptions {
-  /** Where state and logs go; default: a directory in memory, removed by `stop`. */
+  /** Directory of state and logs. Default: a directory in memory, which `stop` removes. */
   readonly dir?: string;
-  /** Also run the controllers for Jobs, namespaces, garbage collection, ServiceAccounts. */
+  /** Whether the controllers for Jobs, namespaces, garbage collection and ServiceAccounts run too. */
   readonly controllerManager?: boolean;
   /** Further flags of kube-apiserver. */
   readonly flags?: readonly string[];
@@ -39,7 +39,7 @@ export interface ApiServerOptions {
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** Those that tests meet; the rest would only list and watch. */
+/** Controllers that tests need. The others would only list and watch. */
 const CONTROLLERS = [
   'namespace-controller',
   'garbage-collector-controller',
@@ -55,8 +55,8 @@ const CONTROLLERS = [
 ];
 
 /**
- * Starts one and waits until it is ready, some three seconds. Of the Kubernetes that we install, the oldest that we
- * support; with MATRYOSHKA_API_SERVER=newest of the newest.
+ * Starts an API server and waits until it is ready, some three seconds. Its version is the oldest Kubernetes that Matryoshka
+ * supports, or the newest with MATRYOSHKA_API_SERVER=newest.
  *
  *     await using server = await startApiServer({ controllerManager: true })
  */
@@ -71,7 +71,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   await mkdir(dir, { recursive: true });
   const processes: OwnedProcess[] = [];
   const stop = async () => {
-    // Clients first: a server whose storage is gone spends its grace period on retries.
+    // Clients end first: a server without its storage spends its grace period on retries.
     for (const running of processes.splice(0).reverse()) await running.stop();
     if (options.dir === undefined) await rm(dir, { recursive: true, force: true });
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const PREFIX = 'matryoshka-apiserver-';
 
-/** A new directory in memory where there is one; those of processes that are gone are removed on the way. */
+/** Creates a directory, in memory if possible. It also removes the directories of processes that have ended. */
 export async function createStateDir(): Promise<string> {
   const root = await access('/dev/shm', constants.W_OK).then(
     () => '/dev/shm',

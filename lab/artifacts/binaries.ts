@@ -9,17 +9,17 @@ import { binariesDir, modulesDir } from './places.ts';
 import { announced, type Say } from './progress.ts';
 import { stampOf } from './stamp.ts';
 
-/** A full link on two cores takes a minute or two, a cold compile five; more than this is a hang. */
+/** A full link on two cores takes a minute or two, a cold compile five. A longer build hangs. */
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 
 /**
- * A compiler of one package is gone before it needs to collect garbage, and nobody reads the debugging information:
- * `-s -w` leaves it out in the end. Without both a build takes two thirds of the time.
+ * Settings that cut the time of a build by a third. The compiler of a package ends before it needs garbage collection.
+ * Debugging information is not used: `-s -w` removes it at the end.
  */
 const HASTE = { flags: ['-gcflags=all=-dwarf=false'], env: { GOGC: 'off', GOMEMLIMIT: '2GiB' } };
 
 /**
- * The folder with a component's binaries, of which those wanted are built where the cache lacks them.
+ * Returns the folder of a component's binaries, and builds the wanted ones that the cache lacks.
  *
  *     const folder = await ensureBinaries('etcd', ['etcd'], sayOnStderr)
  */
@@ -37,7 +37,7 @@ export async function ensureBinaries(
   return folder;
 }
 
-/** Where the binaries of a component lie; the name changes with everything that they are made from. */
+/** Returns the folder of a component's binaries. Its name changes with all inputs of the build. */
 export async function binariesFolder(componentName: ComponentName): Promise<string> {
   const component: Component = components[componentName];
   const stamp = await stampOf(component, [join(modulesDir, component.name)]);
@@ -52,7 +52,7 @@ async function build(component: Component, name: string, path: string): Promise<
   const variables = Object.entries(component.variables ?? {}).map(([key, value]) => `-X ${key}=${value}`);
   const linker = ['-s -w', ...(component.cgo ? ['-extldflags -static'] : []), ...variables].join(' ');
   const tags = [...(component.tags ?? []), ...(component.cgo ? ['netgo', 'osusergo'] : [])];
-  // Two builds of one binary may run at once, say from two test runs: each has its own file, the last one stays.
+  // Two test runs may build one binary at once: each writes a separate file, and the last one stays.
   const part = `${path}.${process.pid}`;
   await mkdir(join(path, '..'), { recursive: true });
   try {

@@ -1,4 +1,4 @@
-/** What is built from source: one Go module of ours a component, which pins the upstream and all below it. */
+/** A component that is built from source: one of our Go modules, which pins the upstream and its dependencies. */
 export interface Component {
   readonly name: string;
   readonly version: string;
@@ -6,18 +6,18 @@ export interface Component {
   readonly binaries: Readonly<Record<string, string>>;
   /** Output file → Go package whose tests become one program, as upstream builds its suites. */
   readonly tests?: Readonly<Record<string, string>>;
-  /** Linked against libc, statically; the others need none. */
+  /** Whether it is linked statically against libc. The others need no libc. */
   readonly cgo?: true;
   readonly tags?: readonly string[];
-  /** The module that the folder's `*.patch` files are for. */
+  /** The module to which the folder's `*.patch` files apply. */
   readonly patched?: string;
-  /** Go variables set by the linker, mostly versions. */
+  /** Go variables that the linker sets, mostly versions. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
 const kubernetesVersion = 'v1.34.4';
 
-/** Of no release that is offered yet: the runtime is proved against its API server too. */
+/** The version is not in a release yet. Tests also run the runtime against its API server. */
 const newestKubernetes = 'v1.36.3';
 
 const kubernetesVariables = (version: string): Record<string, string> => {
@@ -32,7 +32,7 @@ const kubernetesVariables = (version: string): Record<string, string> => {
 
 const kubernetesCommand = (name: string) => [name, `k8s.io/kubernetes/cmd/${name}`] as const;
 
-/** In the order of a full build: what tests need first, what takes long first. */
+/** Components in the order of a full build: first those that tests need, then those that take long. */
 export const components = {
   etcd: {
     name: 'etcd',
@@ -94,7 +94,7 @@ export const components = {
       portmap: 'github.com/containernetworking/plugins/plugins/meta/portmap',
     },
   },
-  // Flannel's own repository of the plugin is no Go module that a proxy serves; this is where it comes from.
+  // No proxy serves flannel's own repository of the plugin as a Go module, so this one is the source.
   'flannel-cni': {
     name: 'flannel-cni',
     version: 'v0.9.1',
@@ -107,7 +107,7 @@ export const components = {
     cgo: true,
     variables: { 'github.com/flannel-io/flannel/pkg/version.Version': 'v0.28.4' },
   },
-  // k3s' fork, which keeps upstream's name of the module: it stands beside flannel there as well.
+  // k3s' fork keeps upstream's name of the module, and is beside flannel there as well.
   'kube-router': {
     name: 'kube-router',
     version: 'v2.2.1',
@@ -120,7 +120,7 @@ export const components = {
     version: 'v1.12.1',
     binaries: { coredns: '.' },
   },
-  // Upstream's own suites and what their specs run in pods; only `make conformance-cluster` asks for them.
+  // Upstream's own suites, and the programs that their specs run in pods. Only `make conformance-cluster` needs them.
   'kubernetes-e2e': {
     name: 'kubernetes-e2e',
     version: kubernetesVersion,
@@ -135,7 +135,7 @@ export const components = {
     },
     variables: kubernetesVariables(kubernetesVersion),
   },
-  // Asks a cluster whether its network does what policies say; only `make conformance-cluster CYCLONUS=1` asks for it.
+  // Checks whether a cluster's network enforces policies. Only `make conformance-cluster CYCLONUS=1` needs it.
   cyclonus: {
     name: 'cyclonus',
     version: 'v0.5.6',

@@ -8,17 +8,17 @@ import { announced, type Say } from './progress.ts';
 import { stampOf } from './stamp.ts';
 
 /**
- * Programs of Debian's with their libraries, each a folder beside this file: nft, iptables, ipset and conntrack for what
- * programs packet rules, and HAProxy.
+ * Debian's programs with their libraries, each from a folder beside this file. `net-tools` has nft, iptables, ipset and
+ * conntrack, for programs that set packet rules.
  */
 export type DebianLayer = 'net-tools' | 'haproxy';
 
 const sourceOf = (name: DebianLayer): string => join(import.meta.dirname, name);
 
-/** Changes with everything that the layer is made from. */
+/** Returns a stamp that changes with all inputs of the layer. */
 export const layerStamp = (name: DebianLayer): Promise<string> => stampOf(name, [sourceOf(name)]);
 
-/** A tar that is a layer of an image. */
+/** Builds a layer of an image, and returns the path of its tar. */
 export async function debianLayer(name: DebianLayer, say: Say): Promise<string> {
   const path = join(cacheDir, 'layers', `${name}-${await layerStamp(name)}.tar`);
   if (existsSync(path)) return path;

@@ -11,15 +11,15 @@ import { sha256OfFile } from './hash.ts';
 import { announced, type Say } from './progress.ts';
 import { recipeFor } from './recipes.ts';
 
-/** What was made, and from what: path → stamp of the inputs and sum of the result. */
+/** Record of the directory: path → stamp of the inputs, and sum of the result. */
 const Made = z.record(z.string(), z.object({ stamp: z.string(), sha256: z.string() }));
 
 /**
- * Fills a directory with every file of every offered release, built from source, laid out as upstream publishes
- * them, and writes their sums. What is there and made from the same inputs stays.
+ * Fills a directory with every file of every offered release, built from source, in upstream's layout. It also writes their
+ * sums. A file from the same inputs stays.
  */
 export async function fillArtifacts(dir: string, say: Say): Promise<void> {
-  // A compiler for runc, Docker for the tools in kube-proxy's image; both only where they are not there yet.
+  // runc needs a compiler, and the tools in kube-proxy's image need Docker. Each is installed only if it is missing.
   const header = existsSync('/usr/include/seccomp.h') ? {} : { 'seccomp.h': 'libseccomp-dev' };
   await ensurePackages({ gcc: 'gcc libc6-dev', 'pkg-config': 'pkg-config', ...header }, say);
   await ensureDocker(say);

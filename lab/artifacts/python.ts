@@ -9,8 +9,8 @@ import { announced, type Say } from './progress.ts';
 const INSTALL_MS = 15 * 60_000;
 
 /**
- * Returns the `bin` folder of a virtual environment with these packages of PyPI. It is created once and cached; packages
- * are pinned by version, the first one names the folder.
+ * Returns the `bin` folder of a virtual environment with these packages of PyPI. It is created once and cached. Packages are
+ * pinned by version, and the first one names the folder.
  * @example const bin = await pythonEnvironment(['mkdocs==1.6.1'], say);
  */
 export async function pythonEnvironment(packages: readonly [string, ...string[]], say: Say): Promise<string> {

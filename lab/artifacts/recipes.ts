@@ -12,14 +12,14 @@ import type { Say } from './progress.ts';
 import { stampOf } from './stamp.ts';
 import { packTar } from './tar.ts';
 
-/** How one file of the layout is made. */
+/** Recipe of one file of the layout. */
 export interface Recipe {
-  /** Equal stamp: the file that is there will do. */
+  /** Returns a stamp of the inputs. If it is equal, the existing file stays. */
   stamp(): Promise<string>;
   make(out: string, say: Say): Promise<void>;
 }
 
-/** The recipe of a layout's entry. */
+/** Returns the recipe of a layout's entry. */
 export function recipeFor(entry: Entry): Recipe {
   const { name, image } = entry;
   switch (name) {
@@ -39,7 +39,7 @@ export function recipeFor(entry: Entry): Recipe {
     case 'kube-controller-manager':
     case 'kube-scheduler':
     case 'kube-proxy':
-      // Upstream's own archives carry the architecture in the tag.
+      // Upstream's own archives have the architecture in the tag.
       return container(
         tagOf(entry).replace(name, `${name}-amd64`),
         'kubernetes',
@@ -89,7 +89,7 @@ function tagOf({ name, image }: Entry): string {
   return image;
 }
 
-/** One binary, as it is. */
+/** Returns the recipe of one binary. */
 function plain(component: ComponentName, binary: string): Recipe {
   return {
     stamp: async () => stampOf(['plain', binary, await binariesFolder(component)], []),
@@ -99,7 +99,7 @@ function plain(component: ComponentName, binary: string): Recipe {
   };
 }
 
-/** All binaries of a component in a compressed tar. */
+/** Returns the recipe of a compressed tar with all binaries of a component. */
 function bundle(component: ComponentName, pathOf: (binary: string) => string): Recipe {
   const binaries = Object.keys(components[component].binaries);
   return {
@@ -122,7 +122,7 @@ function bundle(component: ComponentName, pathOf: (binary: string) => string): R
   };
 }
 
-/** An image with a component's binaries, alone or upon the layer of network tools. */
+/** Returns the recipe of an image with a component's binaries, alone or on the layer of network tools. */
 function container(
   tag: string,
   component: ComponentName,
@@ -157,7 +157,7 @@ function container(
   };
 }
 
-/** From Debian's package of the same version. */
+/** Returns the recipe of HAProxy, from Debian's package of the same version. */
 function haproxy(tag: string): Recipe {
   const entrypoint = ['/usr/local/sbin/haproxy'];
   return {

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { canonicalJson } from '#base/canonical.ts';
 
-/** A hash of a recipe and of all files below the folders that it reads: equal stamp, equal result. */
+/** Returns a hash of a recipe and of all files below its folders. An equal stamp means an equal result. */
 export async function stampOf(recipe: unknown, folders: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(canonicalJson(recipe));
   for (const folder of folders) {

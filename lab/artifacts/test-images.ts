@@ -11,19 +11,19 @@ import { goToolchain } from './go.ts';
 import { cacheDir, modulesDir } from './places.ts';
 import { announced, type Say } from './progress.ts';
 
-/** Images as `docker save` writes them, in one file, so that what they share is there once. */
+/** Images in one file of `docker save`, so that shared layers occur once. */
 export interface ImageArchive {
   readonly path: string;
-  /** Changes with any of the images. */
+  /** Stamp that changes with any of the images. */
   readonly stamp: string;
   readonly tags: readonly string[];
 }
 
 interface TestImage {
   readonly tag: string;
-  /** Below `test-images/`. */
+  /** Folder below `test-images/`. */
   readonly folder: string;
-  /** The one of ours that it is made from. */
+  /** Our image on which it is based. */
   readonly base?: string;
   /** Name beside its Dockerfile → file to copy there. */
   readonly files?: Readonly<Record<string, string>>;
@@ -35,8 +35,8 @@ const sources = join(import.meta.dirname, 'test-images');
 const archives = join(cacheDir, 'test-images');
 
 /**
- * What upstream's specs run in pods, under the names that they ask for (`e2e.test --list-images`): upstream's programs
- * on Debian. The pause image is on every host already.
+ * Builds the images that upstream's specs run in pods, by the names that they use (`e2e.test --list-images`). They are
+ * upstream's programs on Debian. The pause image is on every host already.
  */
 export async function testImages(say: Say): Promise<ImageArchive> {
   const tags: string[] = [];
@@ -63,7 +63,7 @@ async function recipes(say: Say): Promise<TestImage[]> {
   };
   return [
     { tag: agnhost, folder: 'agnhost', files },
-    // The same by the name that cyclonus asks for.
+    // cyclonus uses the same image by this name.
     { tag: `${REGISTRY}/agnhost:2.43`, folder: 'agnhost', files },
     { tag: `${REGISTRY}/busybox:1.37.0-1`, folder: 'busybox' },
     { tag: `${REGISTRY}/httpd:2.4.38-4`, folder: 'httpd' },
@@ -76,7 +76,7 @@ async function recipes(say: Say): Promise<TestImage[]> {
   ];
 }
 
-/** Where Go has put the source of the Kubernetes that our module names. */
+/** Returns the folder of the Kubernetes source that our module names. */
 async function upstreamSource(): Promise<string> {
   const { stdout } = await execa(
     await goToolchain(),
@@ -91,7 +91,7 @@ async function build({ tag, folder, base, files = {} }: TestImage, say: Say): Pr
   try {
     await cp(join(sources, folder), context, { recursive: true });
     for (const [name, path] of Object.entries(files)) await copyFile(path, join(context, name));
-    // Made anew with its base, which its own files do not tell of.
+    // A new base image needs a new build, because the image's own files do not show it.
     const upon = base === undefined ? {} : { BASE: await idsOf([base]) };
     return await buildImage(tag, context, say, { args: { TAG: tag, ...upon } });
   } finally {

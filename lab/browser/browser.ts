@@ -9,20 +9,20 @@ import { buildImage } from '../hosts/image.ts';
 const START_MS = 60_000;
 
 export interface LabBrowser {
-  /** A profile of its own: no page, cookie or cache of others. */
+  /** Separate profile, without pages, cookies or cache of others. */
   context: BrowserContext;
-  /** Ends it and its container. */
+  /** Ends the browser and its container. */
   close(): Promise<void>;
 }
 
 export interface BrowserOptions {
-  /** Name → address that it shall have for this browser, instead of by DNS. */
+  /** Name → address that this browser uses instead of DNS. */
   names?: Readonly<Record<string, string>>;
-  /** Base64 of the SHA-256 of public keys (SubjectPublicKeyInfo) that it shall trust besides known authorities'. */
+  /** Public keys that it trusts besides those of known CAs: base64 of the SHA-256 of SubjectPublicKeyInfo. */
   trusts?: readonly string[];
 }
 
-/** Debian's Chromium in a container that reaches whatever this machine does. It answers on loopback alone. */
+/** Starts Debian's Chromium in a container with this machine's network. Its port is open on loopback only. */
 export async function openBrowser(
   say: Say,
   { names = {}, trusts = [] }: BrowserOptions = {},
@@ -52,12 +52,12 @@ export async function openBrowser(
   }
 }
 
-/** Starts it; answers where it can be driven, which it tells on its standard error. */
+/** Starts the container and returns its endpoint, which Chromium prints on standard error. */
 async function listeningAt(id: string): Promise<string> {
   const started = execa('docker', ['start', '--attach', id], {
     stdin: 'ignore',
     reject: false,
-    // Its log is as long as it lives.
+    // The log grows as long as the browser lives.
     buffer: false,
   });
   const giveUp = setTimeout(() => started.kill(), START_MS);
@@ -66,7 +66,7 @@ async function listeningAt(id: string): Promise<string> {
     for await (const line of createInterface({ input: started.stderr })) {
       const url = /^DevTools listening on (ws:\S+)$/.exec(line)?.[1];
       if (url !== undefined) {
-        // Read on, or it would wait for somebody who does.
+        // The stream is read on, or Chromium would block when it is full.
         started.stderr.resume();
         return url;
       }

@@ -11,7 +11,7 @@ import { play } from '../play.ts';
 import { withLab } from './lease.ts';
 import { timings } from './timings.ts';
 
-/** The playbooks alone, without operator: hosts, a cluster of them, a Service that answers, and back. */
+/** Runs the playbooks without the operator: hosts, a cluster on them, a Service that answers, and the removal. */
 export const byHand = (say: Say): Promise<void> => withLab(false, say, () => throughPlaybooks(say));
 
 async function throughPlaybooks(say: Say): Promise<void> {

@@ -27,11 +27,11 @@ const HOSTS = 6;
 export interface DemoOptions {
   /** 2: the meta cluster; 3: a cluster by annotation; 4: by REST; 5: scaled and deleted as well. */
   stage: number;
-  /** Stop before the deletion, and say how to use what is there. */
+  /** Whether it stops before the deletion, and prints how to use the cluster. */
   keep: boolean;
 }
 
-/** Shows the whole way from bare hosts to a cluster that comes, changes and goes; ends with what took how long. */
+/** Shows the life of a cluster, from bare hosts through changes to its deletion. It ends with the duration of each step. */
 export const demo = ({ stage, keep }: DemoOptions, say: Say): Promise<void> =>
   withLab(keep, say, async () => {
     const clock = timings();
@@ -57,7 +57,7 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
     const found = await foundCluster(meta);
     if (found?.status?.phase === 'Running') return reported('is there already');
     if (stage === 3) return byAnnotation(meta, base);
-    // One that an earlier run left half made is asked for again.
+    // A cluster that an earlier run left unfinished is requested again.
     const retry = found === undefined ? {} : { retry: true };
     return asked(meta, 'POST', PATH, { name: NAME, ...base, privateSSHKey: meta.privateKey, ...retry });
   });
@@ -69,7 +69,7 @@ async function cluster(meta: Meta, stage: number, keep: boolean, clock: Timings)
     killed(victim, worker),
   );
   await clock.measure('another host takes its place', () => replaced(meta, victim, spare));
-  // What comes back is no part of the cluster any more, and is reset with it.
+  // The host returns without belonging to the cluster, and is reset with it.
   await docker(['start', victim.name]);
   await clock.measure('a page of the cluster, through our Ingress', async () => {
     process.stdout.write(`${await pageThroughIngress(meta, demoKubeconfig, worker)}\n`);
@@ -85,7 +85,7 @@ const reported = (how: string) => {
   process.stdout.write(`cluster ${NAME} ${how}\n`);
 };
 
-/** What an earlier run has left of the cluster, once nothing is going on with it any more. */
+/** Waits until no operation runs, and returns the cluster of an earlier run, if any. */
 async function foundCluster(meta: Meta): Promise<KubernetesCluster | undefined> {
   const key = { namespace: 'default', name: NAME };
   const found = await meta.client.find<KubernetesCluster>(KUBERNETES_CLUSTERS, key);
@@ -118,12 +118,12 @@ async function scaled(
   const present = new Set(spec.cluster.nodeList?.map(({ ip }) => ip));
   if (present.size === workers.length && workers.every(({ ip }) => present.has(ip)))
     return reported('has these workers');
-  // Only after a run that was cut in between: what it had added is there, and the next step takes it away.
+  // This follows only an interrupted run: its workers are there, and the next step removes them.
   if (route === 'scaleup' && present.size > workers.length) return reported('has more workers');
   await asked(meta, 'POST', `${PATH}/${route}`, { nodeList: entries(workers) });
 }
 
-/** Ends a host as a cut power line would, and waits until the kubelet of another would be answered again. */
+/** Ends a host like a power cut, and waits until the API server would answer the kubelet of another host. */
 async function killed(victim: LabHost, worker: LabHost): Promise<void> {
   await docker(['kill', victim.name]);
   reported(`has lost ${victim.name} (${victim.ip})`);
@@ -141,7 +141,7 @@ async function replaced(meta: Meta, victim: LabHost, spare: LabHost): Promise<vo
   await asked(meta, 'POST', `${PATH}/replace`, { from: victim.ip, to: { ip: spare.ip } });
 }
 
-/** Asks by REST, shows a line a host while it runs, returns when it is done. */
+/** Sends a REST request, shows a line for each host while the operation runs, and returns when it is done. */
 async function asked(meta: Meta, method: 'POST', path: string, body: unknown): Promise<void> {
   await post(meta, method, path, body);
   await followed(meta);

@@ -8,7 +8,7 @@ import { keptPath, labDir, network } from '../hosts/places.ts';
 const DOCKER_MS = 10_000;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Names of the lab's hosts that are there, running or not; asked at once, for an end that may come at any time. */
+/** Lists the names of the lab's hosts, running or not. It is synchronous, because the process may end at any time. */
 function hostsLeft(): string[] {
   try {
     const filter = `--filter=label=${network.name}`;
@@ -26,7 +26,7 @@ function hostsLeft(): string[] {
   }
 }
 
-/** What is left of the lab, how to go on with it, and how to remove it. */
+/** Prints what is left of the lab, how to continue with it, and how to remove it. */
 function reportWhatIsLeft(): void {
   const left = hostsLeft();
   process.stdout.write(
@@ -37,9 +37,9 @@ function reportWhatIsLeft(): void {
 }
 
 /**
- * Runs a demonstration, which has the lab for itself meanwhile. Afterwards the lab is removed when all went well and
- * `keep` does not forbid it; every other way out, a signal too, tells what is left. What an earlier run has kept is
- * neither used nor removed unless `keep` says so.
+ * Runs a demonstration, which has the lab to itself meanwhile. If it succeeds, the lab is removed afterwards, unless `keep`
+ * is true. Each other end, such as a signal, prints what is left. A lab that an earlier run has kept is used or removed only
+ * with `keep`.
  */
 export async function withLab(keep: boolean, say: Say, work: () => Promise<void>): Promise<void> {
   if (!keep && existsSync(keptPath)) {

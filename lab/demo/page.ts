@@ -10,7 +10,7 @@ const PROXY = ['-n', 'matryoshka-ingress'];
 const SERVER = 'matryoshka-ingress-server';
 const ROLLOUT_S = 120;
 
-/** For the Service that the demonstration has asked before. */
+/** Ingress of the Service that the demonstration has requested before. */
 const ingress = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'Ingress',
@@ -31,8 +31,8 @@ const ingress = {
 };
 
 /**
- * Puts our Ingress into a cluster, and answers what a page gives through it on the worker, and over TLS. Its nodes get the
- * operator's image from where they were made: the artifacts answer them as a registry.
+ * Installs our Ingress add-on into a cluster. Returns a page through it on the worker, also over TLS. The nodes pull the
+ * operator's image from the artifact server, which acts as a registry.
  */
 export async function pageThroughIngress(meta: Meta, kubeconfig: string, worker: LabHost): Promise<string> {
   const ofImage = 'jsonpath={.spec.template.spec.containers[0].image}';

@@ -1,7 +1,7 @@
 import { Listr } from 'listr2';
 import type { Rest } from '../meta/rest.ts';
 
-/** One line a host: its present task and the seconds since the operation was asked. */
+/** One line for each host: its current task, and the seconds since the operation's request. */
 export interface HostLines {
   show(host: string, task: string): void;
   end(): Promise<void>;
@@ -9,7 +9,7 @@ export interface HostLines {
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(0).padStart(4)} s`;
 
-/** In a terminal a list that is drawn over, elsewhere a plain line whenever a host begins a task. */
+/** Shows a list that is redrawn in a terminal. Elsewhere it prints a line when a host begins a task. */
 function hostLines(hosts: readonly string[], terminal: boolean): HostLines {
   const since = performance.now();
   if (!terminal) {

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import Table from 'cli-table3';
 
-/** What took how long, in order. */
+/** Durations of steps, in order. */
 export interface Timings {
   measure<T>(what: string, work: () => Promise<T>): Promise<T>;
   print(): void;

@@ -5,10 +5,10 @@ import type { Say } from '../artifacts/progress.ts';
 import { giveAuthority } from '../hosts/authority.ts';
 import { buildImage } from '../hosts/image.ts';
 
-/** At which it listens. */
+/** Port of the editor. */
 export const EDITOR_PORT = 8888;
 
-/** Builds an editor for Workspaces of the lab; answers its tag. */
+/** Builds an editor for Workspaces of the lab, and returns its tag. */
 export async function editorImage(say: Say): Promise<string> {
   const context = await mkdtemp(join(tmpdir(), 'matryoshka-editor-'));
   try {

@@ -6,14 +6,14 @@ import type { Dispatcher } from 'undici';
 import type { Answer, Fault } from './faults.ts';
 import type { Relay } from './relay.ts';
 
-/** Carries one request to the server and its answer back, or loses either on the way. */
+/** Carries one request to the server and its response back, or loses either on the way. */
 export interface Courier {
   carry(request: Http2ServerRequest, response: Http2ServerResponse, fault: Fault | undefined): Promise<void>;
-  /** Ends an answer in the middle, without the end that the protocol has for it. */
+  /** Ends a response in the middle, without the protocol's end. */
   drop(response: Http2ServerResponse): void;
 }
 
-/** Of one connection, or invented anew at each hop (RFC 9110 7.6.1, RFC 9113 8.2.2). */
+/** Headers of one connection, or set anew at each hop (RFC 9110 7.6.1, RFC 9113 8.2.2). */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'host']);
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -40,7 +40,7 @@ export function createCourier(url: string, upstream: Dispatcher, relay: Relay): 
   }
 
   function drop(response: Http2ServerResponse | ServerResponse): void {
-    // Over HTTP/2 the stream alone, over HTTP/1.1 there is nothing but the connection.
+    // HTTP/2 ends only the stream. HTTP/1.1 has only the connection.
     if (response instanceof ServerResponse) response.destroy();
     else if (!response.stream.destroyed) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
@@ -62,7 +62,7 @@ export function createCourier(url: string, upstream: Dispatcher, relay: Relay): 
         return fault.instead ? answer(response, fault.instead) : relay.reset(innerPort);
       }
       response.writeHead(answered.statusCode, endToEnd(answered.headers));
-      // HTTP/2 sends them at once; HTTP/1.1 would wait for the body.
+      // HTTP/2 sends headers at once. HTTP/1.1 would wait for the body.
       if (response instanceof ServerResponse) response.flushHeaders();
       if (fault?.kind === 'hold') await fault.until;
       const most = fault?.kind === 'truncate' ? fault.afterBytes : Number.POSITIVE_INFINITY;
@@ -72,7 +72,7 @@ export function createCourier(url: string, upstream: Dispatcher, relay: Relay): 
   };
 }
 
-/** Copies a body up to `most` bytes; whether it was copied whole. */
+/** Copies a body up to `most` bytes. Returns whether it is complete. */
 async function copied(
   body: AsyncIterable<unknown>,
   response: Http2ServerResponse,
@@ -92,7 +92,7 @@ async function copied(
   return true;
 }
 
-/** From which the relay speaks to us: its name for the connection. */
+/** Returns the port from which the relay connects, its name for the connection. */
 function portOf(response: Http2ServerResponse): number {
   const port = (response.stream?.session?.socket ?? response.socket)?.remotePort;
   if (port === undefined) throw new Error('a request without a connection');

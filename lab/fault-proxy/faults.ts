@@ -1,35 +1,35 @@
 /** A request as the rules see it. */
 export interface SeenRequest {
   readonly method: string;
-  /** Without the query. */
+  /** Path without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** How many of this method and path came before it, watches counted apart: 0 for the first. */
+  /** Number of earlier requests of this method and path, with watches counted separately. The first has 0. */
   readonly nth: number;
   /** Milliseconds since the proxy's start, on a monotonic clock. */
   readonly atMs: number;
-  /** Whether it asks for everything there is: a list, or a watch that begins with one. */
+  /** Whether it requests all objects: a list, or a watch that begins with one. */
   readonly lists: boolean;
   readonly watch: boolean;
 }
 
-/** What happens to one request. */
+/** Fault of one request. */
 export type Fault =
-  /** It reaches the server `ms` later. */
+  /** Reaches the server `ms` later. */
   | { kind: 'delay'; ms: number }
-  /** It reaches the server when the promise is fulfilled. */
+  /** Reaches the server when the promise is fulfilled. */
   | { kind: 'wait'; until: Promise<unknown> }
-  /** It never reaches the server: its connection is reset. */
+  /** Does not reach the server: its connection is reset. */
   | { kind: 'reset' }
-  /** Its connection falls silent in both directions, without a word of closing: as if packets were dropped. */
+  /** Its connection falls silent in both directions without closing, as if packets were dropped. */
   | { kind: 'freeze' }
-  /** The server gets it and does it; the answer is thrown away and the connection reset, or answered by `instead`. */
+  /** The server performs it. The response is lost, and the connection is reset or gets `instead`. */
   | { kind: 'lose-answer'; instead?: Answer }
-  /** The answer's headers pass, its body waits for the promise. */
+  /** The headers of the response pass, and its body waits for the promise. */
   | { kind: 'hold'; until: Promise<unknown> }
-  /** The answer is cut off after so many bytes of its body. */
+  /** The response is cut off after so many bytes of its body. */
   | { kind: 'truncate'; afterBytes: number }
-  /** It never reaches the server: we answer. */
+  /** Does not reach the server: the proxy responds. */
   | ({ kind: 'answer' } & Answer);
 
 export interface Answer {
@@ -38,13 +38,13 @@ export interface Answer {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Which fault meets a request; undefined lets it pass. Must depend on its argument alone, or on what a test injects. */
+/** Chooses the fault of a request; undefined lets it pass. Must depend only on its argument, or on what a test injects. */
 export type Rules = (request: SeenRequest) => Fault | undefined;
 
-/** What happens to a new connection before a byte of it is read: closed, or spoken to in no protocol. */
+/** Fault of a new connection before its first byte: it is closed, or gets bytes of no protocol. */
 export type ConnectionFault = 'close' | 'garbage';
 
-/** A metav1.Status of failure, as an API server answers it. */
+/** Returns a metav1.Status of failure, like that of an API server. */
 export function refusal(
   status: 409 | 410 | 429 | 500 | 503 | 504,
   { retryAfterSeconds, message = 'made up by the fault proxy' }: Partial<Refusal> = {},
@@ -65,18 +65,18 @@ interface Refusal {
   message: string;
 }
 
-/** A watch whose first event says that its version is gone. */
+/** Returns a watch whose first event says that its version has expired. */
 export function expiredWatch(): { kind: 'answer' } & Answer {
   const event = { type: 'ERROR', object: statusOf(410, 'too old resource version: 1 (2)') };
   return json(`${JSON.stringify(event)}\n`);
 }
 
-/** Any text as an answer of 200. */
+/** Returns any text as a response with status 200. */
 export function json(body: string): { kind: 'answer' } & Answer {
   return { kind: 'answer', status: 200, body, headers: { 'content-type': 'application/json' } };
 }
 
-/** What a load balancer says that has lost its servers, or a portal that wants a password. */
+/** Returns the page of a load balancer without servers, or of a portal that requires a password. */
 export function html(status = 200): { kind: 'answer' } & Answer {
   const body = '<!doctype html><html><body><h1>Welcome</h1></body></html>';
   return { kind: 'answer', status, body, headers: { 'content-type': 'text/html' } };

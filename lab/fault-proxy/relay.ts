@@ -1,14 +1,14 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { ConnectionFault } from './faults.ts';
 
-/** TCP in front of a server on loopback: where connections are frozen, reset, refused or spoken to in garbage. */
+/** TCP relay for a server on loopback, which can freeze, reset or refuse connections, or send garbage. */
 export interface Relay {
   readonly port: number;
-  /** Connections accepted so far. */
+  /** Number of connections so far. */
   accepted(): number;
-  /** For connections from now on; `nth` counts from 0 since the start. */
+  /** Sets the fault of further connections. `nth` counts from 0 since the start. */
   setConnectionFault(choose: (nth: number) => ConnectionFault | undefined): void;
-  /** One connection, named by the port from which it reaches the server; without a name, all that are open. */
+  /** Freezes the connection with this port to the server, or all open ones without a port. */
   freeze(innerPort?: number): void;
   reset(innerPort?: number): void;
   stop(): Promise<void>;
@@ -60,7 +60,7 @@ export async function startRelay(targetPort: number): Promise<Relay> {
       choose = next;
     },
     freeze(innerPort) {
-      // Bytes are still taken off both sockets, as a dead host's way would take them, and go nowhere.
+      // Both sockets are still read, as if a dead host's network took the bytes, and the bytes are dropped.
       for (const { near, far } of chosen(innerPort)) {
         for (const socket of [near, far]) {
           socket.unpipe();

@@ -4,7 +4,7 @@ import { createTransport, type Transport } from '#runtime/wire/transport.ts';
 import { expiredWatch, html, json, type Rules, refusal } from './faults.ts';
 import { type FaultProxy, startFaultProxy } from './start.ts';
 
-/** What reached the server behind the proxy. */
+/** Requests that reached the server behind the proxy. */
 const arrived: string[] = [];
 let server: Server;
 let proxy: FaultProxy;

@@ -5,23 +5,23 @@ import { createCourier } from './courier.ts';
 import type { ConnectionFault, Rules, SeenRequest } from './faults.ts';
 import { startRelay } from './relay.ts';
 
-/** HTTPS, over HTTP/2 and HTTP/1.1, in front of a real API server, where the wire misbehaves as a test says. */
+/** HTTPS proxy of a real API server, over HTTP/2 and HTTP/1.1, with the network faults that a test sets. */
 export interface FaultProxy {
   /** `https://127.0.0.1:port` */
   readonly url: string;
-  /** PEM of the authority that signed the proxy's certificate. */
+  /** PEM of the CA that signed the proxy's certificate. */
   readonly ca: string;
   /** Every request so far, in order. */
   readonly requests: readonly SeenRequest[];
   count(matches: (request: SeenRequest) => boolean): number;
-  /** Resolves with the first request, past or to come, that matches. */
+  /** Resolves with the first past or future request that matches. */
   seen(matches: (request: SeenRequest) => boolean): Promise<SeenRequest>;
-  /** For requests from now on. */
+  /** Sets the rules of further requests. */
   setRules(rules: Rules): void;
   setConnectionFault(choose: (nth: number) => ConnectionFault | undefined): void;
-  /** For connections from now on: another certificate, or one that expired an hour ago. */
+  /** Sets the certificate of further connections: another one, or one that expired an hour ago. */
   present(certificate: 'valid' | 'expired' | ServerCertificate): void;
-  /** All connections that are open: silent from now on, or reset. */
+  /** Makes all open connections silent from now on; `reset` resets them. */
   freeze(): void;
   reset(): void;
   accepted(): number;
@@ -31,6 +31,7 @@ export interface FaultProxy {
 const HOUR_MS = 3_600_000;
 
 /**
+ * Starts a fault proxy in front of an API server.
  * @example
  * const proxy = await startFaultProxy({ url: server.url, ca: server.ca });
  * proxy.setRules(({ method, nth }) => (method === 'POST' && nth === 0 ? { kind: 'lose-answer' } : undefined));
@@ -38,7 +39,7 @@ const HOUR_MS = 3_600_000;
 export async function startFaultProxy(target: {
   url: string;
   ca?: string | undefined;
-  /** Addresses that its certificate is for. Default: its own. */
+  /** Addresses of its certificate. Default: its own. */
   ips?: readonly string[];
 }): Promise<FaultProxy> {
   const authority = await createAuthority();
@@ -58,7 +59,7 @@ export async function startFaultProxy(target: {
   let rules: Rules = () => undefined;
 
   const server = createSecureServer({ ...valid, allowHTTP1: true });
-  // A client that goes away in the middle of its handshake is none of our business.
+  // A client may disconnect during its handshake. The proxy ignores that.
   for (const event of ['tlsClientError', 'sessionError', 'error']) server.on(event, () => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

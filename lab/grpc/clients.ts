@@ -6,12 +6,12 @@ import { cacheDir } from '../artifacts/places.ts';
 import { announced, type Say } from '../artifacts/progress.ts';
 import { pythonEnvironment } from '../artifacts/python.ts';
 
-/** Clients of gRPC that others use, of versions that are pinned here and in go.mod; each is installed once. */
+/** gRPC clients of other projects, with versions pinned here and in go.mod. Each is installed once. */
 const GRPCURL = { module: 'github.com/fullstorydev/grpcurl/cmd/grpcurl', version: '1.9.4' };
 const PYTHON_PACKAGES = ['grpcio==1.85.1', 'grpcio-tools==1.85.1', 'protobuf==7.36.2'] as const;
 const INSTALL_MS = 15 * 60_000;
 
-/** The path of grpcurl. */
+/** Returns the path of grpcurl. */
 export async function grpcurl(say: Say): Promise<string> {
   const binary = join(cacheDir, 'bin', `grpcurl-${GRPCURL.version}`);
   if (existsSync(binary)) return binary;

@@ -9,16 +9,16 @@ import { pythonWithGrpc } from './clients.ts';
 const PROTOS = join(import.meta.dirname, '../../src/addons/workspace/server/proto');
 const GENERATE_MS = 60_000;
 
-/** Method, fields of its message, and a token if not the client's. */
+/** Method, fields of its message, and a token if it differs from the client's. */
 export type Call = readonly [method: string, fields: object, token?: string];
 
-/** Of each call the answer's fields in their order, or how it failed. */
+/** For each call, the fields of the response in order, or its error. */
 const answersSchema = z.array(
   z.union([z.array(z.union([z.string(), z.number()])), z.object({ code: z.string(), details: z.string() })]),
 );
 
 export interface PythonClient {
-  /** Makes calls one after the other, each within so many seconds. */
+  /** Makes calls one by one, each within so many seconds. */
   calls(
     server: { address: string; ca: string; token: string },
     calls: readonly Call[],
@@ -27,7 +27,7 @@ export interface PythonClient {
   close(): Promise<void>;
 }
 
-/** A client of Workspaces that knows nothing of us but the .proto file, from which Python's own generator makes it. */
+/** Creates a client of Workspaces that has only the .proto file, from which Python's own generator creates it. */
 export async function pythonClient(say: Say): Promise<PythonClient> {
   const python = await pythonWithGrpc(say);
   const dir = await mkdtemp(join(tmpdir(), 'matryoshka-grpc-'));

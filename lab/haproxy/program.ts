@@ -8,8 +8,8 @@ import { type Say, sayOnStderr } from '../artifacts/progress.ts';
 import { ensureDocker } from '../hosts/daemon.ts';
 
 /**
- * Returns the path of the HAProxy of our images. It runs on any Debian, with the libraries of its layer. Builds it if it is
- * missing, which takes minutes.
+ * Returns the path of the HAProxy of our images. It runs on any Debian, with the libraries of its layer. If it is missing,
+ * it is built, which takes minutes.
  */
 export async function haproxyProgram(say: Say = sayOnStderr): Promise<string> {
   const folder = join(binariesDir, `haproxy-${await layerStamp('haproxy')}`);
@@ -20,7 +20,7 @@ export async function haproxyProgram(say: Say = sayOnStderr): Promise<string> {
   const aside = `${folder}.${process.pid}`;
   await mkdir(aside, { recursive: true });
   await execa('tar', ['-xf', layer, '-C', aside], { timeout: 60_000 });
-  // The master starts itself anew by its name at each reload.
+  // At each reload the master starts itself again by its name.
   const run = [
     `'${folder}/usr/lib64/ld-linux-x86-64.so.2' --library-path '${folder}/usr/lib/x86_64-linux-gnu'`,
     `--argv0 '${program}' '${folder}/usr/local/sbin/haproxy' "$@"`,

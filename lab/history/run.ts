@@ -12,22 +12,22 @@ const BINARY = '/root/history';
 const KUBECONFIG = '/root/history.conf';
 
 const reportSchema = z.object({
-  /** Reads and writes that were answered, or may have been done. */
+  /** Number of reads and writes that were answered, or may have been done. */
   operations: z.int(),
-  /** Requests that failed after client-go's usual retries, each with its time and why. */
+  /** Requests that failed after client-go's usual retries, each with its time and reason. */
   failed: z.array(z.string()).nullable(),
   attempts: z.int(),
-  /** Tries beside the first ones. */
+  /** Number of retries. */
   again: z.int(),
   slowestMs: z.int(),
-  /** When that request was made first, UTC. */
+  /** Time of that request's first attempt, UTC. */
   slowestAt: z.string(),
-  /** Porcupine's verdict: `Ok`, `Illegal`, or `Unknown` where it was not found within its time. */
+  /** Porcupine's verdict: `Ok`, `Illegal`, or `Unknown` if its time was too short. */
   linearizable: z.enum(['Ok', 'Illegal', 'Unknown']),
 });
 export type HistoryReport = z.infer<typeof reportSchema>;
 
-/** Compiles the program; at once, where that was done before. Minutes of both processors the first time. */
+/** Compiles the program, once. The first time takes minutes of both processors. */
 export async function buildHistory(say: Say): Promise<string> {
   const binary = join(cacheDir, 'bin', 'lab-history');
   const go = await goToolchain();
@@ -43,8 +43,8 @@ export async function buildHistory(say: Say): Promise<string> {
 }
 
 /**
- * Begins to write and read through the API servers as a host of the cluster reaches them, by the cluster's own name:
- * five clients, each with so long a pause after a write. Answers a function that ends it, and tells what became of the requests.
+ * Starts writes and reads through the API servers, by the endpoint name that a host of the cluster uses. Five clients each
+ * pause that long after a write. Returns a function that ends this and returns the result of the requests.
  */
 export async function startHistory(
   host: string,

@@ -10,7 +10,7 @@ import { labDir } from './places.ts';
 
 const START_TIMEOUT_MS = 60_000;
 
-/** Makes sure that a Docker daemon answers: installs and starts one where there is none and we may. */
+/** Makes sure that a Docker daemon answers: installs and starts one if there is none and the user is permitted to. */
 export async function ensureDocker(say: Say): Promise<void> {
   if (await answers()) return;
   await ensurePackages({ docker: 'docker.io', dockerd: 'docker.io' }, say);
@@ -19,7 +19,7 @@ export async function ensureDocker(say: Say): Promise<void> {
   await mkdir(labDir, { recursive: true });
   const logPath = join(labDir, 'dockerd.log');
   const log = await open(logPath, 'a');
-  // It outlives us on purpose, as one that the distribution starts would; so it is no child that execa would end.
+  // It outlives this process on purpose, like a daemon of the distribution. So execa, which would end it, does not start it.
   spawn('dockerd', [], { detached: true, stdio: ['ignore', log.fd, log.fd] }).unref();
   await log.close();
   const start = performance.now();

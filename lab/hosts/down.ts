@@ -4,7 +4,7 @@ import { docker, dockerOrUndefined } from './docker.ts';
 import { hostsPath, keptPath, knownHostsPath, labLabels, network } from './places.ts';
 import { restoreSysctls } from './sysctls.ts';
 
-/** Removes every host with its volumes, and the network. Images and the key stay: they cost nothing. */
+/** Removes every host with its volumes, and the network. Images and the key stay, because they cost nothing. */
 export async function labDown(say: Say): Promise<void> {
   const found = await dockerOrUndefined(['ps', '-aq', `--filter=label=${network.name}`]);
   const ids = (found ?? '').split('\n').filter((id) => id !== '');

@@ -17,7 +17,7 @@ export interface BuildOptions {
   readonly args?: Readonly<Record<string, string>>;
 }
 
-/** Builds an image from a folder unless one of the same content is there; answers its tag. */
+/** Builds an image from a folder, unless one with the same content exists. Returns its tag. */
 export async function buildImage(
   tag: string,
   context: string,
@@ -34,7 +34,7 @@ export async function buildImage(
   const buildArgs = Object.entries(args).flatMap(([key, value]) => ['--build-arg', `${key}=${value}`]);
   await announced(say, `docker build ${tag}`, () =>
     docker(
-      // The machine's network, because its way to package registries may be its own.
+      // The build uses the machine's network, which may have its own path to package registries.
       [
         'build',
         '-q',
@@ -54,7 +54,7 @@ export async function buildImage(
   return tag;
 }
 
-/** What Debian's own slim images leave out, now and of what is installed later. Source: debuerreotype, slimify-excludes. */
+/** Paths that Debian's slim images omit, also of later packages. Source: debuerreotype, slimify-excludes. */
 const SLIM = [
   ...['doc', 'groff', 'info', 'lintian', 'locale', 'man'].map((name) => `path-exclude=/usr/share/${name}/*`),
   'path-include=/usr/share/doc/*/copyright',
@@ -62,14 +62,14 @@ const SLIM = [
 
 const bases = new Map<string, Promise<void>>();
 
-/** Makes sure of a base image, once for all builds that want it at the same time. */
+/** Makes sure of a base image, once for all concurrent builds. */
 function ensureBase(base: string, say: Say): Promise<void> {
   const made = bases.get(base) ?? makeBase(base, say).finally(() => bases.delete(base));
   bases.set(base, made);
   return made;
 }
 
-/** From a registry, or, for Debian's where no registry answers, from its packages. */
+/** Pulls a base image. If no registry answers, Debian's are built from packages. */
 async function makeBase(base: string, say: Say): Promise<void> {
   if ((await dockerOrUndefined(['image', 'inspect', base])) !== undefined) return;
   const suite = /^debian:(\w+)-slim$/.exec(base)?.[1];
@@ -81,7 +81,7 @@ async function makeBase(base: string, say: Say): Promise<void> {
     const work = await mkdtemp(join(tmpdir(), 'matryoshka-base-'));
     try {
       const tar = join(work, 'base.tar');
-      // Without a mirror named, the distribution's own.
+      // Without a mirror in the settings, it is the distribution's own.
       await execa('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', ...SLIM, suite, tar], {
         timeout: BUILD_TIMEOUT_MS,
         stdin: 'ignore',

@@ -8,7 +8,7 @@ const LOAD_TIMEOUT_MS = 5 * 60_000;
 const LABEL = 'matryoshka.lab/test-images';
 const ctr = ['ctr', '-n', 'k8s.io', 'images'];
 
-/** Puts images into the containerd of hosts that are nodes, past the operator; a host that has them is left alone. */
+/** Loads images into containerd of hosts that are nodes, without the operator. A host that has them stays unchanged. */
 export async function loadImages(hosts: readonly LabHost[], archive: ImageArchive, say: Say): Promise<void> {
   for (const host of hosts) {
     if (await hasImages(host, archive)) continue;
@@ -18,7 +18,7 @@ export async function loadImages(hosts: readonly LabHost[], archive: ImageArchiv
   }
 }
 
-/** Whether a host lists all of them, as they were given to it. */
+/** Whether a host lists all of them, with the content that it was given. */
 export async function hasImages(
   { name }: LabHost,
   { stamp, tags }: Omit<ImageArchive, 'path'>,

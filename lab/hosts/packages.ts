@@ -4,12 +4,12 @@ import { announced, type Say } from '../artifacts/progress.ts';
 
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
-/** apt has one lock, and two parts of a build may want packages at once. */
+/** Last installation. apt has one lock, and two parts of a build may need packages at once. */
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Makes sure that commands are there; `needs` names the Debian package of each. Installs them where we are root on
- * Debian; otherwise one message names all that is missing.
+ * Makes sure that commands exist. `needs` names the Debian package of each. It installs them as root on Debian. Otherwise
+ * one error lists all missing ones.
  */
 export function ensurePackages(needs: Readonly<Record<string, string>>, say: Say): Promise<void> {
   const turn = last.then(() => ensure(needs, say));

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { machineDir } from './places.ts';
 
-/** Least values that several hosts on one machine need; each kubelet and kube-proxy takes inotify instances. */
+/** Least values for several hosts on one machine. Each kubelet and kube-proxy uses inotify instances. */
 const WANTED = { 'fs/inotify/max_user_instances': 1024, 'fs/inotify/max_user_watches': 524_288 } as const;
 const savedPath = join(machineDir, 'sysctls.json');
 const Saved = z.record(z.string(), z.number());
 
-/** Raises what is too low and remembers what it was. A machine that refuses is left as it is: it may be enough. */
+/** Raises values that are too low, and records the old ones. A refusal is ignored, because the value may suffice. */
 export async function raiseSysctls(): Promise<void> {
   const saved = Saved.parse(JSON.parse(await readFile(savedPath, 'utf8').catch(() => '{}')));
   for (const [name, least] of Object.entries(WANTED)) {
@@ -24,7 +24,7 @@ export async function raiseSysctls(): Promise<void> {
   await writeFile(savedPath, JSON.stringify(saved));
 }
 
-/** Puts back what `raiseSysctls` changed. */
+/** Restores the values that `raiseSysctls` changed. */
 export async function restoreSysctls(): Promise<void> {
   const saved = Saved.parse(JSON.parse(await readFile(savedPath, 'utf8').catch(() => '{}')));
   for (const [name, value] of Object.entries(saved)) {

@@ -24,7 +24,7 @@ import { raiseSysctls } from './sysctls.ts';
 
 const SSH_TIMEOUT_MS = 60_000;
 
-/** Makes the hosts 1 to `count` and waits until each answers over SSH. What is there already stays as it is. */
+/** Creates the hosts 1 to `count`, and waits until each answers over SSH. Existing hosts stay unchanged. */
 export async function labUp(count: number, say: Say): Promise<LabHost[]> {
   await mkdir(labDir, { recursive: true });
   await ensurePackages({ 'ssh-keygen': 'openssh-client' }, say);
@@ -43,7 +43,7 @@ export async function labUp(count: number, say: Say): Promise<LabHost[]> {
     const running = (await docker(['ps', '--format={{.Names}}', `--filter=label=${network.name}`])).split(
       '\n',
     );
-    // Those that an earlier call made stay known.
+    // Hosts of an earlier call stay in the list.
     const hosts = labHosts(99).filter(({ name }) => running.includes(name));
     await writeFile(hostsPath, JSON.stringify(hosts, null, 1));
     const keys = await Promise.all(hosts.map(async (host) => `${host.ip} ${await hostKey(host)}`));
@@ -53,7 +53,7 @@ export async function labUp(count: number, say: Say): Promise<LabHost[]> {
   return wanted;
 }
 
-/** One of the hosts that are there, made anew with its name and addresses, and another key; the others are not touched. */
+/** Creates an existing host again, with its name and addresses, and a new key. Other hosts stay unchanged. */
 export async function remakeHost(host: LabHost): Promise<void> {
   await docker(['rm', '-f', '-v', host.name], 120_000);
   const image = await buildImage('matryoshka-lab-host', import.meta.dirname, () => {});
@@ -64,12 +64,12 @@ export async function remakeHost(host: LabHost): Promise<void> {
   await answersOnSsh(host);
 }
 
-/** The network with both families. One of an older lab, of IPv4 alone, is replaced while no host uses it. */
+/** Creates the network for both families. An IPv4-only network of an older lab is replaced if no host uses it. */
 async function ensureNetwork(): Promise<void> {
   const families = await dockerOrUndefined(['network', 'inspect', '--format={{.EnableIPv6}}', network.name]);
   if (families === 'true') return;
   if (families !== undefined) {
-    // Stopped hosts count: they could not be started again without their network.
+    // Stopped hosts count, because they could not start again without their network.
     const users = await docker(['ps', '-aq', `--filter=network=${network.name}`]);
     if (users !== '')
       throw new UsageError(
@@ -89,7 +89,7 @@ async function ensureNetwork(): Promise<void> {
   ]);
 }
 
-/** Says which checkout a host is of, as its key alone opens it. */
+/** Label that identifies the checkout of a host, because only that checkout's key opens it. */
 const KEY_LABEL = `${network.name}.key`;
 const keyOfCheckout = async () =>
   createHash('sha256')
@@ -97,8 +97,8 @@ const keyOfCheckout = async () =>
     .digest('hex');
 
 /**
- * Hosts of another checkout have our names and addresses and refuse our key. Removed are those that nobody runs any
- * more, such as after a restart of the machine. Throws where one runs: it is somebody's lab.
+ * Removes hosts of another checkout, which have our names and addresses and refuse our key. It removes only stopped ones,
+ * for example after a restart of the machine. Throws if one runs, because another user may need that lab.
  */
 async function removeAbandoned(say: Say): Promise<void> {
   const format = `--format={{.State}}\t{{.Label "${KEY_LABEL}"}}\t{{.Names}}`;
@@ -118,7 +118,7 @@ async function removeAbandoned(say: Say): Promise<void> {
   await docker(['rm', '-f', '-v', ...names], 120_000);
 }
 
-/** The rights of a host: all, where the daemon itself has them all; otherwise all that it can give. */
+/** Returns the privileges of a host: all, if the daemon has them all; otherwise all that it can give. */
 async function containerRights(image: string): Promise<readonly string[]> {
   const privileged = ['run', '--rm', '--privileged', '--network=none', image, 'true'];
   if ((await dockerOrUndefined(privileged)) !== undefined) return ['--privileged'];
@@ -146,13 +146,13 @@ async function ensureHost(host: LabHost, image: string, rights: readonly string[
       `--network=${network.name}`,
       `--ip=${host.ip}`,
       `--ip6=${ip6Of(host)}`,
-      // Docker takes IPv6 from every link but its own; those of pods are made later.
+      // Docker disables IPv6 on every link but its own. Links of pods are created later.
       '--sysctl=net.ipv6.conf.all.disable_ipv6=0',
       '--sysctl=net.ipv6.conf.default.disable_ipv6=0',
       '--cgroupns=private',
       '--tmpfs=/run',
       '--tmpfs=/tmp',
-      // A volume, because containerd's overlays cannot lie on Docker's.
+      // A volume, because containerd's overlays cannot be on Docker's.
       '--volume=/var',
       image,
     ]);
@@ -161,11 +161,11 @@ async function ensureHost(host: LabHost, image: string, rights: readonly string[
   await docker(['start', host.name]);
 }
 
-/** The host makes its key at its first start; it stays for as long as the container. */
+/** Returns the host's key. The host creates it at its first start, and it lasts as long as the container. */
 async function hostKey(host: LabHost): Promise<string> {
   const read = ['exec', host.name, 'cat', '/etc/ssh/ssh_host_ed25519_key.pub'];
   return await until(`${host.name} has a host key`, async () => {
-    // Its kind, the key, whose it is: the file is there, empty, before it is written.
+    // The parts are type, key and owner. The file exists and is empty before it is written.
     const [kind, key, ...whose] = (await dockerOrUndefined(read))?.split(' ') ?? [];
     return whose.length > 0 ? `${kind} ${key}` : undefined;
   });

@@ -6,7 +6,7 @@ import { announced, type Say } from '../artifacts/progress.ts';
 
 const BUILD_MS = 15 * 60_000;
 
-/** What kstatus' own library (sigs.k8s.io/cli-utils) makes of each object: `Current`, `InProgress`, `Failed`, … */
+/** Returns the status of each object by kstatus (sigs.k8s.io/cli-utils): `Current`, `InProgress`, `Failed`, … */
 export async function kstatusOf(objects: readonly unknown[], say: Say): Promise<string[]> {
   const binary = join(cacheDir, 'bin', 'lab-kstatus');
   const go = await goToolchain();

@@ -10,7 +10,7 @@ import { operatorImages } from '../operator-images.ts';
 const ROLLOUT_S = 120;
 const SAVE_MS = 300_000;
 
-/** Puts an image of this machine under that name into the containerd of nodes, but of those that have it. */
+/** Loads an image of this machine by that name into containerd of the nodes that lack it. */
 export async function loadImage(present: string, name: string, hosts: readonly LabHost[]): Promise<void> {
   const id = (await docker(['image', 'inspect', '--format', '{{.Id}}', present])).trim();
   const archive = { stamp: id.replace(':', '-'), tags: [name] };
@@ -28,7 +28,7 @@ export async function loadImage(present: string, name: string, hosts: readonly L
   }
 }
 
-/** What is written of an add-on in deploy/addons, installed as its page says, with an image that nodes can have. */
+/** Applies the manifests of an add-on in deploy/addons, as its page describes, with an image that nodes can get. */
 export async function applyAddon(name: string, kubeconfigPath: string, image: string): Promise<void> {
   const text = await readFile(join(import.meta.dirname, `../../deploy/addons/${name}.yaml`), 'utf8');
   const input = text.replaceAll('image: matryoshka/operator', `image: ${image}`);
@@ -41,7 +41,7 @@ export async function applyAddon(name: string, kubeconfigPath: string, image: st
   );
 }
 
-/** The same in a cluster of these hosts, with the checkout's own image, which is given to them. */
+/** Installs an add-on in a cluster of these hosts, with the checkout's own image, which it loads into them. */
 export async function installAddon(
   name: string,
   kubeconfigPath: string,

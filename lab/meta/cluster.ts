@@ -15,7 +15,7 @@ import type { Meta } from './meta.ts';
 
 const NAMESPACE = 'default';
 
-/** Resolves when the cluster satisfies `holds`, as its watch tells; rejects after `timeoutMs`, saying how it stands. */
+/** Resolves when the watched cluster satisfies `holds`. After `timeoutMs` it rejects with the cluster's state. */
 export async function untilCluster(
   { client }: Pick<Meta, 'client'>,
   name: string,
@@ -59,7 +59,7 @@ export async function untilCluster(
 const operationValue = (cluster: KubernetesCluster | undefined): string =>
   cluster?.metadata.annotations?.[annotations.operation] ?? '';
 
-/** Resolves when the operation that was asked has ended and was answered; throws when it failed. */
+/** Resolves when the requested operation has succeeded; throws if it failed. */
 export async function untilDone(
   meta: Pick<Meta, 'client'>,
   name: string,
@@ -73,7 +73,7 @@ export async function untilDone(
   return cluster;
 }
 
-/** The kubeconfig that the operator keeps for a cluster. */
+/** Returns the kubeconfig that the operator keeps for a cluster. */
 export async function kubeconfigOf({ client }: Pick<Meta, 'client'>, name: string): Promise<string> {
   const secret = await client.get<Secret>(SECRETS, {
     namespace: NAMESPACE,
@@ -84,14 +84,14 @@ export async function kubeconfigOf({ client }: Pick<Meta, 'client'>, name: strin
   return text;
 }
 
-/** The same in a file of the lab, as kubectl and other programs want it; answers its path. */
+/** Writes this kubeconfig to a file of the lab, for kubectl and other programs, and returns its path. */
 export async function kubeconfigFile(meta: Pick<Meta, 'client'>, name: string): Promise<string> {
   const path = join(labDir, `${name}.kubeconfig`);
   await writeFile(path, await kubeconfigOf(meta, name), { mode: 0o600 });
   return path;
 }
 
-/** A client of the cluster that was made. */
+/** Returns a client of the cluster with this kubeconfig. */
 export const clientOf = async (kubeconfig: string): Promise<Client> =>
   createClient(await parseKubeConfig(kubeconfig), { userAgent: 'matryoshka-lab' });
 
@@ -99,7 +99,7 @@ export interface NodeSeen extends KubeObject {
   status?: { conditions?: { type: string; status: string }[] };
 }
 
-/** Names of a cluster's nodes that are Ready. */
+/** Lists the names of a cluster's Ready nodes. */
 export async function readyNodes(client: Client): Promise<string[]> {
   const nodes = await client.list<NodeSeen>({
     group: '',
@@ -116,7 +116,7 @@ export async function readyNodes(client: Client): Promise<string[]> {
     .sort();
 }
 
-/** Names of the Ready nodes of a cluster that was made, asked with its own kubeconfig. */
+/** Lists the names of a created cluster's Ready nodes, through its own kubeconfig. */
 export async function readyNodesOf(meta: Pick<Meta, 'client'>, name: string): Promise<string[]> {
   const client = await clientOf(await kubeconfigOf(meta, name));
   try {

@@ -12,15 +12,15 @@ const wantRoom = ({ name }: LabHost, room: string) =>
 const signalSsh = ({ name }: LabHost, signal: string) =>
   docker(['exec', name, 'sh', '-c', `kill -${signal} "$(systemctl show -p MainPID --value ssh)"`]);
 
-/** Whether something succeeds. */
+/** Outcomes of a promise: whether it was fulfilled. */
 const EITHER = [() => true, () => false] as const;
 
 const booted = ({ name }: LabHost): Promise<void> =>
   seen(`SSH on ${name}`, () => docker(['exec', name, 'systemctl', 'is-active', 'ssh']).then(...EITHER));
 
 /**
- * Signals processes on a host whose command line has the text, and where it is given only those with that variable
- * (`NAME=value`); false when there was none.
+ * Signals the processes on a host whose command line contains the text. With a variable (`NAME=value`), only processes that
+ * have it. Returns false if there was none.
  */
 async function signal(
   { name }: LabHost,
@@ -28,7 +28,7 @@ async function signal(
   commandLine: string,
   variable = '',
 ): Promise<boolean> {
-  // Found before there is a pipe: its parts have this command line as well for a moment, and are gone then.
+  // The processes are listed before there is a pipe, whose parts have this command line for a moment too.
   const script = `killed= those=
     pids=$(pgrep -f "$1")
     [ -z "$2" ] || those=" $(cd /proc && grep -lszxFe "$2" [0-9]*/environ | tr '\\n' ' ')"
@@ -42,34 +42,34 @@ async function signal(
   return (await docker(command)).includes('done');
 }
 
-/** Cables that a test may pull. Each does one thing to one of the lab's own hosts. */
+/** Faults for tests. Each does one thing to one of the lab's own hosts. */
 export const faults = {
   kill: (host: LabHost, commandLine: string, variable = '') => signal(host, 'KILL', commandLine, variable),
-  /** Such processes go no further until all that have the variable are thawed. */
+  /** Stops these processes until `thaw` continues all that have the variable. */
   freeze: (host: LabHost, commandLine: string, variable: string) =>
     signal(host, 'STOP', commandLine, variable),
-  /** Not by a command line: one that was found as a fork of Ansible may have become ssh before it was stopped. */
+  /** Does not use a command line: a fork of Ansible may have become ssh before it was stopped. */
   thaw: (host: LabHost, variable: string) => signal(host, 'CONT', '.', variable),
-  /** Whether a process of that command line runs there. */
+  /** Whether a process with that command line runs there. */
   async runs({ name }: LabHost, commandLine: string): Promise<boolean> {
     return docker(['exec', name, 'pgrep', '-f', commandLine]).then(...EITHER);
   },
-  /** A kubelet that says and does nothing: its pods run on, though they are deleted. */
+  /** Stops the kubelet: its pods continue, even if they are deleted. */
   hangKubelet: ({ name }: LabHost) => docker(['exec', name, 'pkill', '-STOP', '-x', 'kubelet']),
   thawKubelet: ({ name }: LabHost) => docker(['exec', name, 'pkill', '-CONT', '-x', 'kubelet']),
   stopSsh: ({ name }: LabHost) => docker(['exec', name, 'systemctl', 'stop', 'ssh']),
   startSsh: ({ name }: LabHost) => docker(['exec', name, 'systemctl', 'start', 'ssh']),
-  /** Connections are taken, and nothing is said on them. */
+  /** Makes sshd accept connections and send nothing. */
   hangSsh: (host: LabHost) => signalSsh(host, 'STOP'),
   freeSsh: (host: LabHost) => signalSsh(host, 'CONT'),
-  /** Its member of etcd says nothing more, while the host and everything else on it answers. */
+  /** Stops its etcd member, while the host and all else on it answers. */
   hangEtcd: ({ name }: LabHost) => docker(['exec', name, 'pkill', '-STOP', '-x', 'etcd']),
-  /** Its kubelet may have started it anew meanwhile. */
+  /** Continues the member, unless the kubelet has restarted it meanwhile. */
   freeEtcd: ({ name }: LabHost) => docker(['exec', name, 'sh', '-c', 'pkill -CONT -x etcd || true']),
-  /** Its kubelet ends it and, unlike one that hangs, does not start it anew. */
+  /** Makes the kubelet end the member. Unlike a hung member, it is not restarted. */
   stopEtcd: ({ name }: LabHost) =>
     docker(['exec', name, 'mv', '/etc/kubernetes/manifests/etcd.yaml', '/var/tmp/etcd.yaml']),
-  /** Where it was stopped. */
+  /** Starts a member that `stopEtcd` stopped. */
   startEtcd: ({ name }: LabHost) =>
     docker([
       ...['exec', name, 'sh', '-c'],
@@ -79,11 +79,11 @@ export const faults = {
     docker(['exec', name, 'mv', '/etc/kubernetes/manifests/kube-scheduler.yaml', '/var/tmp/']),
   startScheduler: ({ name }: LabHost) =>
     docker(['exec', name, 'mv', '/var/tmp/kube-scheduler.yaml', '/etc/kubernetes/manifests/']),
-  /** Tried until it holds: one that begins processes all the time is not frozen at once. */
+  /** Tries until it succeeds: a container that starts processes all the time cannot be paused at once. */
   pause: ({ name }: LabHost) =>
     seen(`${name} frozen`, () => docker(['pause', name]).then(...EITHER), { boundMs: 60_000 }),
   unpause: ({ name }: LabHost) => docker(['unpause', name]),
-  /** A pod of the host no longer reaches a TCP port of other pods; what lies beside the pod network still does. */
+  /** Cuts a pod of the host off from a TCP port of other pods. Traffic outside the pod network passes. */
   cutPod: ({ name }: LabHost, from: string, port: number) =>
     docker([
       'exec',
@@ -91,7 +91,7 @@ export const faults = {
       'nft',
       `table inet fault { chain cut { type filter hook forward priority -10; ip saddr ${from} tcp dport ${port} drop; }; }`,
     ]),
-  /** What comes from that address to these TCP ports of the host is lost; what the host sends is not. */
+  /** Drops packets from that address to these TCP ports of the host. Packets from the host pass. */
   cutFrom: ({ name }: LabHost, from: string, ...ports: number[]) =>
     docker([
       'exec',
@@ -99,13 +99,13 @@ export const faults = {
       'nft',
       `table inet fault { chain cut { type filter hook input priority -10; ip saddr ${from} tcp dport { ${ports.join(', ')} } drop; }; }`,
     ]),
-  /** What this host and that one send each other is lost; all others reach both. */
+  /** Drops packets between these two hosts. All others reach both. */
   cutOff: ({ name }: LabHost, other: LabHost) =>
     docker([
       ...['exec', name, 'nft'],
       `table inet fault { chain in { type filter hook input priority -300; ip saddr ${other.ip} drop; }; chain out { type filter hook output priority -300; ip daddr ${other.ip} drop; }; }`,
     ]),
-  /** The host has so little room for images. */
+  /** Limits the host's space for images. */
   shrinkImages: ({ name }: LabHost, megabytes: number) =>
     docker([
       ...['exec', name, 'sh', '-ec'],
@@ -117,10 +117,10 @@ export const faults = {
       () => true,
       () => false,
     ),
-  /** The folder stays, as somebody's: a reset empties it. */
+  /** Removes this limit. The folder stays, and counts as older than the cluster: a reset only empties it. */
   growImages: ({ name }: LabHost) =>
     docker(['exec', name, 'sh', '-c', 'systemctl stop containerd; umount -R /var/lib/containerd; true']),
-  /** The host shows other keys to SSH; the old ones are kept. */
+  /** Gives the host's SSH server other keys. The old ones are kept. */
   changeHostKeys: ({ name }: LabHost) =>
     docker([
       ...['exec', name, 'sh', '-ec'],
@@ -133,23 +133,23 @@ export const faults = {
     ]),
   /** Undoes cutPod, cutFrom and cutOff. */
   mend: ({ name }: LabHost) => docker(['exec', name, 'nft', 'delete', 'table', 'inet', 'fault']),
-  /** Leaves the host two thirds of one processor, and loops that take what they can of it; resolves when it is over. */
+  /** Limits the host to two thirds of one processor, with busy loops. Resolves when this is over. */
   async busy({ name }: LabHost, seconds: number): Promise<void> {
-    // Loops of a whole machine would be for hosts of other labs to bear.
+    // Unlimited loops would slow hosts of other labs.
     await docker(['update', '--cpus=0.66', name]);
     const loop = `timeout ${seconds} sh -c 'while :; do :; done'; [ $? = 124 ]`;
     try {
       await Promise.all([1, 2].map(() => docker(['exec', name, 'sh', '-c', loop], (seconds + 60) * 1_000)));
     } finally {
-      // Nothing takes a limit away again, but one that is none.
+      // Docker cannot remove a limit, so this one allows all processors.
       await docker(['update', `--cpus=${availableParallelism()}`, name]);
     }
   },
-  /** The host's kubelet takes its disk for full, since it wants more room than there is; nothing is written there. */
+  /** Makes the kubelet report a full disk, by a threshold above the free space. It writes nothing. */
   shortenDisk: (host: LabHost) => wantRoom(host, '99%'),
-  /** The room that lab/inventory-vars.yaml wants. */
+  /** Sets the threshold of lab/inventory-vars.yaml again. */
   lengthenDisk: (host: LabHost) => wantRoom(host, '1Gi'),
-  /** As if its power were gone; what it had in memory is lost. */
+  /** Ends the host like a power cut. Its memory is lost. */
   powerOff: ({ name }: LabHost) => docker(['kill', '--signal=KILL', name]),
   async powerOn(host: LabHost): Promise<void> {
     await docker(['start', host.name]);
@@ -162,8 +162,8 @@ export const faults = {
 };
 
 /**
- * Awaits what no watch tells: a process or a file of a host, or an API server that is away; bounded. Most looks begin
- * programs on a host, so whoever must not miss a moment says how often.
+ * Waits, within a limit, for what no watch reports: a process or file of a host, or an API server that is away. Most probes
+ * start programs on a host, so a caller that must not miss a moment sets the interval.
  */
 export async function seen(
   what: string,
@@ -177,6 +177,6 @@ export async function seen(
   }
 }
 
-/** What the host's fence and its scopes said, in their order. */
+/** Returns the messages of the host's fence and of its scopes, in order. */
 export const fenceJournal = ({ name }: LabHost): Promise<string> =>
   docker(['exec', name, 'sh', '-c', 'journalctl --no-pager | grep matryoshka-; true']);

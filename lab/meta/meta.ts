@@ -15,15 +15,15 @@ import { labUp } from '../hosts/up.ts';
 import { operatorImages } from '../operator-images.ts';
 import { type Rest, restClient } from './rest.ts';
 
-/** A meta cluster on the lab's first host, with the operator in it, and hosts to make clusters of: what can be written down. */
+/** Place of a meta cluster with the operator on the lab's first host, and hosts for clusters. It can be stored. */
 export interface MetaPlace {
-  /** Hosts that belong to nobody. */
+  /** Hosts without a cluster. */
   hosts: LabHost[];
   host: LabHost;
   restUrl: string;
   artifactsUrl: string;
   kubeconfigPath: string;
-  /** The key with which hosts are reached, as a REST body takes it. */
+  /** Private key for SSH to the hosts, in the format of a REST body. */
   privateKey: string;
   token: string;
   ca: string;
@@ -39,14 +39,14 @@ const kubeconfigPath = join(labDir, 'meta.kubeconfig');
 const caPath = join(labDir, 'meta-ca.crt');
 /** Name of the meta host's node. */
 export const META_NODE = 'meta';
-/** Other than those of the clusters that it makes; of both families, as its operator reaches hosts by both. */
+/** Networks that differ from those of its clusters. They have both families, because its operator uses both. */
 export const META_NETWORKS = {
   podCidr: '10.245.0.0/16,fd00:10:245::/56',
   serviceCidr: '10.97.0.0/16,fd00:10:97::/112',
 } as const;
 const TOKEN_SECONDS = 12 * 3600;
 
-/** The file with what only hosts of this lab need; its name server is the first lab's gateway. */
+/** Writes the variables that only hosts of this lab need. Their name server is the first lab's gateway. */
 async function siteVariables(): Promise<string> {
   const text = await readFile(join(import.meta.dirname, '../inventory-vars.yaml'), 'utf8');
   const path = join(labDir, 'inventory-vars.yaml');
@@ -54,10 +54,10 @@ async function siteVariables(): Promise<string> {
   return path;
 }
 
-/** Builds, starts and installs whatever is not there yet. Run again, it changes nothing. */
+/** Builds, starts and installs what is missing. A second run changes nothing. */
 export async function metaUp(hosts: number, say: Say): Promise<Meta> {
   await ensureDocker(say);
-  // Compilers want processors, image builds mostly disk and network.
+  // Compilers need processors; image builds mostly need disk and network.
   const [[host, ...others], images] = await Promise.all([
     labUp(hosts, say),
     operatorImages(say),
@@ -101,7 +101,7 @@ export async function metaUp(hosts: number, say: Say): Promise<Meta> {
 const clientAt = async (path: string): Promise<Client> =>
   createClient(await loadEndpoint({ kubeconfig: path }), { userAgent: 'matryoshka-lab' });
 
-/** Connections to one that is up. */
+/** Connects to a running meta cluster. */
 export async function openMeta(place: MetaPlace): Promise<Meta> {
   const client = await clientAt(place.kubeconfigPath);
   const rest = restClient(place.restUrl, place.ca, place.token);
@@ -121,7 +121,7 @@ const ROLE_BINDINGS: Resource = {
 };
 const tokenSchema = z.object({ status: z.object({ token: z.string() }) });
 
-/** The token of an account that may make clusters in `default`, as a person's would. */
+/** Returns the token of an account that may create clusters in `default`, like a user's. */
 async function personToken(client: Client, name: string): Promise<string> {
   const namespace = 'default';
   const account: KubeObject = { metadata: { namespace, name } };

@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { type RestClient, restClient as typedClient } from '#rest/client.ts';
 import { overHttps } from '#rest/https.ts';
 
-/** An answer of the REST API: its status, and its body as JSON or text. */
+/** A response of the REST API: its status, and its body as JSON or text. */
 export interface Answer {
   status: number;
   body: unknown;
   headers: Readonly<Record<string, string | string[] | number | undefined>>;
 }
 
-/** What the lab needs of the REST API: the product's own client, and requests that no client of types would send. */
+/** REST client of the lab: the product's own client, and requests that no typed client would send. */
 export interface Rest extends RestClient {
   raw(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, token?: string): Promise<Answer>;
-  /** Lines of an operation's log as they come, until the operation ends. */
+  /** Passes the lines of an operation's log as they arrive, until the operation ends. */
   follow(path: string, onLine: (line: string) => void, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

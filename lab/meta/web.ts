@@ -14,8 +14,8 @@ const NODE_PORT = 30080;
 const ANSWER_MS = 90_000;
 
 /**
- * Runs a small web server in a cluster, from an image that every host has, and answers what a Service gives on a node's
- * port: the sign that pods, pod network, DNS and Services work together.
+ * Runs a small web server in a cluster, from an image that every host has. Returns the Service's response on a node's port,
+ * which shows that pods, pod network, DNS and Services work together.
  */
 export async function askService(client: Client, nodeIp: string): Promise<string> {
   const labels = { app: 'web' };

@@ -4,16 +4,16 @@ import { execa } from 'execa';
 import { ensureBinaries } from '../artifacts/binaries.ts';
 import { announced, type Say } from '../artifacts/progress.ts';
 
-/** One case of cyclonus: policies, and whether each of nine pods then reached each other one as they say. */
+/** One case of cyclonus: policies, and whether they gave each of nine pods the expected connections to the others. */
 export interface PolicyCase {
-  /** Several cases may share a name. */
+  /** Several cases may have the same name. */
   readonly name: string;
   readonly passed: boolean;
 }
 
 /**
- * The cases that are run: policies and labels that come, change and go; policies that contradict each other; blocks of
- * addresses; and whom a policy is about. All of them would take hours, since each probe is a `kubectl exec`.
+ * Tags of the cases that run: changes of policies and labels, contradicting policies, blocks of addresses, and targets of a
+ * policy. All cases would take hours, because each probe is a `kubectl exec`.
  */
 const TAGS = ['action', 'conflict', 'peer-ipblock', 'target'];
 const LEFT_OUT = [
@@ -22,7 +22,7 @@ const LEFT_OUT = [
 const options = [
   `--include=${TAGS.join()}`,
   `--exclude=${LEFT_OUT.join()}`,
-  // Three namespaces of three pods with one port each: 81 probes a step, of which its client sends five a second.
+  // Three namespaces have three pods with one port each: 81 probes a step, of which its client sends five a second.
   '--server-protocol=TCP',
   '--server-port=80',
   '--destination-type=pod-ip',
@@ -31,19 +31,19 @@ const options = [
   '--retries=2',
   '--pod-creation-timeout-seconds=180',
   '--cleanup-namespaces',
-  // What a pod says to itself never leaves it; no policy can forbid that (kubernetes.io, Network Policies).
+  // A pod's traffic to itself never leaves it, so no policy can forbid it (kubernetes.io, Network Policies).
   '--ignore-loopback',
 ];
 const TIMEOUT_MS = 40 * 60_000;
 const NAMES_MS = 60_000;
 
-/** Names of the cases that are run, in order; asks no cluster. */
+/** Lists the names of the cases that run, in order, without a cluster. */
 export async function policyCases(dir: string, say: Say): Promise<string[]> {
   const own = ['--mock', '--perturbation-wait-seconds=0'];
   return (await cyclonus(own, {}, dir, NAMES_MS, say)).map(({ name }) => name).sort();
 }
 
-/** Runs them against a cluster, from this machine; its nodes must have agnhost. Throws when there is no report. */
+/** Runs the cases against a cluster, from this machine. Its nodes must have agnhost. Throws if there is no report. */
 export async function runPolicyCases(kubeconfigPath: string, dir: string, say: Say): Promise<PolicyCase[]> {
   return cyclonus([], { KUBECONFIG: kubeconfigPath }, dir, TIMEOUT_MS, say);
 }
@@ -64,7 +64,7 @@ async function cyclonus(
     execa(
       join(folder, 'cyclonus'),
       ['generate', ...options, ...own, `--junit-results-file=${reportPath}`],
-      // What failed is in the report; a run that ended before its end has none.
+      // The report has the failures. A run that ended early has no report.
       { env, stdin: 'ignore', stdout: log, stderr: log, buffer: false, timeout, reject: false },
     ),
   );
@@ -73,7 +73,7 @@ async function cyclonus(
   return casesFrom(text);
 }
 
-/** Reads a report in JUnit's XML as cyclonus writes it: cases in order, each with a failure or nothing in it. */
+/** Parses a report in cyclonus' JUnit XML: cases in order, each with a failure or empty. */
 export function casesFrom(xml: string): PolicyCase[] {
   return [...xml.matchAll(/<testcase\b[^>]*?\sname="([^"]*)"[^>]*>(\s*<failure\b)?/g)].map(
     ([, name = '', failure]) => ({ name: unescaped(name), passed: failure === undefined }),
@@ -86,7 +86,7 @@ const unescaped = (text: string): string =>
     code === undefined ? (NAMED[name ?? ''] ?? all) : String.fromCodePoint(Number(code)),
   );
 
-/** What keeps the listed cases, and no others, from having run and passed; a line each. */
+/** Lists differences, a line each: listed cases that did not run and pass, and cases that are not in the list. */
 export function policyObjections(cases: readonly PolicyCase[], listed: readonly string[]): string[] {
   const counted = (names: readonly string[], name: string) => names.filter((one) => one === name).length;
   const ran = cases.map(({ name }) => name);

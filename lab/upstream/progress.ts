@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const savedSchema = z.object({ cluster: z.string(), done: z.array(z.string()) });
 
-/** Which steps were done on a cluster, so that a run that was cut off goes on; another cluster begins anew. */
+/** Records the finished steps on a cluster, so that an interrupted run continues. Another cluster starts anew. */
 export async function progressOf(cluster: string, path: string) {
   const text = await readFile(path, 'utf8').catch(() => '');
   const saved = text === '' ? undefined : savedSchema.parse(JSON.parse(text));

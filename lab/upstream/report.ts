@@ -1,24 +1,24 @@
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 
-/** One spec in a report of ginkgo's. */
+/** One spec in a report of ginkgo. */
 export interface SpecResult {
   readonly name: string;
-  /** As ginkgo spells it: `passed`, `failed`, `skipped`, `timedout`, … */
+  /** ginkgo's state: `passed`, `failed`, `skipped`, `timedout`, … */
   readonly state: string;
   readonly seconds: number;
-  /** Why it failed, or skipped itself. */
+  /** The reason why it failed or skipped itself. */
   readonly message: string;
 }
 
 export interface SuiteReport {
   readonly suite: string;
   readonly specs: readonly SpecResult[];
-  /** What went wrong outside of any spec, as before the first one. */
+  /** Failures outside of any spec, for example before the first one. */
   readonly failures: readonly string[];
 }
 
-/** The parts of ginkgo's JSON report (`types.Report`) that we read. */
+/** The parts of ginkgo's JSON report (`types.Report`) that are used. */
 const reportSchema = z.array(
   z.object({
     SuiteDescription: z.string(),
@@ -39,7 +39,7 @@ const reportSchema = z.array(
   }),
 );
 
-/** Reads the JSON report of one suite. Throws where it is none, or has another number of suites. */
+/** Parses the JSON report of one suite. Throws if it is not valid, or has another number of suites. */
 export function reportFrom(text: string): SuiteReport {
   const [report, ...others] = reportSchema.parse(JSON.parse(text));
   if (!report || others.length > 0) throw new Error('the report is not of one suite');
@@ -60,12 +60,12 @@ export function reportFrom(text: string): SuiteReport {
   return {
     suite: report.SuiteDescription,
     specs: all.filter(({ type }) => type === 'It'),
-    // Each of several processes tells the same, in colours.
+    // Each of several processes reports the same, in colours.
     failures: [...new Set(failures.map((text) => firstLine(stripVTControlCharacters(text))))],
   };
 }
 
-/** What keeps the listed specs from all having passed, a line each; a spec that was passed over counts as well. */
+/** Lists reasons why the listed specs have not all passed, a line each. A skipped spec counts as well. */
 export function objections({ specs, failures }: SuiteReport, listed: readonly string[]): string[] {
   const found = new Map(specs.map((spec) => [spec.name, spec]));
   return [

@@ -6,7 +6,7 @@ import { announced, type Say } from '../artifacts/progress.ts';
 import { kubectlPath } from '../kubectl.ts';
 import { reportFrom, type SuiteReport } from './report.ts';
 
-/** Upstream's suites, of the Kubernetes that the lab installs: the program, and what the suite calls itself. */
+/** Upstream's suites, of the Kubernetes that the lab installs: each program, and its suite's name. */
 export const suites = {
   kubernetes: { program: 'e2e.test', title: 'Kubernetes e2e suite' },
   kubeadm: { program: 'e2e_kubeadm.test', title: 'E2EKubeadm suite' },
@@ -15,11 +15,11 @@ export type SuiteName = keyof typeof suites;
 
 export interface SuiteRun {
   readonly kubeconfigPath: string;
-  /** A regular expression of Go's upon suite and spec. */
+  /** Go regular expression for suite and spec. */
   readonly focus: string;
-  /** How many specs run at once; those marked Serial run alone, after the others. */
+  /** Number of concurrent specs. Specs with the label Serial run alone, after the others. */
   readonly procs: number;
-  /** Where `report.json` and `run.log` go. */
+  /** Folder of `report.json` and `run.log`. */
   readonly dir: string;
   readonly timeoutMinutes: number;
 }
@@ -28,7 +28,7 @@ export interface SuiteRun {
 const GRACE_SECONDS = 120;
 const DRY_RUN_MS = 120_000;
 
-/** Runs specs of a suite against a cluster, from this machine; resolves with their report, whatever became of them. */
+/** Runs specs of a suite against a cluster, from this machine. Resolves with their report, whatever the result. */
 export async function runSuite(
   suite: SuiteName,
   { kubeconfigPath, focus, procs, dir, timeoutMinutes }: SuiteRun,
@@ -38,9 +38,9 @@ export async function runSuite(
     `--kubeconfig=${kubeconfigPath}`,
     `--kubectl-path=${kubectlPath}`,
     '--provider=skeleton',
-    // All logs of the cluster after each failure are more than anybody reads.
+    // All logs of the cluster after each failure would be too long to read.
     '--dump-logs-on-failure=false',
-    // Half an hour otherwise; the cluster was told to be ready.
+    // The default is half an hour, and the cluster is ready already.
     '--node-schedulable-timeout=3m',
   ];
   const options = [
@@ -52,7 +52,7 @@ export async function runSuite(
   return ginkgo(suite, options, own, dir, (timeoutMinutes * 60 + 2 * GRACE_SECONDS) * 1000, say);
 }
 
-/** Names of all specs of a suite; asks no cluster. */
+/** Lists the names of all specs of a suite, without a cluster. */
 export async function specsOf(suite: SuiteName, dir: string, say: Say): Promise<string[]> {
   const { specs } = await ginkgo(suite, ['--dry-run', '--procs=1'], [], dir, DRY_RUN_MS, say);
   return specs.map(({ name }) => name);
@@ -84,7 +84,7 @@ async function ginkgo(
     execa(
       join(binaries, 'ginkgo'),
       ['run', ...args, join(binaries, program), '--', ...own],
-      // What failed is in the report; a run that was cut off has none.
+      // The report has the failures. A run that was cut off has no report.
       { stdin: 'ignore', stdout: log, stderr: log, buffer: false, timeout: timeoutMs, reject: false },
     ),
   );

@@ -1,10 +1,9 @@
-/** Full names of specs from a list of ours: one a line; empty lines and those that begin with `#` say nothing. */
+/** Returns the full names of specs in a list of ours, one a line. Empty lines and lines that begin with `#` are ignored. */
 export const specsIn = (text: string): string[] =>
   text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
 
 /**
- * A ginkgo focus, a regular expression of Go's, that takes these specs of a suite and no other, be its name longer or
- * shorter.
+ * Returns a ginkgo focus, a Go regular expression, for exactly these specs of a suite. It matches no shorter or longer name.
  */
 export const focusOn = (suite: string, names: readonly string[]): string =>
   `^${quoted(suite)} (?:${names.map(quoted).join('|')})$`;

@@ -40,7 +40,7 @@ from redacted import redacted  # noqa: E402
 
 # The same as in src/ssh/framed.ts.
 CLEAN = """/bin/sh -c 'exec /usr/bin/env -i HOME="$HOME" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER=root LOGNAME=root LANG=C LC_ALL=C "$@"' sh """
-# Both the same as in src/ssh/sudo.ts, which also says why.
+# Both are the same as in src/ssh/sudo.ts, which gives the reasons.
 SUDO = 'sudo -k -n -H -u root -- '
 WITH_PASSWORD = "IFS= read -r word; printf '%s\\n' \"$word\" | sudo -k -S -p '' -H -u root -- /bin/sh -c : && { printf '%s\\nmatryoshka: input\\n' \"$word\"; cat; } | sudo -k -S -p '' -H -u root -- /bin/sh -c 'while IFS= read -r line; do [ \"$line\" != \"matryoshka: input\" ] || break; done; exec \"$@\"' sh \"$@\""
 FILES = os.path.join(os.path.dirname(__file__), '..', '..', 'files')
@@ -48,8 +48,9 @@ PRELUDE = os.path.join(FILES, 'prelude.sh')
 WATCH = os.path.join(FILES, 'watch')
 NAME = re.compile(r'^[A-Za-z_][A-Za-z0-9_]*$')
 MESSAGE_LIMIT = 1500
-# What changes on a host between the two is ours (ansible/README.md, The baseline). By the run's own copy of the watch: the host's
-# may be gone, and what is not sealed now would be put back as it was before. A reset removes command and seal.
+# What changes on a host between the two calls is the run's own (ansible/README.md, The baseline). The run's own copy of the
+# drift agent does it, because the host's may be gone. A thing without a line in the baseline would be restored to its former
+# state. A reset removes the command and the baseline.
 SEALING = '''sealing() {
   [ -x "$R/usr/local/sbin/matryoshka-watch" ] || [ -e "$R/etc/matryoshka/seal" ] || return 0
   bash -c "$WATCH_OF_THE_RUN" matryoshka-watch "$1" > /dev/null
@@ -71,7 +72,7 @@ def assignment(name, value):
     return '%s=%s\n' % (name, shlex.quote(str(value)))
 
 
-# A subshell, since the script ends by `exit`.
+# A subshell contains the script, which ends by `exit`.
 FRAMED = '''framed() {
   printf '%%s\\n' '%(mark)s' >&2; printf '%%s\\n' '%(mark)s'
   ( main ) </dev/null
@@ -90,7 +91,7 @@ def between(text, mark):
     if not begun:
         return before, None
     said, _, code = rest.rpartition(mark + ' ')
-    # Python refuses to read a number of thousands of digits, which a hostile host may say.
+    # Python refuses to read a number of thousands of digits, which a hostile host may print.
     match = re.match(r'([0-9]{1,3})\n', code)
     return (said, int(match.group(1))) if match else (rest, None)
 
@@ -128,18 +129,18 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail('host_script takes script, vars, timeout, shell, output, go_on, library, seals, secret; not %s' % sorted(unknown))
         variables = ''.join(assignment(key, value) for key, value in sorted((args.get('vars') or {}).items()))
         functions, calls = self._steps(args['script'], task_vars, args.get('go_on'))
-        # The whole text is read before any of it runs, so that no command of it can eat the rest.
+        # The shell reads the whole text before it runs any of it, so that no command can consume the rest.
         libraries = args.get('library') or []
         library = '\n'.join(read(self._path(name, task_vars))
                             for name in ([libraries] if isinstance(libraries, str) else libraries))
-        # What takes the host is not let in yet: it changes nothing that is sealed.
+        # The fence has not admitted the task that takes the host, which changes nothing of the baseline.
         sealing = '' if args.get('shell') or args.get('seals') is False else assignment('WATCH_OF_THE_RUN', read(WATCH)) + SEALING
         mark = 'matryoshka-' + secrets.token_hex(12)
         script = 'main() {\n%s\n%s\n%s\n%s\nfailed=0\n%s\n%s\nexit $failed\n}\n' % (
             variables, read(PRELUDE), library, functions, sealing, calls)
         script += FRAMED % {'mark': mark}
         command = '/usr/bin/timeout -k 10 %d /bin/bash -s' % int(args.get('timeout', 600))
-        # Not become: the fence stands between root and the command, so it is the fence that sudo runs.
+        # Not `become`: sudo runs the fence, because the fence must be between root and the command.
         shell = CLEAN + (args.get('shell') or self._play_context.executable)
         if self._get_remote_user() not in (None, '', 'root'):
             if (task_vars or {}).get('sudo_asks'):
@@ -190,7 +191,7 @@ class ActionModule(ActionBase):
             if isinstance(step, str):
                 calls.append('( %s ) || case $? in 3) exit 1 ;; 4) exit $failed ;; *) failed=1 ;; esac' % function(step))
             else:
-                # A script that fails ends its subshell with the reason on standard error; the others are awaited.
+                # A script that fails ends its subshell with the reason on standard error. The others finish.
                 names = [function(name) for name in step]
                 calls.append('pids=\n%s' % '\n'.join('( %s ) & pids="$pids $!"' % name for name in names))
                 calls.append('for pid in $pids; do wait "$pid" || failed=1; done')

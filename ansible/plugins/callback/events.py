@@ -47,7 +47,7 @@ class CallbackModule(CallbackBase):
         self._out.flush()
 
     def _result(self, event, result, message=None):
-        # A task that answers with secrets tells none of them in its message (host_script, `secret`).
+        # A task that answers with secrets has none of them in its message (host_script, `secret`).
         task = result.task
         host = result.host.get_name()
         start = self._started.get((task._uuid, host))
@@ -57,7 +57,7 @@ class CallbackModule(CallbackBase):
             if event in ('failed', 'unreachable') and not message:
                 message = content.get('stderr') or content.get('exception') or content.get('censored')
         content = result.result
-        # What a script achieved, for its own host or for others, and the versions that it found there.
+        # The results of a script, for its own host or for others, and the versions that it found there.
         said = {key: content[key] for key in ('did', 'did_for', 'versions') if content.get(key)}
         self._emit(event, task=task.get_name(), host=host, message=trimmed(message), **said,
                    seconds=None if start is None else round(time.monotonic() - start, 2))
@@ -65,7 +65,7 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_play_start(self, play):
         self._play = play.get_name()
         self._emit('play', play=self._play)
-        # The last play of every playbook: whoever follows the run may take it for successful now, and only now.
+        # This is the last play of every playbook. The run has succeeded now, and in no other case.
         if self._play == 'Complete':
             self._emit('complete')
 

@@ -25,15 +25,15 @@ description: as free, but a host that fails does not end the playbook unless not
 
 
 STOP_FILE = os.environ.get('MATRYOSHKA_STOP_FILE', '')
-# `Complete` does nothing: where it is reached, everything was done.
+# `Complete` does nothing: all steps before it are done.
 UNCUT = frozenset(json.loads(os.environ.get('MATRYOSHKA_UNCUT') or '[]')) | {'Complete'}
 
 
-# Requests of workers, and the stop file, are looked at so often while no result comes.
+# Interval at which requests of workers and the stop file are checked while no result arrives.
 LOOK_SECONDS = 0.05
-# Then the hosts are gone through again, since a host that waits for its turn at a task with `throttle` is not told when
-# it has come: the worker before it ends a little after its result. To go through them takes all variables of such a
-# host together, so it is done ever more seldom, up to this.
+# Longest interval between passes over the hosts. A host that waits for its turn at a task with `throttle` gets no notice,
+# because the worker before it ends a little after its result. A pass is expensive, since it assembles all variables of such
+# a host. So the interval doubles up to this.
 PASS_SECONDS = 1.0
 
 
@@ -45,7 +45,7 @@ class Results(deque):
         self._lock = lock
 
     def append(self, result):
-        # Whoever appends holds the lock.
+        # The caller holds the lock.
         super().append(result)
         self._lock.notify()
 
@@ -65,13 +65,13 @@ class StrategyModule(Free):
             while not self._results and waited < self._patience and self._rpc_queue.empty():
                 self._results_lock.wait(LOOK_SECONDS)
                 waited += LOOK_SECONDS
-                # Only now: what still runs may take minutes, in which nobody shall look all the time.
+                # The stop file is checked only here, because running tasks may take minutes.
                 if self._stops():
                     break
             self._patience = LOOK_SECONDS if self._results else min(2 * self._patience, PASS_SECONDS)
 
     def _execute_meta(self, *args, **kwargs):
-        # Such a task has no result to wait for: its host may have the next one at once.
+        # Such a task has no result to wait for, so its host may get the next task at once.
         self._moved = True
         return super()._execute_meta(*args, **kwargs)
 
@@ -85,11 +85,11 @@ class StrategyModule(Free):
         return self._cuttable and STOP_FILE != '' and os.path.exists(STOP_FILE)
 
     def get_hosts_left(self, iterator):
-        # Where no host is left, the base class awaits what runs, and ends the play.
+        # Without hosts, the base class waits for running tasks and ends the play.
         return [] if self._stops() else super().get_hosts_left(iterator)
 
     def _queue_task(self, host, task, task_vars, play_context):
-        # With more hosts than forks one pass over them takes long.
+        # With more hosts than forks, one pass over them takes long.
         if self._stops():
             return
         super()._queue_task(host, task, task_vars, play_context)

@@ -1,13 +1,13 @@
-# HAProxy on this host, in front of the API servers. It is unpacked from its image and runs as a unit of its own, so that
-# it needs neither containerd nor the kubelet, which itself reaches the API servers through it.
-# The unit runs as a user of its own.
+# Runs HAProxy on this host, in front of the API servers. It is unpacked from its image and runs as a separate unit, because
+# the kubelet reaches the API servers through it. So it needs neither containerd nor the kubelet.
+# The unit has its own user.
 umask 022
 unit=matryoshka-balancer.service root=$work/balancer folder=/etc/matryoshka/balancer
 own dir /etc/matryoshka/balancer file /etc/matryoshka/balancer/ca.crt /etc/matryoshka/balancer/haproxy.cfg \
   file /etc/systemd/system/matryoshka-balancer.service unit matryoshka-balancer.service
 mkdir -p $folder || exit 1
 before=$(cat $folder/* 2>/dev/null | sha256sum)
-# A host that has joined has the authority of the cluster; one that joins is given it.
+# A host that has joined has the CA of the cluster. A joining host gets it in a variable.
 if [ -s /etc/kubernetes/pki/ca.crt ]; then authority=$(cat /etc/kubernetes/pki/ca.crt)
 else authority=$(printf %s "$CA" | base64 -d); fi
 put $folder/ca.crt 644 "$authority"
@@ -15,7 +15,7 @@ put $folder/haproxy.cfg 644 "$BALANCER_CONFIG"
 
 restart=
 if unpack balancer "$BALANCER_IMAGE"; then restart=yes; fi
-# It may have been unpacked with the images of the host.
+# The runtime role may have unpacked it with the images of the host.
 [ ! -e "$installed/balancer.running" ] || is_installed balancer.running "$BALANCER_IMAGE" || restart=yes
 mkdir -p "$root"/{etc/balancer,proc,sys,dev,run,tmp,var/tmp} || exit 1
 put /etc/systemd/system/$unit 644 "[Unit]
@@ -42,7 +42,7 @@ if [ -n "$restart" ] || ! systemctl is-active -q $unit; then
   enable_unit $unit; systemctl restart $unit || fail "the balancer does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
   changed $unit
 elif [ "$before" != "$(cat $folder/* | sha256sum)" ]; then
-  # Connections that live stay with the old process until they end.
+  # Existing connections stay with the old process until they end.
   systemctl kill -s USR2 --kill-who=main $unit || fail 'the balancer does not take its new configuration'
   changed 'configuration of the balancer'
 fi

@@ -1,6 +1,6 @@
-# Connections to API servers that were open before the balancer was there lead past it for as long as they last, to one that may
-# freeze meanwhile: a client learns of that after 45 s. What we installed opens others at once; whoever else has one keeps it, as
-# a request that is under way would be lost.
+# Connections that are older than the balancer bypass it as long as they last. Their API server may freeze, and a client
+# notices that only after 45 s. Our programs reconnect at once. Other programs keep their connections, because a running
+# request would be lost.
 ss -tnpH state established 'dport = :6443' 2>/dev/null |
   awk '$4 !~ /^(127\.|\[::1\])/ && $5 ~ /"(kubelet|kube-proxy|flanneld|kube-router)"/ { print $3, $4 }' |
   while read -r here there; do

@@ -1,4 +1,4 @@
-# The tree that it runs from lies below /var/lib/matryoshka, which goes with the host's own things.
+# The role `host` removes the unpacked tree, which is below /var/lib/matryoshka.
 unmake
 rm -f "$installed/balancer" "$installed/balancer.running"
 [ -n "$R" ] || systemctl daemon-reload

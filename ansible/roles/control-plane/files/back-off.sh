@@ -1,12 +1,12 @@
-# Where its API server is away, a controller manager or scheduler ends. A kubelet waits the longer before it starts one again the
-# more often that was, up to five minutes (kubernetes.io, Pod Lifecycle, CrashLoopBackOff); one that is restarted begins to
-# count anew, and leaves what runs as it is.
+# Without its API server, a controller manager or scheduler exits. The kubelet delays each further start, up to five minutes
+# (kubernetes.io, Pod Lifecycle, CrashLoopBackOff). A restarted kubelet begins to count anew, and leaves running containers
+# alone.
 waits() { # NAME: it has ended, and was not started again
   local named="labels.\"io.kubernetes.container.name\"==$1"
   [ -e "$R/etc/kubernetes/manifests/$1.yaml" ] && [ -z "$(running "$named")" ] &&
     [ -n "$(ctr -n k8s.io containers ls -q "$named,labels.\"io.kubernetes.pod.namespace\"==kube-system")" ]
 }
-# The first time it is started again within ten seconds.
+# The kubelet starts it the first time within ten seconds.
 for try in $(seq 15); do
   ended=
   for pod in kube-controller-manager kube-scheduler; do ! waits "$pod" || ended="$ended $pod"; done

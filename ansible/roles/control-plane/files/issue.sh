@@ -1,13 +1,13 @@
-# Certificates for members of etcd on hosts of their own, signed with the authority on this control plane. Whether the
-# cluster is still to be made says `anew`: then what members hold of an earlier try is worth nothing.
+# Issues certificates for external etcd members, signed by the CA on this control plane. `anew` says that the cluster does
+# not exist yet: then certificates of an earlier attempt are worthless.
 umask 077
 mkdir -p "$state" || exit 1
-# Keys lie there.
+# These files contain keys.
 trap 'rm -rf "$state/etcd-certificates" "$state/certificates.yaml"' EXIT
 if ! await_joined; then
   [ -n "$CREATES" ] || fail 'by what stands on it this host is no control plane of the cluster; nothing was changed'
   begin_anew
-  # Authorities of an earlier try may be of another algorithm.
+  # CAs of an earlier attempt may use another algorithm.
   remove_tree /etc/kubernetes/pki -mindepth 1 -maxdepth 1 || exit 1
   result anew yes
 fi

@@ -1,7 +1,7 @@
-# What becoming a control plane has in common, whether it is the first or joins others.
+# Functions that the first and all further control planes share.
 healthy() { curl -sk -m 3 "https://127.0.0.1:6443/readyz" | grep -qx ok; }
 
-# await_joined: whether this host is a control plane already; then its API server is awaited.
+# await_joined: whether this host is a control plane already. If so, it waits for the API server.
 await_joined() {
   [ -e /etc/matryoshka/joined ] && [ -s /etc/kubernetes/admin.conf ] || return 1
   systemctl is-active -q kubelet || systemctl start kubelet
@@ -9,7 +9,7 @@ await_joined() {
   healthy || fail 'the host is a control plane already, but its API server does not become ready'
 }
 
-# begin_anew [COMMAND]: an earlier try that was cut short is undone, after that command. Somebody's etcd ends the script here.
+# begin_anew [COMMAND]: runs the command, then undoes an interrupted attempt. An etcd that is not ours ends the script.
 begin_anew() {
   own tree /var/lib/etcd
   for tree in /etc/kubernetes /var/lib/kubelet; do

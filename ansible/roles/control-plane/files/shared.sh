@@ -1,18 +1,18 @@
-# Beside their keys, what all API servers of the cluster share and kubeadm does not make. Made on the first control plane;
-# the others get it with the keys. A reset of kubeadm clears it.
+# Files that all API servers of the cluster share and kubeadm does not write. The first control plane writes them, and the
+# others get them with the keys. A reset by kubeadm removes them.
 shared=$R/etc/kubernetes/pki/matryoshka
 
-# forget_other_keys: those that an earlier try made with other settings are not mixed with what is made now.
+# forget_other_keys: deletes keys that an earlier attempt made with other settings, so that they do not mix with new ones.
 forget_other_keys() {
   [ ! -e "$shared/made-with" ] || [ "$(cat "$shared/made-with")" = "$MADE_WITH" ] ||
     remove_tree /etc/kubernetes/pki -mindepth 1 -maxdepth 1
 }
 
-# make_shared: on the first control plane, before it starts.
+# make_shared: runs on the first control plane, before it starts.
 make_shared() {
   mkdir -p "$shared" || exit 1
   write_file "$shared/made-with" 600 "$MADE_WITH"$'\n' || exit 1
-  # Without `identity`: what is in etcd is encrypted, or is not taken for a Secret.
+  # There is no provider `identity`: data in etcd that is not encrypted is not accepted as a Secret.
   [ -z "$ENCRYPTION_AT_REST" ] || write_file "$shared/encryption.yaml" 600 "apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
 resources:
@@ -34,7 +34,7 @@ resources:
   prepare_audit_log
 }
 
-# prepare_audit_log: on each control plane where there is a policy. What is logged goes with the cluster.
+# prepare_audit_log: runs on each control plane if there is a policy. The log is removed with the cluster.
 prepare_audit_log() {
   [ -e "$shared/audit-policy.yaml" ] || return 0
   own dir /var/log/kubernetes tree /var/log/kubernetes/audit

@@ -1,2 +1,2 @@
-# The control plane is static pods of the kubelet, which ends before; its data is left.
+# A control plane is static pods of the kubelet, which has ended before. Only its data is left.
 unmake

@@ -1,11 +1,11 @@
-# Drains the nodes of hosts that leave, as `kubectl drain` does, and removes them from the cluster, all at once. No node
-# leaves unless every pod on these nodes is evicted, or is terminating. What a removed node still writes is refused
-# from now on (roles/drain/files/deny.yaml).
+# Drains the nodes of hosts that leave, as `kubectl drain` does, and removes them from the cluster, all at once. No node is
+# removed unless every pod on these nodes is evicted or terminating. From then on the API servers refuse writes of a removed
+# node (roles/drain/files/deny.yaml).
 [ -n "$LEAVING" ] || exit 0
 notes=$(mktemp -d)
 trap 'rm -rf "$notes"' EXIT
 
-# ask ARGUMENT…: what kubectl answers. One failed connection must not decide anything, so it is tried again.
+# ask ARGUMENT…: prints the answer of kubectl. It tries again, so that one failed connection decides nothing.
 ask() {
   local try out said=$notes/said.$BASHPID
   for try in 1 2 3 4 5; do
@@ -16,7 +16,7 @@ ask() {
   return 1
 }
 
-# A name may have passed to another host between two tries: a Node is this host's only if it has its address.
+# A name may move to another host between two attempts. A Node belongs to this host only if it has its address.
 nodes=$(ask get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}') ||
   fail 'the nodes of the cluster cannot be listed; no node was removed'
 own= present=' '
@@ -46,30 +46,30 @@ side_by_side() { # FUNCTION: for each host that leaves; answers 1 when one faile
   return $failed
 }
 
-# Each reason that holds a node: NODE, tab, PODS or nothing, tab, REASON.
+# Notes a reason that holds a node: NODE, PODS or nothing, REASON, separated by tabs.
 hold() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >> "$notes/held.$1"; }
 
-# Only the cluster says that a node is away: its controllers set Ready to Unknown once its kubelet has stopped renewing its
-# lease. SSH does not say it: sshd may be broken on a host whose pods run. A host that SSH reaches ends its own pods.
+# Only the cluster knows that a node is away: a controller sets Ready to Unknown after the kubelet stops renewing its Lease.
+# SSH does not show it, because sshd may fail on a host whose pods run. If SSH reaches the host, the reset ends its pods.
 is_away() { # NODE reached|unreached
   local ready
   [ "$2" = unreached ] && ready=$(ask get node "$1" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}') && [ "$ready" = Unknown ]
 }
 is_present() { [ -z "${present##* $1 *}" ]; }
 
-# As kubectl names its flags, so that people find them; the fields are those of spec.cluster.drain.
+# Names kubectl's flags together with the fields of spec.cluster.drain that set them.
 with_fields() {
   local text=${1//use --force to override/set spec.cluster.drain.force to true to delete them}
   echo "${text//use --delete-emptydir-data to override/set spec.cluster.drain.deleteEmptyDirData to true to delete their data}"
 }
-# Why kubectl has failed: every refusal, a line each, or the last line.
+# Prints why kubectl failed: every refusal on its own line, or the last line.
 refusals_in() { sed -n 's/^\(error: \)\{0,1\}\(cannot delete .*\)/\2/p' <<< "$1" | sort -u; } # OUTPUT
 reason_in() { # OUTPUT
   local why; why=$(refusals_in "$1" | head -1)
   with_fields "${why:-$(sed '/^$/d; s/^error: //' <<< "$1" | tail -1)}"
 }
 
-# What kubectl refuses to delete is found before any pod is evicted.
+# Finds out what kubectl would refuse to delete, before any pod is evicted.
 check() { # HOST NODE reached|unreached
   local try out refusals refusal
   is_present "$2" && ! is_away "$2" "$3" || return 0
@@ -82,7 +82,7 @@ check() { # HOST NODE reached|unreached
   while read -r refusal; do hold "$2" '' "$(with_fields "$refusal")"; done <<< "${refusals:-$(reason_in "$out")}"
 }
 
-# What the API said last of the eviction of a pod, in the output of kubectl; nothing where it said nothing.
+# Prints the API's last message on the eviction of a pod, from the output of kubectl. Without a message it prints nothing.
 said_of() { # NAMESPACE POD OUTPUT
   local text=$3 said pod="/\"$2\" -n \"$1\""
   while [[ $text == *"$pod"* ]]; do
@@ -99,17 +99,17 @@ budgets() { # NAMESPACE: names of its PodDisruptionBudgets that let no pod go
 empty() { # HOST NODE reached|unreached
   local begun=$SECONDS rest=$DRAIN_SECONDS try out cordoned pods namespace pod phase ending owner mirror said ends=
   is_present "$2" && ! is_away "$2" "$3" || return 0
-  # What a person has cordoned stays so, what a try of ours has does not, though it was cut short.
+  # A node that a user has cordoned stays cordoned. A node that an interrupted attempt of ours has cordoned does not.
   cordoned=$(ask get node "$2" -o 'jsonpath={.spec.unschedulable}' 2>&1) || { hold "$2" '' "$cordoned"; return; }
   [ "$cordoned" = true ] || said=$(ask annotate node "$2" "$OURS=yes" --overwrite 2>&1) || { hold "$2" '' "$said"; return; }
-  # kubectl tries an eviction again where a budget or a webhook says 429, and gives up at any other answer.
+  # kubectl retries an eviction if a budget or a webhook answers 429, and gives up at any other answer.
   for try in 1 2 3 4 5; do
     out=$(kubectl drain "$2" "${options[@]}" --timeout="${rest}s" 2>&1) && return 0
     rest=$((begun + DRAIN_SECONDS - SECONDS - 2))
     [ "$rest" -gt 0 ] && [ "$try" != 5 ] || break
     sleep 2
   done
-  # It may have died while it was drained; nothing ends its pods then but its removal.
+  # The host may have died during the drain. Then only the removal of the node ends its pods.
   ! is_away "$2" "$3" || return 0
   cordoned=$(ask get node "$2" -o 'jsonpath={.spec.unschedulable}' 2>&1) && [ "$cordoned" = true ] ||
     { hold "$2" '' "it cannot be cordoned: $(reason_in "$out")"; return; }
@@ -123,8 +123,8 @@ empty() { # HOST NODE reached|unreached
     case $said in *'disruption budget'*) said="$said (held by disruption budget $(budgets "$namespace"))" ;; esac
     hold "$2" "$namespace/$pod" "${said:-$(reason_in "$out")}"
   done <<< "$pods"
-  # The reset of a host ends what has not ended in time; one that SSH does not reach goes on running it, unless it is dead,
-  # which the cluster finds within a minute.
+  # A reset ends pods that have not ended in time. A host that SSH does not reach keeps running them, unless it is dead. The
+  # cluster finds that within a minute.
   if [ "$3" = unreached ] && [ -n "$ends" ]; then
     until [ -e "$notes/held.$2" ] || [ $((SECONDS - begun)) -ge "${FOUND_AWAY_WITHIN:-75}" ]; do
       ! is_away "$2" "$3" || return 0
@@ -135,7 +135,7 @@ empty() { # HOST NODE reached|unreached
   [ -e "$notes/held.$2" ] || echo "$2 was not drained within $DRAIN_SECONDS s, and only pods that are terminating are left: $(reason_in "$out")"
 }
 
-# Pods of a node with the same reason are named together, as far as a message goes.
+# Prints the reasons, with pods of a node that share a reason together, up to the length of a message.
 what_holds() {
   cat "$notes"/held.* | awk -F '\t' '
     { key = $1 "\t" $3; if (!(key in pods)) order[++n] = key
@@ -150,7 +150,7 @@ what_holds() {
     }'
 }
 
-# Puts back the nodes that we cordoned, and ends the script, where anything holds a node.
+# If anything holds a node, uncordons the nodes that we cordoned and ends the script.
 unless_held() {
   local node mine still=
   ls "$notes"/held.* > /dev/null 2>&1 || return 0
@@ -171,7 +171,7 @@ leave() { # HOST NODE reached|unreached
     sleep 1
   done
   changed "$2 left"
-  # What ran on a host that is away the cluster would collect within a minute, and replace only then.
+  # The cluster would delete pods of a host that is away only within a minute, and replace them only then.
   [ "$3" = reached ] || for namespace in kube-system kube-flannel; do
     kubectl -n $namespace delete pods --field-selector "spec.nodeName=$2" --force --grace-period=0 --wait=false > /dev/null 2>&1
   done
@@ -181,13 +181,13 @@ side_by_side check
 unless_held
 side_by_side empty
 unless_held
-# From here on none of them is what it was, however far this comes.
+# From here on these hosts count as changed, however far the script comes.
 while read -r host _; do [ -z "$host" ] || did left "$host"; done <<< "$own"
-# Not before: a kubelet that may not say that a pod has ended never lets it go.
+# The policy follows only now: a kubelet that may not report the end of a pod never releases it.
 names=$(awk -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" 'NF { printf "%s\"%s\":\"%s\"", comma, $2, now; comma = "," }' <<< "$own")
 denied='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"matryoshka-removed-nodes","namespace":"kube-system"},"data":{'$names'}}'
 deny() {
-  # Added to those of earlier operations, never in their place.
+  # The patch adds names to those of earlier operations, and replaces none.
   kubectl -n kube-system patch configmap matryoshka-removed-nodes --type merge -p "{\"data\":{$names}}" > /dev/null 2>&1 ||
     kubectl create --validate=false -f - > /dev/null <<< "$denied" || return 1
   kubectl apply --validate=false --server-side --field-manager=matryoshka --force-conflicts -f - > /dev/null <<< "$DENY"

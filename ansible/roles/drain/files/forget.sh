@@ -1,12 +1,12 @@
-# Takes nodes off the list of removed ones that nothing can come back from: their host was reset by this run, or they were removed
-# longer ago than the credentials of a kubelet live. A list that is kept longer does no harm, so nothing fails here.
+# Deletes nodes from the list of removed ones if they cannot return: this run has reset their host, or their removal is
+# longer ago than a kubelet's credentials are valid. A longer list does no harm, so nothing here fails.
 life=31536000
-# kubeadm leaves the life of certificates to the controller manager: a year, unless somebody has set another one.
+# The controller manager decides how long certificates are valid: a year, unless a flag sets another duration.
 flags=$(grep -oE -- '--cluster-signing(-kube-apiserver-client)?-duration=[^ "]*' "$R/etc/kubernetes/manifests/kube-controller-manager.yaml" 2>/dev/null)
 while IFS='=' read -r _ value; do
   [ -n "$value" ] || continue
   hours=$(sed -nE 's/^([0-9]+)h(0m)?(0s)?$/\1/p' <<< "$value")
-  # Of another spelling nobody can tell here how long that is.
+  # This duration is in a format that the script cannot read.
   [ -n "$hours" ] || { life=; break; }
   [ $((hours * 3600)) -le "$life" ] || life=$((hours * 3600))
 done <<< "$flags"

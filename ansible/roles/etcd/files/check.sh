@@ -1,5 +1,5 @@
 bring_programs
-# Where none comes and none that leaves is a member, nothing of etcd changes.
+# Etcd does not change if no member joins and no leaving host is a member.
 if [ -n "$JOINING" ] || ! none_of "$LEAVING"; then
   check_etcd "$LEAVING" "$JOINING"
   [ -z "$STAYING" ] || check_components "$STAYING"

@@ -1,10 +1,11 @@
-# check_components ADDRESSES: refuses to change control planes while one of these, which stay, is not well (the other half of
-# the rules of Cluster API's control plane). A kubelet asks a static pod for the first time after ten seconds and more.
+# check_components ADDRESSES: refuses to change control planes while a component of these, which stay, is not ready. This is
+# the other half of the rules of Cluster API's control plane. A kubelet probes a static pod for the first time after ten
+# seconds or more.
 check_components() {
   local try nodes pods ill=
   [ -s "$R/etc/kubernetes/admin.conf" ] || return 0
   for try in $(seq "${COMPONENTS_WITHIN:-45}"); do
-    # Pods of a node that is gone may be listed for a while.
+    # Pods of a deleted node may be listed for a while.
     nodes=$(kubectl get nodes -l node-role.kubernetes.io/control-plane -o 'jsonpath={range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}' 2>&1) &&
       pods=$(kubectl -n kube-system get pods -l tier=control-plane -o 'jsonpath={range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>&1) &&
       ill=$(awk -v staying=" $1 " '

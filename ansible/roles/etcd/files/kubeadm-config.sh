@@ -1,11 +1,11 @@
-# What kubeadm believes of etcd: whoever joins as a control plane goes by it.
+# Writes where etcd is into kubeadm's configuration, which joining control planes follow.
 config=$(kubectl -n kube-system get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || fail "$config"
-# Before a join only its kind matters: a move that was given up has left the other one.
+# Before a join only the kind of etcd matters: an abandoned move has left the other one.
 if [ -n "${ETCD_KIND-}" ]; then
   present=$(awk '/^etcd:/ { keep = 1; print; next } /^[^ ]/ { keep = 0 } keep' <<< "$config")
   ! grep -qE "(^|[ {\"])$ETCD_KIND\"?:" <<< "$present" || exit 0
 fi
-# Its block `etcd:` ends at the next line that is not indented; JSON is YAML as well.
+# The block `etcd:` ends at the next line that is not indented. JSON is YAML as well.
 next=$(awk '/^etcd:/ { skip = 1; next } /^[^ ]/ { skip = 0 } !skip' <<< "$config"; sed 's/^{\(.*\)}$/\1/; s/^"etcd"/etcd/' <<< "$ETCD_STANZA")
 [ "$next" != "$config" ] || exit 0
 mkdir -p "$state"

@@ -1,4 +1,5 @@
-# The API server of this host asks other members of etcd. One that does not become ready with them goes back.
+# Points the API server of this host at other members of etcd. If it does not become ready with them, it gets its former
+# list.
 manifest=/etc/kubernetes/manifests/kube-apiserver.yaml
 server() { # prints the process of this host's API server; pods may run others
   local process name
@@ -15,12 +16,12 @@ serves() { # ETCD-SERVERS: the API server that runs asks them, and is ready
 }
 lead() { # ETCD-SERVERS
   local text process deaf=0 end=$((SECONDS + 180))
-  # Read and written whole: a kubelet that finds less ends the API server.
+  # The file is read and written as a whole: if the kubelet finds less, it ends the API server.
   text=$(sed "s#^\( *- --etcd-servers=\).*#\1$1#" $manifest) && [ -n "$text" ] && write_file $manifest 600 "$text"$'\n' || return 1
   until serves "$1"; do
     [ $SECONDS -lt $end ] || return 1
     process=$(server)
-    # One that has ended what it was asked listens no more, and holds watches for half a minute; their clients begin anew.
+    # A terminating API server no longer listens, but holds watches for half a minute. It is killed, and its clients reconnect.
     if [ -n "$process" ] && ! asks "$process" "$1"; then
       curl -sk -m 2 -o /dev/null https://127.0.0.1:6443/readyz
       [ $? = 7 ] && deaf=$((deaf + 1)) || deaf=0
@@ -32,11 +33,11 @@ lead() { # ETCD-SERVERS
 same() { [ "$(tr , '\n' <<< "$1" | sort)" = "$(tr , '\n' <<< "$2" | sort)" ]; } # in whatever order
 has=$(sed -n 's/^ *- --etcd-servers=//p' $manifest)
 [ -n "$has" ] || fail "$manifest names no etcd"
-# Where members come or go it must be seen to answer with those that stay; else one that is not ready is not our business.
+# If members join or leave, the API server must answer with those that stay. Otherwise its readiness does not matter here.
 if ! same "$has" "$ETCD_SERVERS" || { [ -n "$AWAIT" ] && ! serves "$has"; }; then
   lead "$ETCD_SERVERS" || { lead "$has"; fail "the API server does not become ready with etcd at $ETCD_SERVERS; it asks $has again"; }
   changed "the API server asks $ETCD_SERVERS"
-  # Balancers take it back after two answers a second apart; the next one waits for that.
+  # Balancers use an API server again after two answers a second apart. The next one waits for that.
   sleep 3
 fi
 [ -z "$DID" ] || did "$DID"

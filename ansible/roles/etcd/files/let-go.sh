@@ -1,6 +1,6 @@
-# Members of etcd leave it before their data goes: a voter whose data is gone takes its vote with it.
+# Removes members from etcd before their data is deleted: a voter without data takes its vote with it.
 
-# lives ADDRESS: where nothing listens it is dead at once; one that is slow to answer is asked again.
+# lives ADDRESS: a member without a listening port is dead at once. A slow one is asked again.
 lives() {
   local try
   for try in 1 2; do timeout 2 bash -c ": < /dev/tcp/$1/2379" 2> /dev/null && answers "$1" && return 0; sleep 1; done
@@ -17,7 +17,7 @@ hand_over() { # ADDRESS NAME: where it leads
 
 gone() { # ADDRESS ID NAME
   local out
-  # Only a list of members that was answered, and that lacks it, says that it is gone: without a leader nobody answers.
+  # Only a list of members that lacks the member proves that it has left. Without a leader etcd answers no list.
   for try in $(seq 30); do
     out=$(etcd member remove "$2") && { changed "$3 left etcd"; return 0; }
     all=$(members) && ! awk '{ print $2 }' <<< "$all" | grep -qx "$2" && { changed "$3 left etcd"; return 0; }
@@ -26,15 +26,15 @@ gone() { # ADDRESS ID NAME
   fail "$3 ($1) cannot be removed from etcd: $(tail -1 <<< "$out")"
 }
 
-# leave_etcd: what a join that was cut short has made of this host in etcd is undone there. Whatever records say, no data
-# goes that a list of members, answered by others, still has; nor where others would be left without a quorum.
+# leave_etcd: removes from etcd what an interrupted join of this host has added. Its data stays if a list of members,
+# answered by others, still has it, or if the others would lose their quorum.
 leave_etcd() {
   local all mine id name learner end
   [ -e "$R/etc/kubernetes/manifests/etcd.yaml" ] || [ -d "$R/var/lib/etcd/member" ] || return 0
   [ -n "$ETCD_ENDPOINTS" ] ||
     fail 'this host has data of etcd, and no other member is known to be asked about it: nothing was changed; take the host out by "scaling-down" first'
   [ -x "$work/etcd/usr/local/bin/etcdctl" ] || unpack etcd "$ETCD_IMAGE"
-  # Of two voters both are needed to agree on anything.
+  # Two voters need each other to agree on anything.
   systemctl is-active -q kubelet || systemctl start kubelet 2> /dev/null
   end=$((SECONDS + ${ETCD_ANSWERS_WITHIN:-120}))
   until all=$(members 2> /dev/null) || [ $SECONDS -ge $end ]; do sleep 1; done

@@ -1,4 +1,4 @@
-# A member of etcd beside this control plane, as a static pod that kubeadm describes.
+# Runs an etcd member beside this control plane, as a static pod that kubeadm describes.
 umask 077
 mkdir -p "$state" || exit 1
 trap 'rm -rf /etc/kubernetes/etcd.new "$state/etcd.yaml"' EXIT
@@ -11,18 +11,19 @@ for certificate in etcd-server etcd-peer etcd-healthcheck-client apiserver-etcd-
 enter /var/lib/etcd
 manifest=/etc/kubernetes/manifests/etcd.yaml new=/etc/kubernetes/etcd.new
 if [ -n "$initial" ] || [ ! -e $manifest ]; then
-  # Made elsewhere first: the kubelet would start what kubeadm writes at once, a first member instead of one more.
+  # kubeadm writes the manifest elsewhere first. The kubelet would start it at once, as the first member of a new etcd.
   rm -rf $new
   mkdir -p $new || exit 1
   KUBEADM_INIT_DRYRUN_DIR=$new phase etcd local --dry-run
-  # With data of its own it is the member that it was.
+  # With data, it starts as the member that it was.
   text=$(sed -e "${initial:+s#^\( *\)- --initial-cluster=.*#\1- --initial-cluster=$initial\n\1- --initial-cluster-state=existing#}" $new/etcd.yaml) &&
     [ -n "$text" ] || fail "kubeadm wrote no manifest of etcd; see that there is room in /etc/kubernetes"
   write_file $manifest 600 "$text"$'\n' || exit 1
   rm -rf $new
   changed $manifest
 fi
-# Taken out again it must not go on beside this control plane. Where nobody answers, it may be a member that others count.
+# A member that was removed again must not run beside this control plane. If no member answers, the others may still count
+# it.
 ( promote ) || { none_of "$IP" && rm -f $manifest; exit 1; }
 rm -f "$state/etcd.yaml"
 forget_programs

@@ -1,3 +1,3 @@
-# The programs of etcd, out of its image; they run as a unit of their own, without a kubelet.
+# Unpacks the programs of etcd from its image. They run as a separate unit, without a kubelet.
 systemctl is-active -q containerd || systemctl start containerd
 unpack etcd "$ETCD_IMAGE" || true

@@ -1,5 +1,5 @@
-# Members of control planes that leave go one by one, those that do not answer first: each time as many as can be are
-# left to agree. A leader hands over before (let-go.sh).
+# Removes the members of leaving control planes one by one, dead ones first, so that the quorum lasts as long as possible. A
+# leader hands over before it leaves (let-go.sh).
 if none_of "$LEAVING"; then result let_go "$LEAVING"; exit 0; fi
 check_etcd "$LEAVING" "$JOINING"
 all=$(members) || fail 'the members of etcd cannot be listed'
@@ -12,7 +12,7 @@ while read -r address id name; do [ -z "$address" ] || gone "$address" "$id" "$n
 [ -n "$ONLY_DEAD" ] || while read -r address id name; do
   [ -z "$address" ] || { hand_over "$address" "$name"; gone "$address" "$id" "$name"; }
 done <<< "$alive"
-# Whoever leaves is reset next: those that stay must be able to agree without it.
+# The leaving hosts are reset next, so those that stay need a quorum without them.
 [ -z "$dead$alive" ] || check_etcd "$LEAVING" "$JOINING"
 [ -z "$ONLY_DEAD" ] || exit 0
 for try in $(seq 30); do

@@ -1,7 +1,7 @@
-# What is left of a member of etcd beside a control plane, after it has left and the API servers ask others. The
-# authority stays: it signs for the members wherever they are.
+# Removes what is left of a member beside a control plane, after it has left etcd and the API servers use others. The CA
+# stays: it signs for the members wherever they are.
 rm -f "$R/etc/kubernetes/manifests/etcd.yaml"
-# One that others have put out ends by itself, and is started anew again and again while its pod is there.
+# A member that others have removed ends by itself, and the kubelet restarts it as long as its pod exists.
 held() { [ -n "$(container)$(sandbox)" ]; }
 for try in $(seq 120); do held || break; sleep 0.5; done
 ! held || fail 'etcd still runs beside this control plane'

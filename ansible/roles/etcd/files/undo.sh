@@ -1,4 +1,4 @@
-# A member that leaves was taken out of etcd before; its data goes with it.
+# A member leaves etcd before this. Its data is deleted with it.
 unmake; stayed=$?
 rm -f "$installed/etcd"
 [ -n "$R" ] || systemctl daemon-reload

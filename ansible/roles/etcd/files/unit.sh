@@ -1,4 +1,4 @@
-# A member of etcd on a host of its own, as a unit that needs neither containerd nor a kubelet.
+# Runs an external etcd member as a unit that needs neither containerd nor a kubelet.
 umask 077
 unit=matryoshka-etcd.service folder=/etc/matryoshka/etcd data=/var/lib/etcd bin=$work/etcd/usr/local/bin
 own tree $folder $data unit $unit file /etc/systemd/system/$unit
@@ -8,7 +8,7 @@ client() { echo "https://$(in_url "$1"):2379"; }
 
 start() { # INITIAL-CLUSTER STATE
   local flags='--watch-progress-notify-interval=5s --feature-gates=InitialCorruptCheck=true' loopback
-  # Before etcd 3.6 these were experiments.
+  # Before etcd 3.6 these flags were experimental.
   "$bin/etcd" --help 2>&1 | grep -q -- '--feature-gates' ||
     flags='--experimental-watch-progress-notify-interval=5s --experimental-initial-corrupt-check=true'
   case $IP in *:*) loopback=::1 ;; *) loopback=127.0.0.1 ;; esac

@@ -1,7 +1,7 @@
-# Takes the host for this run. The new fence replaces the one that is there only once it has been let in: until then
-# it is called from where it was put, and a host that is somebody's keeps what it has.
+# Takes the host for this run. The new fence replaces the old one only after it is admitted. Until then it runs from where it
+# was copied, so a host of another owner keeps its files.
 fence=/usr/local/sbin/matryoshka-fence
-# Before it is taken: a machine that joined this cluster as another host is left as it is.
+# A machine that joined this cluster as another host is refused before it is taken.
 joined_id=
 [ ! -s "$R/etc/matryoshka/joined" ] || read -r joined_id joined_name joined_ip < "$R/etc/matryoshka/joined"
 if [ "$joined_id" = "${RUN%% *}" ] && [ -n "$joined_ip" ] && [ "$joined_name $joined_ip" != "$NAME $IP" ]; then
@@ -16,7 +16,7 @@ said=$({ printf '%s\n' "$FENCE" | tee "$new" > /dev/null && [ "$(cat "$new")" = 
 [ "$code" = 0 ] || exit "$code"
 { [ -x "$fence" ] && cmp -s "$new" "$fence"; } || { mv -fT "$new" "$fence" && sync "${fence%/*}"; } || exit 1
 [ ! -e /etc/matryoshka/joined ] || [ ! -s /etc/kubernetes/admin.conf ] || result serves "$(joined_cluster)"
-# Where a member of etcd of this cluster runs: beside a control plane, or as a unit of its own.
+# Reports where a member of this cluster's etcd runs: beside a control plane, or as a separate unit.
 if [ "$(made_by)" = "${RUN%% *}" ]; then
   [ ! -e /etc/kubernetes/manifests/etcd.yaml ] || result etcd pod
   [ ! -e /etc/systemd/system/matryoshka-etcd.service ] || result etcd unit

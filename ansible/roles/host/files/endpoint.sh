@@ -1,5 +1,5 @@
-# What the name of the API servers stands for on this host.
-# set_lines FILE: our lines go to its end, in place: it may be a mount. Bytes of others stay, whatever they are (grep -a).
+# Sets the addresses of the API servers' name on this host.
+# set_lines FILE: writes our lines to its end, in place, because it may be a mount. Other lines keep their bytes (grep -a).
 set_lines() {
   local new=$work/hosts.new said
   said=$({ others_of "$1" && printf '%s\n' "$lines"; } 2>&1 > "$new") || unfinished "$new" "$said" "$new"

@@ -1,5 +1,5 @@
-# Keeps the names of the API servers in /etc/hosts over a start of the host: cloud-init (manage_etc_hosts) writes that file anew
-# each time, and without them no kubelet finds its API server. A unit puts them back from a file of ours.
+# Keeps the names of the API servers in /etc/hosts across restarts of the host. cloud-init (manage_etc_hosts) rewrites the
+# file at each start, and without the names no kubelet finds its API server. A unit restores them from a file of ours.
 [ -n "$ENDPOINT_ADDRESSES" ] || exit 0
 own file /etc/matryoshka/endpoint /usr/local/sbin/matryoshka-endpoint /etc/systemd/system/matryoshka-endpoint.service \
   unit matryoshka-endpoint.service
@@ -47,5 +47,5 @@ ExecStart=/usr/local/sbin/matryoshka-endpoint
 [Install]
 WantedBy=multi-user.target'
 enable_unit matryoshka-endpoint.service
-# Where it runs already it does nothing; what it does is also done now.
+# If the unit runs already, starting it does nothing, so its program also runs now.
 systemctl start matryoshka-endpoint.service && "$R/usr/local/sbin/matryoshka-endpoint" > /dev/null || fail 'the names of the API servers cannot be kept in /etc/hosts'

@@ -5,7 +5,7 @@ if is_made line /etc/hosts && grep -aq '# matryoshka ' "$R/etc/hosts"; then
   overwrite "$R/etc/hosts" "$work/hosts.new"; changed /etc/hosts
 fi
 rm -rf "$installed" "$R/etc/matryoshka/joined" || stayed=1
-# What another role still needs for its own undoing lies in a tree of this one.
+# The undo script of another role still needs a tree of this one.
 [ ! -e "$work/needed" ] || exit 1
 unmake || stayed=1
 [ -n "$R" ] || systemctl daemon-reload

@@ -1,5 +1,5 @@
-# Where pods have both families: the IPv6 address of this node, on the interface of its IPv4 one. A fixed one comes before
-# one that routers gave; precheck (ipv6.ts) looks by the same rule.
+# Finds this node's IPv6 address for dual-stack pods, on the interface of its IPv4 address. A fixed address precedes one that
+# routers gave. The precheck (ipv6.ts) uses the same rule.
 link=$(ip -o -4 address show | awk -v ip="$NODE_IP" '{ split($4, part, "/") } part[1] == ip { print $2; exit }')
 [ -n "$link" ] || fail "no interface has the address $NODE_IP"
 ip6=$(ip -o -6 address show dev "$link" | awk '

@@ -1,4 +1,4 @@
-# kubelet, kubeadm, on control planes kubectl, and the kubelet's unit.
+# Installs the kubelet and kubeadm, kubectl on control planes, and the kubelet's unit.
 own tree /etc/kubernetes /var/lib/kubelet /run/kubernetes /var/log/pods /var/log/containers \
   dir /usr/libexec tree /usr/libexec/kubernetes dir /etc/systemd/system/kubelet.service.d unit kubelet.service \
   file /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d/10-kubeadm.conf \
@@ -20,17 +20,18 @@ RestartSec=2
 
 [Install]
 WantedBy=multi-user.target'
-# With what it logs in to registries for pods of whatever namespace (kubernetes.io, Configuring nodes to authenticate to a
-# private registry). Kept beside: a reset of kubeadm empties /var/lib/kubelet, and each start of the kubelet fills it again.
+# The kubelet logs in to registries with this file, for pods of all namespaces (kubernetes.io, Configuring nodes to
+# authenticate to a private registry). A second copy is kept: a reset by kubeadm empties /var/lib/kubelet, and each start of
+# the kubelet restores it.
 login=/etc/matryoshka/registry-login.json used=/var/lib/kubelet/config.json copies=
 if [ -n "$REGISTRY_LOGIN" ] || is_made file $login; then
-  # Somebody's own, from before we had one.
+  # The file is a user's, and older than ours.
   if ! is_made file $login && [ -e "$R$used" ]; then mv -f "$R$used" "$R$used.set-aside"; changed "$used.set-aside"; fi
-  # One that was taken away leaves an empty one, as the unit names it.
+  # If a login is removed, an empty one stays, because the unit names the file.
   auths='{"auths":{}}'
   [ -z "$REGISTRY_LOGIN" ] || auths=$(printf %s "$REGISTRY_LOGIN" | base64 -d) || fail 'the login of registries is no base64'
   put $login 600 "$auths"
-  # A kubelet that runs reads it at its next pull. Without it pulls fail; without a kubelet all does.
+  # A running kubelet reads the file at its next pull. Without the file only pulls fail; without a kubelet everything does.
   write_file "$R$used" 600 "$auths"$'\n' || exit 1
   copies="ExecStartPre=-/usr/bin/install -D -m 600 $login $used"
 fi

@@ -1,4 +1,4 @@
-# Enables the kubelet, once everything that it needs is there; starts it where the host has joined already.
+# Enables the kubelet once all that it needs is installed, and starts it if the host has joined already.
 if ! systemctl is-enabled -q kubelet 2>/dev/null; then
   enable_unit kubelet.service; changed kubelet.service
 fi

@@ -1,5 +1,5 @@
-# A user's own manifests, one file after the other; where one fails, kubectl's own words say why. What a definition or a
-# namespace of the same file brings is known some moments later. Fields that somebody else manages are not taken over.
+# Applies a user's manifests one by one, and reports a failure in kubectl's own words. A definition or namespace of the same
+# file is known some moments later. Fields of another manager are not taken over.
 apply() {
   base64 -d <<< "$1" | gunzip |
     timeout -k 10 60 kubectl apply --server-side --field-manager=matryoshka-manifests -f - 2>&1

@@ -1,7 +1,7 @@
-# Labels and taints of nodes as they are wanted now; what was set before and is not wanted any more is taken away.
+# Sets the labels and taints of nodes, and removes those that were set before and are no longer wanted.
 while read -r node patch; do
   [ -n "$node" ] || continue
-  # A patch and no argument of a command: a label is data, whatever stands in it.
+  # A label is data, whatever it contains. So it is in a patch, not in an argument.
   out=$(kubectl patch node "$node" --type merge --patch-file /dev/stdin 2>&1 <<< "$patch") || fail "$out"
   case $out in *'no change'*) ;; *) changed "labels of $node" ;; esac
 done <<< "$LABELS"

@@ -1,7 +1,7 @@
-# The pod network, put into the cluster once its API server answers.
+# Applies the pod network once the API server answers.
 for try in $(seq 20); do
   out=$(kubectl apply --validate=false --server-side --field-manager=matryoshka --force-conflicts -f - 2>&1 <<< "$MANIFEST") && break
-  # Right after a start, rights are not all known yet.
+  # Right after a start, the API server does not know all permissions yet.
   [ "$try" != 20 ] || fail "$out"
   sleep 0.5
 done

@@ -1,4 +1,4 @@
-# CNI plugins, and what the pod network and kube-proxy will make: links, tables and chains of packet rules.
+# Installs CNI plugins, and lists what the pod network and kube-proxy will make: links, tables and chains of packet rules.
 mine=(dir /opt/cni /opt/cni/bin /etc/cni /etc/cni/net.d tree /var/lib/cni /run/flannel /opt/cni/bin/.cni-plugins.matryoshka)
 [ "$NETWORK" = none ] || mine+=(file /etc/cni/net.d/10-flannel.conflist /opt/cni/bin/flannel tree /opt/cni/bin/.flannel-cni-plugin.matryoshka)
 [ -e /run/xtables.lock ] || mine+=(file /run/xtables.lock)
@@ -8,7 +8,7 @@ if [ -z "$(made_of before)" ]; then
   for table in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6'; do
     printf '%s\n' "$tables" | grep -qxF "table $table" || mine+=(table "$table")
   done
-  # Tables of many users, and their base chains, go only when they were not there before and are empty again.
+  # Shared tables and their base chains are removed only if they are empty again and did not exist before.
   for family in ip ip6; do
     while read -r table hooks; do
       if ! printf '%s\n' "$tables" | grep -qxF "table $family $table"; then mine+=(shared "$family $table"); continue; fi

@@ -1,5 +1,5 @@
-# Where kube-router enforces policies: what it will make besides packet rules, sets of addresses, and the tools of its
-# image by which a reset removes them; a host need not have them.
+# Prepares enforcement of policies by kube-router. Lists its address sets, and unpacks the tools of its image by which a
+# reset removes them. The host need not have these tools.
 if unpack network-policies "$KUBE_ROUTER_IMAGE"; then rm -f "$work/network-policies/usr/local/bin/kube-router"; fi
 if ! is_made before 'sets of addresses looked at'; then
   sets=$(chroot "$work/network-policies" ipset list -n) || fail 'cannot list sets of addresses (ipset)'

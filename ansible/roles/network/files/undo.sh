@@ -1,15 +1,15 @@
-# Links, packet rules, sets of addresses and files of the pod network and of kube-proxy. Of shared tables only chains of
-# ours go.
+# Removes links, packet rules, address sets and files of the pod network and of kube-proxy. In shared tables it removes only
+# our chains.
 stayed=0
 if is_made link cni0; then
   for link in $(ip -o link show master cni0 2>/dev/null | sed 's/^[0-9]*: \([^:@]*\).*/\1/'); do ip link delete "$link" 2>/dev/null; done
 fi
-# tool NAME ARGUMENT…: the host's own, or else the one of the image that made rules and sets.
+# tool NAME ARGUMENT…: runs the host's own program, or else that of the image that made rules and sets.
 tool() { if command -v "$1" > /dev/null; then "$@"; else chroot "$work/network-policies" "$@"; fi; }
 has_tool() { command -v "$1" > /dev/null || [ -d "$work/network-policies" ]; }
 listed() { made_of "$1" | paste -sd'|'; }
 ours=$(listed chains)
-# by_nft FAMILY: what iptables has made are tables of nftables, if it was not the legacy one. One transaction each.
+# by_nft FAMILY: removes what iptables has made as tables of nftables, if it is not the legacy one. One transaction a table.
 by_nft() {
   local table commands
   for table in mangle nat filter raw; do
@@ -38,7 +38,7 @@ for command in iptables ip6tables; do
     chains=$(tool $command -t $table -S 2>/dev/null | sed -nE "s/^-N (($ours)-[^ ]*)\$/\1/p")
     [ -n "$chains" ] || continue
     for chain in $chains; do tool $command -t $table -F "$chain" 2>/dev/null; done
-    # The jumps to them, and kube-router's rules in chains of everybody, which only say so.
+    # Also removes the jumps to these chains, and kube-router's rules in shared chains, which only a comment identifies.
     tool $command -t $table -S 2>/dev/null | grep -E -- "^-A [^ ]+ .*(-j ($ours)-|--comment \"($ours)-ROUTER rule )" | sed 's/^-A/-D/' | while read -r rule; do
       eval "tool $command -t $table $rule" 2>/dev/null
     done
@@ -54,10 +54,11 @@ if [ -n "$sets" ] && ! has_tool ipset; then
   echo 'whether address sets of Matryoshka are left is unknown; install ipset on the host' >&2; stayed=1
 elif [ -n "$sets" ]; then
   for set in $(tool ipset list -n 2>/dev/null | grep -E "^(inet6:)?($sets)-[A-Z2-7]{16}\$"); do
-    # One that a rule of somebody's names is in use.
+    # A set that a foreign rule names is in use.
     if tool ipset destroy "$set"; then changed "set $set"; else left=yes; fi
   done
-  # Where something else stays, a later reset has no tools of the image any more; where a set does, it needs them.
+  # Without sets, their line leaves the manifest, as a later reset may lack the tools of the image. If a set remains, the tools
+  # stay for the next reset.
   if [ -z "$left" ]; then write_file "$manifest" 644 "$(made_lines | grep -v "^$ROLE sets ")"$'\n' || stayed=1; else stayed=1; touch "$work/needed"; fi
 fi
 made_of shared | while read -r family table chain; do

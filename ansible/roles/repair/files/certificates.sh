@@ -1,5 +1,4 @@
-# Certificates and kubeconfigs of this control plane that were changed or lost are issued again, with new keys, by the
-# authority that is here.
+# Issues changed or lost certificates and kubeconfigs of this control plane again, with new keys, by the CA on this host.
 take_up || exit 1
 list=$(base64 -d <<< "$DIFFERS")
 config=$state/repair.yaml
@@ -13,11 +12,12 @@ issue() { # PHASE FILE…
     [ ! -e "$R$file" ] && [ ! -L "$R$file" ] || said=$(cp -aT "$R$file" "$exchanging.new$file" 2>&1) || unfinished "$exchanging$file" "$said" "$exchanging.new"
   done
   write_file "$exchanging.new/list" 600 "$(printf '%s\n' "$@")"$'\n' || exit 1
-  # On the disk before anything goes: the host may die at any moment, and what is there whole is taken up then.
+  # The copies are synced before anything is deleted: the host may die at any moment, and the next run restores a complete
+  # copy.
   said=$(sync -f "$exchanging.new" 2>&1) || unfinished "$exchanging" "$said" "$exchanging.new"
   mv -T "$exchanging.new" "$exchanging" || fail "$exchanging is there already; ask again"
   sync "${exchanging%/*}"
-  # kubeadm makes what is not there, and leaves alone what is.
+  # kubeadm issues missing files and leaves existing ones alone.
   write_file "$config" 600 "$KUBEADM_CONFIG"$'\n' || exit 1
   for file; do rm -f "$R$file"; done
   # shellcheck disable=SC2086
@@ -28,7 +28,7 @@ issue() { # PHASE FILE…
   sync -f "$R$kubernetes"; drop_exchanged; rm -f "$config"
   changed "issued again: $phase"
 }
-# A disk that fills leaves files empty.
+# A full disk leaves empty files.
 all_there() { local file; for file; do [ -s "$R$file" ] || return 1; done; }
 done=' '
 while IFS=$'\t' read -r kind thing how; do

@@ -1,6 +1,6 @@
-# What differs on this host from what was made: the list, the scripts of roles that make some of it again, and what nobody
-# can make again, because of which this host is left as it is.
-# Without a seal nobody knows what was made, and one that is taken now would be of what somebody has made of it.
+# Prints what differs from the baseline on this host, and the scripts of roles that make some of it again. If no script can
+# restore a thing, it prints that too, and the host is left unchanged.
+# Without a baseline nothing says what was made here, and a new one would accept changes by users.
 [ -e "$R/etc/matryoshka/joined" ] && [ -e "$seal" ] || enough
 list=$(differing) || fail 'the differences from the baseline are unknown'
 scripts= beyond= made= older=
@@ -14,7 +14,7 @@ while IFS=$'\t' read -r kind thing how; do
     */*) scripts="$scripts $does" ;;
   esac
 done <<< "$list"
-# A host of an earlier version has the lines, and nothing that keeps them.
+# A host of an earlier version has the lines, but no unit that keeps them.
 if is_made line /etc/hosts && ! is_made unit matryoshka-endpoint.service; then scripts="$scripts host/keep-endpoint.sh" older=yes; fi
 result differs "$(base64 -w0 <<< "$list")"
 result scripts "$scripts"

@@ -1,13 +1,13 @@
-# What of etcd, and of the way to it, may be put back: only what begins with the data that it had. Without data the manifest of
-# a first control plane begins an empty etcd, and by what its API server says kubelets end their pods.
+# Decides which parts of etcd and its endpoint may be restored: only those that start with its old data. Without data, the
+# manifest of a first control plane starts an empty etcd. Then kubelets end their pods, because its API server lists none.
 etcd_has_data() {
   compgen -G "$R/var/lib/etcd/member/wal/*.wal" > /dev/null && [ -s "$R/var/lib/etcd/member/snap/db" ]
 }
-# What a manifest says of where its data are, and of what has names there.
+# Prints what a manifest says about the places of its data, and about names there.
 places() { grep -E '(data|wal)-dir|[pP]ath:|name:' "$1" 2>/dev/null; }
 etcd_unit=/etc/systemd/system/matryoshka-etcd.service
-# Whether the member on a host of its own may have other data than that in /var/lib/etcd, on which it would begin. One that runs shows
-# what it has open; of one that does not, somebody's lines may say no more than how much it may use and when it starts.
+# Whether an external member may have other data than /var/lib/etcd, with which it would start. A running member shows its
+# open files. For a stopped one, a user's lines may only set limits of resources and the time of its start.
 may_have_other_data() { # LINE…: what somebody has written into the unit, or beside it
   local pid
   pid=$(systemctl show -p MainPID --value matryoshka-etcd.service 2>/dev/null | grep -xE '[1-9][0-9]*')
@@ -25,7 +25,7 @@ has_open() { # PID FILE…: one of these
 without_data() { etcd_has_data || echo 'would begin an empty etcd: there is no data in /var/lib/etcd'; }
 servers() { tr ',' '\n' <<< "$1" | sort; }
 
-# obstacle KIND THING HOW: why a thing must not be put back; nothing where it may be.
+# obstacle KIND THING HOW: prints why a thing must not be restored, or nothing if it may.
 obstacle() {
   local copy other
   case $1:$2 in
@@ -39,7 +39,7 @@ obstacle() {
     file:$etcd_unit)
       ! only_mode "$3" && copy=$(copy_of "$2") || return 0
       etcd_has_data || { without_data; return; }
-      # Gone, or masked by a link to /dev/null, it says nothing of other data.
+      # A missing unit, or one that a link to /dev/null masks, says nothing about other data.
       [ -f "$R$2" ] || { [ "$(readlink -f "$R$2")" = /dev/null ] || [ ! -L "$R$2" ]; } || { echo 'may have other data than it was made with'; return; }
       other=$([ ! -f "$R$2" ] || diff "$copy" "$R$2" | sed -n 's/^[<>] //p')
       ! may_have_other_data "$other" || echo 'may have other data than it was made with' ;;

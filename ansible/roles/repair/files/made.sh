@@ -1,2 +1,2 @@
-# The list of what was made, before any script asks it what is ours.
+# Restores the manifest before any script checks in it what is ours.
 put_copy /etc/matryoshka/made

@@ -1,5 +1,5 @@
-# Names the nodes of these hosts that somebody has deleted. Pods that were on them are gone for the cluster, which would collect
-# them within a minute; a kubelet that registers anew shall not take them for its own.
+# Prints the nodes of these hosts that a user has deleted. The cluster no longer knows their pods, and would delete them
+# within a minute. A kubelet that registers again must not adopt them.
 nodes=$(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{"\n"}{end}' 2>&1) || fail "the nodes of the cluster cannot be listed: $nodes"
 missing=
 for node in $NODES; do grep -qxF "$node" <<< "$nodes" || missing="$missing $node"; done

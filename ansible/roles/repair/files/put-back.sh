@@ -1,9 +1,9 @@
-# Puts back what differs, as it was sealed, as far as nothing is started for it: that follows in start.sh.
+# Restores what differs to its state in the baseline. It starts nothing for that: start.sh does so later.
 serves() { if [ -n "$IS_MASTER" ]; then healthy; else member_serves; fi; }
 [ -z "$ONLY_DEAD" ] || ! serves || enough
 list=$(base64 -d <<< "$DIFFERS")
 
-# The mark by which a role knows that it has nothing to bring.
+# Deletes the mark by which a role knows that it has nothing to install.
 forget() { # PATH
   case $1 in
     */bin/kubelet | */bin/kubeadm | */bin/kubectl | */bin/runc) rm -f "$installed/${1##*/}" ;;
@@ -13,7 +13,7 @@ forget() { # PATH
     /var/lib/matryoshka/etcd/*) rm -f "$installed/etcd" ;;
   esac
 }
-# Somebody's change of our unit stays on the host, under a name that systemd passes over.
+# Keeps a user's change of our unit on the host, under a name that systemd ignores.
 set_aside() { # UNIT PATH
   case $2 in /etc/systemd/*/"$1".d/*.conf | /run/systemd/*/"$1".d/*.conf) ;; *) return 0 ;; esac
   local to=$2.set-aside
@@ -24,11 +24,11 @@ set_aside() { # UNIT PATH
 while IFS=$'\t' read -r kind thing how; do
   [ -n "$kind" ] || continue
   does=$(remedy "$kind" "$thing" "$how" "$list")
-  # First noted, then touched.
+  # The note is written before the thing is touched.
   case $does in copy | issue | */*) while read -r user; do note "$user"; done < <(users_of "$thing") ;; esac
   case $does in
     mode) as_sealed "$thing" "$R$thing" && changed "mode and owner of $thing are as they were made" ;;
-    # The kubelet ends a pod whose manifest is gone; start.sh awaits that before it puts the other one there.
+    # The kubelet ends a pod whose manifest is gone. start.sh waits for that before it restores the manifest.
     copy) is_static_pod "$thing" || put_copy "$thing" ;;
     */*) forget "$thing" ;;
     sysctl)

@@ -1,7 +1,7 @@
-# How a file that was sealed takes the place of what stands there.
+# Replaces an existing file by one of the baseline.
 as_sealed() { chmod "$(sealed "$1" 4)" "$2" && chown "$(sealed "$1" 5)" "$2"; } # PATH FILE
 no_folder() { [ -L "$R$1" ] || [ ! -d "$R$1" ] || fail "a folder stands where $1 was; move it away and ask again"; } # PATH
-# What is replaced may be somebody's, and exist nowhere else: it stays, for root alone, where nothing runs by it.
+# Keeps a replaced file, which may be a user's only copy: for root alone, in a folder where nothing uses it.
 keep_replaced() { # PATH
   local to=$work/set-aside$1 said
   [ -e "$R$1" ] || [ -L "$R$1" ] || return 0
@@ -11,11 +11,11 @@ keep_replaced() { # PATH
   changed "$1 is set aside as ${to#"$R"}"
 }
 put_copy() { # PATH
-  # The kubelet and systemd pass over a name that begins with a dot.
+  # The kubelet and systemd ignore a name that begins with a dot.
   local new=$R${1%/*}/.${1##*/}.matryoshka copy said
   copy=$(copy_of "$1") || fail "there is no copy of $1"
   no_folder "$1"; keep_replaced "$1"
-  # Programs with a user of their own read in these folders.
+  # Programs with their own user read in these folders.
   (umask 022; mkdir -p "$R${1%/*}")
   said=$({ cp "$copy" "$new" && cmp "$copy" "$new" && as_sealed "$1" "$new" && sync "$new" && mv -fT "$new" "$R$1" && sync "$R${1%/*}"; } 2>&1) || unfinished "$1" "$said" "$new"
   changed "$1 is as it was made"

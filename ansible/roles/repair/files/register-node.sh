@@ -1,5 +1,5 @@
-# Has the kubelet register its node anew, which it does when it starts. The node gets another range of addresses for pods, so
-# the bridge and what flannel has written of the former one go first, or pods would get addresses of that.
+# Restarts the kubelet, so that it registers its node again. The node gets another range of pod addresses. So the bridge and
+# flannel's file of the former range go first, or pods would get its addresses.
 systemctl stop kubelet
 rm -f "$R/run/flannel/subnet.env"
 ! is_made link cni0 || ! ip link show cni0 > /dev/null 2>&1 || ip link delete cni0 || fail 'the bridge of the pods, cni0, cannot be removed'

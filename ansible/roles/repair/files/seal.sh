@@ -1,15 +1,15 @@
-# What was made on this host, what differs of it by the seal, and what can be done about each thing.
+# Reads the baseline of this host, prints what differs from it, and decides how to restore each thing.
 umask 077
 seal=$R/etc/matryoshka/seal kept=$R/etc/matryoshka/kept kubernetes=/etc/kubernetes
-# What was put back and must be started anew, a line each: a repair that is cut off goes on with it.
+# Lists what was restored and must restart, a line each. A repair after an interrupted one continues with it.
 pending=$work/repair
-# Certificates while others are issued: `list` names them all, those that were there lie below.
+# Keeps certificates while new ones are issued: `list` names all of them, and the old ones are below this folder.
 exchanging=$work/repair.old
 note() {
   local all; all=$(cat "$pending" 2>/dev/null)
   grep -qxF "$1" <<< "$all" || write_file "$pending" 600 "$all${all:+$'\n'}$1"$'\n' || exit 1
 }
-# One that cannot be taken off the list is only started once more.
+# If a line cannot be deleted from the list, its thing only starts once more.
 done_with() { # REGEXP of a line
   local all rest; all=$(cat "$pending" 2>/dev/null); rest=$(sed "\\#^$1\$#d" <<< "$all")
   [ "$all" = "$rest" ] || write_file "$pending" 600 "$rest${rest:+$'\n'}"
@@ -21,11 +21,11 @@ copy_of() { # PATH: the copy of what was sealed, if it is whole
   local sum; sum=$(sealed "$1" 11)
   [ ${#sum} = 64 ] && [ "$(sha256sum < "$kept/$sum" | cut -d' ' -f1)" = "$sum" ] && echo "$kept/$sum"
 } 2>/dev/null
-# The role that made a file; of a manifest that somebody has edited the copy is asked.
+# Prints the role that made a file. The copy of the manifest is read, because a user may have edited the manifest.
 role_of() { awk -v thing="$1" '$2 == "file" && $3 == thing { print $1; exit }' "$(copy_of /etc/matryoshka/made || echo "$manifest")"; }
 
-# What a repair has taken away to exchange it comes back where the host died meanwhile; the seal has kept it. A manifest of which
-# there is a copy is put back by that, with all that start.sh asks before.
+# Restores what a repair moved away to replace it when the host died. The baseline has kept these things. A manifest of a pod
+# with a copy is restored from the copy, after all checks of start.sh.
 take_up() {
   local file thing said
   while read -r file; do
@@ -43,21 +43,21 @@ take_up() {
 }
 drop_exchanged() { rm -rf "$exchanging.done"; mv -T "$exchanging" "$exchanging.done" && rm -rf "$exchanging.done"; }
 
-# differing: KIND THING HOW with tabs between, by the run's own copy of the watch: the host's may be what differs.
+# differing: prints KIND THING HOW, separated by tabs. It uses the run's own drift agent, because the host's may differ.
 differing() {
   local watch=$state/watch.of-the-run code
   mkdir -p "$state"
   write_file "$watch" 600 "$WATCH"$'\n' || return 1
-  # Left by a script that was cut off; what that changed is ours, and nothing of it is at work any more.
+  # An interrupted script left this mark. Its changes are the run's own, and none of its commands is at work.
   [ ! -e "$seal.before" ] || bash "$watch" end
   take_up && bash "$watch" differences; code=$?
   rm -f "$watch"
   return $code
 }
-# Of interfaces that listen to routers before forwarding as a whole, which would have them stop.
+# Puts accept_ra of interfaces before forwarding as a whole, which would stop them from listening to routers.
 in_order() { { grep 'accept_ra' <<< "$1"; grep -v 'accept_ra' <<< "$1"; } | grep .; }
 
-# The authority that signs a leaf: a file that has or goes with a key, and that kubeadm can make again.
+# Prints the CA that signs a file: a certificate, its key, or a kubeconfig, which kubeadm can issue again.
 authority_of() {
   case $1 in
     $kubernetes/pki/apiserver-etcd-client.* | $kubernetes/pki/etcd/server.* | $kubernetes/pki/etcd/peer.* | $kubernetes/pki/etcd/healthcheck-client.*) echo etcd/ca ;;
@@ -70,15 +70,15 @@ authority_of() {
 is_static_pod() { case $1 in $kubernetes/manifests/*.yaml) ;; *) return 1 ;; esac; }
 only_mode() { case $1 in *changed* | *missing* | *'is a link'*) return 1 ;; esac; }
 
-# remedy KIND THING HOW LIST: how the thing is put back: sysctl, swap, hosts, unit, mode, copy, issue, a script of the role that
-# makes it, or none.
+# remedy KIND THING HOW LIST: prints how to restore the thing: sysctl, swap, hosts, unit, mode, copy, issue, a script of the
+# role that makes it, or none.
 remedy() {
   local authority
   [ -z "$(obstacle "$1" "$2" "$3")" ] || { echo none; return; }
   case $1 in sysctl | swap | hosts | unit) echo "$1"; return ;; esac
   if only_mode "$3"; then echo mode; return; fi
   if authority=$(authority_of "$2"); then
-    # An authority is never made again: with another one nobody would know anybody in the cluster any more.
+    # A CA is never created again: no certificate in the cluster would be valid with another one.
     while IFS=$'\t' read -r _ thing how; do
       case $thing in "$kubernetes/pki/$authority.key") only_mode "$how" || { echo none; return; } ;; esac
       case $thing in "$kubernetes/pki/$authority.crt") only_mode "$how" || [ -n "$(copy_of "$thing")" ] || { echo none; return; } ;; esac
@@ -102,8 +102,8 @@ remedy() {
   esac
 }
 
-# What runs by a file, and is started anew once that is as it was: `unit NAME` or `pod NAME`, a line each. etcd itself reads
-# its certificates at each connection.
+# Prints what uses a file and must restart once the file is restored: `unit NAME` or `pod NAME`, a line each. etcd reads its
+# certificates at each connection.
 users_of() {
   case $1 in
     $kubernetes/manifests/*) basename "$1" .yaml | sed 's/^/pod /' ;;
@@ -118,7 +118,7 @@ users_of() {
     $kubernetes/pki/*) echo 'pod kube-apiserver' ;;
     $kubernetes/kubelet.conf | $kubernetes/resolv.conf | /var/lib/kubelet/* | */kubelet.service | */kubelet.service.d/* | */bin/kubelet) echo 'unit kubelet' ;;
     /etc/containerd/config.toml | */containerd.service | */containerd.service.d/* | */bin/containerd) echo 'unit containerd' ;;
-    # Of these it reads certificates at each connection: it starts anew all the same, so that one comes after the other.
+    # etcd reads these certificates at each connection. It restarts all the same, so that members follow one another.
     /etc/matryoshka/etcd/*.crt | /var/lib/matryoshka/etcd/* | */matryoshka-etcd.service) echo 'unit matryoshka-etcd' ;;
     */matryoshka-balancer.service | /etc/matryoshka/balancer/* | */balancer/*) echo 'unit matryoshka-balancer' ;;
     */matryoshka-watch.service | */matryoshka-watch) echo 'unit matryoshka-watch' ;;

@@ -1,9 +1,9 @@
-# Starts anew what ran by something that was put back, and starts what somebody has stopped. What others must carry on for
-# and cannot waits for the next repair, with the reason, and keeps nothing else.
+# Restarts what uses restored things, and starts what a user has stopped. If others must take over and cannot, the restart
+# waits for the next repair, with the reason. It delays nothing else.
 rm -f "$pending.why"
 [ ! -e "$R$kubernetes/manifests/etcd.yaml" ] || etcd_has_data || fail 'there is no data of etcd in /var/lib/etcd; replace the host'
 systemctl daemon-reload
-# What else runs here may need it.
+# Other programs of this host may need etcd.
 ! is_made unit matryoshka-etcd.service || start_etcd
 # The rest of a host with a kubelet waits until API servers can answer.
 [ -z "$MEMBERS_FIRST" ] || exit 0
@@ -16,7 +16,7 @@ for unit in $units; do
   systemctl reset-failed $unit 2>/dev/null
   systemctl $does $unit || fail "$unit does not start: $(journalctl -u $unit -n 5 --no-pager -o cat)"
   changed "$unit.service: $does"
-  # It may run and lead nowhere, for want of what it reads.
+  # The balancer may run and reach no API server, because it lacks a file.
   [ $unit != matryoshka-balancer ] || lead_on || fail "no API server answers through the balancer: $(journalctl -u $unit -n 3 --no-pager -o cat)"
 done
 for unit in $units; do done_with "unit $unit"; done
@@ -26,14 +26,14 @@ runs() { # NAME: a container of the static pod runs
   [ -n "$(ctr -n k8s.io tasks ls | awk '$3 == "RUNNING" { print $1 }' |
     grep -xF "$(ctr -n k8s.io containers ls -q "labels.\"io.kubernetes.container.name\"==$1,labels.\"io.kubernetes.pod.namespace\"==kube-system")")" ]
 }
-# exchange NAME FILE: the pod ends, then starts by that manifest.
+# exchange NAME FILE: ends the pod, then starts it by that manifest.
 exchange() {
   local to=$R/etc/kubernetes/manifests/$1.yaml try
   rm -f "$to"
   for try in $(seq 240); do runs "$1" || break; sleep 0.5; done
   mv -fT "$2" "$to"
 }
-# While this API server is away the others carry on: each of them answers.
+# Whether the API server of each other control plane answers while this one is away.
 others_answer() { # NAME
   local address try
   for address in $OTHERS; do
@@ -62,7 +62,7 @@ is_back() { # NAME
   esac
 }
 for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
-  # Where etcd has hosts of its own, its authority is here all the same.
+  # With external etcd, its CA is on this host all the same.
   noted "pod $pod" || continue
   [ -n "$(sealed "/etc/kubernetes/manifests/$pod.yaml" 2)" ] && [ "$pod$ETCD_HERE" != etcd ] || { done_with "pod $pod"; continue; }
   case $pod in etcd | kube-apiserver) ! healthy || others_answer "$pod" || continue ;; esac
@@ -73,13 +73,13 @@ for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
   said=$({ cp "$copy" "$new" && cmp "$copy" "$new" && chmod "$(sealed $of_pod 4)" "$new" && chown "$(sealed $of_pod 5)" "$new" && sync "$new"; } 2>&1) ||
     unfinished "$of_pod" "$said" "$new"
   keep_replaced $of_pod
-  # Protected: whatever becomes of this run, the pod gets its manifest back.
+  # Protected: the pod gets its manifest back, whatever happens to this run.
   "$R/usr/local/sbin/matryoshka-fence" protect "repair-$pod" bash -c "R='$R'; $(declare -f runs exchange); exchange $pod '$new'" ||
     fail "$of_pod cannot be put back"
   for try in $(seq 360); do is_back "$pod" && break; sleep 0.5; done
   is_back "$pod" || fail "$pod does not run with $of_pod of the baseline"
   done_with "pod $pod"; changed "$pod runs as it was made"
-  # Balancers take an API server back after two answers a second apart; the next one waits for that.
+  # Balancers use an API server again after two answers a second apart. The next one waits for that.
   [ "$pod" != kube-apiserver ] || sleep 3
 done
 why=$(cat "$pending.why" 2>/dev/null)

@@ -1,5 +1,5 @@
-# Whether this host is as it was made, in the end.
-# One of etcd alone that an earlier version made is not watched; condition HostsAsMade says so.
+# Checks at the end whether this host matches its baseline.
+# An external etcd host of an earlier version has no drift agent. Condition HostsAsMade says so.
 [ -z "$ETCD_ONLY" ] || [ -e "$seal" ] || exit 0
 [ -e "$R/etc/matryoshka/joined" ] && [ -e "$seal" ] ||
   fail 'this host has no baseline, so its differences are unknown; replace the host'

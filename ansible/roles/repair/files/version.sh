@@ -1,5 +1,5 @@
-# Refuses a cluster that somebody upgraded by hand: what is put back would take it back to the version on record, file by
-# file. Where no API server answers nobody can tell, and what is put back may be what makes one answer.
+# Refuses a cluster that a user upgraded by hand: a repair would restore the recorded version, file by file. If no API server
+# answers, the version is unknown, and the repair may be what makes one answer.
 made=$(kubectl --request-timeout=10s -n kube-system get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}' 2>/dev/null) || exit 0
 has=$(sed -n 's/^kubernetesVersion: *//p' <<< "$made" | tr -d "\"'")
 [ -z "$has" ] || [ "$has" = "$KUBE_VERSION" ] ||

@@ -1,4 +1,4 @@
-# Last, and only when nothing stayed: whoever finds the host released may rely on it.
+# Runs last, and only if nothing remains, because a released host must be clean.
 [ "$failed" = 0 ] || exit 1
 rm -f "$manifest"
 [ -z "$ONLY_RECLAIMED" ] || { changed "what cluster $RECLAIM had made is undone"; exit 0; }

@@ -1,28 +1,28 @@
-# containerd with its configuration and unit, runc, and the images that we bring.
+# Installs containerd with its configuration and unit, runc, and the images of the artifacts.
 file_of() { echo "image-${1//[\/:]/_}"; }
 bring() { # IMAGE SHA256: what was fetched of it goes into containerd
   local file got
   file=$(file_of "$1")
-  # The kubelet removes images that no container uses when a disk fills; one that is pinned stays.
-  # --local: ctr gives containerd the layers themselves; otherwise the archive, which costs both twice the time.
+  # When a disk fills, the kubelet removes images that no container uses. A pinned image stays.
+  # --local: ctr gives containerd the layers. Otherwise it gives the archive, which costs both twice the time.
   got=$(ctr -n k8s.io images import --local --label io.cri-containerd.pinned=pinned "$work/$file" 2>&1) || fail "cannot import $1: $got"
   if ! ctr -n k8s.io images ls -q "name==$1" | grep -qxF "$1"; then
     # The archive's own tag may name the architecture or another registry.
     got=$(tar -xOf "$work/$file" --wildcards '*manifest.json' | sed -n 's/.*"RepoTags":\["\([^"]*\)".*/\1/p')
     ctr -n k8s.io images tag --force "$got" "$1" > /dev/null || fail "cannot tag $got as $1"
-    # The kubelet asks for this name alone, also when all that no container uses was removed: containers shall use it.
+    # The kubelet uses only this name, also when it removes unused images, so containers must use it too.
     ctr -n k8s.io images label "$1" io.cri-containerd.pinned=pinned > /dev/null && ctr -n k8s.io images rm "$got" > /dev/null || fail "cannot pin $1"
   fi
   rm -f "$work/$file"; mark "$file" "$2"; changed "$1"
 }
 
-# containerd makes the folder of the pod network's configuration, on hosts without one too.
+# containerd also creates the folder of the pod network's configuration on hosts without a pod network.
 own tree /var/lib/containerd /run/containerd /etc/containerd /opt/containerd /usr/local/bin/.containerd.matryoshka dir /etc/cni /etc/cni/net.d unit containerd.service \
   file /etc/systemd/system/containerd.service /etc/containerd/config.toml /usr/local/bin/runc /usr/local/bin/.runc.matryoshka \
   /usr/local/bin/containerd /usr/local/bin/containerd-shim-runc-v2 /usr/local/bin/ctr
-# Images are fetched from the beginning; what brings them in awaits containerd.
+# Downloads begin now. The import waits for containerd.
 declare -A fetching
-# In process groups of their own: a script that fails must not wait for them.
+# Downloads run in separate process groups, because a script that fails must not wait for them.
 trap 'for pid in "${fetching[@]}"; do kill -- "-$pid" 2>/dev/null; done' EXIT
 set -m
 while read -r name path sum; do
@@ -67,10 +67,10 @@ while read -r name path sum; do
   [ -n "$name" ] || continue
   if [ -n "${fetching[$name]-}" ]; then
     wait "${fetching[$name]}" || { failed=1; continue; }
-    # What runs from its files is unpacked while other images still come.
+    # An image whose files run is unpacked while other images still arrive.
     ( bring "$name" "$sum" && { [ "$name" != "${BALANCER_IMAGE-}" ] || unpack balancer "$name" || true; } ) & pids="$pids $!"
   elif ! grep -qxF "$name" <<< "$present"; then
-    # It was here, and somebody has removed it.
+    # The image was here, and a user has removed it.
     ( fetch "$(file_of "$name")" "$path" "$sum" && bring "$name" "$sum" ) & pids="$pids $!"
   fi
 done <<< "$IMAGES"

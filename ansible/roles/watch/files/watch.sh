@@ -1,8 +1,8 @@
-# What compares the host with what was made on it, and its unit.
+# Installs the drift agent, which compares the host with its baseline, and its unit.
 own file /usr/local/sbin/matryoshka-watch /etc/systemd/system/matryoshka-watch.service unit matryoshka-watch.service
 restart=
 put /usr/local/sbin/matryoshka-watch 755 "$WATCH" && restart=yes
-# It reads what root may read, and writes below two folders. A look takes some hundredths of a second.
+# The agent reads what root may read, and writes below two folders. A check takes some hundredths of a second.
 put /etc/systemd/system/matryoshka-watch.service 644 "[Unit]
 Description=Matryoshka: compares this host with what was made on it
 After=network.target

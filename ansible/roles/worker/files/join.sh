@@ -1,4 +1,4 @@
-# kubeadm join of a worker. A join that was cut short is reset and done again; it may have been one of a control plane.
+# Runs kubeadm join of a worker. An interrupted join, perhaps as a control plane, is reset and done again.
 [ -z "$HAS_JOINED" ] || { did joined; exit 0; }
 umask 077
 mkdir -p "$state" || exit 1
@@ -19,7 +19,7 @@ code=$?
 rm -f "$state/kubeadm-join.yaml" "$state/discovery.conf"
 if [ "$code" != 0 ]; then
   out=$(grep -v -e addrConn -e '^{"level":' "$state/join.out" | tail -20)
-  # It could not be kept where the disk is full.
+  # The output could not be stored if the disk is full.
   out=${out:-"kubeadm ended with code $code; see that there is room in /run, /etc and /var/lib"}
   echo "${out//$SECRET/…}" >&2
   exit 1
